@@ -1,0 +1,1 @@
+"""Rational functions of positive symbols: dominance, limits, inequalities, optima, rounding. Knows no roofline."""

@@ -1,0 +1,121 @@
+"""One base class, one subclass per stage.
+
+An error says what is wrong, quotes the input with a caret under the column, says what was expected and
+offers the nearest known name. The text is ready to print; the parts are fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# A quotation shows this many characters on either side of the fault; longer input is elided.
+QUOTED = 60
+
+
+class SymroofError(Exception):
+    """Anything the user can mend: bad input, a missing figure, a question outside the decided class."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        source: str | None = None,
+        span: tuple[int, int] | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.source = source
+        self.span = span
+        self.expected = expected
+        self.hint = hint
+
+    @property
+    def column(self) -> int | None:
+        """The 1-based column of the fault, where the input is known."""
+        return None if self.span is None else self.span[0] + 1
+
+    def __str__(self) -> str:
+        lines = [printable(self.problem)]
+        if self.source is not None and self.span is not None:
+            lines += ["  " + line for line in quote(self.source, self.span)]
+        if self.expected:
+            lines.append("  expected " + printable(self.expected))
+        if self.hint:
+            lines.append("  " + printable(self.hint))
+        return "\n".join(lines)
+
+
+class ReadingError(SymroofError):
+    """Text that does not follow the grammar, or names that nobody declared."""
+
+
+class ModelError(SymroofError):
+    """An operation, a chip or a mesh that cannot be costed as given."""
+
+
+class AlgebraError(SymroofError):
+    """A question outside the class that the algebra decides, refused by name."""
+
+
+class ContradictionError(AlgebraError):
+    """A regime that no scaling can satisfy."""
+
+
+class CheckError(SymroofError):
+    """The second engine refuted a step. This is a bug in symroof, never the user's fault."""
+
+
+class RenderingError(SymroofError):
+    """A template that is missing, broken or incomplete."""
+
+
+def printable(text: str) -> str:
+    r"""Control characters are shown, not sent to the terminal.
+
+    >>> printable("B\x1b[2J")
+    'B\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def quote(source: str, span: tuple[int, int]) -> tuple[str, str]:
+    """The line of ``source`` that holds ``span``, and carets under it.
+
+    >>> print("\\n".join(quote("bf16[B] * bf17[B]", (10, 14))))
+    bf16[B] * bf17[B]
+              ^^^^
+    """
+    start, end = span
+    first = source.rfind("\n", 0, start) + 1
+    last = source.find("\n", start)
+    last = len(source) if last < 0 else last
+    low, high = max(first, start - QUOTED), min(last, max(end, start) + QUOTED)
+    end = min(max(end, start + 1), high) if high > start else start + 1
+    head, body, tail = (printable(source[a:b]) for a, b in ((low, start), (start, end), (end, high)))
+    if len(body) > QUOTED:
+        body, tail = body[:QUOTED], "..."
+    head = ("..." if low > first else "") + head
+    tail = tail + ("..." if high < last and not tail.endswith("...") else "")
+    return head + body + tail, " " * len(head) + "^" * max(1, len(body))
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that ``word`` was most likely meant to be, or None.
+
+    >>> nearest("tpu-v5", ["tpu-v5e", "h100-sxm"])
+    'tpu-v5e'
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    folded = {name.lower(): name for name in names}
+    found = get_close_matches(word[:80].lower(), list(folded), n=1, cutoff=0.5)
+    return folded[found[0]] if found else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str | None:
+    """``did you mean …?``, or None where nothing is near."""
+    name = nearest(word, known)
+    return None if name is None else f"did you mean {name}?"

@@ -1,0 +1,195 @@
+"""The written form of mathematics: a tree that keeps its author's order.
+
+SymPy sorts what it is given: ``2BD + 2DF + 2BF`` comes back as ``2BD + 2BF + 2DF``, and ``N + (N - 1)`` as
+``2N - 1``. A derivation must show both. So what a person reads or writes is a :class:`Formula`, and SymPy
+holds its value. Every printer, and every evaluator, is one :func:`fold` over the tree with rules of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A node of the tree; the subclasses are the whole grammar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Formula):
+    """An exact number. ``digits`` are the digits it was read with; the value of ``1.01 ms`` is in seconds."""
+
+    value: Fraction
+    digits: str | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Formula):
+    """A dimension, or a quantity such as ``T_math``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure(Formula):
+    """A known quantity shown by its digits: ``1.97e14`` where the name would be ``peak``."""
+
+    name: str
+    digits: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Formula):
+    terms: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Formula):
+    factors: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient(Formula):
+    above: Formula
+    below: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Power(Formula):
+    base: Formula
+    exponent: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Negative(Formula):
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Formula):
+    """Brackets that the author wrote and a printer keeps."""
+
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Formula):
+    function: str
+    arguments: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written(Formula):
+    """The body of a Python function, typeset exactly as its author wrote it."""
+
+    body: Formula
+    function: Callable[..., Any] = field(compare=False, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Infinity(Formula):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Formula):
+    """A proposition ``left relation right``."""
+
+    left: Formula
+    relation: str
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Both(Formula):
+    """All of the parts."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either(Formula):
+    """At least one of the parts."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Formula):
+    """``always`` or ``never``."""
+
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cases(Formula):
+    """``consequence`` where ``guard`` holds, row by row; ``otherwise`` where no guard does."""
+
+    rows: tuple[tuple[Formula, Formula], ...]
+    otherwise: Formula | None
+
+
+def fold(formula: Formula, rules: Any) -> Any:
+    """Replace every node by what ``rules`` makes of it, children first.
+
+    ``rules`` has one method per node, named after it in lower case and called with the node and the results
+    of its children. A rule that is missing refuses the node.
+
+    >>> class Letters:
+    ...     def name(self, node): return {node.name}
+    ...     def sum(self, node, *terms): return set().union(*terms)
+    >>> sorted(fold(Sum((Name("B"), Name("D"))), Letters()))
+    ['B', 'D']
+    """
+    rule = getattr(rules, type(formula).__name__.lower())
+    return rule(formula, *(fold(child, rules) for child in children(formula)))
+
+
+def children(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas directly below a node, in reading order."""
+    match formula:
+        case Sum(terms=parts) | Product(factors=parts) | Both(parts=parts) | Either(parts=parts):
+            return parts
+        case Call(arguments=parts):
+            return parts
+        case Quotient(above=a, below=b) | Power(base=a, exponent=b) | Compare(left=a, right=b):
+            return (a, b)
+        case Negative(body=body) | Group(body=body) | Written(body=body):
+            return (body,)
+        case Cases(rows=rows, otherwise=otherwise):
+            parts = tuple(part for row in rows for part in row)
+            return parts if otherwise is None else (*parts, otherwise)
+        case _:
+            return ()
+
+
+def names(formula: Formula) -> tuple[str, ...]:
+    """The names in a formula, each once, in reading order.
+
+    >>> names(Product((Name("D"), Name("B"), Name("D"))))
+    ('D', 'B')
+    """
+    own = (formula.name,) if isinstance(formula, Name | Figure) else ()
+    found = (*own, *(name for child in children(formula) for name in names(child)))
+    return tuple(dict.fromkeys(found))
+
+
+def number(value: int | Fraction) -> Number:
+    """A number without digits of its own."""
+    return Number(Fraction(value))
+
+
+def product(*factors: Formula) -> Formula:
+    """The product, with factors 1 left out and a single factor left alone."""
+    kept = tuple(f for f in factors if f != Number(Fraction(1)))
+    flat = tuple(g for f in kept for g in (f.factors if isinstance(f, Product) else (f,)))
+    return flat[0] if len(flat) == 1 else Product(flat) if flat else number(1)
+
+
+def total(*terms: Formula) -> Formula:
+    """The sum; a single term is left alone."""
+    return terms[0] if len(terms) == 1 else Sum(terms)

@@ -1,0 +1,73 @@
+"""Element types and their widths. An int4 is half a byte: widths are exact rationals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symroof.errors import ModelError, suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """An element type: its canonical name, its width in bits, and the other names it goes by."""
+
+    name: str
+    bits: int
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> Fraction:
+        """
+        >>> dtype("int4").bytes
+        Fraction(1, 2)
+        """
+        return Fraction(self.bits, 8)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+DTYPES = (
+    Dtype("int4", 4, ("s4", "i4", "uint4", "u4")),
+    Dtype("fp4", 4, ("f4", "float4", "float4_e2m1fn", "e2m1", "nvfp4", "mxfp4")),
+    Dtype("fp6", 6, ("f6", "float6", "float6_e2m3fn", "float6_e3m2fn")),
+    Dtype("int8", 8, ("s8", "i8", "uint8", "u8")),
+    Dtype("fp8", 8, ("f8", "float8", "float8_e4m3", "float8_e4m3fn", "float8_e5m2", "e4m3", "e5m2")),
+    Dtype("bf16", 16, ("bfloat16",)),
+    Dtype("fp16", 16, ("f16", "float16", "half")),
+    Dtype("int16", 16, ("s16", "i16", "uint16", "u16")),
+    Dtype("fp32", 32, ("f32", "float32", "float", "single")),
+    Dtype("int32", 32, ("s32", "i32", "uint32", "u32")),
+    Dtype("fp64", 64, ("f64", "float64", "double")),
+    Dtype("int64", 64, ("s64", "i64", "uint64", "u64")),
+)
+
+BY_NAME = {name: entry for entry in DTYPES for name in (entry.name, *entry.aliases)}
+assert len(BY_NAME) == sum(1 + len(entry.aliases) for entry in DTYPES), "two dtypes share a name"
+
+
+def dtype(name: str) -> Dtype:
+    """The element type of that name or alias.
+
+    >>> dtype("float32").name
+    'fp32'
+    """
+    if name not in BY_NAME:
+        known = ", ".join(entry.name for entry in DTYPES)
+        raise ModelError(f"unknown dtype {name!r}", expected=f"one of {known}", hint=suggestion(name, BY_NAME))
+    return BY_NAME[name]
+
+
+def widest(types: tuple[Dtype, ...]) -> Dtype:
+    """The type whose rate the arithmetic runs at: the widest input.
+
+    >>> str(widest((dtype("bf16"), dtype("int8"))))
+    'bf16'
+    """
+    bits = max(entry.bits for entry in types)
+    candidates = tuple(dict.fromkeys(entry for entry in types if entry.bits == bits))
+    if len(candidates) > 1:
+        both = " and ".join(entry.name for entry in candidates)
+        raise ModelError(f"{both} are equally wide, so the rate of the arithmetic is open", hint="say --compute DTYPE")
+    return candidates[0]

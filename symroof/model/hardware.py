@@ -1,0 +1,70 @@
+"""Chips: named figures with their sources. A figure that is missing is an error, never a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from symroof.errors import ModelError, suggestion
+from symroof.model.dtype import BY_NAME, Dtype
+
+# Figures that are not the bandwidth of a memory or a link.
+NO_LINK = ("peak", "capacity")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A figure: its exact value in base units, the digits it was read with, and where it comes from."""
+
+    value: Fraction
+    digits: str
+    unit: str
+    source: str = "given"
+    alternatives: tuple[Known, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A chip. ``wraparound`` is the smallest mesh axis that closes to a ring; None where every axis is a line."""
+
+    name: str
+    title: str
+    figures: Mapping[str, Known]
+    aliases: tuple[str, ...] = ()
+    wraparound: int | None = None
+
+    def given(self, overrides: Mapping[str, Known]) -> Accelerator:
+        """The same chip with other figures, or more of them."""
+        return replace(self, figures={**self.figures, **overrides})
+
+    def figure(self, name: str, hint: str | None = None) -> Known:
+        if name not in self.figures:
+            known = ", ".join(self.figures) or "nothing"
+            raise ModelError(
+                f"{self.title} has no figure {name}",
+                expected=f"one of {known}",
+                hint=hint or suggestion(name, self.figures) or f"say --given {name}=…",
+            )
+        return self.figures[name]
+
+    def peak(self, compute: Dtype | None) -> tuple[str, Known]:
+        """The peak that the arithmetic runs at, and the name of that figure; ``peak`` itself overrides it."""
+        if "peak" in self.figures:
+            return "peak", self.figures["peak"]
+        if compute is None:
+            raise ModelError("the operation does not say what it computes in", hint="say --compute bf16")
+        name = f"peak.{compute}"
+        others = ", ".join(f[5:] for f in self.figures if f.startswith("peak.") and f[5:] in BY_NAME)
+        hint = f"say --given peak=… or --compute ({others})" if others else "say --given peak=…"
+        return name, self.figure(name, hint)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The memories and links that have a bandwidth here."""
+        return tuple(name for name in self.figures if name.partition(".")[0] not in NO_LINK and "." not in name)
+
+    def ways(self, chips: int) -> int:
+        """The directions of a mesh axis that carry a collective at once: 2 on a ring, 1 on a line."""
+        ring = self.wraparound is not None and chips >= self.wraparound and chips > 2
+        return 2 if ring else 1

@@ -1,0 +1,221 @@
+"""Operations: typed einsums, counted from their shapes, and operations given by their cost functions.
+
+A contraction of length K over m operands costs (m - 1) K multiplications and K - 1 additions for each output
+element; counting an addition with every multiplication (``count="fma"``) makes that m K. With nothing contracted
+an element costs m - 1 multiplications under both. Each operand is read once and the output is written once, at
+its own width.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr, Integer, Mul
+
+from symroof.errors import ModelError
+from symroof.model.cost import Cost, Counting, Term
+from symroof.model.dtype import Dtype, widest
+from symroof.model.tensor import Dim, Tensor
+from symroof.symbols import QUANTITIES, rational, symbol
+
+
+class OperandError(ModelError):
+    """A fault of one tensor; ``operand`` is its place, the output being the last."""
+
+    def __init__(self, problem: str, operand: int, label: str | None = None, **details: Any) -> None:
+        super().__init__(problem, **details)
+        self.operand = operand
+        self.label = label
+
+
+@dataclass(frozen=True, slots=True)
+class Einsum:
+    """A product of tensors, summed over the dimensions that the output lacks.
+
+    >>> from symroof.model.dtype import dtype
+    >>> B, D, F = map(Dim, "BDF")
+    >>> bf16 = dtype("bf16")
+    >>> matmul = Einsum((Tensor(bf16, (B, D)), Tensor(bf16, (D, F))), Tensor(bf16, (B, F)))
+    >>> str(matmul), matmul.contracted
+    ('bf16[B, D] * bf16[D, F] -> bf16[B, F]', ('D',))
+    """
+
+    inputs: tuple[Tensor, ...]
+    output: Tensor
+
+    def __post_init__(self) -> None:
+        for place, tensor in enumerate(self.tensors):
+            for label in tensor.labels:
+                if tensor.labels.count(label) > 1:
+                    raise OperandError(
+                        f"{label} appears twice in one tensor", place, label,
+                        hint=f"give the two sizes names of their own, and say that they are equal: --assume 'M = {label}'",
+                    )  # fmt: skip
+        given = {label for tensor in self.inputs for label in tensor.labels}
+        for label in self.output.labels:
+            if label not in given:
+                raise OperandError(f"the output's {label} is in no operand", len(self.inputs), label)
+        for label in self.contracted:
+            holders = [place for place, tensor in enumerate(self.inputs) if label in tensor.labels]
+            if len(holders) == 1:
+                raise OperandError(
+                    f"{label} is summed out of a single operand", holders[0], label,
+                    hint=f"keep {label} in the output, or multiply with a vector: ... * {self.inputs[holders[0]].dtype}[{label}]",
+                )  # fmt: skip
+        if len(self.inputs) == 1:
+            raise OperandError("a copy does no arithmetic: its intensity is 0", 0, expected="at least two operands")
+        for place, tensor in enumerate(self.tensors):
+            for name in tensor.labels:
+                if name in QUANTITIES:
+                    raise OperandError(f"{name} is the name of a quantity, not of a dimension", place, name)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return (*self.inputs, self.output)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The symbolic dimensions, in order of appearance."""
+        dims = (dim for tensor in self.tensors for dim in tensor.dims if not dim.fixed)
+        return tuple(dict.fromkeys(dim.label for dim in dims))
+
+    @property
+    def contracted(self) -> tuple[str, ...]:
+        labels = dict.fromkeys(label for tensor in self.inputs for label in tensor.labels)
+        return tuple(label for label in labels if label not in self.output.labels)
+
+    @property
+    def length(self) -> Expr:
+        """The length of the contraction: how many products join in one output element."""
+        return Mul(*(Dim(label).size for label in self.contracted))
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The mesh axes that some dimension is split over."""
+        return tuple(dict.fromkeys(d.axis for t in self.tensors for d in t.dims if d.axis))
+
+    @property
+    def compute(self) -> Dtype:
+        return widest(tuple(tensor.dtype for tensor in self.inputs))
+
+    def operand_name(self, place: int) -> str:
+        """What prose calls an operand: its name, or left, right, first, second …, and output."""
+        tensor = self.tensors[place]
+        if tensor.name:
+            return tensor.name
+        if place == len(self.inputs):
+            return "output"
+        if len(self.inputs) == 2:
+            return ("left operand", "right operand")[place]
+        return f"operand {place + 1}"
+
+    def cost(self, count: Counting = "fma") -> Cost:
+        """FLOPs and bytes of the whole operation.
+
+        >>> from symroof.model.dtype import dtype
+        >>> N, f32 = Dim("N"), dtype("fp32")
+        >>> dot = Einsum((Tensor(f32, (N,)), Tensor(f32, (N,))), Tensor(f32, ()))
+        >>> dot.cost("exact").flops, dot.cost().flops, dot.cost().bytes
+        (2*N - 1, 2*N, 8*N + 4)
+        """
+        elements, length, operands = self.output.elements, self.length, len(self.inputs)
+        products = (operands - 1) * elements * length
+        if self.contracted:
+            work: tuple[Term, ...] = (Term("multiplications", products), Term("additions", elements * (length - 1)))
+            rounded = (Term("multiply-adds", products + elements * length),)
+        else:
+            work = rounded = (Term("multiplications", products),)
+        loads = (Term(f"load {self.operand_name(i)}", t.bytes) for i, t in enumerate(self.inputs))
+        stores = (Term(f"store {self.operand_name(operands)}", self.output.bytes),)
+        return Cost(work, rounded, tuple(loads), stores, count)
+
+    def __str__(self) -> str:
+        types = " * ".join(map(str, self.inputs)), str(self.output)
+        if all(tensor.name for tensor in self.inputs):
+            target = f" -> {self.output.name}" if self.output.name else ""
+            typed = ", ".join(map(str, self.inputs))
+            return f"{' * '.join(str(t.name) for t in self.inputs)}{target}: {typed} -> {self.output}"
+        return f"{types[0]} -> {types[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation given by its costs, as Python functions of its dimensions.
+
+    The functions are called with SymPy symbols and must give rational functions; they are typeset as written.
+
+    >>> def flops(N): return N + (N - 1)
+    >>> def reads(N): return 2*N + 2*N
+    >>> def writes(N): return 2
+    >>> Operation("dot product", flops=flops, reads=reads, writes=writes).cost().intensity
+    (2*N - 1)/(4*N + 2)
+    """
+
+    name: str
+    flops: Callable[..., Any]
+    reads: Callable[..., Any]
+    writes: Callable[..., Any]
+    compute: Dtype | None = None
+
+    def __post_init__(self) -> None:
+        if not self.dimensions:
+            raise ModelError(f"the cost functions of {self.name!r} have no parameters", expected="its dimensions")
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The parameters of the three functions, in order of appearance."""
+        found: dict[str, None] = {}
+        for function in (self.flops, self.reads, self.writes):
+            for parameter in inspect.signature(function).parameters.values():
+                if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty:
+                    raise ModelError(
+                        f"{function.__name__}({parameter}) of {self.name!r} is not a dimension",
+                        expected="plain parameters, one for each dimension",
+                    )
+                if parameter.name in QUANTITIES:
+                    raise ModelError(f"{parameter.name} is the name of a quantity, not of a dimension")
+                found[parameter.name] = None
+        return tuple(found)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Cost functions speak of one chip."""
+        return ()
+
+    def amount(self, function: Callable[..., Any]) -> Expr:
+        """What one of the three functions gives on symbols."""
+        try:
+            value = function(*(symbol(name) for name in inspect.signature(function).parameters))
+            value = Integer(value) if isinstance(value, int) else value
+        except Exception as error:
+            raise ModelError(
+                f"{function.__name__} of {self.name!r} does not run on symbols: {type(error).__name__}: {error}",
+                expected="a formula in +, -, *, / and whole powers",
+            ) from error
+        if hasattr(value, "numerator") and not isinstance(value, Expr):
+            value = rational(value)
+        if not isinstance(value, Expr) or not value.is_rational_function() or _floats(value):
+            raise ModelError(
+                f"{function.__name__} of {self.name!r} gives {str(value)[:80]}",
+                expected="a rational function with exact numbers (write Fraction(1, 2), not 0.5)",
+            )
+        return value
+
+    def cost(self, count: Counting = "fma") -> Cost:
+        work = (Term("as given", self.amount(self.flops)),)
+        reads = (Term("as given", self.amount(self.reads)),)
+        writes = (Term("as given", self.amount(self.writes)),)
+        return Cost(work, work, reads, writes, count)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _floats(value: Expr) -> bool:
+    return any(atom.is_Float for atom in value.atoms())
+
+
+AnyOperation = Einsum | Operation

@@ -1,0 +1,34 @@
+"""A problem: an operation, a chip, the assumptions, and what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from symroof.formula import Compare, Formula
+from symroof.model.cost import Counting
+from symroof.model.dtype import Dtype
+from symroof.model.hardware import Accelerator
+from symroof.model.operation import AnyOperation
+
+SECTIONS = "work traffic intensity regime ridge threshold rule at time formulas".split()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read."""
+
+    operation: AnyOperation
+    hardware: Accelerator | None = None
+    assume: tuple[Compare, ...] = ()
+    title: str | None = None
+    solve_for: str | None = None
+    count: Counting = "fma"
+    compute: Dtype | None = None
+    mesh: Mapping[str, int] = field(default_factory=dict)
+    link: str = "HBM"
+    at: tuple[Mapping[str, Fraction], ...] = ()
+    symbols: tuple[str, ...] = ()
+    let: Mapping[str, Formula] = field(default_factory=dict)
+    sections: tuple[str, ...] = tuple(SECTIONS)

@@ -1,0 +1,127 @@
+"""The catalogue of chips: the shipped one, files of the user's own, and figures given by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from symroof.errors import ModelError, ReadingError, suggestion
+from symroof.model.dtype import BY_NAME
+from symroof.model.hardware import Accelerator, Known
+from symroof.reading.tables import flatten, read_table, read_table_file
+from symroof.reading.units import quantity
+
+CHIP_KEYS = ("title", "aliases", "wraparound", "figures")
+CHIPS_VARIABLE = "SYMROOF_CHIPS"
+
+
+def unit_of(figure: str) -> str:
+    """The base unit of a figure, told by its name.
+
+    >>> unit_of("peak.int8"), unit_of("HBM"), unit_of("capacity.HBM")
+    ('FLOPs/s', 'bytes/s', 'bytes')
+    """
+    return {"peak": "FLOPs/s", "capacity": "bytes"}.get(figure.partition(".")[0], "bytes/s")
+
+
+@lru_cache(maxsize=8)
+def catalogue(*paths: str) -> Mapping[str, Accelerator]:
+    """Every known chip by its name; later files add to earlier ones and may replace a chip."""
+    shipped = (files("symroof") / "model" / "hardware.toml").read_text("utf-8")
+    chips = _chips(read_table(shipped, "the catalogue"), "the catalogue")
+    for path in (*filter(None, os.environ.get(CHIPS_VARIABLE, "").split(os.pathsep)), *paths):
+        chips |= _chips(read_table_file(Path(path)), path)
+    return chips
+
+
+def chip(name: str, *paths: str) -> Accelerator:
+    """The chip of that name or alias.
+
+    >>> chip("tpu-v5e").figure("HBM").digits
+    '8.2e11'
+    """
+    chips = catalogue(*paths)
+    folded = name.strip().lower().replace(" ", "-").replace("_", "-")
+    for accelerator in chips.values():
+        if folded in (accelerator.name, *accelerator.aliases):
+            return accelerator
+    raise ModelError(
+        f"unknown chip {name!r}",
+        expected=f"one of {', '.join(chips)}",
+        hint=suggestion(folded, [n for a in chips.values() for n in (a.name, *a.aliases)]) or "see `symroof hardware`",
+    )
+
+
+def own_chip(table: Mapping[str, Any]) -> Accelerator:
+    """A chip written down in a problem: a title and its figures."""
+    flat = flatten(table)
+    title = flat.pop("title", None) or flat.pop("name", None) or "the given chip"
+    return Accelerator("given", str(title), {name: figure(name, value) for name, value in flat.items()})
+
+
+def figure(name: str, value: Any, source: str = "given") -> Known:
+    """A figure from text or a Python number.
+
+    >>> figure("peak", "3.94e14 FLOPs/s").value == 394 * 10**12
+    True
+    """
+    family, _, kind = name.partition(".")
+    if family == "peak" and kind and kind != "vector" and kind not in BY_NAME:
+        raise ModelError(f"{name} is not a figure", expected="peak, peak.vector or peak.DTYPE", hint=suggestion(kind, BY_NAME))
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
+        raise ReadingError(f"{name} = {str(value)[:60]!r} is not a number", expected=f"a number such as 8.2e11 {unit_of(name)}")
+    try:
+        number = quantity(value if isinstance(value, str) else _digits(value), unit_of(name))
+    except ReadingError as error:
+        raise replace_problem(error, f"{name}: {error.problem}") from None
+    return Known(number.value, number.digits or "", unit_of(name), source)
+
+
+def replace_problem(error: ReadingError, problem: str) -> ReadingError:
+    """The same error, saying more."""
+    return ReadingError(problem, source=error.source, span=error.span, expected=error.expected, hint=error.hint)
+
+
+def _digits(value: int | float | Fraction) -> str:
+    if isinstance(value, Fraction) and value.denominator != 1:
+        raise ReadingError(f"{value} is not a decimal number", expected="digits, as in 8.2e11")
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
+    sources = table.get("sources", {})
+    chips = {}
+    for name, entry in table.items():
+        if name == "sources":
+            continue
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("figures"), Mapping):
+            raise ReadingError(f"{where}: {name} has no figures", expected=f"a table [{name}.figures]")
+        for key in entry:
+            if key not in CHIP_KEYS:
+                raise ReadingError(f"{where}: unknown key {key!r} in {name}", expected=f"one of {', '.join(CHIP_KEYS)}", hint=suggestion(key, CHIP_KEYS))  # fmt: skip
+        figures = {key: _sourced(key, value, sources, f"{where}: {name}") for key, value in flatten(entry["figures"]).items()}
+        chips[name] = Accelerator(
+            name, str(entry.get("title", name)), figures, tuple(entry.get("aliases", ())), entry.get("wraparound")
+        )
+    return chips
+
+
+def _sourced(name: str, value: Any, sources: Mapping[str, Any], where: str) -> Known:
+    pairs = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    known = []
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
+            raise ReadingError(f"{where}: {name} has no source", expected='["8.2e11 bytes/s", "source"]')
+        key, _, remark = pair[1].partition(":")
+        if key not in sources:
+            raise ReadingError(f"{where}: unknown source {key!r} of {name}", expected=f"one of {', '.join(sources)}", hint=suggestion(key, sources))  # fmt: skip
+        entry = sources[key]
+        title = f"{entry.get('title', key)} ({entry.get('url', 'no address')}, {entry.get('date', 'no date')})"
+        known.append(figure(name, pair[0], title + (f": {remark.strip()}" if remark else "")))
+    return replace(known[0], alternatives=tuple(known[1:]))

@@ -1,0 +1,263 @@
+"""Expressions, read strictly and exactly into formulas that keep the order of their author.
+
+    expr     = ["+" | "-"] term { ("+" | "-") term }
+    term     = run { ("*" | "/") run | SPACE run }      a space after "/" run is refused: it has two readings
+    run      = power { power }                          without a space; binds tighter than "*" and "/"
+    power    = ["-"] atom [("^" | "**") exponent]       in BD^2 the power takes D alone
+    exponent = ["-"] (NUMBER | NAME | call | "(" expr ")") [("^" | "**") exponent]
+    atom     = NUMBER [unit] | call | names | "oo" | "(" expr ")" | "\\frac" "{" expr "}" "{" expr "}"
+    names    = a declared name, or a word with exactly one split into declared names
+
+So ``2BDF`` is a product of four factors and ``BDF/2BF`` is BDF/(2BF). A word that does not split, or splits in
+two ways, is an error: an undeclared product of letters is never a guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symroof.errors import suggestion
+from symroof.formula import (
+    Call, Compare, Formula, Group, Infinity, Name, Negative, Number, Power, Product, Quotient, Sum,
+)  # fmt: skip
+from symroof.reading.scanner import Reader, Token
+from symroof.reading.units import LARGEST_EXPONENT, read_number
+
+DEEPEST = 64
+FUNCTIONS = "max min sqrt log log2 exp floor ceil abs sum argmin minimum sup limit diff".split()
+KEYWORDS = frozenset("as assuming at when never always and oo".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The declared names. An open scope lets single letters and runs of capitals declare themselves."""
+
+    names: tuple[str, ...] = ()
+    open: bool = False
+
+
+class ExpressionReader(Reader):
+    def __init__(self, source: str, scope: Scope) -> None:
+        super().__init__(source)
+        self.scope = scope
+        self.depth = 0
+
+    def expression(self) -> Formula:
+        terms = [self._signed_term()]
+        while self.at("+", "-"):
+            minus = self.next().text == "-"
+            term = self._term()
+            terms.append(Negative(term) if minus else term)
+        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+
+    def _signed_term(self) -> Formula:
+        if self.accept("-"):
+            return Negative(self._term())
+        self.accept("+")
+        return self._term()
+
+    def _term(self) -> Formula:
+        result, divided = self._run(), False
+        while True:
+            if self.at("*", "/"):
+                divided = self.next().text == "/"
+                right = self._run()
+            elif self.token.spaced and self._begins_atom():
+                if divided:
+                    raise self.error(
+                        "a space after a division has two readings",
+                        expected="brackets: a/(b c), or (a/b) * c",
+                    )
+                right = self._run()
+            else:
+                return result
+            result = Quotient(result, right) if divided else _times(result, right)
+
+    def _run(self) -> Formula:
+        result = self._power()
+        while not self.token.spaced and self.token.kind != "number" and self._begins_atom():
+            result = _times(result, self._power())
+        return result
+
+    def _power(self) -> Formula:
+        if self.accept("-"):
+            return Negative(self._power())
+        base = self._atom()
+        if not self.at("^"):
+            return base
+        self.next()
+        exponent = self._exponent()
+        if isinstance(base, Product):  # the split of a word: the power takes its last name
+            return Product((*base.factors[:-1], Power(base.factors[-1], exponent)))
+        return Power(base, exponent)
+
+    def _exponent(self) -> Formula:
+        if self.accept("-"):
+            return Negative(self._exponent())
+        token = self.token
+        if token.kind == "number":
+            base: Formula = read_number(self, self.scope.names)
+            if isinstance(base, Number) and abs(base.value) > LARGEST_EXPONENT:
+                raise self.error(
+                    "the exponent is too large", token=token, expected=f"at most {LARGEST_EXPONENT} in size"
+                )
+        elif token.kind == "word" or self.at("("):
+            base = self._atom()
+            if isinstance(base, Product):
+                raise self.error(
+                    f"the exponent {token.text} is a product", token=token, expected="brackets, as in 2^(BD)"
+                )
+        else:
+            raise self.error(expected="an exponent")
+        return Power(base, self._exponent()) if self.accept("^") else base
+
+    def _begins_atom(self) -> bool:
+        token = self.token
+        return (
+            token.kind == "number"
+            or (token.kind == "word" and (token.text not in KEYWORDS or token.text == "oo"))
+            or self.at("(", "\\frac")
+        )
+
+    def _atom(self) -> Formula:
+        token = self.token
+        if token.kind == "number":
+            return read_number(self, self.scope.names)
+        if token.kind == "word" and (token.text not in KEYWORDS or token.text == "oo"):
+            self.next()
+            if token.text == "oo":
+                return Infinity()
+            if token.text in FUNCTIONS and self.at("("):
+                return self._call(token)
+            return self._names(token)
+        if self.at("("):
+            return Group(self._bracketed("(", ")"))
+        if self.at("\\frac"):
+            self.next()
+            return Quotient(self._bracketed("{", "}"), self._bracketed("{", "}"))
+        raise self.error(expected="a number, a name or '('")
+
+    def _bracketed(self, opening: str, closing: str) -> Formula:
+        self.expect(opening)
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.error("the brackets are nested too deeply", expected=f"at most {DEEPEST} levels")
+        inner = self.expression()
+        self.depth -= 1
+        self.expect(closing)
+        return inner
+
+    def _call(self, function: Token) -> Formula:
+        self.expect("(")
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.error("the brackets are nested too deeply", expected=f"at most {DEEPEST} levels")
+        arguments = [self._argument()]
+        while self.accept(","):
+            arguments.append(self._argument())
+        self.depth -= 1
+        self.expect(")")
+        return Call(function.text, tuple(arguments))
+
+    def _argument(self) -> Formula:
+        left = self.expression()
+        return Compare(left, "->", self.expression()) if self.accept("->") else left
+
+    def _names(self, token: Token) -> Formula:
+        word, scope = token.text, self.scope
+        if word in scope.names:
+            return Name(word)
+        splits = split_word(word, scope.names)
+        if len(splits) == 1:
+            return Product(tuple(Name(name) for name in splits[0]))
+        if len(splits) > 1:
+            readings = " or ".join(" ".join(split) for split in splits[:2])
+            raise self.error(f"{word} has two readings", token=token, expected=readings)
+        if scope.open:
+            if len(word) == 1 or (word[1] == "_" and word[2:].isupper()):
+                return Name(word)
+            if word.isalpha() and word.isupper():
+                return Product(tuple(Name(letter) for letter in word))
+        known = ", ".join(scope.names[:24]) or "no names are declared here"
+        raise self.error(
+            f"unknown name {word!r}", token=token, expected=f"one of {known}", hint=suggestion(word, scope.names)
+        )
+
+
+def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The splits of ``word`` into declared names: none, the only one, or the first two found.
+
+    >>> split_word("BDF", ("B", "D", "F")), split_word("abc", ("a", "ab", "bc", "c"))
+    ([('B', 'D', 'F')], [('a', 'bc'), ('ab', 'c')])
+    """
+    ways: dict[int, list[tuple[str, ...]]] = {len(word): [()]}
+    usable = [name for name in dict.fromkeys(names) if name]
+    for start in range(len(word) - 1, -1, -1):
+        found = [
+            (name, *rest)
+            for name in usable
+            if word.startswith(name, start)
+            for rest in ways.get(start + len(name), [])
+        ]
+        ways[start] = found[:2]
+    return ways[0]
+
+
+def _times(left: Formula, right: Formula) -> Formula:
+    first = left.factors if isinstance(left, Product) else (left,)
+    second = right.factors if isinstance(right, Product) else (right,)
+    return Product((*first, *second))
+
+
+def read_expression(text: str, scope: Scope) -> Formula:
+    """The formula that ``text`` writes.
+
+    >>> from symroof.symbols import expression
+    >>> expression(read_expression("BDF/2BF", Scope(("B", "D", "F"))))
+    D/2
+    """
+    reader = ExpressionReader(text, scope)
+    formula = reader.expression()
+    reader.expect_end("an operator or the end")
+    return formula
+
+
+def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
+    """Values put in: ``D = F = 8192, B = 256``.
+
+    >>> read_bindings("D=F=8192, B=256", Scope(("B", "D", "F")))
+    {'D': Fraction(8192, 1), 'F': Fraction(8192, 1), 'B': Fraction(256, 1)}
+    """
+    reader, bound = ExpressionReader(text, scope), {}
+    while True:
+        waiting = [_bound_name(reader, bound)]
+        reader.expect("=")
+        while reader.token.kind == "word" and reader.following.text == "=":
+            waiting.append(_bound_name(reader, {**bound, **dict.fromkeys(waiting)}))
+            reader.next()
+        token = reader.token
+        if token.kind != "number":
+            raise reader.error(expected="a number")
+        value = read_number(reader, scope.names)
+        if value.unit is not None or value.value <= 0:
+            raise reader.error(f"{token.text} is no size", token=token, expected="a plain number above zero")
+        bound |= dict.fromkeys(waiting, value.value)
+        if not reader.accept(","):
+            reader.expect_end("',' or the end")
+            return bound
+
+
+def _bound_name(reader: ExpressionReader, bound: dict[str, object]) -> str:
+    token = reader.token
+    if token.kind != "word":
+        raise reader.error(expected="a name, as in D=8192")
+    if token.text not in reader.scope.names:
+        raise reader.error(
+            f"unknown name {token.text!r}",
+            expected="one of " + (", ".join(reader.scope.names) or "no names at all"),
+            hint=suggestion(token.text, reader.scope.names),
+        )
+    if token.text in bound:
+        raise reader.error(f"{token.text} is given twice")
+    return reader.next().text

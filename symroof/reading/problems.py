@@ -1,0 +1,191 @@
+"""Problems from TOML files, from keyword arguments and from command lines: one set of keys, one reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from symroof.errors import ReadingError, SymroofError, suggestion
+from symroof.formula import Compare, Formula
+from symroof.model.cost import COUNTINGS
+from symroof.model.dtype import Dtype, dtype
+from symroof.model.hardware import Accelerator
+from symroof.model.operation import AnyOperation, Einsum, Operation
+from symroof.model.problem import SECTIONS, Problem
+from symroof.reading.catalogue import chip, figure, own_chip
+from symroof.reading.expressions import KEYWORDS, Scope, read_bindings, read_expression
+from symroof.reading.operations import read_operation
+from symroof.reading.regimes import read_regime
+from symroof.reading.tables import flatten, read_table_file
+from symroof.symbols import QUANTITIES
+
+KEYS = (
+    "title operation hardware given assume solve_for count mesh link symbols let at claims compute dtype chips sections"
+).split()
+
+
+def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
+    """The problems of a TOML file, as option tables: the whole file, or one for each ``[[problem]]``."""
+    table = read_table_file(path)
+    tables = table.get("problem", [table])
+    if "problem" in table and (len(table) > 1 or not isinstance(tables, list)):
+        extra = ", ".join(key for key in table if key != "problem")
+        raise ReadingError(f"{path} mixes [[problem]] with {extra or 'another form'}", expected="only [[problem]] tables")
+    for entry in tables:
+        if not isinstance(entry, Mapping):
+            raise ReadingError(f"{path}: a problem is not a table", expected="[[problem]]")
+        _known_keys(entry, str(path))
+    return tuple(dict(entry) for entry in tables)
+
+
+def read_problem(options: Mapping[str, Any]) -> Problem:
+    """The problem that a table of options describes. Every key is optional but ``operation``.
+
+    >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e", "assume": "B << D, F"})
+    >>> problem.hardware.title, len(problem.assume)
+    ('TPU v5e', 2)
+    """
+    _known_keys(options, "the problem")
+    if not options.get("operation"):
+        raise ReadingError("the problem has no operation, so there is nothing to derive", expected="operation = \"…\"")
+    element = _dtype(options, "dtype")
+    operation = options["operation"]
+    if isinstance(operation, str):
+        operation = read_operation(operation, element)
+    if not isinstance(operation, Einsum | Operation):
+        raise ReadingError(f"operation = {str(operation)[:60]!r} is not an operation", expected="text, or sr.Operation(…)")
+    scope = Scope((*operation.dimensions, *_texts(options, "symbols")))
+    hardware = _hardware(options)
+    let = _let(options, scope, hardware)
+    return Problem(
+        operation=operation,
+        hardware=hardware,
+        assume=_regime(options, scope),
+        title=_text(options, "title"),
+        solve_for=_choice(options, "solve_for", operation.dimensions),
+        count=_choice(options, "count", COUNTINGS) or "fma",  # type: ignore[arg-type]
+        compute=_dtype(options, "compute"),
+        mesh=_mesh(options),
+        link=_text(options, "link") or "HBM",
+        at=_points(options, operation),
+        symbols=_texts(options, "symbols"),
+        let=let,
+        sections=_sections(options),
+    )
+
+
+def _known_keys(options: Mapping[str, Any], where: str) -> None:
+    for key in options:
+        if key not in KEYS:
+            raise ReadingError(
+                f"{where}: unknown key {key!r}", expected=f"one of {', '.join(KEYS)}", hint=suggestion(key, KEYS)
+            )
+
+
+def _text(options: Mapping[str, Any], key: str) -> str | None:
+    value = options.get(key)
+    if value is not None and not isinstance(value, str):
+        raise ReadingError(f"{key} = {str(value)[:60]} is not text")
+    return value
+
+
+def _texts(options: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = options.get(key) or ()
+    texts = (value,) if isinstance(value, str) else value
+    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
+        raise ReadingError(f"{key} = {str(value)[:60]} is not a list of texts")
+    return tuple(texts)
+
+
+def _choice(options: Mapping[str, Any], key: str, known: Iterable[str]) -> str | None:
+    value, known = _text(options, key), tuple(known)
+    if value is not None and value not in known:
+        raise ReadingError(
+            f"{key} = {value!r} is not known", expected=f"one of {', '.join(known)}", hint=suggestion(value, known)
+        )
+    return value
+
+
+def _sections(options: Mapping[str, Any]) -> tuple[str, ...]:
+    chosen = tuple(name.strip() for text in _texts(options, "sections") for name in text.split(","))
+    for name in chosen:
+        _choice({"sections": name}, "sections", SECTIONS)
+    return chosen or tuple(SECTIONS)
+
+
+def _dtype(options: Mapping[str, Any], key: str) -> Dtype | None:
+    name = _text(options, key)
+    return None if name is None else dtype(name)
+
+
+def _hardware(options: Mapping[str, Any]) -> Accelerator | None:
+    named, given = options.get("hardware"), flatten(options.get("given") or {})
+    paths = _texts(options, "chips")
+    if isinstance(named, Accelerator):
+        accelerator = named
+    elif isinstance(named, str):
+        accelerator = chip(named, *paths)
+    elif isinstance(named, Mapping):
+        accelerator = own_chip(named)
+    elif named is None:
+        accelerator = Accelerator("given", "the given chip", {})
+    else:
+        raise ReadingError(f"hardware = {str(named)[:60]!r} is not a chip", expected="a name or a table of figures")
+    overrides = {}
+    for name, value in given.items():
+        reference = accelerator.figures.get(value.strip()) if isinstance(value, str) else None
+        overrides[name] = reference or figure(name, value)
+    return None if named is None and not overrides else accelerator.given(overrides)
+
+
+def _regime(options: Mapping[str, Any], scope: Scope) -> tuple[Compare, ...]:
+    return tuple(relation for text in _texts(options, "assume") for relation in read_regime(text, scope))
+
+
+def _mesh(options: Mapping[str, Any]) -> dict[str, int]:
+    mesh = options.get("mesh") or {}
+    if isinstance(mesh, str):
+        mesh = dict(part.partition("=")[::2] for part in mesh.split(","))
+    if not isinstance(mesh, Mapping):
+        raise ReadingError(f"mesh = {str(mesh)[:60]} is not a mesh", expected="axes and sizes, as in X=2")
+    sizes = {}
+    for axis, size in mesh.items():
+        digits = str(size).strip()
+        if not digits.isdigit() or not 1 <= int(digits[:12]) <= 10**9:
+            raise ReadingError(f"mesh: {axis} = {digits[:20]!r} is not a number of chips", expected="a whole number from 1")
+        sizes[str(axis).strip()] = int(digits)
+    return sizes
+
+
+def _points(options: Mapping[str, Any], operation: AnyOperation) -> tuple[dict[str, Fraction], ...]:
+    points = options.get("at") or ()
+    points = (points,) if isinstance(points, str | Mapping) else points
+    read = []
+    for point in points:
+        text = point if isinstance(point, str) else ", ".join(f"{name} = {value}" for name, value in point.items())
+        read.append(read_bindings(text, Scope(operation.dimensions)))
+    for point in read:
+        for name, value in point.items():
+            if value < 1:
+                raise ReadingError(f"at: {name} = {value} is no size of a dimension", expected="a number from 1")
+    return tuple(read)
+
+
+def _let(options: Mapping[str, Any], scope: Scope, hardware: Accelerator | None) -> dict[str, Formula]:
+    table = options.get("let") or {}
+    if not isinstance(table, Mapping):
+        raise ReadingError(f"let = {str(table)[:60]} is not a table", expected='{ name = "formula" }')
+    figures = tuple(name for name in (hardware.figures if hardware else ()) if "." not in name)
+    names, formulas = (*scope.names, *QUANTITIES, *figures), {}
+    for name, text in table.items():
+        if name in names or name in KEYWORDS or not name.replace("_", "").isalnum() or name[:1].isdigit():
+            raise ReadingError(f"let: the name {name!r} is taken or is no name")
+        try:
+            formulas[name] = read_expression(str(text), Scope(names))
+        except SymroofError as error:
+            error.problem = f"let {name}: {error.problem}"
+            raise
+        names = (*names, name)
+    return formulas

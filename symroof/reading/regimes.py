@@ -1,0 +1,59 @@
+"""Regimes: which sizes are small beside which.
+
+    regime = item { "," item }
+    item   = expr rel expr { rel expr }     B ~~ D << F relates neighbours
+           | expr                           after "x << y": also x << expr; before "x -> oo": also expr -> oo
+    rel    = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
+"""
+
+from __future__ import annotations
+
+from symroof.formula import Compare, Formula, Infinity
+from symroof.reading.expressions import ExpressionReader, Scope
+
+RELATIONS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
+
+
+def read_regime(text: str, scope: Scope) -> tuple[Compare, ...]:
+    """The relations of a regime, with ``>>`` turned round.
+
+    >>> from symroof.formula import Name
+    >>> B, D, F = map(Name, "BDF")
+    >>> read_regime("B << D, F", Scope(("B", "D", "F"))) == (Compare(B, "<<", D), Compare(B, "<<", F))
+    True
+    """
+    reader = ExpressionReader(text, scope)
+    relations: list[Compare] = []
+    waiting: list[Formula] = []
+    small: Formula | None = None
+    while True:
+        left = reader.expression()
+        if not reader.at(*RELATIONS):
+            if reader.at("<", ">"):
+                raise reader.error(expected="<<, >>, ->, =, ~, ~~, <= or >=")
+            if small is not None:
+                relations.append(Compare(small, "<<", left))
+            else:
+                waiting.append(left)
+        while reader.at(*RELATIONS):
+            token = reader.next()
+            relation = token.text
+            right = reader.expression()
+            if (relation == "->") != isinstance(right, Infinity):
+                raise reader.error("only -> leads to infinity, and to nothing else", token=token, expected="x -> oo")
+            if relation == "->":
+                relations += [Compare(name, "->", right) for name in (*waiting, left)]
+                waiting, small = [], None
+            elif relation == ">>":
+                relations.append(Compare(right, "<<", left))
+                small = None
+            else:
+                relations.append(Compare(left, relation, right))
+                small = left if relation == "<<" else None
+            left = right
+        if not reader.accept(","):
+            break
+    if waiting:
+        raise reader.error("an expression stands alone in the regime", expected="a relation, as in B << D or D -> oo")
+    reader.expect_end("a relation, ',' or the end")
+    return tuple(relations)

@@ -1,0 +1,133 @@
+"""Text to tokens, each with its place, so that every error can point at its column.
+
+Synonyms (``≤``, ``\\leq``) become one spelling here and nowhere else. Nothing is ever evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from symroof.errors import ReadingError
+
+LONGEST_TEXT = 4096
+
+SYNONYMS = {
+    "·": "*", "•": "*", "×": "*", "\\cdot": "*", "\\times": "*", "−": "-",
+    "≈": "~", "\\approx": "~", "\\approxeq": "~", "\\sim": "~",
+    "→": "->", "\\to": "->", "\\rightarrow": "->",
+    "≤": "<=", "\\le": "<=", "\\leq": "<=", "≥": ">=", "\\ge": ">=", "\\geq": ">=",
+    "≪": "<<", "\\ll": "<<", "≫": ">>", "\\gg": ">>",
+    "⇒": "=>", "\\implies": "=>", "⇔": "<=>", "\\iff": "<=>", "\\Leftrightarrow": "<=>",
+    "∞": "oo", "\\infty": "oo", "**": "^",
+}  # fmt: skip
+
+TOKEN = re.compile(
+    r"""
+    (?P<space>   [ \t\r\n]+ | \\[,;:!]                                     )
+  | (?P<number>  (?: \d[\d_]* (?:\.(?:\d[\d_]*)?)? | \.\d[\d_]* ) (?:[eE][+-]?\d[\d_]*)? )
+  | (?P<word>    [A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*
+                 (?:_[A-Za-z0-9\u0370-\u03ff]+)*                           )
+  | (?P<command> \\[A-Za-z]+                                               )
+  | (?P<symbol>  <=>|\*\*|=>|<=|>=|<<|>>|->|~~|[-+*/^=~<>(){}\[\],.%@:|_&·•×−≈→≤≥≪≫⇒⇔∞] )
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``kind`` is number, word, command, symbol or end; ``spaced`` tells of a space before it."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    spaced: bool
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.start, self.end
+
+
+def scan(source: str) -> tuple[Token, ...]:
+    """The tokens of ``source``, closed by an end token.
+
+    >>> [t.text for t in scan("B ≥ 2e3F")]
+    ['B', '>=', '2e3', 'F', '']
+    """
+    if len(source) > LONGEST_TEXT:
+        raise ReadingError(
+            f"the text has {len(source)} characters", expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1)
+        )
+    tokens: list[Token] = []
+    position, spaced = 0, False
+    while position < len(source):
+        match = TOKEN.match(source, position)
+        if match is None:
+            raise ReadingError(
+                f"unexpected character {source[position]!r}", source=source, span=(position, position + 1)
+            )
+        kind = match.lastgroup or "symbol"
+        if kind == "space":
+            spaced = True
+        else:
+            text = SYNONYMS.get(match.group(), match.group())
+            kind = "symbol" if kind == "command" and text != match.group() else kind
+            kind = "word" if text == "oo" else kind
+            tokens.append(Token(kind, text, match.start(), match.end(), spaced))
+            spaced = False
+        position = match.end()
+    return (*tokens, Token("end", "", len(source), len(source), spaced))
+
+
+class Reader:
+    """A position in the tokens of one text. The grammars are subclasses."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tokens = scan(source)
+        self.index = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.index]
+
+    @property
+    def following(self) -> Token:
+        return self.tokens[min(self.index + 1, len(self.tokens) - 1)]
+
+    def next(self) -> Token:
+        token = self.token
+        self.index = min(self.index + 1, len(self.tokens) - 1)
+        return token
+
+    def at(self, *texts: str) -> bool:
+        return self.token.kind != "end" and self.token.text in texts
+
+    def accept(self, *texts: str) -> Token | None:
+        return self.next() if self.at(*texts) else None
+
+    def expect(self, text: str, what: str | None = None) -> Token:
+        if not self.at(text):
+            raise self.error(expected=what or repr(text))
+        return self.next()
+
+    def expect_end(self, what: str = "the end") -> None:
+        if self.token.kind != "end":
+            raise self.error(expected=what)
+
+    def error(
+        self,
+        problem: str | None = None,
+        *,
+        token: Token | None = None,
+        span: tuple[int, int] | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> ReadingError:
+        """An error at ``token``, which defaults to the one under the cursor."""
+        token = token or self.token
+        if problem is None:
+            problem = "the text ends too early" if token.kind == "end" else f"unexpected {token.text!r}"
+        return ReadingError(problem, source=self.source, span=span or token.span, expected=expected, hint=hint)

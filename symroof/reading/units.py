@@ -1,0 +1,124 @@
+"""Numbers with units: seconds, bytes, FLOPs and their rates, with decimal and binary prefixes.
+
+A number is an exact rational and remembers its digits: ``3.35 TB/s`` is 3350000000000 bytes/s, shown as 3.35e12.
+Decimal prefixes are powers of 1000 and binary ones of 1024 (IEC 80000-13).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symroof.errors import ReadingError, suggestion
+from symroof.formula import Number
+from symroof.reading.scanner import Reader, Token
+
+# Decimal exponents beyond this size are refused, never expanded.
+LARGEST_EXPONENT = 10_000
+
+UNITS: dict[str, tuple[str, Fraction]] = {
+    "s": ("s", Fraction(1)),
+    "ms": ("s", Fraction(1, 10**3)),
+    "us": ("s", Fraction(1, 10**6)),
+    "µs": ("s", Fraction(1, 10**6)),
+    "μs": ("s", Fraction(1, 10**6)),
+    "ns": ("s", Fraction(1, 10**9)),
+    "bytes": ("bytes", Fraction(1)),
+    "kB": ("bytes", Fraction(10**3)),
+    "MB": ("bytes", Fraction(10**6)),
+    "GB": ("bytes", Fraction(10**9)),
+    "TB": ("bytes", Fraction(10**12)),
+    "KiB": ("bytes", Fraction(2**10)),
+    "MiB": ("bytes", Fraction(2**20)),
+    "GiB": ("bytes", Fraction(2**30)),
+    **{
+        prefix + noun: ("FLOPs", Fraction(size))
+        for noun in ("FLOPs", "OPs")
+        for prefix, size in (("", 1), ("G", 10**9), ("T", 10**12), ("P", 10**15))
+    },
+}
+
+
+def exact(digits: str) -> Fraction:
+    """The rational that the digits write.
+
+    >>> exact("1.97e14"), exact("0.1")
+    (Fraction(197000000000000, 1), Fraction(1, 10))
+    """
+    mantissa, _, exponent = digits.replace("_", "").lower().partition("e")
+    if exponent and (len(exponent) > 6 or abs(int(exponent)) > LARGEST_EXPONENT):
+        raise ReadingError(f"the exponent of {digits[:20]} is too large", expected=f"at most {LARGEST_EXPONENT} in size")
+    return Fraction(mantissa.rstrip(".") + (f"e{exponent}" if exponent else ""))
+
+
+def read_number(reader: Reader, declared: frozenset[str] | tuple[str, ...] = ()) -> Number:
+    """The number under the cursor with its percent sign or unit; a declared name is never a unit."""
+    token = reader.next()
+    try:
+        value = exact(token.text)
+    except ReadingError as error:
+        raise reader.error(error.problem, token=token, expected=error.expected) from None
+    if reader.token.kind == "number" and not reader.token.spaced or reader.at(".") and not reader.token.spaced:
+        raise reader.error(f"{token.text}{reader.token.text} is not a number", span=(token.start, reader.token.end))
+    if reader.accept("%"):
+        return Number(value / 100, token.text + "%", "%")
+    if reader.token.kind == "word" and reader.token.text in UNITS and reader.token.text not in declared:
+        unit, scale, spelled = read_unit(reader)
+        return Number(value * scale, f"{token.text} {spelled}", unit)
+    return Number(value, token.text)
+
+
+def read_unit(reader: Reader) -> tuple[str, Fraction, str]:
+    """The unit under the cursor in base units, its scale, and its spelling."""
+    token = reader.next()
+    unit, scale = UNITS[token.text]
+    if reader.at("/") and reader.following.text == "s":
+        reader.next()
+        reader.next()
+        return unit + "/s", scale, token.text + "/s"
+    return unit, scale, token.text
+
+
+def quantity(text: str, unit: str) -> Number:
+    """A known number such as ``8.2e11 bytes/s``; without a unit it is in ``unit``, with one they must agree.
+
+    The result carries its digits in scientific form, as the derivation will print them.
+
+    >>> quantity("3.35 TB/s", "bytes/s").digits
+    '3.35e12'
+    """
+    reader = Reader(text)
+    if reader.token.kind != "number":
+        raise reader.error(expected=f"a number such as 8.2e11 {unit}".rstrip())
+    token: Token = reader.token
+    number = read_number(reader)
+    if reader.token.kind != "end":
+        hint = suggestion(reader.token.text, UNITS) if reader.token.kind == "word" else None
+        raise reader.error(expected=f"a unit ({unit}) or the end" if unit else "the end", hint=hint)
+    if number.unit not in (None, unit):
+        raise reader.error(f"the unit is {number.unit}", span=(token.start, len(text)), expected=unit or "no unit")
+    if number.value <= 0:
+        raise reader.error(f"{text.strip()} is not positive", span=token.span, expected="a number above zero")
+    return Number(number.value, scientific(token.text, number.value), unit)
+
+
+def scientific(digits: str, value: Fraction) -> str:
+    """``value`` with the significant digits of ``digits``; plain below a million, else with an exponent.
+
+    >>> scientific("8.20e11", Fraction(820000000000)), scientific("819", Fraction(819 * 10**9)), scientific("128", Fraction(128))
+    ('8.20e11', '8.19e11', '128')
+    """
+    mantissa = digits.replace("_", "").lower().partition("e")[0]
+    plain = mantissa.replace(".", "").lstrip("0") or "0"
+    if value < 10**6 and value == exact(digits) and "e" not in digits.lower():
+        return mantissa.rstrip(".")
+    if "." not in mantissa:
+        plain = plain.rstrip("0") or "0"
+    power = _magnitude(value)
+    shown = plain[0] + ("." + plain[1:] if len(plain) > 1 else "")
+    candidate = f"{shown}e{power}"
+    return candidate if exact(candidate) == value else str(value)
+
+
+def _magnitude(value: Fraction) -> int:
+    power = len(str(value.numerator)) - len(str(value.denominator))
+    return power if value >= Fraction(10) ** power else power - 1

@@ -1,0 +1,111 @@
+"""The only maker of SymPy symbols, and the way from a formula to its SymPy value.
+
+Every symbol is a positive real. Dimensions and quantities never share one: the names of quantities are
+reserved, and ``E I N O Q S C F R`` are ordinary dimensions.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, Symbol, ceiling, exp, floor, log, oo, sqrt
+
+from symroof.errors import AlgebraError
+from symroof.formula import Call, Figure, Formula, Infinity, Name, Number, fold
+
+# Integer powers are computed only up to this size; `9**9**9**9` is refused, not evaluated.
+LARGEST_BITS = 100_000
+LARGEST_EXPONENT = 10_000
+
+# What a problem speaks of besides its dimensions. No dimension may take one of these names.
+QUANTITIES = (
+    "flops reads writes bytes sent intensity ridge peak bandwidth T_math T_comms T_lower T_upper throughput"
+).split()
+
+FUNCTIONS = {
+    "max": Max, "min": Min, "sqrt": sqrt, "log": log, "exp": exp, "floor": floor, "ceil": ceiling, "abs": Abs,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def symbol(name: str) -> Symbol:
+    """The positive symbol of that name; the same name gives the same symbol.
+
+    >>> symbol("S"), symbol("S").is_positive
+    (S, True)
+    """
+    return Symbol(name, positive=True)
+
+
+def rational(value: Fraction | int) -> Rational:
+    """A SymPy rational of the same value."""
+    return Rational(Fraction(value).numerator, Fraction(value).denominator)
+
+
+def fraction(value: Expr | Any) -> Fraction:
+    """The exact value of a SymPy rational."""
+    if not value.is_Rational:
+        raise AlgebraError(f"{value} is not a rational number")
+    return Fraction(int(value.p), int(value.q))
+
+
+def expression(formula: Formula) -> Expr:
+    """The SymPy value of a formula.
+
+    >>> from symroof.formula import *
+    >>> expression(Quotient(Sum((Name("N"), Name("N"))), number(2)))
+    N
+    """
+    return fold(formula, _Value())
+
+
+class _Value:
+    def number(self, node: Number) -> Expr:
+        return rational(node.value)
+
+    def name(self, node: Name) -> Expr:
+        return symbol(node.name)
+
+    def figure(self, node: Figure) -> Expr:
+        return symbol(node.name)
+
+    def infinity(self, node: Infinity) -> Expr:
+        return oo
+
+    def sum(self, node: Formula, *terms: Expr) -> Expr:
+        return Add(*terms)
+
+    def product(self, node: Formula, *factors: Expr) -> Expr:
+        return Mul(*factors)
+
+    def quotient(self, node: Formula, above: Expr, below: Expr) -> Expr:
+        if below.is_zero:
+            raise AlgebraError("division by zero")
+        return above / below
+
+    def power(self, node: Formula, base: Expr, exponent: Expr) -> Expr:
+        if exponent.is_Rational:
+            size = abs(exponent)
+            width = max(int(base.p).bit_length(), int(base.q).bit_length()) if base.is_Rational else 1
+            if size > LARGEST_EXPONENT or width * size > LARGEST_BITS:
+                raise AlgebraError(f"the power is too large to compute: exponent {str(exponent)[:20]}")
+            if base.is_zero and exponent <= 0:
+                raise AlgebraError("zero to a power that is not positive")
+        return Pow(base, exponent)
+
+    def negative(self, node: Formula, body: Expr) -> Expr:
+        return -body
+
+    def group(self, node: Formula, body: Expr) -> Expr:
+        return body
+
+    written = group
+
+    def call(self, node: Call, *arguments: Expr) -> Expr:
+        if node.function == "log2":
+            return log(arguments[0]) / log(2)
+        if node.function not in FUNCTIONS:
+            raise AlgebraError(f"{node.function}(…) has no value here")
+        return FUNCTIONS[node.function](*arguments)
