@@ -21,7 +21,7 @@ LARGEST_EXPONENT = 10_000
 
 # What a problem speaks of besides its dimensions. No dimension may take one of these names.
 QUANTITIES = (
-    "flops reads writes bytes sent intensity ridge peak bandwidth T_math T_comms T_lower T_upper throughput"
+    "flops flops_per_chip reads writes bytes bytes_per_chip sent intensity ridge peak bandwidth T_math T_comms T_lower T_upper throughput"
 ).split()
 
 FUNCTIONS = {

@@ -28,8 +28,8 @@ class Root:
         return (self.low + self.high) / 2
 
 
-def real_roots(coefficients: dict[int, Fraction], above: Fraction) -> tuple[Root, ...]:
-    """The distinct real roots greater than ``above`` of a polynomial in one symbol, in order.
+def real_roots(coefficients: dict[int, Fraction], above: Fraction, *, closed: bool = False) -> tuple[Root, ...]:
+    """The distinct real roots above a number (or from it on, if ``closed``) of a polynomial in one symbol, in order.
 
     >>> [r.low for r in real_roots({2: Fraction(1), 1: Fraction(-3), 0: Fraction(2)}, Fraction(0))]
     [Fraction(1, 1), Fraction(2, 1)]
@@ -47,7 +47,7 @@ def real_roots(coefficients: dict[int, Fraction], above: Fraction) -> tuple[Root
         scale = max(Fraction(1), above)
         for (low, high), _ in factor.intervals(eps=Rational(WIDTH.numerator, WIDTH.denominator) * int(scale), inf=None):
             roots.append(Root(Fraction(int(low.p), int(low.q)), Fraction(int(high.p), int(high.q))))
-    return tuple(sorted((r for r in roots if r.high > above), key=lambda r: r.middle))
+    return tuple(sorted((r for r in roots if r.high > above or (closed and r.low == above)), key=lambda r: r.middle))
 
 
 def one_sign(coefficients: dict[int, Fraction], low: Fraction, *, closed: bool) -> int | None:

@@ -1,0 +1,1 @@
+"""From a problem to a chain of steps, each with its reason and its proof."""

@@ -1,0 +1,321 @@
+"""The second engine: every step of a derivation is decided again, by code that did not find it.
+
+Identities are cross-multiplied. Counts, exchanges, certificates and decimals are done again from their evidence.
+Orders are told by coefficients or by z3, and equivalences are put to z3 with every denominator cleared. What z3
+cannot settle is tried on exact random points and called ``sampled``. A step that is refuted raises: it is a bug, and
+nobody gets to see it.
+
+z3's division is total, so no quotient is ever given to it: n/d > 0 becomes n d > 0, and that d is not 0 is proved
+first, under the guard of its case. A root is a variable r with r >= 0 and r r = body, and that body >= 0 is proved
+first too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from symroof.derivation.evidence import examine, rounded
+from symroof.derivation.exact import Exact, Poly, Rat, names_in, primitive, scale, sign, times, value_at
+from symroof.derivation.ledger import Ledger, refuted
+from symroof.derivation.step import Check, Step
+from symroof.formula import Both, Cases, Compare, Either, Formula, Name, Verdict, names
+
+ORDER = ("<", "<=", ">", ">=")
+SAMPLES = 200
+TIMEOUT = 500  # milliseconds for one question to z3
+
+
+def checked(steps: Iterable[Step], ledger: Ledger) -> tuple[Step, ...]:
+    """The steps, each with its outcome. Raises :class:`~symroof.errors.CheckError` on a refuted one."""
+    return tuple(replace(step, check=check(step, ledger)) for step in steps)
+
+
+def check(step: Step, ledger: Ledger) -> Check:
+    """Decide one step again; a new name on the left of ``=`` is entered as a definition."""
+    outcome = examine(step, ledger)
+    if step.relation == "=" and isinstance(step.left, Name) and ledger.is_new(step.left.name):
+        outcome = outcome or _definition(step, ledger)
+        ledger.definitions[step.left.name] = step.right
+        return outcome
+    if outcome is not None:
+        return outcome
+    match step.relation:
+        case "=":
+            return _identity(step, ledger)
+        case "~":
+            return rounded(step, ledger)
+        case "<=>":
+            return _alike(step, ledger) or _proved(step, ledger) or _sampled(step, ledger)
+        case relation if relation in ORDER:
+            return _ordered(step, ledger) or _proved(step, ledger) or _sampled(step, ledger)
+    raise refuted(step, f"the relation {step.relation} has no check")
+
+
+def _definition(step: Step, ledger: Ledger) -> Check:
+    """A definition is sound if it is not circular and divides by nothing that can be 0."""
+    assert isinstance(step.left, Name)
+    if step.left.name in names(step.right):
+        raise refuted(step, "the definition is circular")
+    _, below = ledger.exact(figures=False).rational(step.right)
+    if sign(below, ledger.least_one) != 1:
+        raise refuted(step, "the denominator of the definition may vanish")
+    return Check("proved", "definition, denominators positive")
+
+
+def _identity(step: Step, ledger: Ledger) -> Check:
+    above: Poly = {}
+    for figures in (False, True):
+        exact = ledger.exact(figures=figures, assumptions=step.assumptions)
+        above, below = exact.difference(step.left, step.right)
+        if not above:
+            if not sign(below, ledger.least_one) and not _Prover(exact, ledger.least_one).apart_from_zero(below, step):
+                raise refuted(step, "a denominator may vanish")
+            return Check("proved", "exact identity")
+    shown = " + ".join(f"{c}" + "".join(f"*{n}^{e}" for n, e in m) for m, c in list(above.items())[:6])
+    raise refuted(step, f"the sides differ by {shown}")
+
+
+def _ordered(step: Step, ledger: Ledger) -> Check | None:
+    """An order between rational functions, told by the coefficients of the cleared difference."""
+    for figures in (False, True):
+        exact = ledger.exact(figures=figures, assumptions=step.assumptions)
+        above, below = exact.difference(step.left, step.right)
+        if exact.atoms:
+            return None
+        bottom = sign(below, ledger.least_one)
+        strict = step.relation in "<>"
+        top = sign(above, ledger.least_one, strict=strict)
+        if not bottom or top is None:
+            continue
+        wanted = 1 if step.relation[0] == ">" else -1
+        if top * bottom == wanted or (top == 0 and not strict):
+            return Check("proved", "signs of coefficients")
+    return None
+
+
+def _alike(step: Step, ledger: Ledger) -> Check | None:
+    """Two inequalities are one where, with denominators cleared, both are the same polynomial."""
+    sides = (step.left, step.right)
+    if not all(isinstance(side, Compare) and side.relation in ORDER for side in sides):
+        return None
+    exact = ledger.exact(figures=False, assumptions=step.assumptions)
+    found = []
+    for side in sides:
+        assert isinstance(side, Compare)
+        cleared = _cleared(exact.difference(side.left, side.right), ledger.least_one)
+        if cleared is None or exact.atoms:
+            return None
+        flip = -1 if side.relation[0] == "<" else 1
+        found.append((primitive(scale(cleared, Fraction(flip))), len(side.relation)))
+    return Check("proved", "exact identity of the cleared sides") if found[0] == found[1] else None
+
+
+def _cleared(difference: Rat, least_one: frozenset[str]) -> Poly | None:
+    """The numerator, turned so that the denominator is positive; None where its sign is not known."""
+    bottom = sign(primitive(difference[1]), least_one)
+    return scale(difference[0], Fraction(bottom)) if bottom else None
+
+
+def _proved(step: Step, ledger: Ledger) -> Check | None:
+    """z3's proof, first for every value of the figures and then for the given ones; None where it gives up."""
+    for figures in (False, True):
+        exact = ledger.exact(figures=figures)
+        prover = _Prover(exact, ledger.least_one)
+        answer = prover.decide(step)
+        if answer is True:
+            return Check("proved", "z3")
+        if isinstance(answer, dict) and figures and truth_at(step, exact, answer) is False:
+            shown = ", ".join(f"{name} = {value}" for name, value in answer.items())
+            raise refuted(step, f"it is false at {shown}")
+    return None
+
+
+class _Prover:
+    """One question to z3: the only place where it is imported."""
+
+    def __init__(self, exact: Exact, least_one: frozenset[str]) -> None:
+        import z3
+
+        self.z3, self.exact, self.least_one = z3, exact, least_one
+        self.variables: dict[str, Any] = {}
+        self.domain: list[Any] = []
+        self.described: set[str] = set()
+        self.obligations: list[Any] = []
+
+    def decide(self, step: Step) -> bool | dict[str, Fraction] | None:
+        """True where the step holds on the whole domain, a point where it does not, None where z3 gives up."""
+        z3 = self.z3
+        premises = [self.proposition(a, []) for a in step.assumptions if _is_fact(a)]
+        claim = self.proposition(Compare(step.left, step.relation, step.right), premises)
+        for guards, must in self.obligations:
+            if self._ask(z3.And(*premises, *guards, z3.Not(must))) is not True:
+                return None
+        return self._ask(z3.And(*premises, z3.Not(claim)))
+
+    def apart_from_zero(self, poly: Poly, step: Step) -> bool:
+        """Whether the assumptions of the step keep a polynomial away from 0."""
+        premises = [self.proposition(a, []) for a in step.assumptions if _is_fact(a)]
+        return bool(poly) and self._ask(self.z3.And(*premises, self.polynomial(primitive(poly)) == 0)) is True
+
+    def _ask(self, question: Any) -> bool | dict[str, Fraction] | None:
+        solver = self.z3.Solver()
+        solver.set("timeout", TIMEOUT)
+        solver.add(*self.domain, question)
+        answer = solver.check()
+        if answer == self.z3.unsat:
+            return True
+        if answer != self.z3.sat:
+            return None
+        model = solver.model()
+        values = {name: model.eval(v, model_completion=True) for name, v in self.variables.items()}
+        return {n: Fraction(str(v.as_fraction() if hasattr(v, "as_fraction") else v.approx(20).as_fraction())) for n, v in values.items()}
+
+    def variable(self, name: str) -> Any:
+        if name not in self.variables:
+            v = self.variables[name] = self.z3.Real(name)
+            self.domain.append(v >= 1 if name in self.least_one else v > 0 if name not in self.exact.atoms else v == v)
+            if name in self.exact.atoms:
+                self._describe(name, v)
+        return self.variables[name]
+
+    def _describe(self, atom: str, v: Any) -> None:
+        """What a root, maximum or minimum is, in inequalities without quotients."""
+        function, arguments = self.exact.atoms[atom]
+        gaps = []  # (v - argument) times its positive denominator
+        for above, below in arguments:
+            bottom = self.polynomial(below)
+            if function == "sqrt":
+                self.obligations.append(([], self.polynomial(above) * bottom >= 0))
+                self.domain += [v >= 0, v * v * bottom == self.polynomial(above)]
+            gaps.append(v * bottom - self.polynomial(above))
+        if function in ("max", "min"):
+            self.domain += [gap >= 0 if function == "max" else gap <= 0 for gap in gaps]
+            self.domain.append(self.z3.Or(*(gap == 0 for gap in gaps)))
+
+    def polynomial(self, poly: Poly) -> Any:
+        z3, terms = self.z3, []
+        for monomial, c in poly.items():
+            term = z3.RatVal(c.numerator, c.denominator)
+            for name, power in monomial:
+                for _ in range(power):
+                    term = term * self.variable(name)
+            terms.append(term)
+        return z3.Sum(*terms) if terms else z3.RealVal(0)
+
+    def proposition(self, formula: Formula, guards: list[Any]) -> Any:
+        z3 = self.z3
+        match formula:
+            case Verdict(holds=holds):
+                return z3.BoolVal(holds)
+            case Both(parts=parts):
+                return z3.And(*(self.proposition(part, guards) for part in parts))
+            case Either(parts=parts):
+                return z3.Or(*(self.proposition(part, guards) for part in parts))
+            case Compare(left=left, relation="<=>", right=right):
+                return self.proposition(left, guards) == self.proposition(right, guards)
+            case Cases(rows=rows, otherwise=otherwise):
+                tests = [self.proposition(guard, guards) for _, guard in rows]
+                options = []
+                for i, (consequence, _) in enumerate(rows):
+                    here = [*(z3.Not(t) for t in tests[:i]), tests[i]]
+                    options.append(z3.And(*here, self.proposition(consequence, [*guards, *here])))
+                if otherwise is not None:
+                    nowhere = [z3.Not(t) for t in tests]
+                    options.append(z3.And(*nowhere, self.proposition(otherwise, [*guards, *nowhere])))
+                return z3.Or(*options)
+            case Compare(left=left, relation=relation, right=right):
+                return self._atom(self.exact.difference(left, right), relation, guards)
+        raise TypeError(f"{type(formula).__name__} is not a proposition")
+
+    def _atom(self, difference: Rat, relation: str, guards: list[Any]) -> Any:
+        above, below = difference
+        cleared = _cleared(difference, self.least_one)
+        if cleared is None:
+            bottom = self.polynomial(primitive(below))
+            self.obligations.append((guards, bottom != 0))
+            cleared = times(above, primitive(below))
+        value = self.polynomial(primitive(cleared))
+        return {">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "=": value == 0}[relation]
+
+
+def _is_fact(assumption: Formula) -> bool:
+    return not isinstance(assumption, Compare) or assumption.relation in (*ORDER, "=")
+
+
+def truth_at(step: Step, exact: Exact, point: Mapping[str, Fraction]) -> bool | None:
+    """Whether the step is true at a point, in exact numbers; None where it says nothing there."""
+    if not all(_truth(a, exact, point) for a in step.assumptions if _is_fact(a)):
+        return None
+    return _truth(Compare(step.left, step.relation, step.right), exact, point)
+
+
+def _truth(formula: Formula, exact: Exact, point: Mapping[str, Fraction]) -> bool | None:
+    match formula:
+        case Verdict(holds=holds):
+            return holds
+        case Both(parts=parts):
+            return all(_truth(part, exact, point) for part in parts)
+        case Either(parts=parts):
+            return any(_truth(part, exact, point) for part in parts)
+        case Compare(left=left, relation="<=>", right=right):
+            sides = _truth(left, exact, point), _truth(right, exact, point)
+            return None if None in sides else sides[0] == sides[1]
+        case Cases(rows=rows, otherwise=otherwise):
+            for consequence, guard in rows:
+                if _truth(guard, exact, point):
+                    return _truth(consequence, exact, point)
+            return None if otherwise is None else _truth(otherwise, exact, point)
+        case Compare(left=left, relation=relation, right=right):
+            above, below = exact.difference(left, right)
+            values = _atoms_at(exact, point, names_in(above) | names_in(below))
+            bottom = None if values is None else value_at(below, values)
+            if values is None or not bottom:
+                return None
+            gap = value_at(above, values) / bottom
+            return {">": gap > 0, ">=": gap >= 0, "<": gap < 0, "<=": gap <= 0, "=": gap == 0}[relation]
+    return None
+
+
+def _atoms_at(exact: Exact, point: Mapping[str, Fraction], used: set[str]) -> Mapping[str, Fraction] | None:
+    """The point with the values of maxima and minima; None where a root is not rational or a name has no value."""
+    values = dict(point)
+    for atom, (function, arguments) in exact.atoms.items():
+        if atom in used:
+            if function == "sqrt":
+                return None
+            parts = [value_at(a, values) / value_at(b, values) for a, b in arguments]
+            values[atom] = max(parts) if function == "max" else min(parts)
+    return values if used <= set(values) else None
+
+
+def _sampled(step: Step, ledger: Ledger) -> Check:
+    """Exact random points: one counterexample raises, and many points without one are worth ``sampled``."""
+    random, exact, found = Random(7), ledger.exact(figures=True), 0
+    for _ in range(20 * SAMPLES):
+        free = {n for f in (step.left, step.right, *step.assumptions) for n in _free(f, exact)}
+        point = {n: _draw(random, n in ledger.least_one) for n in sorted(free)}
+        truth = truth_at(step, exact, point)
+        if truth is False:
+            raise refuted(step, f"it is false at {', '.join(f'{n} = {v}' for n, v in point.items())}")
+        found += truth is True
+        if found == SAMPLES:
+            return Check("sampled", f"{SAMPLES} exact points")
+    raise refuted(step, "too few points satisfy its assumptions, so it was not checked")
+
+
+def _draw(random: Random, at_least_one: bool) -> Fraction:
+    low = 0 if at_least_one else -3
+    return Fraction(random.randint(100, 999), 100) * Fraction(10) ** random.randint(low, 4)
+
+
+def _free(formula: Formula, exact: Exact) -> set[str]:
+    found: set[str] = set()
+    for name in names(formula):
+        found |= _free(exact.definitions[name], exact) if name in exact.definitions else {name}
+    return found
+
+

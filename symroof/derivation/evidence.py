@@ -1,0 +1,272 @@
+"""What the evidence of a step shows: counts, exchanges, certificates, decimals and whole numbers, all done again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from itertools import product as tuples
+from math import prod
+from random import Random
+
+from symroof.derivation.exact import ONE, Exact, Poly, add, join, names_in, sign, times, value_at
+from symroof.derivation.ledger import Ledger, refuted
+from symroof.derivation.step import Arrays, Check, Collective, Dominated, Excess, Function, Loops, Step, Whole
+from symroof.errors import CheckError
+from symroof.formula import Compare, Formula, Infinity, Name, Number
+
+# A polynomial of degree at most one in each of n sizes is known from 2**n points; beyond this n some are drawn.
+GRID = 6
+DRAWN = 24
+
+
+def examine(step: Step, ledger: Ledger) -> Check | None:
+    """What the evidence of a step shows, or None where the step has none."""
+    match step.evidence:
+        case None:
+            return None
+        case Loops() as loops:
+            return _recount(step, loops, ledger)
+        case Arrays() as arrays:
+            return _recount_bytes(step, arrays, ledger)
+        case Function() as function:
+            return _recount_function(step, function, ledger)
+        case Collective() as collective:
+            return _play(step, collective, ledger)
+        case Excess(amount=amount):
+            return _excess(step, amount, ledger)
+        case Dominated() as dominated:
+            return _dominated(step, dominated, ledger)
+        case Whole(step=stride):
+            return _whole(step, stride, ledger)
+    raise refuted(step, f"evidence {type(step.evidence).__name__} has no check")
+
+
+def _grid(labels: Iterable[str], sizes: Iterable[int] = (1, 2)) -> tuple[list[dict[str, int]], bool]:
+    """Points that determine a multilinear polynomial, or some of them; and whether they are all."""
+    names, sizes = sorted({label for label in labels if not label.isdigit()}), tuple(sizes)
+    if len(names) <= GRID:
+        return [dict(zip(names, point, strict=True)) for point in tuples(sizes, repeat=len(names))], True
+    random = Random(7)
+    return [{name: random.choice(sizes) for name in names} for _ in range(DRAWN)], False
+
+
+def _agree(step: Step, ledger: Ledger, points: list[dict[str, int]], counted, complete: bool, by: str) -> Check:  # type: ignore[no-untyped-def]
+    above, below = ledger.exact(figures=False).rational(step.right)
+    linear = len(below) == 1 and () in below and all(e == 1 for m in above for _, e in m)
+    for point in points:
+        values = {name: Fraction(size) for name, size in point.items()}
+        if value_at(above, values) != value_at(below, values) * counted(point):
+            raise refuted(step, f"counting gives {counted(point)} at {point}")
+    return Check("proved" if complete and linear else "sampled", by)
+
+
+def _recount(step: Step, loops: Loops, ledger: Ledger) -> Check:
+    """The multiplications and additions of the loop nest, one by one."""
+    labels = dict.fromkeys(label for shape in loops.operands for label in shape)
+    summed = [label for label in labels if label not in loops.output]
+
+    def counted(point: Mapping[str, int]) -> int:
+        size = {label: int(label) if label.isdigit() else point[label] for label in (*labels, *loops.output)}
+        if prod(size[label] for label in labels) > 50_000:  # large fixed sizes: the loops are not run
+            inner = prod(size[label] for label in summed)
+            return prod(size[label] for label in loops.output) * (len(loops.operands) * inner - 1 if summed else len(loops.operands) - 1)
+        operations = 0
+        for _ in tuples(*(range(size[label]) for label in loops.output)):
+            first = True
+            for _ in tuples(*(range(size[label]) for label in summed)):
+                operations += len(loops.operands) - 1  # multiply the operands
+                operations += not first  # add the product to the sum
+                first = False
+        return operations
+
+    points, complete = _grid((*labels, *loops.output))
+    return _agree(step, ledger, points, counted, complete, "counted in loops")
+
+
+def _recount_bytes(step: Step, arrays: Arrays, ledger: Ledger) -> Check:
+    """The elements of each array, times the bits of one."""
+
+    def counted(point: Mapping[str, int]) -> Fraction:
+        bits = 0
+        for labels, width in arrays.arrays:
+            bits += width * prod(int(label) if label.isdigit() else point[label] for label in labels)
+        return Fraction(bits, 8)
+
+    points, complete = _grid(label for labels, _ in arrays.arrays for label in labels)
+    return _agree(step, ledger, points, counted, complete, "elements counted")
+
+
+def _recount_function(step: Step, given: Function, ledger: Ledger) -> Check:
+    """The Python function itself, run on whole numbers: more of them in each parameter than its degree."""
+    above, below = ledger.exact(figures=False).rational(step.right)
+    degree = max((e for p in (above, below) for m in p for _, e in m), default=0)
+    points, complete = _grid(given.parameters, range(1, degree + 2))
+
+    def counted(point: Mapping[str, int]) -> Fraction:
+        return Fraction(given.function(**{name: Fraction(size) for name, size in point.items()}))
+
+    for point in points:
+        values = {name: Fraction(size) for name, size in point.items()}
+        if value_at(above, values) != value_at(below, values) * counted(point):
+            raise refuted(step, f"the function gives {counted(point)} at {point}")
+    polynomial = len(below) == 1 and () in below
+    return Check("proved" if complete and polynomial else "sampled", "the function run on whole numbers")
+
+
+def _play(step: Step, exchange: Collective, ledger: Ledger) -> Check:
+    """The collective, played out chip by chip on a ring: the share of the payload that crosses one link."""
+    exact = ledger.exact(figures=False)
+    (n, d), (p, q) = exact.rational(step.right), exact.rational(exchange.payload)
+    chips = min(exchange.chips, 64)
+    share = played(exchange.name, chips) / exchange.ways
+    if chips != exchange.chips:  # the ring repeats itself: each round moves one of the chips' equal parts
+        rounds = exchange.chips - 1
+        share = Fraction(rounds * (2 if exchange.name == "all-reduce" else 1), exchange.chips * exchange.ways)
+    if add(times(n, q), {m: -c * share for m, c in times(p, d).items()}):
+        raise refuted(step, f"{exchange.name} on {exchange.chips} chips moves {share} of the payload over a link")
+    return Check("proved", "exchange played out")
+
+
+def played(collective: str, chips: int) -> Fraction:
+    """What part of the payload one link of a one-way ring carries.
+
+    >>> played("all-reduce", 2), played("all-gather", 4)
+    (Fraction(1, 1), Fraction(3, 4))
+    """
+    sent = 0
+    if collective in ("reduce-scatter", "all-reduce"):
+        sums = [[{chip} for _ in range(chips)] for chip in range(chips)]  # sums[c][part]: whose terms are in it
+        for turn in range(chips - 1):
+            moved = [(chip, (chip - turn) % chips) for chip in range(chips)]
+            parts = {(chip, part): set(sums[chip][part]) for chip, part in moved}
+            for chip, part in moved:
+                sums[(chip + 1) % chips][part] |= parts[chip, part]
+            sent += 1
+        if any(len(sums[chip][(chip + 1) % chips]) != chips for chip in range(chips)):
+            raise CheckError("the reduce-scatter does not end with whole sums")
+    if collective in ("all-gather", "all-reduce"):
+        held = [{chip} for chip in range(chips)]
+        for turn in range(chips - 1):
+            for chip in range(chips):
+                held[(chip + 1) % chips].add((chip - turn) % chips)
+            sent += 1
+        if any(len(parts) != chips for parts in held):
+            raise CheckError("the all-gather does not end with every part everywhere")
+    if collective not in ("reduce-scatter", "all-gather", "all-reduce"):
+        raise CheckError(f"{collective} cannot be played out")
+    return Fraction(sent, chips)
+
+
+def _excess(step: Step, amount: Formula, ledger: Ledger) -> Check:
+    """left + amount = right exactly, and amount > 0."""
+    exact = ledger.exact(figures=False)
+    n, d = exact.difference(step.right, step.left)
+    a, b = exact.rational(amount)
+    if add(times(n, b), {m: -c for m, c in times(a, d).items()}):
+        raise refuted(step, "the stated difference is not the difference")
+    if sign(times(a, b), ledger.least_one) != 1:
+        raise refuted(step, "the stated difference is not positive")
+    return Check("proved", "exact difference")
+
+
+def rounded(step: Step, ledger: Ledger) -> Check:
+    """A decimal number is the value rounded to nearest at its last digit."""
+    exact = ledger.exact(figures=True, assumptions=step.assumptions)
+    (a, b), (c, d) = exact.rational(step.left), exact.rational(step.right)
+    if any(names_in(p) for p in (a, b, c, d)) or not isinstance(step.right, Number) or step.right.digits is None:
+        raise refuted(step, "an approximation needs evidence")
+    value, shown = value_at(a, {}) / value_at(b, {}), value_at(c, {}) / value_at(d, {})
+    mantissa, _, power = step.right.digits.lower().partition("e")
+    unit = Fraction(10) ** (int(power or 0) - len(mantissa.partition(".")[2]))
+    if abs(value - shown) * 2 > unit:
+        raise refuted(step, f"{float(value)} does not round to {step.right.digits}")
+    return Check("proved", "exact rounding")
+
+
+def _whole(step: Step, stride: int, ledger: Ledger) -> Check:
+    """Over the multiples of ``stride`` above 0, ``x > bound`` is ``x >= n``."""
+    left, right = step.left, step.right
+    if not (isinstance(left, Compare) and isinstance(right, Compare) and left.relation in "<>" and left.left == right.left):
+        raise refuted(step, "whole numbers are bounded by x > value or x < value")
+    exact = ledger.exact(figures=True, assumptions=step.assumptions)
+    bound, n = (_number(exact.rational(side.right), step) for side in (left, right))
+    inside, outside = (n, n - stride) if left.relation == ">" else (n, n + stride)
+    holds = (lambda x: x > bound) if left.relation == ">" else (lambda x: x < bound)
+    if n % stride or not holds(inside) or (holds(outside) and outside >= stride):
+        raise refuted(step, f"{n} is not the last whole number on its side of {float(bound)}")
+    return Check("proved", "exact numbers")
+
+
+def _number(value: tuple[Poly, Poly], step: Step) -> Fraction:
+    if names_in(value[0]) or names_in(value[1]):
+        raise refuted(step, "a number was expected")
+    return value_at(value[0], {}) / value_at(value[1], {})
+
+
+def _dominated(step: Step, evidence: Dominated, ledger: Ledger) -> Check:
+    """left/right = n/d, and every monomial of n - d is negligible beside n or d: certificates multiplied out."""
+    regime = [a for a in step.assumptions if isinstance(a, Compare)]
+    merge = {a.left.name: a.right for a in regime if a.relation in ("=", "~") and isinstance(a.left, Name)}
+    exact = Exact({**ledger.definitions, **merge})
+    (ln, ld), (rn, rd) = exact.rational(step.left), exact.rational(step.right)
+    n, d = (exact.rational(f)[0] for f in (evidence.numerator, evidence.denominator))
+    if any(a.relation == "~" for a in regime) and any(c < 0 for p in (ln, ld, rn, rd) for c in p.values()):
+        raise refuted(step, "x ~ y is put in for a difference")
+    if add(times(times(ln, rd), d), {m: -c for m, c in times(times(ld, rn), n).items()}):
+        raise refuted(step, "the quotient of the sides is not the one that the certificates speak of")
+    difference = add(n, {m: -c for m, c in d.items()})
+    small, bounded = _directions(regime, exact, ledger, names_in(n) | names_in(d))
+    certified = {}
+    for c in evidence.certificates:
+        letters = [str(s) for s in c.symbols]
+        certified[_monomial(letters, c.monomial)] = (c, letters)
+    for measure in (d, n):
+        if all(m in certified and _multiplies_out(m, *certified[m], measure, small, bounded) for m in difference):
+            positive = {m: k for m, k in measure.items() if k > 0}
+            rest = add(measure, {m: -k / 16 for m, k in positive.items()})
+            if sign(rest, ledger.least_one, strict=False) in (0, 1):
+                return Check("proved", "certificate of dominance multiplied out")
+    raise refuted(step, "the certificate does not multiply out")
+
+
+def _directions(regime: list[Compare], exact: Exact, ledger: Ledger, used: set[str]) -> tuple[set[tuple[tuple[str, int], ...]], set[tuple[tuple[str, int], ...]]]:
+    """The monomials that tend to 0 in the regime, and those that stay bounded."""
+    small, bounded, mentioned = set(), set(), set()
+    for a in regime:
+        if a.relation not in ("<<", "->", "~", "~~"):
+            continue
+        left = exact.rational(a.left)
+        right = (ONE, ONE) if isinstance(a.right, Infinity) else exact.rational(a.right)
+        top, bottom = times(left[0], right[1]), times(left[1], right[0])
+        if len(top) != 1 or len(bottom) != 1:
+            raise CheckError("a regime relates products")
+        quotient = join(next(iter(top)), next(iter(bottom)), -1)
+        mentioned |= {name for name, _ in (*next(iter(left[0])), *next(iter(right[0])))}
+        inverse = tuple((name, -e) for name, e in quotient)
+        if a.relation == "->":
+            small.add(inverse)
+        elif a.relation == "<<":
+            small.add(quotient)
+        else:
+            bounded |= {quotient, inverse}
+    bounded |= {((name, -1),) for name in mentioned & ledger.least_one}
+    bounded |= {((name, e),) for name in used - mentioned for e in (1, -1)}
+    return small, bounded
+
+
+def _monomial(letters: list[str], exponents: Iterable[int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((name, e) for name, e in zip(letters, exponents, strict=True) if e))
+
+
+def _multiplies_out(m, c, letters, measure, small, bounded) -> bool:  # type: ignore[no-untyped-def]
+    """m = prod beside**nu * prod small**lambda * prod bounded**mu with nu adding up to 1 and some lambda > 0."""
+    powers: dict[str, Fraction] = {}
+    for part, allowed in ((c.beside, set(measure)), (c.small, small), (c.bounded, bounded)):
+        for exponents, weight in part:
+            factor = _monomial(letters, exponents)
+            if weight < 0 or factor not in allowed or (part is c.beside and measure[factor] < 0):
+                return False
+            for name, e in factor:
+                powers[name] = powers.get(name, Fraction(0)) + weight * e
+    mixed = sum((w for _, w in c.beside), Fraction(0)) == 1 and sum((w for _, w in c.small), Fraction(0)) > 0
+    return mixed and {n: e for n, e in powers.items() if e} == dict(m)

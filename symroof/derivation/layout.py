@@ -1,0 +1,208 @@
+"""SymPy values as written formulas, in the order in which a person would read them.
+
+Factors: numbers, quantities, dimensions as the operation names them, sums. Terms: as the tensors stand in the
+operation, otherwise by falling degree, constants before quotients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sympy import Add, Expr, Max, Min, Mul, Pow, Rational, oo
+
+from symroof.algebra.rational import Polynomial, ratio, symbols_of
+from symroof.algebra.roots import Root
+from symroof.errors import AlgebraError
+from symroof.formula import (
+    Call, Figure, Formula, Infinity, Name, Negative, Number, Power, Product, Quotient, Sum, number, product,
+)  # fmt: skip
+from symroof.symbols import QUANTITIES, fraction
+
+CALLS = {Max: "max", Min: "min"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """``order`` are the dimensions as they appear, ``shapes`` the dimensions of each tensor, in their own order."""
+
+    order: tuple[str, ...]
+    shapes: tuple[tuple[str, ...], ...] = ()
+
+    def write(self, value: Expr | Fraction | int | Root) -> Formula:
+        """
+        >>> from symroof.symbols import symbol
+        >>> B, D, F = map(symbol, "BDF")
+        >>> formula = Layout(("B", "D", "F"), (("B", "D"), ("D", "F"), ("B", "F"))).write(2*B*D + 2*B*F + 2*D*F)
+        >>> [term.factors[1].name + term.factors[2].name for term in formula.terms]
+        ['BD', 'DF', 'BF']
+        """
+        if isinstance(value, int | Fraction):
+            return self._number(Fraction(value))
+        if isinstance(value, Root):
+            return self._number(value.middle)
+        return self._write(value)
+
+    def _write(self, value: Expr) -> Formula:
+        if value == oo:
+            return Infinity()
+        if value.is_Rational:
+            return self._number(fraction(value))
+        if value.is_Symbol:
+            return Name(value.name)
+        if isinstance(value, Add):
+            return self._sum(value)
+        if isinstance(value, Mul | Pow):
+            return self._product(value)
+        function = CALLS.get(type(value)) or value.func.__name__.lower()
+        return Call(function, tuple(self._write(argument) for argument in sorted(value.args, key=self._rank)))
+
+    def _number(self, value: Fraction) -> Formula:
+        size = abs(value)
+        shown = number(size) if size.denominator == 1 else Quotient(number(size.numerator), number(size.denominator))
+        return shown if value >= 0 else Negative(shown)
+
+    def _sum(self, value: Expr) -> Formula:
+        terms = sorted(value.args, key=self._term_key)
+        signs = [_is_negative(term) for term in terms]
+        if signs[0] and not all(signs):
+            first = signs.index(False)
+            terms = [terms[first], *terms[:first], *terms[first + 1 :]]
+        return Sum(tuple(self._write(term) for term in terms))
+
+    def _product(self, value: Expr) -> Formula:
+        above: list[Formula] = []
+        below: list[Formula] = []
+        coefficient, factors = value.as_coeff_mul() if isinstance(value, Mul) else (Rational(1), (value,))
+        size = abs(fraction(coefficient))
+        for factor in sorted(factors, key=self._factor_key(factors)):
+            base, exponent = factor.as_base_exp()
+            if exponent.is_Rational and exponent.is_negative:
+                below.append(self._power(base, -exponent))
+            else:
+                above.append(self._power(base, exponent))
+        top = product(number(size.numerator), *above)
+        if size.denominator != 1 or below:
+            top = Quotient(top, product(number(size.denominator), *below))
+        return Negative(top) if coefficient < 0 else top
+
+    def _power(self, base: Expr, exponent: Expr) -> Formula:
+        if exponent == 1:
+            return self._write(base)
+        if exponent == Rational(1, 2):
+            return Call("sqrt", (self._write(base),))
+        return Power(self._write(base), self._write(exponent))
+
+    def _factor_key(self, factors: tuple[Expr, ...]):  # type: ignore[no-untyped-def]
+        names = frozenset(base.name for base in (f.as_base_exp()[0] for f in factors) if base.is_Symbol)
+        own = next((shape for shape in self.shapes if frozenset(shape) == names), self.order)
+
+        def key(factor: Expr) -> tuple[int, int, str]:
+            base = factor.as_base_exp()[0]
+            if not base.is_Symbol:
+                return (3, 0, str(base))
+            if base.name in own:
+                return (2, own.index(base.name), "")
+            return (1, QUANTITIES.index(base.name) if base.name in QUANTITIES else -1, base.name)
+
+        return key
+
+    def _rank(self, value: Expr) -> tuple[int, str]:
+        places = [self.order.index(s.name) for s in value.free_symbols if s.name in self.order]
+        return (min(places, default=-1), str(value))
+
+    def _term_key(self, term: Expr) -> tuple[object, ...]:
+        names = frozenset(s.name for s in term.free_symbols)
+        for place, shape in enumerate(self.shapes):
+            if names == frozenset(shape) and self._degree(term) == len(shape):
+                return (0, -len(names), place)
+        constant = not names & set(self.order)
+        quotient = any(p.is_Pow and p.exp.is_negative for p in Mul.make_args(term))
+        return (1, -self._degree(term), not constant, quotient, [self._rank_of(n) for n in sorted(names, key=self._rank_of)], str(term))
+
+    def _rank_of(self, name: str) -> int:
+        return self.order.index(name) if name in self.order else -1
+
+    def _degree(self, term: Expr) -> int:
+        """The degree in the dimensions, told by the largest term of each factor."""
+        total = 0
+        for factor in Mul.make_args(term):
+            base, exponent = factor.as_base_exp()
+            if not exponent.is_Integer:
+                continue
+            if base.is_Symbol:
+                total += int(exponent) * (base.name in self.order)
+            elif isinstance(base, Add):
+                total += int(exponent) * max(self._degree(part) for part in base.args)
+        return total
+
+    def grouped(self, value: Expr, by: str) -> Formula:
+        """A polynomial with the terms of each power of ``by`` in one bracket: DF - R(D + F).
+
+        Each bracket has its common monomial taken out in front.
+        """
+        symbols = symbols_of(value)
+        above, below = ratio(value, symbols)
+        if set(below) != {(0,) * len(symbols)}:
+            raise AlgebraError("only polynomials are grouped")
+        place = next((i for i, s in enumerate(symbols) if s.name == by), None)
+        groups: dict[int, Polynomial] = {}
+        for e, c in above.items():
+            power = 0 if place is None else e[place]
+            rest = e if place is None else (*e[:place], 0, *e[place + 1 :])
+            groups.setdefault(power, {})[rest] = c
+        parts = []
+        for power in sorted(groups):
+            content, primitive = _content(groups[power])
+            outer = Mul(*(s**k for s, k in zip(symbols, content[1], strict=True)))
+            inner = Add(*(Rational(c.numerator, c.denominator) * Mul(*(s**k for s, k in zip(symbols, e, strict=True))) for e, c in primitive.items()))
+            head = Mul(Rational(content[0].numerator, content[0].denominator), outer, Mul(*([symbols[place]] * power if place is not None else [])))
+            parts.append(self._times(head, inner))
+        ordered = [p for p in parts if not isinstance(p, Negative)] + [p for p in parts if isinstance(p, Negative)]
+        return ordered[0] if len(ordered) == 1 else Sum(tuple(t for p in ordered for t in (p.terms if isinstance(p, Sum) else (p,))))
+
+    def _times(self, head: Expr, inner: Expr) -> Formula:
+        if inner == 1:
+            return self._write(head)
+        if head == 1:
+            return self._write(inner)
+        negative = head.could_extract_minus_sign()
+        formula = product(self._write(-head if negative else head), self._write(inner))
+        return Negative(formula) if negative else formula
+
+
+def _content(terms: Polynomial) -> tuple[tuple[Fraction, tuple[int, ...]], Polynomial]:
+    from math import gcd, lcm
+
+    exponents = tuple(min(column) for column in zip(*terms, strict=True))
+    top = gcd(*(abs(c.numerator) for c in terms.values()))
+    size = Fraction(top, lcm(*(c.denominator for c in terms.values())))
+    if all(c < 0 for c in terms.values()):
+        size = -size
+    if len(terms) == 1:
+        (only,) = terms
+        return (terms[only], only), {tuple(0 for _ in only): Fraction(1)}
+    return (size, exponents), {tuple(a - b for a, b in zip(e, exponents, strict=True)): c / size for e, c in terms.items()}
+
+
+def _is_negative(term: Expr) -> bool:
+    return bool(term.is_Rational and term < 0) or bool(term.as_coeff_Mul()[0] < 0)
+
+
+def with_digits(formula: Formula, digits: dict[str, str]) -> Formula:
+    """The formula with known quantities shown by their digits.
+
+    >>> with_digits(Name("peak"), {"peak": "1.97e14"})
+    Figure(name='peak', digits='1.97e14')
+    """
+    match formula:
+        case Name(name=name) if name in digits:
+            return Figure(name, digits[name])
+        case Sum(terms=parts):
+            return Sum(tuple(with_digits(part, digits) for part in parts))
+        case Product(factors=parts):
+            return Product(tuple(with_digits(part, digits) for part in parts))
+        case Quotient(above=above, below=below):
+            return Quotient(with_digits(above, digits), with_digits(below, digits))
+        case Number() | _:
+            return formula

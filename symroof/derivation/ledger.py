@@ -1,0 +1,38 @@
+"""What the second engine takes as established: definitions, figures, the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from symroof.derivation.exact import Exact
+from symroof.derivation.step import Step
+from symroof.errors import CheckError
+from symroof.formula import Compare, Formula, Name
+
+
+@dataclass
+class Ledger:
+    """Definitions of names, values of figures, and the names that are at least 1; all others are above 0."""
+
+    least_one: frozenset[str]
+    figures: dict[str, Formula] = field(default_factory=dict)
+    definitions: dict[str, Formula] = field(default_factory=dict)
+
+    def exact(self, *, figures: bool, assumptions: Iterable[Formula] = ()) -> Exact:
+        """The arithmetic with the definitions, with or without the values of figures, and with x = y put in."""
+        known = dict(self.definitions)
+        if figures:
+            known |= self.figures
+        for relation in assumptions:
+            if isinstance(relation, Compare) and relation.relation == "=" and isinstance(relation.left, Name):
+                known[relation.left.name] = relation.right
+        return Exact(known)
+
+    def is_new(self, name: str) -> bool:
+        return name not in self.definitions and name not in self.figures and name not in self.least_one
+
+
+def refuted(step: Step, why: str) -> CheckError:
+    """The error of a step that does not hold."""
+    return CheckError(f"a step of the derivation was refuted ({step.reason.value} in {step.section}): {why}")

@@ -1,0 +1,41 @@
+"""The derivation, from a problem to proved steps."""
+
+from __future__ import annotations
+
+from symroof.derivation.check import checked
+from symroof.derivation.counting import traffic, work
+from symroof.derivation.derivation import Answer, Derivation
+from symroof.derivation.draft import Draft
+from symroof.derivation.ledger import Ledger
+from symroof.derivation.machine import formulas, ridge, time
+from symroof.derivation.reduction import intensity, regime
+from symroof.derivation.setting import setting_of
+from symroof.derivation.solution import at, rule, threshold
+from symroof.model.problem import Problem
+
+
+def derive(problem: Problem) -> Derivation:
+    """Write the derivation that the problem asks for, and check every line of it.
+
+    >>> from symroof.model.library import library_operation
+    >>> str(derive(Problem(library_operation("matmul"))).answer.intensity)
+    'B*D*F/(B*D + B*F + D*F)'
+    """
+    setting = setting_of(problem)
+    draft = Draft(setting, (), Answer(setting.intensity))
+
+    draft = work(draft)
+    draft = traffic(draft)
+    draft = intensity(draft)
+    draft = regime(draft)
+    draft = ridge(draft)
+    draft = threshold(draft)
+    draft = rule(draft)
+    draft = at(draft)
+    draft = time(draft)
+    draft = formulas(draft)
+
+    ledger = Ledger(frozenset(s.name for s in setting.least_one), setting.figures)
+    steps = checked(draft.steps, ledger)
+    kept = tuple(step for step in steps if step.section in problem.sections)
+    return Derivation(setting, kept, draft.answer)

@@ -1,0 +1,169 @@
+"""What is known before the first line is written: costs, figures, the regime, the layout, the unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sympy import Add, Expr, cancel
+
+from symroof.algebra.regime import Regime
+from symroof.derivation.layout import Layout
+from symroof.errors import AlgebraError, ModelError
+from symroof.formula import Formula, Number
+from symroof.model.cost import Cost
+from symroof.model.hardware import Accelerator, Known
+from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes
+from symroof.model.operation import Einsum
+from symroof.model.problem import Problem
+from symroof.symbols import expression, rational, symbol
+
+# Links between chips: what crosses them is an exchange, not the operands.
+NETWORK = ("ICI", "NVLink", "DCN")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A problem with its numbers. ``flops`` and ``moved`` are those of one chip, over the link of the problem."""
+
+    problem: Problem
+    layout: Layout
+    cost: Cost
+    chips: int
+    exchanges: tuple[Exchange, ...]
+    flops: Expr
+    moved: Expr
+    moved_name: str
+    peak: Known | None
+    peak_name: str
+    bandwidth: Known | None
+    regime: Regime
+
+    @property
+    def flops_name(self) -> str:
+        return "flops" if self.chips == 1 else "flops_per_chip"
+
+    @property
+    def over_network(self) -> bool:
+        return bool(self.exchanges) and self.problem.link in NETWORK
+
+    @property
+    def least_one(self) -> frozenset[Expr]:
+        return self.regime.least_one
+
+    @property
+    def intensity(self) -> Expr:
+        """FLOPs per byte over the link, in lowest terms, with equal sizes put in."""
+        return cancel(self.regime.apply(self.flops / self.moved))
+
+    @property
+    def ridge(self) -> Fraction | None:
+        """The intensity at which arithmetic and transfer take the same time, where both figures are known."""
+        if self.peak is None or self.bandwidth is None:
+            return None
+        return self.peak.value / self.bandwidth.value
+
+    @property
+    def values(self) -> Mapping[Expr, Fraction]:
+        """The known figures, by their symbols."""
+        known = {"peak": self.peak and self.peak.value, "bandwidth": self.bandwidth and self.bandwidth.value, "ridge": self.ridge}
+        return {symbol(name): value for name, value in known.items() if value is not None}
+
+    @property
+    def digits(self) -> dict[str, str]:
+        """The known figures, with the digits they were read with."""
+        known = {"peak": self.peak, "bandwidth": self.bandwidth}
+        return {name: figure.digits for name, figure in known.items() if figure is not None}
+
+    @property
+    def figures(self) -> dict[str, Formula]:
+        """The known figures as formulas, for the check."""
+        found: dict[str, Formula] = {
+            name: Number(figure.value, figure.digits)
+            for name, figure in (("peak", self.peak), ("bandwidth", self.bandwidth))
+            if figure is not None
+        }
+        chip = self.problem.hardware
+        if chip is not None:
+            for name in chip.links:
+                found.setdefault(name, Number(chip.figures[name].value, chip.figures[name].digits))
+        return found
+
+    @property
+    def variable(self) -> Expr:
+        """What the condition is solved for: as asked, else the left of the regime's first <<, else B, else the
+        first dimension that matters."""
+        matters = [name for name in self.problem.operation.dimensions if symbol(name) in self.intensity.free_symbols]
+        asked = self.problem.solve_for
+        if asked is not None:
+            if matters and asked not in matters:
+                raise AlgebraError(
+                    f"the intensity does not depend on {asked}", expected=f"one of {', '.join(matters)}"
+                )
+            return symbol(asked)
+        for left, relation, _ in self.regime.relations:
+            if relation == "<<" and left.is_Symbol and left.name in matters:
+                return left
+        if "B" in matters:
+            return symbol("B")
+        return symbol(matters[0] if matters else self.problem.operation.dimensions[0])
+
+
+def setting_of(problem: Problem) -> Setting:
+    """Count the operation, choose the figures, read the regime."""
+    operation, link = problem.operation, problem.link
+    cost = operation.cost(problem.count)
+    if cost.flops == 0:
+        raise ModelError("the operation does no arithmetic: its intensity is 0")
+    chip = problem.hardware
+    chips, needed, moved, moved_name = 1, (), cost.bytes, "bytes"
+    if isinstance(operation, Einsum) and operation.axes:
+        ways = {axis: chip.ways(size) if chip else 1 for axis, size in problem.mesh.items()}
+        needed = exchanges(operation, problem.mesh, ways)
+        chips = chips_at_work(operation, problem.mesh)
+        moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
+    if link in NETWORK:
+        if not needed:
+            raise ModelError(f"nothing crosses {link}: the operation needs no exchange between chips", hint="--link HBM, or split a contracted dimension, as in D_X")  # fmt: skip
+        moved, moved_name = Add(*(exchange.sent for exchange in needed)), "sent"
+    least_one = frozenset(symbol(name) for name in operation.dimensions)
+    relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
+    peak_name, peak = _peak(problem, chip)
+    return Setting(
+        problem=problem,
+        layout=_layout(problem),
+        cost=cost,
+        chips=chips,
+        exchanges=needed,
+        flops=cost.flops / rational(chips),
+        moved=moved,
+        moved_name=moved_name if chips > 1 or needed else "bytes",
+        peak=peak,
+        peak_name=peak_name,
+        bandwidth=_bandwidth(chip, link),
+        regime=Regime(relations, least_one),
+    )
+
+
+def _layout(problem: Problem) -> Layout:
+    operation = problem.operation
+    shapes = ()
+    if isinstance(operation, Einsum):
+        shapes = tuple(tuple(d.label for d in tensor.dims if not d.fixed) for tensor in operation.tensors)
+    return Layout(operation.dimensions, shapes)
+
+
+def _peak(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:
+    compute = problem.compute or problem.operation.compute
+    if chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures)):
+        return "peak", None
+    return chip.peak(compute)
+
+
+def _bandwidth(chip: Accelerator | None, link: str) -> Known | None:
+    if chip is None or (chip.name == "given" and link not in chip.figures):
+        return None
+    if link not in chip.figures or link not in chip.links:
+        raise ModelError(f"{chip.title} has no bandwidth for {link}", expected=f"one of {', '.join(chip.links)}", hint=f"or say --given {link}=…")  # fmt: skip
+    return chip.figures[link]
