@@ -28,7 +28,7 @@ def work(draft: Draft) -> Draft:
         "single": operation.output.elements == 1,
         "length": draft.write(operation.length) if operation.contracted else None,
         "additions": draft.write(operation.length - 1),
-        "products": number(len(operation.inputs) - 1),
+        "multiplications": draft.write((len(operation.inputs) - 1) * operation.length),
         "contracted": tuple(map(Name, operation.contracted)),
     }
     formula = _exact_count(operation, draft.layout)

@@ -185,7 +185,8 @@ def rule(draft: Draft) -> Draft:
     draft = draft.found(rule=solved, rule_bound=edge)
     condition = _solution(draft, solved)
     facts = {"relations": setting.problem.assume}
-    draft = draft.add(Step("rule", Reason.RULE, Compare(draft.write(form), ">", RIDGE), "<=>", condition, facts=facts))
+    leads = Compare(draft.write(form), ">", RIDGE)
+    draft = draft.add(Step("rule", Reason.RULE, leads, "<=>", condition, facts=facts, shown=not isinstance(condition, Compare)))
     draft = _number(draft, "rule", solved.bound, edge, solved.rises)
     if solved.bound is None or answer.bound is None or isinstance(answer.bound, Root) or isinstance(edge, Root):
         return draft
@@ -207,12 +208,13 @@ def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr 
         return draft
     x, step = Name(draft.setting.variable.name), chip_step(draft, draft.setting.variable)
     exact = draft.write(edge)
+    told = any(s.reason is Reason.RULE and not s.shown for s in draft.steps)  # prose says the number
     steps: list[Step] = []
     left = bound(draft, formula)
     if left != exact and len(str(value.numerator)) <= 8 and len(str(value.denominator)) <= 8:
-        steps.append(Step(section, Reason.FIGURES, left, "=", exact, assume))
+        steps.append(Step(section, Reason.FIGURES, left, "=", exact, assume, shown=section == "rule" and not told))
         left = exact
-    short = rounded(section, left if isinstance(edge, Root) else bound(draft, formula), value, assumptions=assume, joined=bool(steps))
+    short = rounded(section, left if isinstance(edge, Root) else bound(draft, formula), value, assumptions=assume, joined=bool(steps), shown=section == "rule" and not told)
     steps += () if isinstance(edge, Root) else short
     first = smallest_integer(edge, step) if rises else None
     if first is not None:
@@ -267,7 +269,7 @@ def _at_point(draft: Draft, values: Mapping[str, Fraction]) -> Draft:
         solved = solve_for(value - rational(setting.ridge), x, setting.least_one)
     edge = solved.bound
     first = smallest_integer(edge, chip_step(draft, x)) if edge is not None and solved.rises else None
-    draft = draft.add(Step("at", Reason.AT_POINT, ABOVE, "<=>", _solution(draft, solved), where, facts=facts | {"outcome": solved.outcome}))
+    draft = draft.add(Step("at", Reason.AT_POINT, ABOVE, "<=>", _solution(draft, solved), where, facts=facts | {"outcome": solved.outcome}, shown=numeric(edge) is None and solved.outcome == "depends"))
     draft = _number(draft, "at", edge, edge, solved.rises, where)
     rule_edge, exact = numeric(draft.answer.rule_bound), numeric(edge)
     if rule_edge and exact and exact != rule_edge:

@@ -1,0 +1,224 @@
+"""A derivation as Markdown, LaTeX or terminal text: printers and templates put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from symroof.algebra.rounding import to_digits
+from symroof.derivation.derivation import Derivation
+from symroof.derivation.draft import Draft
+from symroof.errors import RenderingError
+from symroof.formula import Formula, Name, Quotient, number
+from symroof.model.problem import SECTIONS
+from symroof.rendering.blocks import Block, Row, blocks
+from symroof.rendering.environment import load, render
+from symroof.rendering.latex import LatexPrinter
+from symroof.rendering.letters import Letters
+from symroof.rendering.plain import PlainPrinter
+from symroof.rendering.terminal import columns, layout, timetable, titled
+from symroof.rendering.view import View, merged_regime
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format is a page template, a template of sentences, and a printer; inline mathematics stands between marks."""
+
+    page: str
+    prose: str
+    mark: str
+
+
+FORMATS = {
+    "markdown": Format("derivation.md.j2", "prose.j2", "$"),
+    "latex": Format("derivation.tex.j2", "prose.j2", "$"),
+    "text": Format("derivation.txt.j2", "terse.j2", ""),
+}
+TEX_SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+
+
+def render_derivation(
+    derivation: Derivation,
+    form: str,
+    *,
+    brief: bool = False,
+    heading: int = 3,
+    template: str | None = None,
+    width: int = 96,
+    unicode: bool = True,
+) -> str:
+    """The page. ``heading`` is the level of the title, 0 for none; a LaTeX page without a title is a fragment."""
+    if form not in FORMATS:
+        raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(FORMATS)}, json")
+    chosen = FORMATS[form]
+    letters = Letters(frozenset(derivation.setting.problem.operation.dimensions), derivation.setting.problem.link)
+    printer = PlainPrinter(letters, unicode=unicode) if form == "text" else LatexPrinter(letters)
+    scribe = _Scribe(derivation, form, chosen, printer, width)
+    names = scribe.names()
+    names["p"] = prose = load(chosen.prose, template, names)
+    sections = [_section(scribe, prose, name) for name in SECTIONS if derivation.section(name)]
+    page = {"brief": brief, "heading": heading, "answer": _answer(scribe, prose), "sections": sections}
+    return render(chosen.page, template, names | page).strip("\n") + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    name: str
+    head: str
+    lead: str
+    blocks: list[Block]
+    tables: list[dict[str, Any]]
+
+
+def _section(scribe: _Scribe, prose: Any, name: str) -> _Section:
+    def say(part: str, step: Any) -> str:
+        return _line(getattr(prose, step.reason.value)(part, step))
+
+    found = blocks(scribe.derivation.section(name), say)
+    lead = found.pop(0).prose if found and found[0].prose else ""
+    tables = [point for point in scribe.view.points if point["rows"]] if name == "time" else []
+    return _Section(name, _line(prose.head(name)), lead, found, tables)
+
+
+def _answer(scribe: _Scribe, prose: Any) -> list[dict[str, Any]]:
+    view = scribe.view
+    rows = ["flops", "bytes", "intensity"]
+    if view.ridge is not None and (view.over_network or scribe.form == "text"):
+        rows.append("ridge")
+    table = [
+        {part: _line(getattr(prose, f"{macro}_{row}")()) for part, macro in (("label", "label"), ("exact", "cell"), ("near", "near"))}
+        for row in (*rows, "compute")
+    ]
+    for point in view.points:
+        table.append({part: _line(getattr(prose, f"{macro}_point")(point)) for part, macro in (("label", "label"), ("exact", "cell"), ("near", "near"))})
+    for row in table:
+        row["lines"] = [(row["exact"], row["near"])]
+    return table
+
+
+def _line(text: Any) -> str:
+    """What a macro says, on one line."""
+    return " ".join(str(text).split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Scribe:
+    """The words that templates call: how mathematics, numbers and code are set in one format."""
+
+    derivation: Derivation
+    form: str
+    chosen: Format
+    printer: LatexPrinter | PlainPrinter
+    width: int
+
+    @property
+    def view(self) -> View:
+        return View(self.derivation)
+
+    def names(self) -> dict[str, Any]:
+        view = self.view
+        draft = Draft(self.derivation.setting, (), self.derivation.answer)
+        return {
+            "d": view,
+            "m": self.inline,
+            "bare": self.condition,
+            "plain": self.printer.print,
+            "code": self.code,
+            "tex": tex,
+            "number": lambda value: str(value),
+            "pct": self.percent_of,
+            "percent": lambda share: self.percent_of(Fraction(share) * 100),
+            "chain": _Chain,
+            "relations": merged_regime,
+            "figure": lambda name: draft.in_digits(Name(name)),
+            "over_one": lambda formula: Quotient(number(1), formula),
+            "least": lambda formula: formula.above if isinstance(formula, Quotient) else formula,
+            "display": self.display,
+            "titled": lambda left, right: titled(left, _line(right), self.width),
+            "columns": lambda label, exact, near: columns(label, exact, near, self.width),
+            "layout": lambda head, lead, found: layout(head, lead, found, self.printer, self.width),  # type: ignore[arg-type]
+            "timetable": self.timetable,
+            "intensity": Name("intensity"),
+            "ridge_": Name("ridge"),
+            "peak": Name("peak"),
+            "bandwidth": Name("bandwidth"),
+            "t_math": Name("T_math"),
+            "t_comms": Name("T_comms"),
+        }
+
+    def inline(self, *parts: Any) -> str:
+        """Mathematics in a line of prose: formulas, relations between them, and lists."""
+        return f"{self.chosen.mark}{' '.join(self._part(part) for part in parts)}{self.chosen.mark}"
+
+    def _part(self, part: Any) -> str:
+        match part:
+            case Formula():
+                return self.printer.print(part)
+            case _Chain(names=names):
+                return " = ".join(self.printer.print(name) for name in names)
+            case str() if part.startswith("regime "):
+                return self.printer.relation(part.removeprefix("regime "), regime=True)
+            case str():
+                return self.printer.relation(part)
+            case int() | Fraction():
+                return self.printer.print(self.view.write(part))
+            case tuple() | list():
+                return ", ".join(self._part(one) for one in part)
+        raise RenderingError(f"a template sets {type(part).__name__} as mathematics")
+
+    def condition(self, rows: Iterable[Any]) -> str:
+        """A regime inside a display: mathematics within text."""
+        shown = [" ".join((self._part(left), self._part(f"regime {relation}"), self._part(right))) for left, relation, right in rows]
+        return ", ".join(f"${text}$" for text in shown)
+
+    def code(self, text: str) -> str:
+        return {"markdown": f"`{text}`", "latex": rf"\texttt{{{tex(text)}}}"}.get(self.form, text)
+
+    def percent_of(self, value: Fraction | int) -> str:
+        digits = to_digits(Fraction(value), 2) if value != int(value) else str(int(value))
+        return f"{digits}\\,\\%" if self.form == "latex" else f"{digits} %"
+
+    def display(self, rows: list[Row]) -> str:
+        """The body of a display: one line, or rows aligned at their relations."""
+        printer = self.printer
+        lines = []
+        for row in rows:
+            relation, right = row.parts[0]
+            alone = len(rows) == 1 and not row.aside
+            head = printer.print(row.left) if row.left is not None else ""
+            text = f"{head} {'' if alone else '&'}{printer.relation(relation)} {printer.print(right)}".strip()
+            text += "".join(f" {printer.relation(r)} {printer.print(f)}" for r, f in row.parts[1:])
+            if row.aside:
+                text += rf" && \text{{{row.aside}}}"
+            lines.append(re.sub(r" +\n", "\n", text))
+        if len(lines) == 1 and not rows[0].aside:
+            return lines[0]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def timetable(self, point: dict[str, Any]) -> list[str]:
+        printer = self.printer
+        assert isinstance(printer, PlainPrinter)
+        heading = "" if point["fixed"] else ", ".join(" = ".join((*map(printer.print, names), printer.print(value))) for names, value in point["where"])
+        unit = "µs" if printer.unicode else "us"
+        ends = [self.view.side(row) for row in point["rows"]]
+        return list(timetable(heading, printer.print(self.view.variable), point["rows"], unit, ends))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Names that are equal: D = F."""
+
+    names: tuple[Formula, ...]
+
+
+def tex(text: str) -> str:
+    """Text with the characters that TeX reads as commands taken as themselves.
+
+    >>> tex("50 % of d_model")
+    '50 \\\\% of d\\\\_model'
+    """
+    return "".join(TEX_SPECIAL.get(c, c) for c in text)
+

@@ -1,0 +1,86 @@
+"""Laying out lines for a terminal: prose is folded to the width, formulas never are."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from symroof.rendering.blocks import Block
+from symroof.rendering.plain import PlainPrinter
+
+GUTTER, INDENT, ASIDE = 13, 15, 58
+
+
+def titled(left: str, right: str, width: int) -> str:
+    """Both on one line, at its ends, or on two where they do not fit.
+
+    >>> titled("matmul", "TPU v5e", 20)
+    'matmul       TPU v5e'
+    """
+    if not right:
+        return left
+    gap = width - len(left) - len(right)
+    return left + " " * gap + right if gap >= 2 else f"{left}\n{right}"
+
+
+def columns(label: str, exact: str, near: str, width: int) -> str:
+    """A row of the answer: label, value, remark; the remark goes below where it does not fit."""
+    head = f"{label:<14} {exact}"
+    if not near:
+        return head.rstrip()
+    line = f"{head:<42} {near}" if len(head) <= 41 else f"{head}   {near}"
+    return line if len(line) + 2 <= width or len(head) + len(near) < width - 4 else f"{head}\n{' ' * 17}{near}"
+
+
+def layout(head: str, lead: str, blocks: Iterable[Block], printer: PlainPrinter, width: int) -> Iterator[str]:
+    """The lines of one section: its head in a gutter, prose beside it, formulas indented."""
+    label = head
+    paragraphs = [Block(prose=lead)] if lead else []
+    for block in (*paragraphs, *blocks):
+        if block.prose:
+            for line in textwrap.wrap(block.prose, max(20, width - GUTTER), break_long_words=False, break_on_hyphens=False):
+                yield f"{label:<{GUTTER}}{line}"
+                label = ""
+            continue
+        if label:
+            yield label
+            label = ""
+        yield from _rows(block.rows, printer, width)
+
+
+def _rows(rows: list[Any], printer: PlainPrinter, width: int) -> Iterator[str]:
+    margin = 0
+    for row in rows:
+        if row.left is not None:
+            text = printer.print(row.left)
+            margin = len(text)
+        else:
+            text = " " * margin
+        for relation, right in row.parts:
+            text += f" {printer.relation(relation)} {printer.print(right)}"
+        line = " " * INDENT + text
+        if not row.aside:
+            yield line
+        elif len(line) < ASIDE and ASIDE + len(row.aside) <= width:
+            yield f"{line:<{ASIDE}}  {row.aside}"
+        elif len(line) + 3 + len(row.aside) <= width:
+            yield f"{line}   {row.aside}"
+        else:
+            yield line
+            yield " " * (INDENT + 4) + row.aside
+
+
+def timetable(heading: str, variable: str, rows: Iterable[dict[str, Any]], unit: str, ends: Iterable[str]) -> Iterator[str]:
+    """The times as columns, right-aligned, with the side that bounds them."""
+    rows = list(rows)
+    cells = [[f"{time} {unit}" for time in row["times"]] for row in rows]
+    names = ("T_math", "T_comms", "lower", "upper")
+    widths = [max(len(name), *(len(row[i]) for row in cells)) for i, name in enumerate(names)]
+    sizes = [str(row["size"]) for row in rows]
+    left = [f"{variable} = {size:>{max(map(len, sizes))}}" for size in sizes]
+    first = max(len(heading), *(map(len, left)))
+    yield " " * GUTTER + f"{heading:<{first}}  " + "  ".join(f"{name:>{w}}" for name, w in zip(names, widths, strict=True))
+    for label, row, end in zip(left, cells, ends, strict=True):
+        times = "  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True))
+        yield (" " * GUTTER + f"{label:<{first}}  {times}   {end}").rstrip()

@@ -1,0 +1,315 @@
+"""What templates see of a derivation: formulas, names and numbers, free of any format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sympy import Expr
+
+from symroof.algebra.dominance import leading
+from symroof.algebra.rounding import decimal
+from symroof.algebra.roots import Root
+from symroof.derivation.derivation import Derivation, Point
+from symroof.derivation.draft import numeric
+from symroof.derivation.machine import microseconds
+from symroof.derivation.draft import Draft
+from symroof.derivation.step import Reason, Step
+from symroof.errors import AlgebraError
+from symroof.formula import Compare, Formula, Name, Number, Quotient, Sum, number
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A derivation, asked for by name. Every formula here is on some step, or is a value of the answer."""
+
+    derivation: Derivation
+
+    def find(self, reason: str, section: str | None = None) -> Step | None:
+        """The first step of a reason, in a section or anywhere."""
+        wanted = Reason(reason)
+        return next((s for s in self.derivation.steps if s.reason is wanted and section in (None, s.section)), None)
+
+    def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
+        wanted = Reason(reason)
+        return tuple(s for s in self.derivation.steps if s.reason is wanted and section in (None, s.section))
+
+    def write(self, value: Expr | Fraction | int | Root) -> Formula:
+        return self.derivation.setting.layout.write(value)
+
+    @property
+    def operation(self) -> str:
+        return str(self.derivation.setting.problem.operation)
+
+    @property
+    def title(self) -> str | None:
+        return self.derivation.setting.problem.title
+
+    @property
+    def chip(self) -> str | None:
+        """How prose names the machine: None where it is symbolic."""
+        chip = self.derivation.setting.problem.hardware
+        return None if chip is None else chip.title
+
+    @property
+    def on(self) -> str:
+        """``a TPU v5e``, or ``2 TPU v5e, over ICI``."""
+        chip = self.chip or "a chip"
+        if self.chips > 1:
+            return f"{self.chips} {chip}" + (f", over {self.link}" if self.link != "HBM" else "")
+        article = "" if chip.startswith(("a ", "the ")) else "an " if chip[:1] in "AEIOH" and chip[:2] != "HO" else "a "
+        return f"{article}{chip}" + (f", from {self.link}" if self.link != "HBM" else "")
+
+    @property
+    def on_short(self) -> str:
+        chip = self.chip or ""
+        return f"{self.chips} {chip}" if self.chips > 1 else chip
+
+    @property
+    def bound_by(self) -> str:
+        """What bounds an operation that arithmetic does not."""
+        return "the link" if self.over_network else "memory"
+
+    @property
+    def bound_word(self) -> str:
+        return "bound by the link" if self.over_network else "memory-bound"
+
+    def side(self, row: Mapping[str, Any]) -> str:
+        return "both" if row["even"] else "compute" if row["compute"] else self.bound_by
+
+    @property
+    def exchange(self) -> str:
+        return ", ".join(map(str, self.derivation.setting.exchanges))
+
+    @property
+    def reads(self) -> Formula:
+        return self.write(self.derivation.setting.cost.reads)
+
+    @property
+    def writes(self) -> Formula:
+        return self.write(self.derivation.setting.cost.writes)
+
+    @property
+    def chip_name(self) -> str | None:
+        chip = self.derivation.setting.problem.hardware
+        return None if chip is None or chip.name == "given" else chip.name
+
+    @property
+    def link(self) -> str:
+        return self.derivation.setting.problem.link
+
+    @property
+    def chips(self) -> int:
+        return max((e.chips for e in self.derivation.setting.exchanges), default=self.derivation.setting.chips)
+
+    @property
+    def over_network(self) -> bool:
+        return self.derivation.setting.over_network
+
+    @property
+    def compute(self) -> str:
+        problem = self.derivation.setting.problem
+        found = problem.compute or problem.operation.compute
+        return "" if found is None else f"{found} "
+
+    @property
+    def peak_name(self) -> str:
+        return self.derivation.setting.peak_name
+
+    @property
+    def reads_matrix_unit(self) -> bool:
+        """Whether the peak is that of a matrix unit while the operation reuses nothing."""
+        name = self.derivation.setting.peak_name
+        return name.startswith("peak.") and name != "peak.vector"
+
+    @property
+    def variable(self) -> Formula:
+        return Name(self.derivation.setting.variable.name)
+
+    @property
+    def count(self) -> str:
+        return self.derivation.setting.problem.count
+
+    @property
+    def regime(self) -> tuple[tuple[tuple[Formula, ...], str, tuple[Formula, ...]], ...]:
+        return merged_regime(self.derivation.setting.problem.assume)
+
+    @property
+    def flops_exact(self) -> Formula | None:
+        """The exact count, where it is not the one that is used."""
+        found = self.find("count")
+        return found.right if found is not None and self.find("multiply_add") is not None else None
+
+    @property
+    def flops(self) -> Formula:
+        setting = self.derivation.setting
+        if setting.chips == 1:
+            found = self.find("multiply_add") or self.find("count")
+            if found is not None:
+                return found.right
+        return self.write(setting.flops)
+
+    @property
+    def moved(self) -> Formula:
+        found = self.all("bytes")
+        if self.derivation.setting.moved_name == "bytes" and found:
+            return found[-1].right
+        return self.write(self.derivation.setting.moved)
+
+    @property
+    def moved_leading(self) -> Formula | None:
+        setting = self.derivation.setting
+        if not setting.regime.scaling:
+            return None
+        try:
+            form = leading(setting.moved, setting.regime).form
+        except AlgebraError:
+            return None
+        return None if form == setting.regime.apply(setting.moved) else self.write(form)
+
+    @property
+    def intensity(self) -> Formula:
+        return self.write(self.derivation.answer.intensity)
+
+    @property
+    def leading(self) -> Formula | None:
+        found = self.derivation.answer.leading
+        return None if found is None else self.write(found.approximate)
+
+    @property
+    def limit(self) -> Step | None:
+        return self.find("limit")
+
+    @property
+    def harmonic(self) -> Formula | None:
+        """1/B + 1/D + 1/F, where the reciprocal of the intensity is such a sum."""
+        found = self.derivation.answer.reciprocals
+        return None if found is None else Sum(tuple(self.write(1 / m) for m in found))
+
+    @property
+    def ridge(self) -> Formula | None:
+        """The ridge in decimals."""
+        value = self.derivation.answer.ridge
+        return None if value is None else decimal_number(value)
+
+    @property
+    def ridge_quotient(self) -> Formula:
+        return Draft(self.derivation.setting, (), self.derivation.answer).in_digits(Quotient(Name("peak"), Name("bandwidth")))
+
+    @property
+    def outcome(self) -> str:
+        return self.derivation.answer.outcome
+
+    def condition(self, edge: Expr | Root | None, first: int | None) -> dict[str, Any] | None:
+        """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
+        value = numeric(edge)
+        if value is None:
+            return None
+        solved = self.derivation.answer.rule or self.derivation.answer.threshold
+        relation = ">" if solved is None or solved.rises else "<"
+        return {"relation": relation, "bound": decimal_number(value), "first": None if first is None else number(first)}
+
+    @property
+    def exact_condition(self) -> Formula | None:
+        """The solved condition with its guards."""
+        found = self.find("solve") or self.find("implicit")
+        return None if found is None else found.right
+
+    @property
+    def rule_condition(self) -> dict[str, Any] | None:
+        answer = self.derivation.answer
+        if answer.rule is not None:
+            return self.condition(answer.rule_bound, answer.smallest_integer)
+        return None
+
+    @property
+    def rule_formula(self) -> Formula | None:
+        found = self.find("rule")
+        return None if found is None else found.right
+
+    @property
+    def number_condition(self) -> dict[str, Any] | None:
+        """The exact condition, where it is a number without any regime."""
+        answer = self.derivation.answer
+        return self.condition(answer.bound, answer.smallest_integer if answer.rule is None else None)
+
+    @property
+    def points(self) -> tuple[dict[str, Any], ...]:
+        return tuple(self._point(index, point) for index, point in enumerate(self.derivation.answer.at))
+
+    def _point(self, index: int, point: Point) -> dict[str, Any]:
+        steps = [s for s in self.derivation.section("at") if s.facts.get("index") == index]
+        gap = [s for s in self.derivation.steps if s.reason is Reason.GAP and "gap" in s.facts and _same(s, point)]
+        return {
+            "where": self.values(point.values),
+            "condition": self.condition(point.bound, point.smallest_integer),
+            "formula": steps[0].right if steps else None,
+            "outcome": point.outcome,
+            "gap": gap[0].facts if gap else None,
+            "intensity": decimal_number(numeric(point.intensity)) if numeric(point.intensity) is not None else self.write(point.intensity),
+            "fixed": point.threshold is None,
+            "rows": [
+                {"size": row.size, "times": microseconds(row), "compute": row.compute_bound, "threshold": row.threshold,
+                 "even": row.t_math == row.t_comms}
+                for row in point.times
+            ],  # fmt: skip
+        }
+
+    def values(self, point: Mapping[str, Fraction]) -> tuple[tuple[tuple[Formula, ...], Formula], ...]:
+        """D = F = 8192 as one: names of equal values together."""
+        groups: dict[Fraction, list[Formula]] = {}
+        for name, value in point.items():
+            groups.setdefault(value, []).append(Name(name))
+        return tuple((tuple(names), self.write(value)) for value, names in groups.items())
+
+    @property
+    def regimes_to_try(self) -> tuple[str, ...]:
+        """The corners of a reciprocal form: one size small beside the others."""
+        answer = self.derivation.answer
+        if answer.reciprocals is None or self.derivation.setting.regime.scaling:
+            return ()
+        letters = [m for m in answer.reciprocals if m.as_coeff_Mul()[1].is_Symbol]
+        if len(letters) != len(answer.reciprocals):
+            return ()
+        plain = [str(m.as_coeff_Mul()[1]) for m in letters]
+        return tuple(f"{x} << {', '.join(y for y in plain if y != x)}" for x in plain)
+
+    @property
+    def gathers(self) -> bool:
+        return any(e.collective == "all-gather" for e in self.derivation.setting.exchanges)
+
+    @property
+    def proved(self) -> int:
+        return self.derivation.counts()["proved"]
+
+    @property
+    def sampled(self) -> int:
+        return self.derivation.counts()["sampled"]
+
+
+def _same(step: Step, point: Point) -> bool:
+    put = {a.left.name: a.right for a in step.assumptions if isinstance(a, Compare) and isinstance(a.left, Name)}
+    return all(name in put and put[name] == number(value) for name, value in point.values.items())
+
+
+def merged_regime(relations: tuple[Compare, ...]) -> tuple[tuple[tuple[Formula, ...], str, tuple[Formula, ...]], ...]:
+    """B << D and B << F as one: B << D, F; D -> oo and F -> oo as D, F -> oo."""
+    rows: list[tuple[list[Formula], str, list[Formula]]] = []
+    for r in relations:
+        if rows and rows[-1][1] == r.relation == "<<" and rows[-1][0] == [r.left]:
+            rows[-1][2].append(r.right)
+        elif rows and rows[-1][1] == r.relation == "->":
+            rows[-1][0].append(r.left)
+        else:
+            rows.append(([r.left], r.relation, [r.right]))
+    return tuple((tuple(left), relation, tuple(right)) for left, relation, right in rows)
+
+
+def decimal_number(value: Fraction) -> Number:
+    """A number in the digits in which it is shown."""
+    text = decimal(value)
+    return Number(Fraction(text), text)
+
+
