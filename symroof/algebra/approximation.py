@@ -95,11 +95,11 @@ def _within_one_symbol(factor: Expr, symbols: tuple[Expr, ...], least_one: froze
 
 
 def _next_order(exact: Expr, approximate: Expr, factor: Expr, regime: Regime) -> Expr | None:
-    if factor == 1:
+    symbols = symbols_of(exact, approximate)
+    if factor == 1 or laurent(factor, symbols) is None or laurent(approximate, symbols) is None:
         return None
     try:
         correction = leading(factor - 1, regime).form
-        symbols = symbols_of(exact, approximate)
         if not similar(approximate - exact, approximate * correction, regime).holds:
             return None
     except AlgebraError:

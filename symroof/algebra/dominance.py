@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Expr, oo
+from sympy import Expr, cancel, oo
 
 from symroof.algebra.rational import (
     Exponents, Polynomial, polynomial, ratio, shift, subtract, symbols_of,
@@ -95,7 +95,7 @@ def leading(expression: Expr, regime: Regime) -> Leading:
         kept, found = _kept(terms, cone, regime)
         parts.append(kept)
         certificates += found
-    return Leading(polynomial(parts[0], symbols) / polynomial(parts[1], symbols), tuple(certificates))
+    return Leading(cancel(polynomial(parts[0], symbols) / polynomial(parts[1], symbols)), tuple(certificates))
 
 
 def merged(expression: Expr, regime: Regime) -> Expr:

@@ -94,7 +94,8 @@ def _sum(draft: Draft, terms: tuple[Term, ...]) -> Formula:
 
 
 def _total_bytes(draft: Draft) -> Draft:
-    reads, writes = (step.right for step in draft.steps if step.left in (Name("reads"), Name("writes")))
+    found = {step.left: step.right for step in reversed(draft.steps)}
+    reads, writes = found[Name("reads")], found[Name("writes")]
     parts = [part.body if isinstance(part, Written) else part for part in (reads, writes)]
     whole = Sum(tuple(term for part in parts for term in (part.terms if isinstance(part, Sum) else (part,))))
     return draft.add(
@@ -131,7 +132,7 @@ def _parts(value: Expr) -> tuple[Expr, ...]:
 
 def _given(draft: Draft, operation: Operation, section: str, name: str, function, reason: Reason) -> Draft:  # type: ignore[no-untyped-def]
     """A cost function: first as its author wrote it, then its value."""
-    value = draft.write(operation.amount(function))
+    value = draft.layout.factored(operation.amount(function))
     body = written(function)
     parameters = tuple(function.__code__.co_varnames[: function.__code__.co_argcount])
     formula: Formula = value if body is None or set(names(body)) - set(parameters) else Written(body, function)

@@ -136,6 +136,21 @@ class Layout:
                 total += int(exponent) * max(self._degree(part) for part in base.args)
         return total
 
+    def factored(self, value: Expr) -> Formula:
+        """As :meth:`write`, but a difference shows its common factor: BF(2D - 1), not 2BDF - BF.
+
+        >>> from symroof.symbols import symbol
+        >>> B, D = symbol("B"), symbol("D")
+        >>> Layout(("B", "D")).factored(2*B*D - B) == Layout(("B", "D")).write(B*(2*D - 1))
+        True
+        """
+        if not value.is_rational_function() or not value.free_symbols:
+            return self.write(value)
+        above, below = value.as_numer_denom()
+        sides = [self.grouped(side, "") if any(c < 0 for c in ratio(side, symbols_of(side))[0].values()) else self.write(side)
+                 for side in (above.expand(), below)]  # fmt: skip
+        return self.write(value) if isinstance(sides[0], Negative) else sides[0] if below == 1 else Quotient(*sides)
+
     def grouped(self, value: Expr, by: str) -> Formula:
         """A polynomial with the terms of each power of ``by`` in one bracket: DF - R(D + F).
 

@@ -8,13 +8,14 @@ from math import floor
 
 from sympy import Expr, cancel
 
-from symroof.algebra.inequality import smallest_integer
+from symroof.algebra.inequality import solve_for
+from symroof.algebra.roots import Root
 from symroof.algebra.rounding import magnitude
 from symroof.derivation.derivation import Point, TimeRow
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.layout import with_digits
 from symroof.derivation.step import Reason, Step
-from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number
+from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number, product
 from symroof.symbols import fraction, rational
 
 
@@ -60,7 +61,26 @@ def time(draft: Draft) -> Draft:
     if setting.over_network and setting.ridge is not None:
         value = draft.write(cancel(rational(setting.ridge) / draft.answer.intensity))
         draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, equal))
+        draft = _pays(draft, equal)
     return draft.found(at=tuple(_timed(draft, point) for point in draft.answer.at))
+
+
+def _pays(draft: Draft, equal: tuple[Compare, ...]) -> Draft:
+    """From which size on several chips beat one compute-bound chip: with perfect overlap, and with none."""
+    setting, x = draft.setting, draft.setting.variable
+    alone = product(number(setting.chips), T_MATH)
+    steps = []
+    for overlapped, share in ((True, setting.chips), (False, setting.chips - 1)):
+        if share < 1 or setting.ridge is None or not draft.answer.intensity.has(x):
+            return draft
+        edge = solve_for(draft.answer.intensity * share - rational(setting.ridge), x, setting.least_one).bound
+        if numeric(edge) is None or isinstance(edge, Root):
+            return draft
+        time_of = T_COMMS if overlapped else Sum((T_MATH, T_COMMS))
+        claim = Compare(Name(x.name), ">", draft.write(edge))
+        facts = {"chips": setting.chips, "overlapped": overlapped, "bound": numeric(edge), "variable": Name(x.name)}
+        steps.append(Step("time", Reason.PAYS, Compare(alone, ">", time_of), "<=>", claim, equal, facts=facts, shown=False))
+    return draft.add(*steps)
 
 
 def _over(above: Formula, below: Formula) -> Formula:

@@ -31,7 +31,7 @@ def intensity(draft: Draft) -> Draft:
         Step("intensity", Reason.DIVIDE, INTENSITY, "=", Quotient(Name(setting.flops_name), Name(setting.moved_name))),
         Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient, joined=True),
     ]
-    value = draft.write(answer.intensity)
+    value = draft.layout.factored(answer.intensity)
     equalities = tuple(r for r in setting.problem.assume if r.relation == "=")
     if equalities:
         steps.append(Step("intensity", Reason.EQUALITY, INTENSITY, "=", value, equalities, facts={"equalities": equalities}))

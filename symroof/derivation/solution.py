@@ -13,7 +13,7 @@ from symroof.algebra.inequality import ALWAYS, NEVER, Case, Interval, Threshold,
 from symroof.algebra.optima import highest, supremum
 from symroof.algebra.rational import polynomial, ratio, sign, symbols_of
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import to_digits
+from symroof.algebra.rounding import to_digits, to_places
 from symroof.derivation.derivation import Point
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
 from symroof.derivation.machine import chip_step
@@ -37,9 +37,10 @@ def threshold(draft: Draft) -> Draft:
         return _never(draft)
     if solved.outcome == "always":
         return draft.add(Step("threshold", Reason.ALWAYS, INTENSITY, ">", RIDGE, _equal(draft)))
-    draft = _cleared(draft, solved)
-    draft = draft.add(Step("threshold", Reason.SOLVE if solved.bound is not None or solved.cases[0].implicit is None else Reason.IMPLICIT,
-                           ABOVE, "<=>", _solution(draft, solved), _equal(draft)))  # fmt: skip
+    solution = _solution(draft, solved)
+    draft = draft.add(*(step for step in _cleared(draft, solved) if step.right != solution))
+    reason = Reason.SOLVE if solved.cases[0].implicit is None else Reason.IMPLICIT
+    draft = draft.add(Step("threshold", reason, ABOVE, "<=>", solution, _equal(draft)))
     return _otherwise(draft, solved, top)
 
 
@@ -54,26 +55,25 @@ def _equal(draft: Draft) -> tuple[Compare, ...]:
     return tuple(r for r in draft.setting.problem.assume if r.relation == "=")
 
 
-def _cleared(draft: Draft, solved: Threshold) -> Draft:
+def _cleared(draft: Draft, solved: Threshold) -> tuple[Step, ...]:
     """The steps between: the denominator cleared, the variable collected."""
     value, x = draft.answer.intensity, draft.setting.variable
     symbols = symbols_of(value)
     above, below = (polynomial(terms, symbols) for terms in ratio(value, symbols))
     if below == 1 or not value.has(x) or sign(ratio(value, symbols)[1], symbols, draft.setting.least_one) != 1:
-        return draft
+        return ()
     right = draft.layout.grouped((below * symbol("ridge")).expand(), "ridge")
-    draft = draft.add(Step("threshold", Reason.CLEAR, ABOVE, "<=>", Compare(draft.write(above), ">", right), _equal(draft)))
+    cleared = Step("threshold", Reason.CLEAR, ABOVE, "<=>", Compare(draft.write(above), ">", right), _equal(draft))
     whole = symbols_of(solved.polynomial, x)
     terms, _ = ratio(solved.polynomial, whole)
-    degree = max(e[whole.index(x)] for e in terms)
-    if degree != 1 or not below.has(x):
-        return draft
     at = whole.index(x)
+    if max(e[at] for e in terms) != 1 or not below.has(x):
+        return (cleared,)
     head = polynomial({(*e[:at], 0, *e[at + 1 :]): c for e, c in terms.items() if e[at]}, whole)
     tail = polynomial({e: -c for e, c in terms.items() if not e[at]}, whole)
     left = product(Name(x.name), draft.layout.grouped(head, "ridge"))
-    collected = Compare(left, ">", draft.layout.grouped(tail, "ridge"))
-    return draft.add(Step("threshold", Reason.COLLECT, ABOVE, "<=>", collected, _equal(draft)))
+    collected = Compare(left, ">", draft.layout.grouped(tail, "ridge") if tail != 0 else number(0))
+    return (cleared, Step("threshold", Reason.COLLECT, ABOVE, "<=>", collected, _equal(draft)))
 
 
 def _solution(draft: Draft, solved: Threshold) -> Formula:
@@ -85,11 +85,11 @@ def _solution(draft: Draft, solved: Threshold) -> Formula:
 
 
 def _guard(draft: Draft, case: Case) -> Formula:
-    parts = tuple(_positive(draft, guard) for guard in case.guard)
+    parts = tuple(positive(draft, guard) for guard in case.guard)
     return parts[0] if len(parts) == 1 else Both(parts)
 
 
-def _positive(draft: Draft, value: Expr) -> Formula:
+def positive(draft: Draft, value: Expr) -> Formula:
     """value > 0 with the negative terms on the right: DF > R(D + F)."""
     terms = [(bool(t.as_coeff_Mul()[0] < 0), t) for t in Add.make_args(value.expand())]
     left, right = (Add(*(-t if minus else t for m, t in terms if m is minus)) for minus in (False, True))
@@ -99,7 +99,7 @@ def _positive(draft: Draft, value: Expr) -> Formula:
 
 def _consequence(draft: Draft, solved: Threshold, case: Case) -> Formula:
     if case.implicit is not None:
-        return _positive(draft, case.implicit)
+        return positive(draft, case.implicit)
     if case.intervals in (ALWAYS, NEVER):
         return Verdict(case.intervals == ALWAYS)
     parts = tuple(_inside(draft, Name(solved.variable.name), interval) for interval in case.intervals)
@@ -142,7 +142,7 @@ def _otherwise(draft: Draft, solved: Threshold, top: Expr | None) -> Draft:
     square = top.subs({other: dims[0] for other in dims[1:]})
     edge = solve_for(square - rational(draft.setting.ridge), dims[0], draft.setting.least_one).bound
     limit = numeric(edge)
-    if limit is None or limit < 1:
+    if limit is None or limit < 1 or isinstance(edge, Root):
         return draft
     same = tuple(Compare(Name(other.name), "=", Name(dims[0].name)) for other in dims[1:])
     claim = Compare(Name(dims[0].name), ">", draft.write(edge))
@@ -167,7 +167,7 @@ def _never(draft: Draft) -> Draft:
         share = numeric(top) / setting.ridge  # type: ignore[operator]
         part = Quotient(height, RIDGE)
         for reason, left, number_ in ((Reason.MARGIN, Quotient(RIDGE, height), 1 / share), (Reason.THROUGHPUT, part, share)):
-            text = to_digits(number_, 3 if reason is Reason.MARGIN else 2)
+            text = to_places(number_, 0) if number_ >= 100 else to_digits(number_, 3 if reason is Reason.MARGIN else 2)
             steps.append(Step("threshold", reason, left, "~", Number(Fraction(text), text), shown=False, facts={"share": Fraction(text)}))
     return draft.add(*steps)
 
@@ -181,6 +181,8 @@ def rule(draft: Draft) -> Draft:
     if not form.has(x):
         return draft
     solved = solve_for(form - symbol("ridge"), x, setting.least_one, setting.values)
+    if solved.outcome != "depends":
+        return draft
     edge = known(draft, solved.bound)
     draft = draft.found(rule=solved, rule_bound=edge)
     condition = _solution(draft, solved)
@@ -245,7 +247,7 @@ def _rule_factor(draft: Draft, rule_bound: Expr) -> Draft:
     right = Quotient(number(1), Sum((draft.write(plain), Negative(gone))))
     left = Quotient(bound(draft, exact), bound(draft, rule_bound))
     guards = tuple(_guard(draft, case) for case in draft.answer.threshold.cases if case.guard)  # type: ignore[union-attr]
-    return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, facts={"factor": right}))
+    return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, facts={"factor": right}, right_alone=True))
 
 
 def at(draft: Draft) -> Draft:

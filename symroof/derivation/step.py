@@ -63,6 +63,7 @@ class Reason(Enum):
     UPPER = "upper"
     TWICE = "twice"
     TIME_RATIO = "time_ratio"
+    PAYS = "pays"
     NAMED = "named"
 
 
@@ -79,7 +80,8 @@ class Step:
     """``left relation right``, under ``assumptions``.
 
     ``evidence`` is what the check needs beyond the formulas; ``facts`` is what prose needs. A step with ``shown``
-    false is stated in the prose of its reason alone, and one with ``joined`` stands on the line of the step before.
+    false is stated in the prose of its reason alone; one with ``joined`` stands on the line of the step before; and of
+    one with ``right_alone`` only the right side is displayed, because prose has said what it equals.
     """
 
     section: str
@@ -92,6 +94,7 @@ class Step:
     facts: Mapping[str, Any] = field(default_factory=dict)
     shown: bool = True
     joined: bool = False
+    right_alone: bool = False
     check: Check | None = None
 
 

@@ -29,8 +29,8 @@ class Block:
     rows: list[Row] = field(default_factory=list)
 
 
-def blocks(steps: tuple[Step, ...], say: Say) -> list[Block]:
-    """The paragraphs and displays of one section, in order."""
+def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Block]:
+    """The paragraphs and displays of one section, in order; ``joint`` stands between the sentences of a paragraph."""
     found: list[Block] = []
     rows: list[Row] = []
     left: Formula | None = None
@@ -43,7 +43,7 @@ def blocks(steps: tuple[Step, ...], say: Say) -> list[Block]:
             found.append(Block(rows=rows))
             rows, left = [], None
         if found and found[-1].prose:
-            found[-1].prose += " " + text
+            found[-1].prose += text if text.startswith(",") else joint + text
         else:
             found.append(Block(prose=text))
 
@@ -51,7 +51,9 @@ def blocks(steps: tuple[Step, ...], say: Say) -> list[Block]:
         prose(say("lead", step))
         if step.shown:
             aside = say("aside", step)
-            if step.joined and rows:
+            if step.right_alone:
+                rows.append(Row(step.right, [], aside))
+            elif step.joined and rows:
                 rows[-1].parts.append((step.relation, step.right))
                 rows[-1].aside = aside or rows[-1].aside
             else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,12 +14,12 @@ from symroof.errors import RenderingError
 from symroof.formula import Formula, Name, Quotient, number
 from symroof.model.problem import SECTIONS
 from symroof.rendering.blocks import Block, Row, blocks
-from symroof.rendering.environment import load, render
+from symroof.rendering.environment import guarded, load, render
 from symroof.rendering.latex import LatexPrinter
 from symroof.rendering.letters import Letters
 from symroof.rendering.plain import PlainPrinter
 from symroof.rendering.terminal import columns, layout, timetable, titled
-from symroof.rendering.view import View, merged_regime
+from symroof.rendering.view import View, decimal_number, merged_regime
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +57,11 @@ def render_derivation(
     printer = PlainPrinter(letters, unicode=unicode) if form == "text" else LatexPrinter(letters)
     scribe = _Scribe(derivation, form, chosen, printer, width)
     names = scribe.names()
-    names["p"] = prose = load(chosen.prose, template, names)
-    sections = [_section(scribe, prose, name) for name in SECTIONS if derivation.section(name)]
-    page = {"brief": brief, "heading": heading, "answer": _answer(scribe, prose), "sections": sections}
-    return render(chosen.page, template, names | page).strip("\n") + "\n"
+    with guarded():
+        names["p"] = prose = load(chosen.prose, template, names)
+        sections = [_section(scribe, prose, name) for name in SECTIONS if derivation.section(name)]
+        page = {"brief": brief, "heading": heading, "answer": _answer(scribe, prose), "sections": sections}
+        return render(chosen.page, template, names | page).strip("\n") + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _section(scribe: _Scribe, prose: Any, name: str) -> _Section:
     def say(part: str, step: Any) -> str:
         return _line(getattr(prose, step.reason.value)(part, step))
 
-    found = blocks(scribe.derivation.section(name), say)
+    found = blocks(scribe.derivation.section(name), say, "\n" if scribe.form == "text" else " ")
     lead = found.pop(0).prose if found and found[0].prose else ""
     tables = [point for point in scribe.view.points if point["rows"]] if name == "time" else []
     return _Section(name, _line(prose.head(name)), lead, found, tables)
@@ -124,10 +124,10 @@ class _Scribe:
         return {
             "d": view,
             "m": self.inline,
-            "bare": self.condition,
             "plain": self.printer.print,
             "code": self.code,
             "tex": tex,
+            "run_in": run_in,
             "number": lambda value: str(value),
             "pct": self.percent_of,
             "percent": lambda share: self.percent_of(Fraction(share) * 100),
@@ -136,6 +136,7 @@ class _Scribe:
             "figure": lambda name: draft.in_digits(Name(name)),
             "over_one": lambda formula: Quotient(number(1), formula),
             "least": lambda formula: formula.above if isinstance(formula, Quotient) else formula,
+            "shown": decimal_number,
             "display": self.display,
             "titled": lambda left, right: titled(left, _line(right), self.width),
             "columns": lambda label, exact, near: columns(label, exact, near, self.width),
@@ -169,11 +170,6 @@ class _Scribe:
                 return ", ".join(self._part(one) for one in part)
         raise RenderingError(f"a template sets {type(part).__name__} as mathematics")
 
-    def condition(self, rows: Iterable[Any]) -> str:
-        """A regime inside a display: mathematics within text."""
-        shown = [" ".join((self._part(left), self._part(f"regime {relation}"), self._part(right))) for left, relation, right in rows]
-        return ", ".join(f"${text}$" for text in shown)
-
     def code(self, text: str) -> str:
         return {"markdown": f"`{text}`", "latex": rf"\texttt{{{tex(text)}}}"}.get(self.form, text)
 
@@ -186,13 +182,13 @@ class _Scribe:
         printer = self.printer
         lines = []
         for row in rows:
-            relation, right = row.parts[0]
-            alone = len(rows) == 1 and not row.aside
-            head = printer.print(row.left) if row.left is not None else ""
-            text = f"{head} {'' if alone else '&'}{printer.relation(relation)} {printer.print(right)}".strip()
-            text += "".join(f" {printer.relation(r)} {printer.print(f)}" for r, f in row.parts[1:])
+            mark = "" if len(rows) == 1 and not row.aside else "&"
+            text = printer.print(row.left) if row.left is not None else ""
+            for i, (relation, right) in enumerate(row.parts):
+                text += f" {'' if i else mark}{printer.relation(relation)} {printer.print(right)}"
+            text = text.strip()
             if row.aside:
-                text += rf" && \text{{{row.aside}}}"
+                text += f" && {_words(row.aside)}"
             lines.append(re.sub(r" +\n", "\n", text))
         if len(lines) == 1 and not rows[0].aside:
             return lines[0]
@@ -212,6 +208,25 @@ class _Chain:
     """Names that are equal: D = F."""
 
     names: tuple[Formula, ...]
+
+
+def run_in(head: str) -> str:
+    """A bold head, with mathematics outside of the bold.
+
+    >>> run_in("Solve for $B$.")
+    '**Solve for** $B$**.**'
+    """
+    return re.sub(r" (\$[^$]*\$)", r"** \1**", f"**{head}**")
+
+
+def _words(aside: str) -> str:
+    r"""Words inside a display, with the mathematics among them outside of the words.
+
+    >>> _words(r"as $N \to \infty$")
+    '\\text{as } N \\to \\infty'
+    """
+    parts = aside.split("$")
+    return "".join((rf"\text{{{part}}}" if i % 2 == 0 else part) for i, part in enumerate(parts) if part)
 
 
 def tex(text: str) -> str:

@@ -6,6 +6,8 @@ place of the shipped one of the same name.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -65,22 +67,24 @@ def first_case(formula: Formula) -> Formula:
 
 def load(name: str, folder: str | None, names: dict[str, Any]) -> Any:
     """A template as a module of macros, with ``names`` as its globals."""
-    return _guarded(name, lambda: environment(folder).get_template(name, globals=names).make_module())
+    return environment(folder).get_template(name, globals=names).make_module()
 
 
 def render(name: str, folder: str | None, names: dict[str, Any]) -> str:
-    text: str = _guarded(name, lambda: environment(folder).get_template(name).render(**names))
+    text: str = environment(folder).get_template(name).render(**names)
     return text
 
 
-def _guarded(name: str, work: Any) -> Any:
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Faults of a template become one error that names it."""
     from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
 
     try:
-        return work()
-    except TemplateNotFound:
-        raise RenderingError(f"there is no template {name}") from None
+        yield
+    except TemplateNotFound as error:
+        raise RenderingError(f"there is no template {error.name}") from None
     except TemplateSyntaxError as error:
-        raise RenderingError(f"template {error.name or name}, line {error.lineno}: {error.message}") from None
+        raise RenderingError(f"template {error.name}, line {error.lineno}: {error.message}") from None
     except TemplateError as error:
-        raise RenderingError(f"template {name}: {error}") from None
+        raise RenderingError(f"a template failed: {error}") from None

@@ -97,10 +97,14 @@ class LatexPrinter:
             if not text:
                 text = alone
                 continue
-            before, wordy = factors[i - 1], r"\text" in (text[-40:] + alone[:6]) or r"\mathrm" in (factors[i - 1][0] + alone)
-            numeral = alone[:1].isdigit() or before[1] == PRODUCT or alone.startswith(r"\frac") and before[0].isdigit()
-            open_word = wordy and not alone.startswith("(") and not _is_index(before[0])
-            glue = r" \cdot " if numeral or open_word else " " if part[2] or before[2] or alone.startswith("\\") else ""
+            before = factors[i - 1]
+            wordy = any(side.startswith((r"\text", r"\mathrm")) for side in (before[0], alone))
+            numeral = alone[:1].isdigit() or before[1] == PRODUCT or (alone.startswith(r"\frac") and before[0].isdigit())
+            opened = alone.startswith(("(", r"\left"))
+            if numeral or (wordy and not opened):
+                glue = r" \cdot "
+            else:
+                glue = " " if part[2] or before[2] or alone.startswith("\\") else ""
             text += glue + alone
         return text, PRODUCT, any(part[2] for part in factors)
 
@@ -141,6 +145,3 @@ def brackets(part: Part) -> str:
     text, _, tall = part
     return rf"\left( {text} \right)" if tall or "(" in text else f"({text})"
 
-
-def _is_index(text: str) -> bool:
-    return r"_{\text" in text and not text.startswith(r"\text")

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from symroof.formula import Cases
 from symroof.rendering.blocks import Block
 from symroof.rendering.plain import PlainPrinter
 
@@ -39,9 +40,10 @@ def layout(head: str, lead: str, blocks: Iterable[Block], printer: PlainPrinter,
     paragraphs = [Block(prose=lead)] if lead else []
     for block in (*paragraphs, *blocks):
         if block.prose:
-            for line in textwrap.wrap(block.prose, max(20, width - GUTTER), break_long_words=False, break_on_hyphens=False):
-                yield f"{label:<{GUTTER}}{line}"
-                label = ""
+            for sentence in block.prose.split("\n"):
+                for line in textwrap.wrap(sentence, max(20, width - GUTTER), break_long_words=False, break_on_hyphens=False):
+                    yield f"{label:<{GUTTER}}{line}"
+                    label = ""
             continue
         if label:
             yield label
@@ -50,16 +52,19 @@ def layout(head: str, lead: str, blocks: Iterable[Block], printer: PlainPrinter,
 
 
 def _rows(rows: list[Any], printer: PlainPrinter, width: int) -> Iterator[str]:
+    heads = [printer.print(row.left) if row.left is not None else None for row in rows]
+    short = [len(head) for head in heads if head is not None and len(head) <= 12]
     margin = 0
-    for row in rows:
-        if row.left is not None:
-            text = printer.print(row.left)
-            margin = len(text)
-        else:
-            text = " " * margin
+    for row, head in zip(rows, heads, strict=True):
+        if head is not None:
+            margin = max(len(head), max(short, default=0) if len(head) <= 12 and row.parts else 0)
+        text = f"{head or '':<{margin}}"
         for relation, right in row.parts:
             text += f" {printer.relation(relation)} {printer.print(right)}"
         line = " " * INDENT + text
+        if len(line) > width and row.parts and isinstance(row.parts[-1][1], Cases):
+            yield from _cases(line, printer)
+            continue
         if not row.aside:
             yield line
         elif len(line) < ASIDE and ASIDE + len(row.aside) <= width:
@@ -69,6 +74,17 @@ def _rows(rows: list[Any], printer: PlainPrinter, width: int) -> Iterator[str]:
         else:
             yield line
             yield " " * (INDENT + 4) + row.aside
+
+
+def _cases(line: str, printer: PlainPrinter) -> Iterator[str]:
+    """A guarded condition that is too long for one line: each consequence over its guard."""
+    head, _, rest = line.rpartition(f" {printer.relation('<=>')} ")
+    margin = " " * (len(head) + len(printer.relation("<=>")) + 2)
+    for i, part in enumerate(rest.split("; ")):
+        consequence, sign, guard = part.partition(" if ")
+        yield (f"{head} {printer.relation('<=>')} " if i == 0 else margin) + consequence
+        if sign:
+            yield f"{margin}  if {guard}"
 
 
 def timetable(heading: str, variable: str, rows: Iterable[dict[str, Any]], unit: str, ends: Iterable[str]) -> Iterator[str]:

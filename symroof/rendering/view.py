@@ -139,23 +139,15 @@ class View:
     @property
     def flops_exact(self) -> Formula | None:
         """The exact count, where it is not the one that is used."""
-        found = self.find("count")
-        return found.right if found is not None and self.find("multiply_add") is not None else None
+        cost = self.derivation.setting.cost
+        return self.derivation.setting.layout.factored(cost.flops_exact) if cost.flops_exact != cost.flops else None
 
     @property
     def flops(self) -> Formula:
-        setting = self.derivation.setting
-        if setting.chips == 1:
-            found = self.find("multiply_add") or self.find("count")
-            if found is not None:
-                return found.right
-        return self.write(setting.flops)
+        return self.derivation.setting.layout.factored(self.derivation.setting.flops)
 
     @property
     def moved(self) -> Formula:
-        found = self.all("bytes")
-        if self.derivation.setting.moved_name == "bytes" and found:
-            return found[-1].right
         return self.write(self.derivation.setting.moved)
 
     @property
@@ -171,7 +163,7 @@ class View:
 
     @property
     def intensity(self) -> Formula:
-        return self.write(self.derivation.answer.intensity)
+        return self.derivation.setting.layout.factored(self.derivation.answer.intensity)
 
     @property
     def leading(self) -> Formula | None:

@@ -1,0 +1,5 @@
+"""``python -m symroof``."""
+
+from symroof.cli import main
+
+main()

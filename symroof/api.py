@@ -1,0 +1,80 @@
+"""The functions that Python users call: text or values in, derivations out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any
+
+from symroof.derivation.pipeline import derive as run
+from symroof.model.dtype import dtype as read_dtype
+from symroof.model.operation import AnyOperation
+from symroof.model.problem import Problem
+from symroof.reading.operations import read_operation
+from symroof.reading.problems import read_problem
+from symroof.rendering.shown import ShownDerivation
+from symroof.symbols import symbol
+
+Sizes = Mapping[str, int | Fraction | str]
+
+
+def operation(text: str, *, dtype: str | None = None) -> AnyOperation:
+    """The operation that ``text`` writes, with its costs as plain SymPy expressions.
+
+    >>> cost = operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]").cost()
+    >>> cost.flops, cost.intensity
+    (2*B*D*F, B*D*F/(B*D + B*F + D*F))
+    """
+    return read_operation(text, None if dtype is None else read_dtype(dtype))
+
+
+def symbols(names: str) -> tuple[Any, ...]:
+    """The SymPy symbols of dimensions, as the costs use them: positive reals.
+
+    >>> N, = symbols("N")
+    >>> operation("dot").cost().intensity.subs(N, 1)
+    1/3
+    """
+    return tuple(symbol(name) for name in names.replace(",", " ").split())
+
+
+def derive(
+    operation: AnyOperation | Problem | str,
+    *,
+    on: str | Mapping[str, Any] | None = None,
+    assume: str | Iterable[str] | None = None,
+    solve_for: str | None = None,
+    at: Sizes | str | Iterable[Sizes | str] | None = None,
+    given: Mapping[str, str | int | float] | None = None,
+    mesh: Mapping[str, int] | None = None,
+    link: str | None = None,
+    count: str | None = None,
+    compute: str | None = None,
+    dtype: str | None = None,
+    chips: str | None = None,
+    title: str | None = None,
+    let: Mapping[str, str] | None = None,
+    symbols: Iterable[str] | None = None,
+    sections: str | Iterable[str] | None = None,
+) -> ShownDerivation:
+    """Derive the roofline of an operation, every line proved by a second engine.
+
+    ``on`` is a chip or a table of its figures, ``assume`` a regime, ``at`` sizes to put in, ``given`` figures that
+    override those of the chip. Raises :class:`SymroofError` for anything that cannot be read, costed or decided.
+
+    >>> d = derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D")
+    >>> d.answer.bound, d.answer.smallest_integer
+    (78800/9, 8756)
+    """
+    if isinstance(operation, Problem):
+        problem = operation
+    else:
+        options = {
+            "operation": operation, "hardware": on, "assume": assume, "solve_for": solve_for, "at": at, "given": given,
+            "mesh": mesh, "link": link, "count": count, "compute": compute, "dtype": dtype, "chips": chips,
+            "title": title, "let": let, "symbols": symbols, "sections": sections,
+        }  # fmt: skip
+        problem = read_problem({key: value for key, value in options.items() if value is not None})
+    found = run(problem)
+    return ShownDerivation(*(getattr(found, field.name) for field in fields(found)))
