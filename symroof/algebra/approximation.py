@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Add, Expr, Rational, cancel
+from sympy import Add, Expr, Rational
 
 from symroof.algebra.dominance import leading, similar
-from symroof.algebra.rational import Polynomial, monomial, polynomial, ratio, sign, symbols_of
+from symroof.algebra.rational import Polynomial, cancelled, monomial, polynomial, ratio, sign, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.errors import AlgebraError
 
@@ -39,7 +39,7 @@ def approximation(exact: Expr, approximate: Expr, regime: Regime) -> Approximati
     (B/F + B/D + 1, ((D, 40*B), (F, 40*B)), -B**2/F - B**2/D + B)
     """
     symbols = symbols_of(exact, approximate)
-    factor = split_terms(cancel(approximate / exact), symbols)
+    factor = split_terms(cancelled(approximate / exact), symbols)
     return Approximation(
         exact, approximate, factor, within(factor, regime.least_one), _next_order(exact, approximate, factor, regime)
     )
@@ -61,7 +61,7 @@ def split_terms(expression: Expr, symbols: tuple[Expr, ...]) -> Expr:
     terms = laurent(expression, symbols)
     if terms is not None:
         return Add(*(Rational(c.numerator, c.denominator) * m for c, m in terms))
-    return 1 + cancel(expression - 1)
+    return 1 + cancelled(expression - 1)
 
 
 def within(factor: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr], ...] | None:
@@ -137,8 +137,8 @@ def approach(expression: Expr, variable: Expr) -> tuple[Expr, Expr] | None:
     above, below = (_top(terms, place) for terms in ratio(expression, symbols))
     if above[0] != below[0]:
         return None
-    value = cancel(polynomial(above[1], symbols) / polynomial(below[1], symbols))
-    return value, cancel(value - expression)
+    value = cancelled(polynomial(above[1], symbols) / polynomial(below[1], symbols))
+    return value, cancelled(value - expression)
 
 
 def _top(terms: Polynomial, place: int) -> tuple[int, Polynomial]:

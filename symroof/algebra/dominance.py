@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Expr, cancel, oo
+from sympy import Expr, oo
 
 from symroof.algebra.rational import (
-    Exponents, Polynomial, polynomial, ratio, shift, subtract, symbols_of,
+    cancelled, Exponents, Polynomial, polynomial, ratio, shift, subtract, symbols_of,
 )  # fmt: skip
 from symroof.algebra.regime import Cone, Regime, scaling
 from symroof.algebra.simplex import maximise
@@ -95,7 +95,7 @@ def leading(expression: Expr, regime: Regime) -> Leading:
         kept, found = _kept(terms, cone, regime)
         parts.append(kept)
         certificates += found
-    return Leading(cancel(polynomial(parts[0], symbols) / polynomial(parts[1], symbols)), tuple(certificates))
+    return Leading(cancelled(polynomial(parts[0], symbols) / polynomial(parts[1], symbols)), tuple(certificates))
 
 
 def merged(expression: Expr, regime: Regime) -> Expr:

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from sympy import Expr, Max, Min, Rational, cancel, sqrt
+from sympy import Expr, Max, Min, Rational, sqrt
 
 from symroof.algebra.rational import (
-    Polynomial, coefficients, multiply, polynomial, ratio, sign, subtract, symbols_of, weak_sign,
+    cancelled, Polynomial, coefficients, multiply, polynomial, ratio, sign, subtract, symbols_of, weak_sign,
 )  # fmt: skip
 from symroof.algebra.roots import Root, real_roots
 
@@ -174,7 +174,7 @@ class _Solver:
         b, a = self.parts
         signs = self._sign(a), self._sign(b)
         minus_a = subtract({}, a)
-        bound = cancel(self._expr(subtract({}, b)) / self._expr(a))
+        bound = cancelled(self._expr(subtract({}, b)) / self._expr(a))
         at_least = subtract(subtract({}, minus_a), subtract({}, b)) if self.low else b  # P at the low end
         above, below = (Interval(low=bound),), (Interval(high=bound),)
         if signs[0] == 1:
@@ -199,7 +199,7 @@ class _Solver:
             return self._implicit()
         high, middle, constant = map(self._expr, (a, b, c))
         discriminant = middle**2 - 4 * high * constant
-        roots = [cancel(-middle / (2 * high)) + s * sqrt(discriminant) / (2 * signs[0] * high) for s in (-1, 1)]
+        roots = [cancelled(-middle / (2 * high)) + s * sqrt(discriminant) / (2 * signs[0] * high) for s in (-1, 1)]
         if signs == (1, -1):
             return self._threshold(Case((), (Interval(low=roots[1]),)))
         if signs == (-1, 1):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sympy import Expr, cancel, diff, oo
+from sympy import Expr, diff, oo
 
-from symroof.algebra.rational import coefficients, polynomial, ratio, sign_of, symbols_of, weak_sign
+from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, sign_of, symbols_of, weak_sign
 
 
 def monotony(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | None:
@@ -15,7 +15,7 @@ def monotony(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> in
     >>> monotony(B*D*F/(B*D + D*F + B*F), B, frozenset({B, D, F}))
     1
     """
-    slope = cancel(diff(expression, variable))
+    slope = cancelled(diff(expression, variable))
     found = sign_of(slope, least_one)
     if found is not None:
         return found
@@ -38,7 +38,7 @@ def supremum(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> Ex
     above, below = (coefficients(terms, symbols.index(variable)) for terms in ratio(expression, symbols))
     if len(above) > len(below):
         return oo
-    return cancel(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))
+    return cancelled(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))
 
 
 def highest(expression: Expr, least_one: frozenset[Expr]) -> Expr | None:
@@ -70,4 +70,4 @@ def growth(expression: Expr, variable: Expr) -> Expr:
     above, below = (coefficients(terms, symbols.index(variable)) for terms in ratio(expression, symbols))
     if len(above) != len(below):
         return oo if len(above) > len(below) else expression * 0
-    return cancel(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))
+    return cancelled(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))

@@ -88,6 +88,19 @@ def polynomial(terms: Polynomial, symbols: tuple[Expr, ...]) -> Expr:
     return Add(*(Rational(c.numerator, c.denominator) * monomial(e, symbols) for e, c in terms.items()))
 
 
+def cancelled(expression: Expr) -> Expr:
+    """A rational function in lowest terms, its numerator and denominator expanded.
+
+    >>> from symroof.symbols import symbol
+    >>> N = symbol("N")
+    >>> cancelled((2*N**2 - N)/(4*N**2 + 2*N))
+    (2*N - 1)/(4*N + 2)
+    """
+    symbols = symbols_of(expression)
+    above, below = ratio(expression, symbols)
+    return polynomial(above, symbols) / polynomial(below, symbols)
+
+
 def multiply(left: Polynomial, right: Polynomial) -> Polynomial:
     product: Polynomial = {}
     for a, c in left.items():

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from random import Random
 from typing import Any
 
 from symroof.derivation.evidence import examine, rounded
@@ -51,7 +50,7 @@ def check(step: Step, ledger: Ledger) -> Check:
         case "<=>":
             return _alike(step, ledger) or _proved(step, ledger) or _sampled(step, ledger)
         case relation if relation in ORDER:
-            return _ordered(step, ledger) or _proved(step, ledger) or _sampled(step, ledger)
+            return _assumed(step, ledger) or _ordered(step, ledger) or _proved(step, ledger) or _sampled(step, ledger)
     raise refuted(step, f"the relation {step.relation} has no check")
 
 
@@ -99,19 +98,31 @@ def _ordered(step: Step, ledger: Ledger) -> Check | None:
 
 def _alike(step: Step, ledger: Ledger) -> Check | None:
     """Two inequalities are one where, with denominators cleared, both are the same polynomial."""
-    sides = (step.left, step.right)
-    if not all(isinstance(side, Compare) and side.relation in ORDER for side in sides):
+    for figures in (False, True):
+        exact = ledger.exact(figures=figures, assumptions=step.assumptions)
+        sides = [_normal(side, exact, ledger.least_one) for side in (step.left, step.right)]
+        if sides[0] is not None and sides[0] == sides[1]:
+            return Check("proved", "exact identity of the cleared sides")
+    return None
+
+
+def _assumed(step: Step, ledger: Ledger) -> Check | None:
+    """An order that is, with denominators cleared, one of the assumptions."""
+    exact = ledger.exact(figures=False)
+    claim = _normal(Compare(step.left, step.relation, step.right), exact, ledger.least_one)
+    if claim is not None and any(claim == _normal(a, exact, ledger.least_one) for a in step.assumptions):
+        return Check("proved", "exact identity with an assumption")
+    return None
+
+
+def _normal(formula: Formula, exact: Exact, least_one: frozenset[str]) -> tuple[Poly, int] | None:
+    """An order as one primitive polynomial that is above 0, or at least 0; None for anything else."""
+    if not isinstance(formula, Compare) or formula.relation not in ORDER:
         return None
-    exact = ledger.exact(figures=False, assumptions=step.assumptions)
-    found = []
-    for side in sides:
-        assert isinstance(side, Compare)
-        cleared = _cleared(exact.difference(side.left, side.right), ledger.least_one)
-        if cleared is None or exact.atoms:
-            return None
-        flip = -1 if side.relation[0] == "<" else 1
-        found.append((primitive(scale(cleared, Fraction(flip))), len(side.relation)))
-    return Check("proved", "exact identity of the cleared sides") if found[0] == found[1] else None
+    cleared = _cleared(exact.difference(formula.left, formula.right), least_one)
+    if cleared is None or exact.atoms:
+        return None
+    return primitive(scale(cleared, Fraction(-1 if formula.relation[0] == "<" else 1))), len(formula.relation)
 
 
 def _cleared(difference: Rat, least_one: frozenset[str]) -> Poly | None:
@@ -294,6 +305,8 @@ def _atoms_at(exact: Exact, point: Mapping[str, Fraction], used: set[str]) -> Ma
 
 def _sampled(step: Step, ledger: Ledger) -> Check:
     """Exact random points: one counterexample raises, and many points without one are worth ``sampled``."""
+    from random import Random
+
     random, exact, found = Random(7), ledger.exact(figures=True), 0
     for _ in range(20 * SAMPLES):
         free = {n for f in (step.left, step.right, *step.assumptions) for n in _free(f, exact)}
@@ -307,7 +320,7 @@ def _sampled(step: Step, ledger: Ledger) -> Check:
     raise refuted(step, "too few points satisfy its assumptions, so it was not checked")
 
 
-def _draw(random: Random, at_least_one: bool) -> Fraction:
+def _draw(random: Any, at_least_one: bool) -> Fraction:
     low = 0 if at_least_one else -3
     return Fraction(random.randint(100, 999), 100) * Fraction(10) ** random.randint(low, 4)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import product as tuples
 from math import prod
-from random import Random
 
 from symroof.derivation.exact import ONE, Exact, Poly, add, join, names_in, sign, times, value_at
 from symroof.derivation.ledger import Ledger, refuted
@@ -46,6 +45,8 @@ def _grid(labels: Iterable[str], sizes: Iterable[int] = (1, 2)) -> tuple[list[di
     names, sizes = sorted({label for label in labels if not label.isdigit()}), tuple(sizes)
     if len(names) <= GRID:
         return [dict(zip(names, point, strict=True)) for point in tuples(sizes, repeat=len(names))], True
+    from random import Random
+
     random = Random(7)
     return [{name: random.choice(sizes) for name in names} for _ in range(DRAWN)], False
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
-from sympy import Expr, cancel
+from sympy import Expr
 
+from symroof.algebra.rational import cancelled
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import magnitude
@@ -59,7 +60,7 @@ def time(draft: Draft) -> Draft:
         Step("time", Reason.TWICE, upper, "<=", Product((number(2), lower)), joined=True),
     )
     if setting.over_network and setting.ridge is not None:
-        value = draft.write(cancel(rational(setting.ridge) / draft.answer.intensity))
+        value = draft.write(cancelled(rational(setting.ridge) / draft.answer.intensity))
         draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, equal))
         draft = _pays(draft, equal)
     return draft.found(at=tuple(_timed(draft, point) for point in draft.answer.at))

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Add, Expr, cancel
+from sympy import Add, Expr
 
+from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError, ModelError
@@ -25,7 +26,8 @@ NETWORK = ("ICI", "NVLink", "DCN")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A problem with its numbers. ``flops`` and ``moved`` are those of one chip, over the link of the problem."""
+    """A problem with its numbers. ``flops`` and ``moved`` are those of one chip, over the link of the problem;
+    ``intensity`` is their quotient in lowest terms, with equal sizes put in."""
 
     problem: Problem
     layout: Layout
@@ -39,6 +41,7 @@ class Setting:
     peak_name: str
     bandwidth: Known | None
     regime: Regime
+    intensity: Expr
 
     @property
     def flops_name(self) -> str:
@@ -51,11 +54,6 @@ class Setting:
     @property
     def least_one(self) -> frozenset[Expr]:
         return self.regime.least_one
-
-    @property
-    def intensity(self) -> Expr:
-        """FLOPs per byte over the link, in lowest terms, with equal sizes put in."""
-        return cancel(self.regime.apply(self.flops / self.moved))
 
     @property
     def ridge(self) -> Fraction | None:
@@ -94,7 +92,8 @@ class Setting:
     def variable(self) -> Expr:
         """What the condition is solved for: as asked, else the left of the regime's first <<, else B, else the
         first dimension that matters."""
-        matters = [name for name in self.problem.operation.dimensions if symbol(name) in self.intensity.free_symbols]
+        free = {s.name for s in self.intensity.free_symbols}
+        matters = [name for name in self.problem.operation.dimensions if name in free]
         asked = self.problem.solve_for
         if asked is not None:
             if matters and asked not in matters:
@@ -130,19 +129,22 @@ def setting_of(problem: Problem) -> Setting:
     least_one = frozenset(symbol(name) for name in operation.dimensions)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     peak_name, peak = _peak(problem, chip)
+    regime = Regime(relations, least_one)
+    flops = cost.flops / rational(chips)
     return Setting(
         problem=problem,
         layout=_layout(problem),
         cost=cost,
         chips=chips,
         exchanges=needed,
-        flops=cost.flops / rational(chips),
+        flops=flops,
         moved=moved,
         moved_name=moved_name if chips > 1 or needed else "bytes",
         peak=peak,
         peak_name=peak_name,
         bandwidth=_bandwidth(chip, link),
-        regime=Regime(relations, least_one),
+        regime=regime,
+        intensity=cancelled(regime.apply(flops / moved)),
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import floor
 
-from sympy import Add, Expr, Rational, cancel
+from sympy import Add, Expr, Rational
 
 from symroof.algebra.approximation import laurent
 from symroof.algebra.inequality import ALWAYS, NEVER, Case, Interval, Threshold, smallest_integer, solve_for
 from symroof.algebra.optima import highest, supremum
-from symroof.algebra.rational import polynomial, ratio, sign, symbols_of
+from symroof.algebra.rational import cancelled, polynomial, ratio, sign, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
 from symroof.derivation.derivation import Point
@@ -48,7 +48,7 @@ def known(draft: Draft, bound: Expr | Root | None) -> Expr | Root | None:
     """The bound with the figures put in."""
     if bound is None or isinstance(bound, Root):
         return bound
-    return cancel(bound.subs({s: rational(v) for s, v in draft.setting.values.items()}))
+    return cancelled(bound.subs({s: rational(v) for s, v in draft.setting.values.items()}))
 
 
 def _equal(draft: Draft) -> tuple[Compare, ...]:
@@ -115,7 +115,7 @@ def bound(draft: Draft, value: Expr | Root) -> Formula:
     """A bound as a quotient whose denominator is grouped by the ridge."""
     if isinstance(value, Root) or not value.is_rational_function():
         return draft.write(value)
-    above, below = cancel(value).as_numer_denom()
+    above, below = cancelled(value).as_numer_denom()
     signs = {bool(t.as_coeff_Mul()[0] < 0): t for t in Add.make_args(below.expand()) if not t.has(symbol("ridge"))}
     if True in signs and False not in signs or (not signs and below.could_extract_minus_sign()):
         above, below = -above, -below
@@ -232,7 +232,7 @@ def _rule_factor(draft: Draft, rule_bound: Expr) -> Draft:
     exact = draft.answer.threshold.bound if draft.answer.threshold else None
     if exact is None or isinstance(exact, Root):
         return draft
-    quotient = cancel(rule_bound / exact)
+    quotient = cancelled(rule_bound / exact)
     symbols = symbols_of(quotient)
     terms = laurent(quotient, symbols)
     draft = draft.found(rule_factor=known(draft, quotient))
@@ -261,7 +261,7 @@ def _at_point(draft: Draft, values: Mapping[str, Fraction]) -> Draft:
     setting, x = draft.setting, draft.setting.variable
     put = {symbol(name): rational(value) for name, value in values.items()}
     at_point = setting.regime.apply(draft.answer.intensity).subs(put)
-    value = cancel(at_point)
+    value = cancelled(at_point)
     where = (*_equal(draft), *(Compare(Name(n), "=", draft.write(v)) for n, v in values.items()))
     facts = {"values": where, "index": len(draft.answer.at)}
     if x.name in values or not value.has(x):

@@ -52,12 +52,23 @@ def environment(folder: str | None) -> Any:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
         autoescape=False,
+        bytecode_cache=_cache(),
     )
     made.tests["cases"] = lambda value: isinstance(value, Cases)
     made.filters["first_case"] = first_case
     made.filters["one"] = lambda value: value == number(1)
     made.filters["name"] = lambda value: value.name if isinstance(value, Name) else ""
     return made
+
+
+def _cache() -> Any:
+    """Compiled templates are kept where Jinja keeps them: a private folder of this user, checked before it is used."""
+    from jinja2 import FileSystemBytecodeCache
+
+    try:
+        return FileSystemBytecodeCache()
+    except (OSError, RuntimeError):
+        return None
 
 
 def first_case(formula: Formula) -> Formula:
