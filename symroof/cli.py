@@ -175,7 +175,7 @@ def _merged(table: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """Figures and axes add to those of the file; every other flag replaces what the file says."""
     from symroof.reading.tables import flatten
 
-    joined = {key: {**flatten(table.get(key) or {}), **flags[key]} for key in ("given", "mesh") if key in flags}
+    joined: dict[str, Any] = {key: {**flatten(table.get(key) or {}), **flags[key]} for key in ("given", "mesh") if key in flags}
     return {**flags, **joined}
 
 

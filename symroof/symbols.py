@@ -20,9 +20,7 @@ LARGEST_BITS = 100_000
 LARGEST_EXPONENT = 10_000
 
 # What a problem speaks of besides its dimensions. No dimension may take one of these names.
-QUANTITIES = (
-    "flops flops_per_chip reads writes bytes bytes_per_chip sent intensity ridge peak bandwidth T_math T_comms T_lower T_upper throughput"
-).split()
+QUANTITIES = ["flops", "flops_per_chip", "reads", "writes", "bytes", "bytes_per_chip", "sent", "intensity", "ridge", "peak", "bandwidth", "T_math", "T_comms", "T_lower", "T_upper", "throughput"]
 
 FUNCTIONS = {
     "max": Max, "min": Min, "sqrt": sqrt, "log": log, "exp": exp, "floor": floor, "ceil": ceiling, "abs": Abs,

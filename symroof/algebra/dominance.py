@@ -19,7 +19,14 @@ from fractions import Fraction
 from sympy import Expr, oo
 
 from symroof.algebra.rational import (
-    cancelled, Exponents, Polynomial, polynomial, ratio, shift, subtract, symbols_of,
+    Exponents,
+    Polynomial,
+    cancelled,
+    polynomial,
+    ratio,
+    shift,
+    subtract,
+    symbols_of,
 )  # fmt: skip
 from symroof.algebra.regime import Cone, Regime, scaling
 from symroof.algebra.simplex import maximise

@@ -17,78 +17,27 @@ Sage refuse the first line as soon as a is symbolic.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
 
 from sympy import Expr, Max, Min, Rational, sqrt
 
 from symroof.algebra.rational import (
-    cancelled, Polynomial, coefficients, multiply, polynomial, ratio, sign, subtract, symbols_of, weak_sign,
+    Polynomial,
+    cancelled,
+    coefficients,
+    multiply,
+    polynomial,
+    ratio,
+    sign,
+    subtract,
+    symbols_of,
+    weak_sign,
 )  # fmt: skip
 from symroof.algebra.roots import Root, real_roots
-
-End = Expr | Root | None
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The open interval between two ends; None is the end of the domain."""
-
-    low: End = None
-    high: End = None
-
-
-ALWAYS = (Interval(),)
-NEVER: tuple[Interval, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """Where every ``guard`` is positive the solution is the union of the intervals.
-
-    ``implicit`` stands for a polynomial that must be positive and has no solved form.
-    """
-
-    guard: tuple[Expr, ...]
-    intervals: tuple[Interval, ...]
-    implicit: Expr | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The solution of ``polynomial > 0`` for ``variable``: the first case whose guard holds, else ``otherwise``.
-
-    ``one_root`` tells that an implicit solution is everything beyond (1) or below (-1) the only positive root.
-    """
-
-    variable: Expr
-    polynomial: Expr
-    cases: tuple[Case, ...]
-    otherwise: Case | None = None
-    one_root: int = 0
-
-    @property
-    def outcome(self) -> str:
-        """``always``, ``never`` or ``depends``."""
-        if len(self.cases) == 1 and not self.cases[0].guard and self.cases[0].implicit is None:
-            return {ALWAYS: "always", NEVER: "never"}.get(self.cases[0].intervals, "depends")
-        return "depends"
-
-    @property
-    def bound(self) -> End:
-        """The end of the solution where it is one-sided, else None."""
-        for case in self.cases:
-            if len(case.intervals) == 1 and case.intervals not in (ALWAYS, NEVER):
-                low, high = case.intervals[0].low, case.intervals[0].high
-                return (low if high is None else high if low is None else None)
-        return None
-
-    @property
-    def rises(self) -> bool:
-        """Whether the solution is everything above the bound."""
-        return any(case.intervals and case.intervals[-1].high is None for case in self.cases)
+from symroof.algebra.threshold import ALWAYS, NEVER, Case, End, Interval, Threshold
 
 
 def solve_for(
@@ -219,7 +168,7 @@ class _Solver:
         signs = [self._sign(part) for part in self.parts if part]
         one_root = 0
         if None not in signs:
-            changes = [(x, y) for x, y in zip(signs, signs[1:], strict=False) if x != y]
+            changes = [(x, y) for x, y in itertools.pairwise(signs) if x != y]
             if not changes:
                 return self._threshold(Case((), ALWAYS if signs[0] == 1 else NEVER))
             one_root = (signs[-1] or 0) if len(changes) == 1 else 0
@@ -230,7 +179,7 @@ class _Solver:
         ends = real_roots(powers, self.low, closed=bool(self.low))
         edges: list[Root | None] = [None, *ends, None]
         intervals: list[Interval] = []
-        for left, right in zip(edges, edges[1:], strict=False):
+        for left, right in itertools.pairwise(edges):
             probe = _between(left, right, self.low)
             if sum((c * probe**i for i, c in powers.items()), Fraction(0)) > 0:
                 intervals.append(Interval(_end(left), _end(right)))
@@ -272,17 +221,3 @@ def solve_condition(lhs: Expr, rhs: Expr, variable: Expr, least_one: frozenset[E
             rows = tuple((*row, *more) for row in rows for more in alternatives)
         return rows
     return ((solve_for(lhs - rhs, variable, least_one),),)
-
-
-def smallest_integer(bound: Expr | Root, step: int = 1) -> int | None:
-    """The least positive multiple of ``step`` above the bound, or None where the bound is symbolic.
-
-    >>> smallest_integer(Rational(9850, 41)), smallest_integer(Rational(78800, 9), 2)
-    (241, 8756)
-    """
-    if isinstance(bound, Root):
-        low, high = floor(bound.low / step), floor(bound.high / step)
-        return (low + 1) * step if low == high else None
-    if not bound.is_Rational:
-        return None
-    return max(1, floor(Fraction(int(bound.p), int(bound.q)) / step) + 1) * step

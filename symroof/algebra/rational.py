@@ -76,7 +76,7 @@ def _require_rational(expression: Expr) -> None:
 def _walk(expression: Expr) -> Iterable[Expr]:
     yield expression
     for argument in expression.args:
-        yield from _walk(argument)  # type: ignore[arg-type]
+        yield from _walk(argument)
 
 
 def monomial(exponents: Iterable[int], symbols: tuple[Expr, ...]) -> Expr:

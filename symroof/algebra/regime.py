@@ -68,12 +68,12 @@ class Regime:
 
     @property
     def symbols(self) -> tuple[Expr, ...]:
-        return symbols_of(*(side for l, r, x in self.relations for side in ((l,) if r == "->" else (l, x))))
+        return symbols_of(*(s for left, relation, right in self.relations for s in ((left,) if relation == "->" else (left, right))))
 
     @property
     def mentioned(self) -> frozenset[Expr]:
         """The symbols that scale; all others are constants."""
-        sides = (side for l, r, x in self.scaling for side in ((l,) if x == oo else (l, x)))
+        sides = (s for left, _, right in self.scaling for s in ((left,) if right == oo else (left, right)))
         return frozenset(symbols_of(*sides))
 
     @property

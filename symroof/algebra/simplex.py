@@ -52,7 +52,7 @@ def _optimise(table: list[Row], basis: list[int], c: Row, columns: int) -> None:
             return
         ratios = [(row[-1] / row[entering], basis[i], i) for i, row in enumerate(table) if row[entering] > 0]
         if not ratios:  # unbounded: one long step along the ray
-            for i, row in enumerate(table):
+            for _i, row in enumerate(table):
                 row[-1] -= row[entering]
             table.append([Fraction(int(j == entering)) for j in range(len(c))] + [Fraction(1)])
             basis.append(entering)

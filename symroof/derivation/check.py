@@ -12,19 +12,18 @@ first too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from symroof.derivation.evidence import examine, rounded
-from symroof.derivation.exact import Exact, Poly, Rat, names_in, primitive, scale, sign, times, value_at
+from symroof.derivation.exact import Exact, Poly, Rat, primitive, scale, sign, times
 from symroof.derivation.ledger import Ledger, refuted
+from symroof.derivation.points import ORDER, is_fact, sampled, truth_at
 from symroof.derivation.step import Check, Step
 from symroof.formula import Both, Cases, Compare, Either, Formula, Name, Verdict, names
 
-ORDER = ("<", "<=", ">", ">=")
-SAMPLES = 200
 TIMEOUT = 500  # milliseconds for one question to z3
 
 
@@ -48,9 +47,9 @@ def check(step: Step, ledger: Ledger) -> Check:
         case "~":
             return rounded(step, ledger)
         case "<=>":
-            return _alike(step, ledger) or _proved(step, ledger) or _sampled(step, ledger)
+            return _alike(step, ledger) or _proved(step, ledger) or sampled(step, ledger)
         case relation if relation in ORDER:
-            return _assumed(step, ledger) or _ordered(step, ledger) or _proved(step, ledger) or _sampled(step, ledger)
+            return _assumed(step, ledger) or _ordered(step, ledger) or _proved(step, ledger) or sampled(step, ledger)
     raise refuted(step, f"the relation {step.relation} has no check")
 
 
@@ -160,7 +159,7 @@ class _Prover:
     def decide(self, step: Step) -> bool | dict[str, Fraction] | None:
         """True where the step holds on the whole domain, a point where it does not, None where z3 gives up."""
         z3 = self.z3
-        premises = [self.proposition(a, []) for a in step.assumptions if _is_fact(a)]
+        premises = [self.proposition(a, []) for a in step.assumptions if is_fact(a)]
         claim = self.proposition(Compare(step.left, step.relation, step.right), premises)
         for guards, must in self.obligations:
             if self._ask(z3.And(*premises, *guards, z3.Not(must))) is not True:
@@ -169,7 +168,7 @@ class _Prover:
 
     def apart_from_zero(self, poly: Poly, step: Step) -> bool:
         """Whether the assumptions of the step keep a polynomial away from 0."""
-        premises = [self.proposition(a, []) for a in step.assumptions if _is_fact(a)]
+        premises = [self.proposition(a, []) for a in step.assumptions if is_fact(a)]
         return bool(poly) and self._ask(self.z3.And(*premises, self.polynomial(primitive(poly)) == 0)) is True
 
     def _ask(self, question: Any) -> bool | dict[str, Fraction] | None:
@@ -251,84 +250,3 @@ class _Prover:
             cleared = times(above, primitive(below))
         value = self.polynomial(primitive(cleared))
         return {">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "=": value == 0}[relation]
-
-
-def _is_fact(assumption: Formula) -> bool:
-    return not isinstance(assumption, Compare) or assumption.relation in (*ORDER, "=")
-
-
-def truth_at(step: Step, exact: Exact, point: Mapping[str, Fraction]) -> bool | None:
-    """Whether the step is true at a point, in exact numbers; None where it says nothing there."""
-    if not all(_truth(a, exact, point) for a in step.assumptions if _is_fact(a)):
-        return None
-    return _truth(Compare(step.left, step.relation, step.right), exact, point)
-
-
-def _truth(formula: Formula, exact: Exact, point: Mapping[str, Fraction]) -> bool | None:
-    match formula:
-        case Verdict(holds=holds):
-            return holds
-        case Both(parts=parts):
-            return all(_truth(part, exact, point) for part in parts)
-        case Either(parts=parts):
-            return any(_truth(part, exact, point) for part in parts)
-        case Compare(left=left, relation="<=>", right=right):
-            sides = _truth(left, exact, point), _truth(right, exact, point)
-            return None if None in sides else sides[0] == sides[1]
-        case Cases(rows=rows, otherwise=otherwise):
-            for consequence, guard in rows:
-                if _truth(guard, exact, point):
-                    return _truth(consequence, exact, point)
-            return None if otherwise is None else _truth(otherwise, exact, point)
-        case Compare(left=left, relation=relation, right=right):
-            above, below = exact.difference(left, right)
-            values = _atoms_at(exact, point, names_in(above) | names_in(below))
-            bottom = None if values is None else value_at(below, values)
-            if values is None or not bottom:
-                return None
-            gap = value_at(above, values) / bottom
-            return {">": gap > 0, ">=": gap >= 0, "<": gap < 0, "<=": gap <= 0, "=": gap == 0}[relation]
-    return None
-
-
-def _atoms_at(exact: Exact, point: Mapping[str, Fraction], used: set[str]) -> Mapping[str, Fraction] | None:
-    """The point with the values of maxima and minima; None where a root is not rational or a name has no value."""
-    values = dict(point)
-    for atom, (function, arguments) in exact.atoms.items():
-        if atom in used:
-            if function == "sqrt":
-                return None
-            parts = [value_at(a, values) / value_at(b, values) for a, b in arguments]
-            values[atom] = max(parts) if function == "max" else min(parts)
-    return values if used <= set(values) else None
-
-
-def _sampled(step: Step, ledger: Ledger) -> Check:
-    """Exact random points: one counterexample raises, and many points without one are worth ``sampled``."""
-    from random import Random
-
-    random, exact, found = Random(7), ledger.exact(figures=True), 0
-    for _ in range(20 * SAMPLES):
-        free = {n for f in (step.left, step.right, *step.assumptions) for n in _free(f, exact)}
-        point = {n: _draw(random, n in ledger.least_one) for n in sorted(free)}
-        truth = truth_at(step, exact, point)
-        if truth is False:
-            raise refuted(step, f"it is false at {', '.join(f'{n} = {v}' for n, v in point.items())}")
-        found += truth is True
-        if found == SAMPLES:
-            return Check("sampled", f"{SAMPLES} exact points")
-    raise refuted(step, "too few points satisfy its assumptions, so it was not checked")
-
-
-def _draw(random: Any, at_least_one: bool) -> Fraction:
-    low = 0 if at_least_one else -3
-    return Fraction(random.randint(100, 999), 100) * Fraction(10) ** random.randint(low, 4)
-
-
-def _free(formula: Formula, exact: Exact) -> set[str]:
-    found: set[str] = set()
-    for name in names(formula):
-        found |= _free(exact.definitions[name], exact) if name in exact.definitions else {name}
-    return found
-
-

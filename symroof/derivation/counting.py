@@ -8,7 +8,17 @@ from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
 from symroof.derivation.step import Arrays, Collective, Excess, Function, Loops, Reason, Step
 from symroof.formula import (
-    Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total,
+    Formula,
+    Group,
+    Name,
+    Negative,
+    Quotient,
+    Sum,
+    Written,
+    names,
+    number,
+    product,
+    total,
 )  # fmt: skip
 from symroof.model.cost import Term
 from symroof.model.operation import Einsum, Operation

@@ -9,8 +9,8 @@ from fractions import Fraction
 from sympy import Expr
 
 from symroof.algebra.approximation import Approximation
-from symroof.algebra.inequality import Threshold
 from symroof.algebra.roots import Root
+from symroof.algebra.threshold import Threshold
 from symroof.derivation.setting import Setting
 from symroof.derivation.step import Reason, Step
 

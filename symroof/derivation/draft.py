@@ -8,8 +8,8 @@ from typing import Any
 
 from sympy import Expr
 
-from symroof.algebra.rounding import decimal, shown_exactly
 from symroof.algebra.roots import Root
+from symroof.algebra.rounding import decimal, shown_exactly
 from symroof.derivation.derivation import Answer
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.setting import Setting

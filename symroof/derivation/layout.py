@@ -15,7 +15,19 @@ from symroof.algebra.rational import Polynomial, ratio, symbols_of
 from symroof.algebra.roots import Root
 from symroof.errors import AlgebraError
 from symroof.formula import (
-    Call, Figure, Formula, Infinity, Name, Negative, Number, Power, Product, Quotient, Sum, number, product,
+    Call,
+    Figure,
+    Formula,
+    Infinity,
+    Name,
+    Negative,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    number,
+    product,
 )  # fmt: skip
 from symroof.symbols import QUANTITIES, fraction
 

@@ -8,8 +8,8 @@ from math import floor
 
 from sympy import Expr
 
-from symroof.algebra.rational import cancelled
 from symroof.algebra.inequality import solve_for
+from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import magnitude
 from symroof.derivation.derivation import Point, TimeRow
@@ -70,7 +70,7 @@ def _pays(draft: Draft, equal: tuple[Compare, ...]) -> Draft:
     """From which size on several chips beat one compute-bound chip: with perfect overlap, and with none."""
     setting, x = draft.setting, draft.setting.variable
     alone = product(number(setting.chips), T_MATH)
-    steps = []
+    steps: list[Step] = []
     for overlapped, share in ((True, setting.chips), (False, setting.chips - 1)):
         if share < 1 or setting.ridge is None or not draft.answer.intensity.has(x):
             return draft
@@ -105,8 +105,12 @@ def _timed(draft: Draft, point: Point) -> Point:
         step = chip_step(draft, variable)
         given = point.values.get(variable.name)
         sizes = [(given, False)] if given is not None else chosen_sizes(numeric(point.bound), point.smallest_integer, step)
-        rows = tuple(TimeRow(x, *(fraction(t.subs(variable, rational(x))) for t in (t_math, t_comms)), mark) for x, mark in sizes)
+        rows = tuple(TimeRow(x, _seconds(t_math, variable, x), _seconds(t_comms, variable, x), mark) for x, mark in sizes)
     return replace(point, t_math=t_math, t_comms=t_comms, times=rows)
+
+
+def _seconds(value: Expr, variable: Expr, size: Fraction) -> Fraction:
+    return fraction(value.subs(variable, rational(size)))
 
 
 def _put(draft: Draft, value: Expr, point: Point) -> Expr:

@@ -8,9 +8,10 @@ from symroof.derivation.derivation import Answer, Derivation
 from symroof.derivation.draft import Draft
 from symroof.derivation.ledger import Ledger
 from symroof.derivation.machine import formulas, ridge, time
+from symroof.derivation.numbers import at, rule
 from symroof.derivation.reduction import intensity, regime
 from symroof.derivation.setting import setting_of
-from symroof.derivation.solution import at, rule, threshold
+from symroof.derivation.solution import threshold
 from symroof.model.problem import Problem
 
 

@@ -16,7 +16,18 @@ from symroof.derivation.layout import Layout
 from symroof.derivation.step import Dominated, Reason, Step
 from symroof.errors import AlgebraError
 from symroof.formula import (
-    Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, Written, names, number,
+    Call,
+    Compare,
+    Formula,
+    Group,
+    Infinity,
+    Name,
+    Negative,
+    Quotient,
+    Sum,
+    Written,
+    names,
+    number,
 )  # fmt: skip
 from symroof.model.operation import Einsum
 from symroof.symbols import expression, symbol
@@ -151,8 +162,7 @@ def regime(draft: Draft) -> Draft:
     draft = draft.found(leading=result)
     right = draft.write(form)
     if not form.free_symbols & chosen.mentioned and limit(value, chosen) == form:
-        facts = {"relations": assume}
-        draft = draft.add(Step("regime", Reason.LIMIT, INTENSITY, "->", right, assume, evidence, facts))
+        draft = draft.add(Step("regime", Reason.LIMIT, INTENSITY, "->", right, assume, evidence, {"relations": assume}))
     else:
         draft = _take_out(draft, result)
         facts = {"factor": draft.write(result.factor), "relations": assume}

@@ -65,8 +65,8 @@ class Setting:
     @property
     def values(self) -> Mapping[Expr, Fraction]:
         """The known figures, by their symbols."""
-        known = {"peak": self.peak and self.peak.value, "bandwidth": self.bandwidth and self.bandwidth.value, "ridge": self.ridge}
-        return {symbol(name): value for name, value in known.items() if value is not None}
+        found = {symbol(name): figure.value for name, figure in (("peak", self.peak), ("bandwidth", self.bandwidth)) if figure}
+        return found if self.ridge is None else {**found, symbol("ridge"): self.ridge}
 
     @property
     def digits(self) -> dict[str, str]:
@@ -116,7 +116,8 @@ def setting_of(problem: Problem) -> Setting:
     if cost.flops == 0:
         raise ModelError("the operation does no arithmetic: its intensity is 0")
     chip = problem.hardware
-    chips, needed, moved, moved_name = 1, (), cost.bytes, "bytes"
+    needed: tuple[Exchange, ...] = ()
+    chips, moved, moved_name = 1, cost.bytes, "bytes"
     if isinstance(operation, Einsum) and operation.axes:
         ways = {axis: chip.ways(size) if chip else 1 for axis, size in problem.mesh.items()}
         needed = exchanges(operation, problem.mesh, ways)
@@ -150,7 +151,7 @@ def setting_of(problem: Problem) -> Setting:
 
 def _layout(problem: Problem) -> Layout:
     operation = problem.operation
-    shapes = ()
+    shapes: tuple[tuple[str, ...], ...] = ()
     if isinstance(operation, Einsum):
         shapes = tuple(tuple(d.label for d in tensor.dims if not d.fixed) for tensor in operation.tensors)
     return Layout(operation.dimensions, shapes)

@@ -12,7 +12,7 @@ from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 
-SECTIONS = "work traffic intensity regime ridge threshold rule at time formulas".split()
+SECTIONS = ["work", "traffic", "intensity", "regime", "ridge", "threshold", "rule", "at", "time", "formulas"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,18 +15,28 @@ two ways, is an error: an undeclared product of letters is never a guess.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from symroof.errors import suggestion
 from symroof.formula import (
-    Call, Compare, Formula, Group, Infinity, Name, Negative, Number, Power, Product, Quotient, Sum,
+    Call,
+    Compare,
+    Formula,
+    Group,
+    Infinity,
+    Name,
+    Negative,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
 )  # fmt: skip
 from symroof.reading.scanner import Reader, Token
 from symroof.reading.units import LARGEST_EXPONENT, read_number
 
 DEEPEST = 64
-FUNCTIONS = "max min sqrt log log2 exp floor ceil abs sum argmin minimum sup limit diff".split()
-KEYWORDS = frozenset("as assuming at when never always and oo".split())
+FUNCTIONS = ["max", "min", "sqrt", "log", "log2", "exp", "floor", "ceil", "abs", "sum", "argmin", "minimum", "sup", "limit", "diff"]
+KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,43 +231,3 @@ def read_expression(text: str, scope: Scope) -> Formula:
     formula = reader.expression()
     reader.expect_end("an operator or the end")
     return formula
-
-
-def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
-    """Values put in: ``D = F = 8192, B = 256``.
-
-    >>> read_bindings("D=F=8192, B=256", Scope(("B", "D", "F")))
-    {'D': Fraction(8192, 1), 'F': Fraction(8192, 1), 'B': Fraction(256, 1)}
-    """
-    reader, bound = ExpressionReader(text, scope), {}
-    while True:
-        waiting = [_bound_name(reader, bound)]
-        reader.expect("=")
-        while reader.token.kind == "word" and reader.following.text == "=":
-            waiting.append(_bound_name(reader, {**bound, **dict.fromkeys(waiting)}))
-            reader.next()
-        token = reader.token
-        if token.kind != "number":
-            raise reader.error(expected="a number")
-        value = read_number(reader, scope.names)
-        if value.unit is not None or value.value <= 0:
-            raise reader.error(f"{token.text} is no size", token=token, expected="a plain number above zero")
-        bound |= dict.fromkeys(waiting, value.value)
-        if not reader.accept(","):
-            reader.expect_end("',' or the end")
-            return bound
-
-
-def _bound_name(reader: ExpressionReader, bound: dict[str, object]) -> str:
-    token = reader.token
-    if token.kind != "word":
-        raise reader.error(expected="a name, as in D=8192")
-    if token.text not in reader.scope.names:
-        raise reader.error(
-            f"unknown name {token.text!r}",
-            expected="one of " + (", ".join(reader.scope.names) or "no names at all"),
-            hint=suggestion(token.text, reader.scope.names),
-        )
-    if token.text in bound:
-        raise reader.error(f"{token.text} is given twice")
-    return reader.next().text

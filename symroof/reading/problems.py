@@ -14,16 +14,15 @@ from symroof.model.dtype import Dtype, dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation, Einsum, Operation
 from symroof.model.problem import SECTIONS, Problem
+from symroof.reading.bindings import read_bindings
 from symroof.reading.catalogue import chip, figure, own_chip
-from symroof.reading.expressions import KEYWORDS, Scope, read_bindings, read_expression
+from symroof.reading.expressions import KEYWORDS, Scope, read_expression
 from symroof.reading.operations import read_operation
 from symroof.reading.regimes import read_regime
 from symroof.reading.tables import flatten, read_table_file
 from symroof.symbols import QUANTITIES
 
-KEYS = (
-    "title operation hardware given assume solve_for count mesh link symbols let at claims compute dtype chips sections"
-).split()
+KEYS = ["title", "operation", "hardware", "given", "assume", "solve_for", "count", "mesh", "link", "symbols", "let", "at", "claims", "compute", "dtype", "chips", "sections"]
 
 
 def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:

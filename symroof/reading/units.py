@@ -57,7 +57,7 @@ def read_number(reader: Reader, declared: frozenset[str] | tuple[str, ...] = ())
         value = exact(token.text)
     except ReadingError as error:
         raise reader.error(error.problem, token=token, expected=error.expected) from None
-    if reader.token.kind == "number" and not reader.token.spaced or reader.at(".") and not reader.token.spaced:
+    if (reader.token.kind == "number" and not reader.token.spaced) or (reader.at(".") and not reader.token.spaced):
         raise reader.error(f"{token.text}{reader.token.text} is not a number", span=(token.start, reader.token.end))
     if reader.accept("%"):
         return Number(value / 100, token.text + "%", "%")

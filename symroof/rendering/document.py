@@ -88,7 +88,7 @@ def _answer(scribe: _Scribe, prose: Any) -> list[dict[str, Any]]:
     rows = ["flops", "bytes", "intensity"]
     if view.ridge is not None and (view.over_network or scribe.form == "text"):
         rows.append("ridge")
-    table = [
+    table: list[dict[str, Any]] = [
         {part: _line(getattr(prose, f"{macro}_{row}")()) for part, macro in (("label", "label"), ("exact", "cell"), ("near", "near"))}
         for row in (*rows, "compute")
     ]

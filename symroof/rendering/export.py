@@ -6,8 +6,8 @@ from typing import Any
 
 from sympy import Expr
 
-from symroof.algebra.inequality import ALWAYS, NEVER, Threshold
 from symroof.algebra.roots import Root
+from symroof.algebra.threshold import ALWAYS, NEVER, Threshold
 from symroof.derivation.derivation import Derivation, Point
 from symroof.derivation.draft import Draft, numeric
 from symroof.derivation.solution import bound, known, positive
@@ -119,11 +119,12 @@ class _Recorder:
 
     def put(self, value: Expr) -> Expr:
         found = known(self.draft, value)
-        assert found is not None and not isinstance(found, Root)
+        assert found is not None
+        assert not isinstance(found, Root)
         return found
 
     def end(self, value: Expr | Root) -> str | None:
-        return self.text(bound(self.draft, known(self.draft, value)))  # type: ignore[arg-type]
+        return self.text(bound(self.draft, known(self.draft, value)))
 
     def threshold(self) -> dict[str, Any] | None:
         found = self.derivation.answer

@@ -8,7 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from symroof.formula import (
-    Both, Call, Cases, Compare, Either, Figure, Formula, Infinity, Name, Negative, Number, Verdict, Written, fold,
+    Both,
+    Call,
+    Cases,
+    Compare,
+    Either,
+    Figure,
+    Formula,
+    Infinity,
+    Name,
+    Negative,
+    Number,
+    Verdict,
+    Written,
+    fold,
 )  # fmt: skip
 from symroof.rendering.letters import Letters
 
@@ -73,7 +86,7 @@ class LatexPrinter:
     def sum(self, node: Formula, *terms: Part) -> Part:
         text = terms[0][0]
         for part in terms[1:]:
-            body, binding, tall = part
+            body, binding, _tall = part
             minus = binding == NEGATIVE and body.startswith("-")
             text += f" - {body[1:]}" if minus else f" + {brackets(part) if binding == SUM else body}"
         return text, SUM, any(part[2] for part in terms)

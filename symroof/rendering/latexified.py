@@ -35,7 +35,8 @@ def typeset(function: Callable[..., Any], letters: Letters) -> str | None:
     places = {name: PLACEHOLDER.format(i) for i, name in enumerate(parameters)}
     text: str = get_latex(function, identifiers=places, use_signature=False)
     for name, place in places.items():
-        text = re.sub(rf"\\mathrm\{{{place}\}}|{place}", lambda _, name=name: letters.latex(name), text)
+        for written in (rf"\mathrm{{{place}}}", place):
+            text = text.replace(written, letters.latex(name))
     text = text.replace(r"\mathopen{}", "").replace(r"\mathclose{}", "")
     return _closed_up(text)
 

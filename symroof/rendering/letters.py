@@ -23,8 +23,7 @@ WORDS = {
     "throughput": "throughput",
 }
 PLAIN = {"flops_exact": "flops"}
-GREEK = dict(zip("αβγδεζηθκλμνξπρστφχψω", ("alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi "
-             "rho sigma tau phi chi psi omega").split(), strict=True))  # fmt: skip
+GREEK = dict(zip("αβγδεζηθκλμνξπρστφχψω", ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega"], strict=True))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from symroof.rendering.plain import PlainPrinter
 
 def chips_table(chips: list[Accelerator]) -> str:
     """One line for each chip: its name, its peaks, its memory and its links."""
-    rows = [("name", "chip", "bf16", "int8", "HBM", "links")]
+    rows: list[tuple[str, ...]] = [("name", "chip", "bf16", "int8", "HBM", "links")]
     for chip in chips:
         links = ", ".join(f"{link} {chip.figures[link].digits}" for link in chip.links if link != "HBM")
         rows.append((chip.name, chip.title, *(_digits(chip, f) for f in ("peak.bf16", "peak.int8", "HBM")), links))

@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from symroof.formula import (
-    Both, Call, Cases, Compare, Either, Figure, Formula, Infinity, Name, Negative, Number, Product, Verdict, fold,
+    Both,
+    Call,
+    Cases,
+    Compare,
+    Either,
+    Figure,
+    Formula,
+    Infinity,
+    Name,
+    Negative,
+    Number,
+    Product,
+    Verdict,
+    fold,
 )  # fmt: skip
 from symroof.rendering.letters import Letters
 

@@ -10,22 +10,20 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.dominance import leading
-from symroof.algebra.rounding import decimal
 from symroof.algebra.roots import Root
-from symroof.derivation.derivation import Derivation, Point
-from symroof.derivation.draft import numeric
+from symroof.algebra.rounding import decimal
+from symroof.derivation.derivation import Point
+from symroof.derivation.draft import Draft, numeric
 from symroof.derivation.machine import microseconds
-from symroof.derivation.draft import Draft
 from symroof.derivation.step import Reason, Step
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Sum, number
+from symroof.rendering.naming import Naming
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class View(Naming):
     """A derivation, asked for by name. Every formula here is on some step, or is a value of the answer."""
-
-    derivation: Derivation
 
     def find(self, reason: str, section: str | None = None) -> Step | None:
         """The first step of a reason, in a section or anywhere."""
@@ -40,89 +38,12 @@ class View:
         return self.derivation.setting.layout.write(value)
 
     @property
-    def operation(self) -> str:
-        return str(self.derivation.setting.problem.operation)
-
-    @property
-    def title(self) -> str | None:
-        return self.derivation.setting.problem.title
-
-    @property
-    def chip(self) -> str | None:
-        """How prose names the machine: None where it is symbolic."""
-        chip = self.derivation.setting.problem.hardware
-        return None if chip is None else chip.title
-
-    @property
-    def on(self) -> str:
-        """``a TPU v5e``, or ``2 TPU v5e, over ICI``."""
-        chip = self.chip or "a chip"
-        if self.chips > 1:
-            return f"{self.chips} {chip}" + (f", over {self.link}" if self.link != "HBM" else "")
-        article = "" if chip.startswith(("a ", "the ")) else "an " if chip[:1] in "AEIOH" and chip[:2] != "HO" else "a "
-        return f"{article}{chip}" + (f", from {self.link}" if self.link != "HBM" else "")
-
-    @property
-    def on_short(self) -> str:
-        chip = self.chip or ""
-        return f"{self.chips} {chip}" if self.chips > 1 else chip
-
-    @property
-    def bound_by(self) -> str:
-        """What bounds an operation that arithmetic does not."""
-        return "the link" if self.over_network else "memory"
-
-    @property
-    def bound_word(self) -> str:
-        return "bound by the link" if self.over_network else "memory-bound"
-
-    def side(self, row: Mapping[str, Any]) -> str:
-        return "both" if row["even"] else "compute" if row["compute"] else self.bound_by
-
-    @property
-    def exchange(self) -> str:
-        return ", ".join(map(str, self.derivation.setting.exchanges))
-
-    @property
     def reads(self) -> Formula:
         return self.write(self.derivation.setting.cost.reads)
 
     @property
     def writes(self) -> Formula:
         return self.write(self.derivation.setting.cost.writes)
-
-    @property
-    def chip_name(self) -> str | None:
-        chip = self.derivation.setting.problem.hardware
-        return None if chip is None or chip.name == "given" else chip.name
-
-    @property
-    def link(self) -> str:
-        return self.derivation.setting.problem.link
-
-    @property
-    def chips(self) -> int:
-        return max((e.chips for e in self.derivation.setting.exchanges), default=self.derivation.setting.chips)
-
-    @property
-    def over_network(self) -> bool:
-        return self.derivation.setting.over_network
-
-    @property
-    def compute(self) -> str:
-        problem = self.derivation.setting.problem
-        found = problem.compute or problem.operation.compute
-        return "" if found is None else f"{found} "
-
-    @property
-    def peak_name(self) -> str:
-        return self.derivation.setting.peak_name
-
-    @property
-    def reads_matrix_unit(self) -> bool:
-        """Whether the peak is that of a matrix unit while the operation reuses nothing."""
-        name = self.derivation.setting.peak_name
-        return name.startswith("peak.") and name != "peak.vector"
 
     @property
     def variable(self) -> Formula:
@@ -234,19 +155,20 @@ class View:
     def _point(self, index: int, point: Point) -> dict[str, Any]:
         steps = [s for s in self.derivation.section("at") if s.facts.get("index") == index]
         gap = [s for s in self.derivation.steps if s.reason is Reason.GAP and "gap" in s.facts and _same(s, point)]
+        value = numeric(point.intensity)
         return {
             "where": self.values(point.values),
             "condition": self.condition(point.bound, point.smallest_integer),
             "formula": steps[0].right if steps else None,
             "outcome": point.outcome,
             "gap": gap[0].facts if gap else None,
-            "intensity": decimal_number(numeric(point.intensity)) if numeric(point.intensity) is not None else self.write(point.intensity),
+            "intensity": self.write(point.intensity) if value is None else decimal_number(value),
             "fixed": point.threshold is None,
             "rows": [
                 {"size": row.size, "times": microseconds(row), "compute": row.compute_bound, "threshold": row.threshold,
                  "even": row.t_math == row.t_comms}
                 for row in point.times
-            ],  # fmt: skip
+            ],
         }
 
     def values(self, point: Mapping[str, Fraction]) -> tuple[tuple[tuple[Formula, ...], Formula], ...]:

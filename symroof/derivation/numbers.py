@@ -1,0 +1,152 @@
+"""The sections with numbers: the rule of thumb, and the sizes that are put in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from sympy import Add, Expr, Rational
+
+from symroof.algebra.approximation import laurent
+from symroof.algebra.inequality import solve_for
+from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.roots import Root
+from symroof.algebra.rounding import to_digits
+from symroof.algebra.threshold import smallest_integer
+from symroof.derivation.derivation import Point
+from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
+from symroof.derivation.machine import chip_step
+from symroof.derivation.solution import ABOVE, bound, equalities, guard_of, known, solution
+from symroof.derivation.step import Reason, Step, Whole
+from symroof.formula import Compare, Name, Negative, Number, Product, Quotient, Sum, number
+from symroof.symbols import rational, symbol
+
+
+def rule(draft: Draft) -> Draft:
+    """The leading condition, its number, its smallest whole size, and how far the exact bound is from it."""
+    setting, answer, x = draft.setting, draft.answer, draft.setting.variable
+    form = answer.leading.approximate if answer.leading else None
+    if form is None or not setting.regime.scaling:
+        return _exact_number(draft)
+    if not form.has(x):
+        return draft
+    solved = solve_for(form - symbol("ridge"), x, setting.least_one, setting.values)
+    if solved.outcome != "depends":
+        return draft
+    edge = known(draft, solved.bound)
+    draft = draft.found(rule=solved, rule_bound=edge)
+    condition = solution(draft, solved)
+    facts = {"relations": setting.problem.assume}
+    leads = Compare(draft.write(form), ">", RIDGE)
+    draft = draft.add(Step("rule", Reason.RULE, leads, "<=>", condition, facts=facts, shown=not isinstance(condition, Compare)))
+    draft = _number(draft, "rule", solved.bound, edge, solved.rises)
+    if solved.bound is None or answer.bound is None or isinstance(answer.bound, Root) or isinstance(edge, Root):
+        return draft
+    return _rule_factor(draft, solved.bound)
+
+
+def _exact_number(draft: Draft) -> Draft:
+    """Where no regime is needed: the exact bound is a number."""
+    if draft.answer.threshold is None or numeric(draft.answer.bound) is None:
+        return draft
+    solved = draft.answer.threshold
+    return _number(draft, "rule", solved.bound, draft.answer.bound, solved.rises)
+
+
+def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr | Root | None, rises: bool, assume: tuple[Compare, ...] = ()) -> Draft:
+    """A bound as an exact number, as a decimal, and as the first whole size."""
+    value = numeric(edge)
+    if value is None or formula is None or edge is None:
+        return draft
+    x, step = Name(draft.setting.variable.name), chip_step(draft, draft.setting.variable)
+    exact = draft.write(edge)
+    told = any(s.reason is Reason.RULE and not s.shown for s in draft.steps)  # prose says the number
+    steps: list[Step] = []
+    left = bound(draft, formula)
+    if left != exact and len(str(value.numerator)) <= 8 and len(str(value.denominator)) <= 8:
+        steps.append(Step(section, Reason.FIGURES, left, "=", exact, assume, shown=section == "rule" and not told))
+        left = exact
+    short = rounded(section, left if isinstance(edge, Root) else bound(draft, formula), value, assumptions=assume, joined=bool(steps), shown=section == "rule" and not told)
+    steps += () if isinstance(edge, Root) else short
+    first = smallest_integer(edge, step) if rises else None
+    if first is not None:
+        shown = Name("ridge") if formula == symbol("ridge") else exact
+        claim = Compare(x, ">", shown), Compare(x, ">=", number(first))
+        facts = {"first": number(first), "bound": exact, "step": step, "variable": x}
+        steps.append(Step(section, Reason.WHOLE, claim[0], "<=>", claim[1], assume, Whole(step), facts, shown=False))
+    return draft.add(*steps).found(**({"smallest_integer": first} if section == "rule" and first is not None else {}))
+
+
+def _rule_factor(draft: Draft, rule_bound: Expr) -> Draft:
+    """exact bound / rule bound = 1/(1 - R(1/D + 1/F))."""
+    exact = draft.answer.threshold.bound if draft.answer.threshold else None
+    if exact is None or isinstance(exact, Root):
+        return draft
+    quotient = cancelled(rule_bound / exact)
+    symbols = symbols_of(quotient)
+    terms = laurent(quotient, symbols)
+    draft = draft.found(rule_factor=known(draft, quotient))
+    if quotient == 1 or terms is None:
+        return draft
+    r = symbol("ridge")
+    plain = Add(*(Rational(c.numerator, c.denominator) * m for c, m in terms if not m.has(r)))
+    per_ridge = Add(*(Rational(-c.numerator, c.denominator) * m / r for c, m in terms if m.has(r)))
+    if per_ridge.has(r) or per_ridge == 0:
+        return draft
+    gone = Product((RIDGE, draft.write(per_ridge)))
+    right = Quotient(number(1), Sum((draft.write(plain), Negative(gone))))
+    left = Quotient(bound(draft, exact), bound(draft, rule_bound))
+    guards = tuple(guard_of(draft, case) for case in draft.answer.threshold.cases if case.guard)
+    return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, facts={"factor": right}, right_alone=True))
+
+
+def at(draft: Draft) -> Draft:
+    """The same with sizes put in, once for each set of them."""
+    for values in draft.setting.problem.at:
+        draft = _at_point(draft, values)
+    return draft
+
+
+def _at_point(draft: Draft, values: Mapping[str, Fraction]) -> Draft:
+    setting, x = draft.setting, draft.setting.variable
+    put = {symbol(name): rational(value) for name, value in values.items()}
+    at_point = setting.regime.apply(draft.answer.intensity).subs(put)
+    value = cancelled(at_point)
+    where = (*equalities(draft), *(Compare(Name(n), "=", draft.write(v)) for n, v in values.items()))
+    facts = {"values": where, "index": len(draft.answer.at)}
+    if x.name in values or not value.has(x):
+        return _evaluated(draft, values, value, where, facts)
+    solved = solve_for(value - symbol("ridge"), x, setting.least_one, setting.values)
+    if setting.ridge is not None:
+        solved = solve_for(value - rational(setting.ridge), x, setting.least_one)
+    edge = solved.bound
+    first = smallest_integer(edge, chip_step(draft, x)) if edge is not None and solved.rises else None
+    draft = draft.add(Step("at", Reason.AT_POINT, ABOVE, "<=>", solution(draft, solved), where, facts=facts | {"outcome": solved.outcome}, shown=numeric(edge) is None and solved.outcome == "depends"))
+    draft = _number(draft, "at", edge, edge, solved.rises, where)
+    rule_edge, exact = numeric(draft.answer.rule_bound), numeric(edge)
+    if rule_edge and exact and exact != rule_edge:
+        gap = exact / rule_edge - 1
+        text = to_digits(gap, 2)
+        left = Sum((Quotient(draft.write(exact), draft.write(rule_edge)), Negative(number(1))))
+        facts = {"gap": Fraction(text), "rows": (first or 0) - (draft.answer.smallest_integer or 0), "variable": Name(x.name)}
+        draft = draft.add(Step("at", Reason.GAP, left, "~", Number(Fraction(text), text), where, facts=facts, shown=False))
+    point = Point(values, value, solved, edge, first, solved.outcome)
+    return draft.found(at=(*draft.answer.at, point))
+
+
+def _evaluated(draft: Draft, values: Mapping[str, Fraction], value: Expr, where: tuple[Compare, ...], facts: dict[str, object]) -> Draft:
+    """A point that fixes the variable too: the intensity there, and which side of the ridge it is on."""
+    found = numeric(value)
+    ridge = draft.setting.ridge
+    steps = []
+    outcome = "depends"
+    if found is not None:
+        steps += [Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(found), where, facts=facts | {"outcome": "point"})]
+        steps += rounded("at", INTENSITY, found, assumptions=where, joined=True)
+        if ridge is not None:
+            outcome = "always" if found > ridge else "never"
+            relation = ">" if found > ridge else "<" if found < ridge else "="
+            steps.append(Step("at", Reason.GAP, INTENSITY, relation, RIDGE, where, facts={"point": True}, joined=True))
+    return draft.add(*steps).found(at=(*draft.answer.at, Point(values, value, None, None, None, outcome)))
+
+
