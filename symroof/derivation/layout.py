@@ -11,8 +11,9 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Max, Min, Mul, Pow, Rational, oo
 
-from symroof.algebra.rational import Polynomial, ratio, symbols_of
+from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
 from symroof.algebra.roots import Root
+from symroof.algebra.rounding import to_digits
 from symroof.errors import AlgebraError
 from symroof.formula import (
     Call,
@@ -52,7 +53,7 @@ class Layout:
         if isinstance(value, int | Fraction):
             return self._number(Fraction(value))
         if isinstance(value, Root):
-            return self._number(value.middle)
+            return decimal_root(value)
         return self._write(value)
 
     def _write(self, value: Expr) -> Formula:
@@ -188,6 +189,19 @@ class Layout:
         ordered = [p for p in parts if not isinstance(p, Negative)] + [p for p in parts if isinstance(p, Negative)]
         return ordered[0] if len(ordered) == 1 else Sum(tuple(t for p in ordered for t in (p.terms if isinstance(p, Sum) else (p,))))
 
+    def primitive(self, value: Expr) -> Expr:
+        """A polynomial without its positive common factor: it has the same sign.
+
+        >>> from symroof.symbols import symbol
+        >>> N, R = symbol("N"), symbol("R")
+        >>> Layout(("N",)).primitive(2*N**2 - 2*N*R)
+        N - R
+        """
+        symbols = symbols_of(value)
+        (size, _), inner = _content(ratio(value, symbols)[0])
+        whole = polynomial(inner, symbols)
+        return whole if size > 0 else -whole
+
     def _times(self, head: Expr, inner: Expr) -> Formula:
         if inner == 1:
             return self._write(head)
@@ -214,6 +228,14 @@ def _content(terms: Polynomial) -> tuple[tuple[Fraction, tuple[int, ...]], Polyn
 
 def _is_negative(term: Expr) -> bool:
     return bool(term.is_Rational and term < 0) or bool(term.as_coeff_Mul()[0] < 0)
+
+
+def decimal_root(root: Root) -> Formula:
+    """An irrational root in eight digits, an exact one as it is."""
+    if root.exact:
+        return number(root.low)
+    text = to_digits(root.middle, 8)
+    return Number(Fraction(text), text)
 
 
 def with_digits(formula: Formula, digits: dict[str, str]) -> Formula:

@@ -11,7 +11,7 @@ from sympy import Expr
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import magnitude
+from symroof.algebra.rounding import magnitude, to_places
 from symroof.derivation.derivation import Point, TimeRow
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.layout import with_digits
@@ -153,15 +153,20 @@ def _power_of_two(near: Fraction, step: int) -> int:
     return size
 
 
-def microseconds(row: TimeRow) -> tuple[str, str, str, str]:
-    """The four times of a row in microseconds, with digits enough that the two compared ones differ.
+def unit_of(rows: tuple[TimeRow, ...]) -> tuple[str, int]:
+    """The unit in which the longest time of a table has digits before the point, and how many there are in a second."""
+    longest = max((row.lower for row in rows), default=Fraction(1))
+    found = [(unit, size) for unit, size in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)) if longest * size >= 1]
+    return ("us", 10**6) if ("us", 10**6) in found[:3] and longest * 10**6 < 10**5 else found[0] if found else ("ns", 10**9)
 
-    >>> microseconds(TimeRow(Fraction(1), Fraction(681, 10**9), Fraction(1637, 10**7)))
+
+def shown_times(row: TimeRow, per_second: int = 10**6) -> tuple[str, str, str, str]:
+    """The four times of a row in a unit, with digits enough that the two compared ones differ.
+
+    >>> shown_times(TimeRow(Fraction(1), Fraction(681, 10**9), Fraction(1637, 10**7)))
     ('0.681', '163.7', '163.7', '164.4')
     """
-    from symroof.algebra.rounding import to_places
-
-    values = [value * 10**6 for value in (row.t_math, row.t_comms, row.lower, row.upper)]
+    values = [value * per_second for value in (row.t_math, row.t_comms, row.lower, row.upper)]
     close = abs(row.t_math - row.t_comms) * 50 < row.lower
     shown = []
     for index, value in enumerate(values):

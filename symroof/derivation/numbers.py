@@ -16,7 +16,7 @@ from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.derivation import Point
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
 from symroof.derivation.machine import chip_step
-from symroof.derivation.solution import ABOVE, bound, equalities, guard_of, known, solution
+from symroof.derivation.solution import ABOVE, bands, bound, equalities, guard_of, known, solution
 from symroof.derivation.step import Reason, Step, Whole
 from symroof.formula import Compare, Name, Negative, Number, Product, Quotient, Sum, number
 from symroof.symbols import rational, symbol
@@ -79,8 +79,9 @@ def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr 
 
 def _rule_factor(draft: Draft, rule_bound: Expr) -> Draft:
     """exact bound / rule bound = 1/(1 - R(1/D + 1/F))."""
-    exact = draft.answer.threshold.bound if draft.answer.threshold else None
-    if exact is None or isinstance(exact, Root):
+    solved = draft.answer.threshold
+    exact = solved.bound if solved else None
+    if solved is None or exact is None or isinstance(exact, Root):
         return draft
     quotient = cancelled(rule_bound / exact)
     symbols = symbols_of(quotient)
@@ -96,7 +97,7 @@ def _rule_factor(draft: Draft, rule_bound: Expr) -> Draft:
     gone = Product((RIDGE, draft.write(per_ridge)))
     right = Quotient(number(1), Sum((draft.write(plain), Negative(gone))))
     left = Quotient(bound(draft, exact), bound(draft, rule_bound))
-    guards = tuple(guard_of(draft, case) for case in draft.answer.threshold.cases if case.guard)
+    guards = tuple(guard_of(draft, case) for case in solved.cases if case.guard)
     return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, facts={"factor": right}, right_alone=True))
 
 
@@ -121,7 +122,7 @@ def _at_point(draft: Draft, values: Mapping[str, Fraction]) -> Draft:
         solved = solve_for(value - rational(setting.ridge), x, setting.least_one)
     edge = solved.bound
     first = smallest_integer(edge, chip_step(draft, x)) if edge is not None and solved.rises else None
-    draft = draft.add(Step("at", Reason.AT_POINT, ABOVE, "<=>", solution(draft, solved), where, facts=facts | {"outcome": solved.outcome}, shown=numeric(edge) is None and solved.outcome == "depends"))
+    draft = draft.add(Step("at", Reason.AT_POINT, ABOVE, "<=>", solution(draft, solved), (*where, *bands(draft, solved)), facts=facts | {"outcome": solved.outcome}, shown=numeric(edge) is None and solved.outcome == "depends"))
     draft = _number(draft, "at", edge, edge, solved.rises, where)
     rule_edge, exact = numeric(draft.answer.rule_bound), numeric(edge)
     if rule_edge and exact and exact != rule_edge:

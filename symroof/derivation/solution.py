@@ -37,6 +37,8 @@ def threshold(draft: Draft) -> Draft:
     """intensity > ridge, solved for the variable with every guard."""
     setting, value, x = draft.setting, draft.answer.intensity, draft.setting.variable
     solved = solve_for(value - symbol("ridge"), x, setting.least_one, setting.values)
+    if solved.cases[0].implicit is not None and setting.ridge is not None and value.free_symbols == {x}:
+        solved = solve_for(value - rational(setting.ridge), x, setting.least_one)  # in numbers every degree is solved
     top = supremum(value, x, setting.least_one) if value.has(x) else None
     draft = draft.found(threshold=solved, supremum=top, bound=known(draft, solved.bound), outcome=solved.outcome)
     if solved.outcome == "never":
@@ -46,7 +48,8 @@ def threshold(draft: Draft) -> Draft:
     solved_form = solution(draft, solved)
     draft = draft.add(*(step for step in _cleared(draft, solved) if step.right != solved_form))
     reason = Reason.SOLVE if solved.cases[0].implicit is None else Reason.IMPLICIT
-    draft = draft.add(Step("threshold", reason, ABOVE, "<=>", solved_form, equalities(draft)))
+    facts = {"one_root": solved.one_root}
+    draft = draft.add(Step("threshold", reason, ABOVE, "<=>", solved_form, (*equalities(draft), *bands(draft, solved)), facts=facts))
     return _otherwise(draft, solved, top)
 
 
@@ -54,7 +57,8 @@ def known(draft: Draft, bound: Expr | Root | None) -> Expr | Root | None:
     """The bound with the figures put in."""
     if bound is None or isinstance(bound, Root):
         return bound
-    return cancelled(bound.subs({s: rational(v) for s, v in draft.setting.values.items()}))
+    put = bound.subs({s: rational(v) for s, v in draft.setting.values.items()})
+    return cancelled(put) if put.is_rational_function() else put
 
 
 def equalities(draft: Draft) -> tuple[Compare, ...]:
@@ -90,6 +94,18 @@ def solution(draft: Draft, solved: Threshold) -> Formula:
     return Cases(tuple(rows), otherwise)
 
 
+def bands(draft: Draft, solved: Threshold) -> tuple[Formula, ...]:
+    """Irrational ends are shown in decimals: the solution is stated outside of the narrow band that holds the root."""
+    x, found = Name(solved.variable.name), []
+    ends = [end for case in solved.cases for i in case.intervals for end in (i.low, i.high) if isinstance(end, Root) and not end.exact]
+    for end in ends:
+        shown = draft.write(end)
+        assert isinstance(shown, Number)
+        low, high = min(end.low, shown.value), max(end.high, shown.value)
+        found.append(Either((Compare(x, "<", draft.write(low)), Compare(x, ">", draft.write(high)))))
+    return tuple(found)
+
+
 def guard_of(draft: Draft, case: Case) -> Formula:
     parts = tuple(positive(draft, guard) for guard in case.guard)
     return parts[0] if len(parts) == 1 else Both(parts)
@@ -97,7 +113,7 @@ def guard_of(draft: Draft, case: Case) -> Formula:
 
 def positive(draft: Draft, value: Expr) -> Formula:
     """value > 0 with the negative terms on the right: DF > R(D + F)."""
-    terms = [(bool(t.as_coeff_Mul()[0] < 0), t) for t in Add.make_args(value.expand())]
+    terms = [(bool(t.as_coeff_Mul()[0] < 0), t) for t in Add.make_args(draft.layout.primitive(value))]
     left, right = (Add(*(-t if minus else t for m, t in terms if m is minus)) for minus in (False, True))
     return Compare(draft.layout.grouped(left, "ridge") if left != 0 else number(0), ">",
                    draft.layout.grouped(right, "ridge") if right != 0 else number(0))  # fmt: skip
@@ -136,7 +152,7 @@ def _otherwise(draft: Draft, solved: Threshold, top: Expr | None) -> Draft:
     height, x, equal = draft.write(top), draft.setting.variable, equalities(draft)
     guard = guard_of(draft, solved.cases[0])
     fails = Compare(guard.left, "<=", guard.right) if isinstance(guard, Compare) else guard
-    facts = {"top": height, "variable": Name(x.name)}
+    facts: dict[str, object] = {"top": height, "variable": Name(x.name)}
     draft = draft.add(
         Step("threshold", Reason.REACH, INTENSITY, "<", height, equal, facts=facts, shown=False),
         Step("threshold", Reason.REACH, height, "<=", RIDGE, (fails,), facts=facts, shown=False),

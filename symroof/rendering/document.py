@@ -138,6 +138,7 @@ class _Scribe:
             "least": lambda formula: formula.above if isinstance(formula, Quotient) else formula,
             "shown": decimal_number,
             "display": self.display,
+            "micro": self.micro,
             "titled": lambda left, right: titled(left, _line(right), self.width),
             "columns": lambda label, exact, near: columns(label, exact, near, self.width),
             "layout": lambda head, lead, found: layout(head, lead, found, self.printer, self.width),  # type: ignore[arg-type]
@@ -177,6 +178,11 @@ class _Scribe:
         digits = to_digits(Fraction(value), 2) if value != int(value) else str(int(value))
         return f"{digits}\\,\\%" if self.form == "latex" else f"{digits} %"
 
+    def micro(self, unit: str) -> str:
+        """A unit of time; a microsecond has a letter that not every format can show."""
+        plain = isinstance(self.printer, PlainPrinter) and not self.printer.unicode
+        return unit if unit != "us" or plain else r"$\mu$s" if self.form == "latex" else "µs"
+
     def display(self, rows: list[Row]) -> str:
         """The body of a display: one line, or rows aligned at their relations."""
         printer = self.printer
@@ -198,7 +204,7 @@ class _Scribe:
         printer = self.printer
         assert isinstance(printer, PlainPrinter)
         heading = "" if point["fixed"] else ", ".join(" = ".join((*map(printer.print, names), printer.print(value))) for names, value in point["where"])
-        unit = "µs" if printer.unicode else "us"
+        unit = self.micro(point["unit"])
         ends = [self.view.side(row) for row in point["rows"]]
         return list(timetable(heading, printer.print(self.view.variable), point["rows"], unit, ends))
 
@@ -223,7 +229,7 @@ def _words(aside: str) -> str:
     r"""Words inside a display, with the mathematics among them outside of the words.
 
     >>> _words(r"as $N \to \infty$")
-    '\\text{as } N \\to \\infty'
+    '\\text{as }N \\to \\infty'
     """
     parts = aside.split("$")
     return "".join((rf"\text{{{part}}}" if i % 2 == 0 else part) for i, part in enumerate(parts) if part)

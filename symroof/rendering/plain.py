@@ -16,6 +16,7 @@ from symroof.formula import (
     Name,
     Negative,
     Number,
+    Power,
     Product,
     Verdict,
     fold,
@@ -25,7 +26,7 @@ from symroof.rendering.letters import Letters
 SUM, NEGATIVE, QUOTIENT, PRODUCT, POWER, ATOM = range(6)
 UNICODE = {
     "=": "=", "~": "≈", "->": "→", "<": "<", "<=": "≤", ">": ">", ">=": "≥", "<<": "≪", "~~": "~~", "<=>": "⇔",
-    "=>": "⇒", "oo": "∞", "us": "µs",
+    "=>": "⇒", "oo": "∞",
 }  # fmt: skip
 
 Part = tuple[str, int]
@@ -94,9 +95,7 @@ class PlainPrinter:
         text = parts[0]
         for before, part, factor in zip(node.factors, parts[1:], node.factors[1:], strict=False):
             number = part[:1].isdigit() or part[:1] == "."
-            wordy = (isinstance(before, Name) and len(self.letters.plain(before.name)) > 1) or (
-                isinstance(factor, Name) and len(self.letters.plain(factor.name)) > 1
-            )
+            wordy = any(len(self.letters.plain(name)) > 1 for side in (before, factor) for name in _letters(side))
             together = not wordy and not isinstance(before, Call) and not isinstance(factor, Call)
             text += ("*" if number else "" if together else " ") + part
         return text, PRODUCT
@@ -128,6 +127,12 @@ class PlainPrinter:
         if node.otherwise is not None:
             rows.append(f"{parts[-1][0]} otherwise")
         return "; ".join(rows), SUM
+
+
+def _letters(factor: Formula) -> tuple[str, ...]:
+    """The name that a factor is, or is a power of."""
+    base = factor.base if isinstance(factor, Power) else factor
+    return (base.name,) if isinstance(base, Name) else ()
 
 
 def _inside(part: Part, least: int) -> str:

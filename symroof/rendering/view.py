@@ -14,7 +14,7 @@ from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal
 from symroof.derivation.derivation import Point
 from symroof.derivation.draft import Draft, numeric
-from symroof.derivation.machine import microseconds
+from symroof.derivation.machine import shown_times, unit_of
 from symroof.derivation.step import Reason, Step
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Sum, number
@@ -155,7 +155,7 @@ class View(Naming):
     def _point(self, index: int, point: Point) -> dict[str, Any]:
         steps = [s for s in self.derivation.section("at") if s.facts.get("index") == index]
         gap = [s for s in self.derivation.steps if s.reason is Reason.GAP and "gap" in s.facts and _same(s, point)]
-        value = numeric(point.intensity)
+        value, unit = numeric(point.intensity), unit_of(point.times)
         return {
             "where": self.values(point.values),
             "condition": self.condition(point.bound, point.smallest_integer),
@@ -163,9 +163,10 @@ class View(Naming):
             "outcome": point.outcome,
             "gap": gap[0].facts if gap else None,
             "intensity": self.write(point.intensity) if value is None else decimal_number(value),
+            "unit": unit[0],
             "fixed": point.threshold is None,
             "rows": [
-                {"size": row.size, "times": microseconds(row), "compute": row.compute_bound, "threshold": row.threshold,
+                {"size": row.size, "times": shown_times(row, unit[1]), "compute": row.compute_bound, "threshold": row.threshold,
                  "even": row.t_math == row.t_comms}
                 for row in point.times
             ],

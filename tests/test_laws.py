@@ -1,0 +1,207 @@
+"""The laws, on fixed problems and on what Hypothesis draws."""
+
+from fractions import Fraction
+
+import laws
+import numpy as np
+import oracle
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sympy import oo
+
+import symroof as sr
+from symroof.algebra.dominance import leading, similar
+from symroof.algebra.inequality import solve_for
+from symroof.algebra.optima import monotony, supremum
+from symroof.algebra.rational import cancelled
+from symroof.algebra.regime import Regime
+from symroof.algebra.threshold import ALWAYS, NEVER
+from symroof.reading.expressions import Scope
+from symroof.reading.problems import read_problem
+from symroof.reading.regimes import read_regime
+from symroof.symbols import expression, symbol
+
+quick = settings(max_examples=25, deadline=None)
+
+
+@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+def test_law(law):
+    law()
+
+
+@quick
+@given(strategies.einsums(), st.data())
+def test_counts_are_those_of_the_loops(drawn, data):
+    text, inputs, output, bits = drawn
+    sizes = data.draw(strategies.sizes(sorted({x for shape in (*inputs, output) for x in shape})))
+    laws.counts_are_those_of_the_loops(text, inputs, output, bits, sizes)
+
+
+@quick
+@given(strategies.einsums(), st.data())
+def test_bytes_are_those_of_numpy(drawn, data):
+    text, inputs, output, bits = drawn
+    sizes = data.draw(strategies.sizes(sorted({x for shape in (*inputs, output) for x in shape})))
+    kinds = {8: np.int8, 16: np.float16, 32: np.float32}
+    if 4 in bits:
+        return
+    cost = sr.operation(text).cost()
+    arrays = [np.zeros([sizes[x] for x in shape], kinds[width]) for shape, width in zip((*inputs, output), bits, strict=True)]
+    assert laws.value(cost.bytes, sizes) == sum(array.nbytes for array in arrays)
+    product = np.einsum(arrays[0], [ord(x) - 65 for x in inputs[0]], arrays[1], [ord(x) - 65 for x in inputs[1]], [ord(x) - 65 for x in output])
+    assert list(product.shape) == [sizes[x] for x in output]
+
+
+@quick
+@given(strategies.einsums())
+def test_reading_the_canonical_form_gives_the_same_operation(drawn):
+    operation = sr.operation(drawn[0])
+    assert sr.operation(str(operation)) == operation
+    assert str(sr.operation(drawn[0].replace("*", "·").replace("->", "→").replace(" ", ""))) == str(operation)
+
+
+@settings(max_examples=10, deadline=None)
+@given(strategies.einsums())
+def test_every_einsum_is_derived_and_proved(drawn):
+    d = sr.derive(drawn[0])
+    assert d.counts()["sampled"] == 0
+    assert d.to_markdown()
+    assert d.to_json()
+
+
+@quick
+@given(strategies.einsums())
+def test_renaming_dimensions_commutes_with_deriving(drawn):
+    text = drawn[0]
+    renamed = text.translate(str.maketrans("BDFHKMNST", "abcdefghi"))
+    names = {symbol(a): symbol(b) for a, b in zip("BDFHKMNST", "abcdefghi", strict=True)}
+    renamed = renamed.replace("ca16", "bf16").replace("cg32", "fp32")
+    if "fp32" not in text and "bf16" not in text:
+        assert cancelled(sr.operation(text).cost().intensity.subs(names)) == cancelled(sr.operation(renamed).cost().intensity)
+
+
+def posynomials():
+    exponents = st.tuples(*[st.integers(0, 2)] * 3)
+    return st.dictionaries(exponents, st.integers(1, 5), min_size=1, max_size=4)
+
+
+def as_expression(terms):
+    B, D, F = map(symbol, "BDF")
+    return sum(c * B**a * D**b * F**e for (a, b, e), c in terms.items())
+
+
+@settings(max_examples=60, deadline=None)
+@given(posynomials(), posynomials(), strategies.regimes())
+def test_leading_forms_are_right_along_a_scaling_of_the_regime(above, below, drawn):
+    text, weights = drawn
+    if not text:
+        return
+    regime = _regime(text)
+    exact = as_expression(above) / as_expression(below)
+    form = leading(exact, regime).form
+    assert similar(exact, form, regime).holds
+    mentioned = {s.name for s in regime.mentioned}
+    path = {name: w if name in mentioned else 0 for name, w in weights.items()}
+    ratio = laws.value(form / exact, oracle.scaled(path, 10**12))
+    assert abs(ratio - 1) < Fraction(1, 10**3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(posynomials(), posynomials(), strategies.regimes())
+def test_a_refuted_similarity_comes_with_a_scaling_that_refutes_it(above, below, drawn):
+    text, _ = drawn
+    if not text:
+        return
+    regime = _regime(text)
+    a, b = as_expression(above), as_expression(below)
+    found = similar(a, b, regime)
+    if found.holds or found.refutation is None:
+        return
+    weights = {s.name: w * 12 for s, w in found.refutation.items()}
+    powers = {name: int(w) for name, w in weights.items() if w == int(w)}
+    if len(powers) < len(weights):
+        return
+    sizes = {name: Fraction(10) ** w for name, w in powers.items()} | {n: Fraction(1) for n in "BDF" if n not in powers}
+    for left, relation, right in regime.scaling:
+        if relation == "<<":
+            assert laws.value(left, sizes) < laws.value(right, sizes)
+    assert laws.value(a, sizes) != laws.value(b, sizes) or sum(above.values()) == sum(below.values())
+
+
+def _regime(text):
+    relations = read_regime(text, Scope(("B", "D", "F")))
+    dims = frozenset(map(symbol, "BDF"))
+    return Regime(tuple((expression(r.left), r.relation, expression(r.right)) for r in relations), dims)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(-5, 5), st.integers(-5, 5), st.integers(-5, 5), st.integers(-3, 3), st.integers(1, 12))
+def test_solved_inequalities_agree_with_evaluation(a, b, c, d, x):
+    B = symbol("B")
+    polynomial = d * B**3 + a * B**2 + b * B + c
+    if not polynomial.free_symbols:
+        return
+    solved = solve_for(polynomial, B, frozenset({B}))
+    assert contains(solved.cases[0].intervals, Fraction(x)) == (polynomial.subs(B, x) > 0)
+
+
+def contains(intervals, x):
+    def low(end):
+        return end.low if hasattr(end, "low") else Fraction(str(end))
+
+    return any((i.low is None or x > low(i.low)) and (i.high is None or x < low(i.high)) for i in intervals)
+
+
+@settings(max_examples=40, deadline=None)
+@given(posynomials(), posynomials(), st.fixed_dictionaries({n: st.integers(1, 500) for n in "BDF"}), st.integers(1, 300))
+def test_symbolic_thresholds_agree_with_evaluation(above, below, sizes, ridge):
+    """The guarded solution for B, at a point, says what the inequality says there."""
+    B, R = symbol("B"), symbol("ridge")
+    exact = cancelled(as_expression(above) / as_expression(below))
+    if not exact.has(B):
+        return
+    solved = solve_for(exact - R, B, frozenset(map(symbol, "BDF")))
+    put = {symbol(n): v for n, v in sizes.items()} | {R: ridge}
+    holds = exact.subs(put) > ridge
+    for case in solved.cases:
+        if case.implicit is not None:
+            assert (case.implicit.subs(put) > 0) == holds
+            return
+        if all(guard.subs(put) > 0 for guard in case.guard):
+            break
+    else:
+        case = solved.otherwise
+        if case.implicit is not None:
+            return
+    if case.intervals in (ALWAYS, NEVER):
+        assert (case.intervals == ALWAYS) == holds
+        return
+    inside = any(
+        (i.low is None or bool(sizes["B"] > i.low.subs(put))) and (i.high is None or bool(sizes["B"] < i.high.subs(put)))
+        for i in case.intervals
+    )
+    assert inside == holds
+
+
+@quick
+@given(posynomials(), posynomials(), st.integers(1, 50), st.integers(1, 50), st.integers(1, 9), st.integers(1, 9))
+def test_monotony_and_suprema_agree_with_evaluation(above, below, low, step, d, f):
+    B, D, F = map(symbol, "BDF")
+    exact = cancelled(as_expression(above) / as_expression(below))
+    if not exact.has(B):
+        return
+    direction = monotony(exact, B, frozenset({B, D, F}))
+    put = {D: d, F: f}
+    first, second = exact.subs({**put, B: low}), exact.subs({**put, B: low + step})
+    if direction:
+        assert (second - first) * direction >= 0
+    top = supremum(exact, B, frozenset({B, D, F}))
+    if top is not None and top != oo:
+        assert first < top.subs(put)
+
+
+def test_problems_are_values():
+    options = {"operation": "matmul", "hardware": "tpu-v5e", "assume": "B << D, F"}
+    assert read_problem(options) == read_problem(options)

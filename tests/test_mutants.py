@@ -1,0 +1,261 @@
+"""Deliberate faults: each must be caught by a law and by an answer of the book. A test that cannot fail is none."""
+
+import importlib
+import inspect
+
+import laws
+import pytest
+
+import symroof.algebra.approximation
+import symroof.algebra.dominance
+import symroof.derivation.machine
+import symroof.model.cost
+import symroof.model.dtype
+import symroof.model.mesh
+import symroof.model.operation
+import symroof.reading.units
+from symroof.algebra.dominance import Certificate, Leading, Similarity
+from symroof.algebra.threshold import Interval
+from symroof.errors import SymroofError
+from symroof.model.cost import Cost, Term
+from symroof.model.dtype import Dtype
+from symroof.model.mesh import COLLECTIVES, Exchange
+from symroof.model.operation import Einsum
+
+BOOK = importlib.import_module("book.test_ch1_rooflines")
+
+
+def book_answers():
+    """Every test of the chapter as a call: parametrised ones with each of their arguments."""
+    for name, function in inspect.getmembers(BOOK, inspect.isfunction):
+        if not name.startswith("test_"):
+            continue
+        calls = [{}]
+        for mark in getattr(function, "pytestmark", ()):
+            names = [mark.args[0]] if isinstance(mark.args[0], str) else list(mark.args[0])
+            rows = [dict(zip(names, row if len(names) > 1 else (row,), strict=True)) for row in mark.args[1]]
+            calls = [{**call, **row} for call in calls for row in rows[:2]]
+        for call in calls:
+            yield name, lambda function=function, call=call: function(**call)
+
+
+def caught(checks):
+    """The names of the checks that fail, up to the first."""
+    for name, check in checks:
+        try:
+            check()
+        except (AssertionError, SymroofError, ArithmeticError, TypeError, AttributeError, pytest.fail.Exception):
+            return name
+    return None
+
+
+def property_of(function):
+    return property(function)
+
+
+def swap(monkeypatch, owner, name, value):
+    """Replace a function wherever it was imported to."""
+    import sys
+
+    original = getattr(owner, name)
+    monkeypatch.setattr(owner, name, value)
+    for module in [m for n, m in sys.modules.items() if n.startswith("symroof") or n in ("laws", "book.test_ch1_rooflines")]:
+        if getattr(module, name, None) is original:
+            monkeypatch.setattr(module, name, value)
+
+
+def forgotten_write(m):
+    m.setattr(Cost, "bytes", property_of(lambda self: self.reads))
+
+
+def forgotten_operand(m):
+    original = Einsum.cost
+
+    def cost(self, count="fma"):
+        found = original(self, count)
+        return Cost(found.work, found.rounded, found.loads[:1], found.stores, count)
+
+    m.setattr(Einsum, "cost", cost)
+
+
+def int4_as_a_byte(m):
+    m.setattr(Dtype, "bytes", property_of(lambda self: -(-self.bits // 8)))
+
+
+def bf16_as_four_bytes(m):
+    m.setattr(Dtype, "bytes", property_of(lambda self: 4 if self.name == "bf16" else self.bits / 8))
+
+
+def multiply_add_counted_once(m):
+    original = Einsum.cost
+
+    def cost(self, count="fma"):
+        found = original(self, count)
+        rounded = tuple(Term(t.label, t.amount / 2) for t in found.rounded)
+        return Cost(found.work, rounded, found.loads, found.stores, count)
+
+    m.setattr(Einsum, "cost", cost)
+
+
+def one_addition_too_many(m):
+    original = Einsum.cost
+
+    def cost(self, count="fma"):
+        found = original(self, count)
+        return Cost((*found.work, Term("one more", self.output.elements)), found.rounded, found.loads, found.stores, count)
+
+    m.setattr(Einsum, "cost", cost)
+
+
+def inverted_ridge(m):
+    from symroof.derivation.setting import Setting
+
+    m.setattr(Setting, "ridge", property_of(lambda self: self.bandwidth and self.bandwidth.value / self.peak.value))
+
+
+def narrowest_input_decides_the_rate(m):
+    swap(m, symroof.model.dtype, "widest", lambda types: min(types, key=lambda t: t.bits))
+
+
+def flipped_witness(m):
+    original = symroof.algebra.dominance.negligible
+
+    def negligible(monomial, beside, cone):
+        found = original(monomial, beside, cone)
+        if found is None:
+            return None
+        flipped = tuple((tuple(-e for e in a), w) for a, w in found.small)
+        return Certificate(found.symbols, found.monomial, found.beside, flipped, found.bounded)
+
+    swap(m, symroof.algebra.dominance, "negligible", negligible)
+    m.setattr(laws, "LAWS", (certificates_law,))
+
+
+def certificates_law():
+    """A certificate multiplies out to its monomial."""
+    for certificate in laws.similar(laws.B * laws.D / (laws.B + laws.D), laws.B, laws.Regime(((laws.B, "<<", laws.D),), laws.DIMS)).certificates:
+        powers = [0] * len(certificate.symbols)
+        for exponents, weight in (*certificate.beside, *certificate.small, *certificate.bounded):
+            powers = [p + weight * e for p, e in zip(powers, exponents, strict=True)]
+        assert tuple(powers) == certificate.monomial
+
+
+def kept_term_dropped(m):
+    def leading(expression, regime):
+        found = original(expression, regime)
+        return Leading(found.form * 2, found.certificates)
+
+    original = symroof.algebra.dominance.leading
+    swap(m, symroof.algebra.dominance, "leading", leading)
+
+
+def everything_is_similar(m):
+    swap(m, symroof.algebra.dominance, "similar", lambda a, b, regime: Similarity(True, a, b))
+
+
+def all_reduce_costed_as_all_gather(m):
+    m.setitem(COLLECTIVES, "all-reduce", COLLECTIVES["all-gather"])
+
+
+def exchange_of_the_wrong_tensor(m):
+    original = Exchange.sent.fget
+    m.setattr(Exchange, "sent", property_of(lambda self: original(self) * laws.D))
+
+
+def chips_do_not_share_the_work(m):
+    swap(m, symroof.model.mesh, "chips_at_work", lambda operation, mesh: 1)
+
+
+def threshold_turned_round(m):
+    original = symroof.algebra.inequality._Solver._linear
+
+    def linear(self):
+        found = original(self)
+        cases = tuple(type(c)(c.guard, tuple(Interval(i.high, i.low) for i in c.intervals), c.implicit) for c in found.cases)
+        return type(found)(found.variable, found.polynomial, cases, found.otherwise, found.one_root)
+
+    m.setattr(symroof.algebra.inequality._Solver, "_linear", linear)
+    m.setattr(symroof.algebra.inequality._Solver, "_numeric", lambda self, numbers: linear(self))
+
+
+def guard_forgotten(m):
+    original = symroof.algebra.inequality._Solver._linear
+
+    def linear(self):
+        found = original(self)
+        cases = tuple(type(c)((), c.intervals, c.implicit) for c in found.cases)
+        return type(found)(found.variable, found.polynomial, cases, None, found.one_root)
+
+    m.setattr(symroof.algebra.inequality._Solver, "_linear", linear)
+
+
+def rounded_down(m):
+    import symroof.algebra.threshold
+
+    original = symroof.algebra.threshold.smallest_integer
+
+    def smallest(bound, step=1):
+        found = original(bound, step)
+        return None if found is None else found - step
+
+    swap(m, symroof.algebra.threshold, "smallest_integer", smallest)
+
+
+def tera_is_giga(m):
+    m.setitem(symroof.reading.units.UNITS, "TB", ("bytes", symroof.reading.units.UNITS["GB"][1]))
+    m.setattr(BOOK, "QUESTION_1", {"HBM": "0.81 TB/s", "peak": "3.94e14 OPs/s"})
+
+
+def exponents_off_by_one(m):
+    original = symroof.reading.units.exact
+    swap(m, symroof.reading.units, "exact", lambda digits: original(digits) * (10 if "e" in digits else 1))
+
+
+def factor_upside_down(m):
+    original = symroof.algebra.approximation.approximation
+
+    def approximation(exact, approximate, regime):
+        found = original(exact, approximate, regime)
+        return type(found)(exact, approximate, 1 / found.factor, found.within, found.next_order)
+
+    swap(m, symroof.algebra.approximation, "approximation", approximation)
+
+
+def bounds_exchanged(m):
+    from symroof.derivation.derivation import TimeRow
+
+    m.setattr(TimeRow, "lower", property_of(lambda self: self.t_math + self.t_comms))
+
+
+def output_dimension_contracted(m):
+    m.setattr(Einsum, "length", property_of(lambda self: self.output.elements))
+
+
+MUTANTS = (
+    forgotten_write, forgotten_operand, int4_as_a_byte, bf16_as_four_bytes, multiply_add_counted_once,
+    one_addition_too_many, inverted_ridge, narrowest_input_decides_the_rate, flipped_witness, kept_term_dropped,
+    everything_is_similar, all_reduce_costed_as_all_gather, exchange_of_the_wrong_tensor, chips_do_not_share_the_work,
+    threshold_turned_round, guard_forgotten, rounded_down, tera_is_giga, exponents_off_by_one, factor_upside_down,
+    bounds_exchanged, output_dimension_contracted,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_mutant_is_caught_by_a_law_and_by_the_book(mutant, monkeypatch):
+    from symroof.reading.catalogue import catalogue
+
+    catalogue.cache_clear()
+    mutant(monkeypatch)
+    try:
+        by_law = caught((law.__name__, law) for law in laws.LAWS)
+        by_book = caught(book_answers())
+    finally:
+        monkeypatch.undo()
+        catalogue.cache_clear()
+    assert by_law, "no law notices"
+    assert by_book, "no answer of the book notices"
+
+
+def test_without_a_mutant_nothing_is_caught():
+    assert caught((law.__name__, law) for law in laws.LAWS) is None
+    assert caught(book_answers()) is None
