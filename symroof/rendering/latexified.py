@@ -55,4 +55,5 @@ def _closed_up(text: str) -> str:
     """Single letters and numbers side by side, as everywhere else: 2 B \\cdot N becomes 2BN."""
     text = re.sub(r"\\left\(([^()\\]*)\\right\)", lambda m: f"({m.group(1).strip()})", text)
     text = re.sub(r"(?<![A-Za-z\\])([A-Za-z0-9]+)(?: \\cdot | )(?=[A-Za-z](?![A-Za-z])|\()", r"\1", text)
+    text = re.sub(r"\) (?=[A-Za-z](?![A-Za-z]))", ")", text)
     return re.sub(r"(?<=[A-Za-z0-9)])(?: \\cdot )(?=[A-Za-z](?![A-Za-z])|\()", "", text)

@@ -42,7 +42,7 @@ let loaded;
 try {
   loaded = await engines();
 } catch (error) {
-  console.error(`katex and mathjax cannot be loaded from ${modules}: ${error.message}`);
+  console.error(`katex and mathjax cannot be loaded from ${modules}: ${error.message.split("\n")[0]}`);
   process.exit(2);
 }
 const lines = readFileSync(0, "utf8").split("\n").filter((line) => line.trim());

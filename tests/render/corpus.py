@@ -112,8 +112,12 @@ CORPUS: dict[str, Callable[[], sr.Derivation]] = {
     "one size is a number": _entry(_matmul("B", "4096", "F"), on="tpu-v5e"),
     "named tensors": _entry("X * Y -> Z: bf16[B, D], bf16[D, F] -> bf16[B, F]", on="a100"),
     "three operands": _entry("bf16[B, D] * bf16[D, F] * bf16[F, G] -> bf16[B, G]", on="tpu-v5e"),
-    "names with words": _entry(_matmul("batch", "d_model", "n_kv_heads"), on="tpu-v5e", assume="batch << d_model, n_kv_heads"),
-    "words on both sides": _entry(_matmul("head_dim", "seq_len", "vocab_size"), on="tpu-v5e", at="seq_len=vocab_size=8192"),
+    "names with words": _entry(
+        _matmul("batch", "d_model", "n_kv_heads"), on="tpu-v5e", assume="batch << d_model, n_kv_heads"
+    ),
+    "words on both sides": _entry(
+        _matmul("head_dim", "seq_len", "vocab_size"), on="tpu-v5e", at="seq_len=vocab_size=8192"
+    ),
     "names with digits": _entry(_matmul("N1", "N2", "d_12"), on="tpu-v5e", assume="N1 << N2, d_12"),
     "Greek names": _entry(_matmul("λ", "μ", "σ"), on="tpu-v5e", assume="λ << μ, σ", at="μ=σ=8192"),
     "Greek names, symbolic": _entry(_matmul("λ", "μ_1", "σ2")),

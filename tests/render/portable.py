@@ -37,8 +37,13 @@ def formulas(markdown: str) -> list[tuple[str, bool]]:
     >>> formulas("Costs $2N$, not `$x$`:\n\n$$\nI = 1\n$$\n")
     [('2N', False), ('I = 1', True)]
     """
-    found = FORMULA.finditer(_blanked(markdown))
-    return [(m["inline"], False) if m["display"] is None else (m["display"].strip("\n"), True) for m in found]
+    return [_formula(match) for match in FORMULA.finditer(_blanked(markdown))]
+
+
+def _formula(match: re.Match[str]) -> tuple[str, bool]:
+    if match["display"] is None:
+        return match["inline"], False
+    return match["display"].removeprefix("\n").removesuffix("\n"), True
 
 
 def problems(tex: str, display: bool) -> list[str]:

@@ -1,0 +1,140 @@
+"""KaTeX, MathJax and pdflatex accept what the printers write.
+
+Without the engines these tests are skipped; with SYMROOF_REQUIRE_RENDERERS=1 they fail instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+from render.corpus import CORPUS
+from render.portable import formulas
+
+from symroof.errors import SymroofError
+
+RENDER = Path(__file__).parent / "render"
+MODULES = Path(os.environ.get("SYMROOF_NODE_MODULES") or RENDER / "node_modules")
+COMPLAINTS = ("Missing character", "Undefined control sequence")
+COMPLETE = ("regime, at a size", "two chips", "title", "Greek names")
+FRAGMENTS = "\\documentclass{article}\n\\usepackage{amsmath, amssymb}\n\\begin{document}\n%s\n\\end{document}\n"
+
+Formula = tuple[str, bool]
+Problems = Mapping[Formula, list[tuple[str, ...]]]
+
+
+def require(present: object, reason: str) -> None:
+    """Skip where something is missing, or fail where the environment says that it must be there."""
+    if not present:
+        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(reason)
+
+
+def check(rows: Iterable[tuple[str, str, bool]]) -> list[tuple[str, ...]]:
+    """The problems that KaTeX and MathJax find: id, engine, message."""
+    lines = (json.dumps({"id": name, "tex": tex, "display": display}) for name, tex, display in rows)
+    done = subprocess.run(
+        ["node", RENDER / "check.mjs"], input="\n".join(lines), capture_output=True, text=True, encoding="utf-8",
+        env={**os.environ, "SYMROOF_NODE_MODULES": str(MODULES)}, timeout=120, check=False,
+    )  # fmt: skip
+    found = [tuple(line.split("\t", 2)) for line in done.stdout.splitlines()]
+    assert done.returncode == bool(found), done.stderr
+    return found
+
+
+@pytest.fixture(scope="module")
+def node() -> None:
+    require(shutil.which("node"), "node is not installed")
+    for package in ("katex", "mathjax"):
+        require((MODULES / package).is_dir(), f"{MODULES} has no {package}; see SYMROOF_NODE_MODULES")
+
+
+@pytest.fixture(scope="module")
+def web_problems(node: None) -> Problems:
+    """What the two engines say of each formula of the corpus, asked once for each."""
+    asked: dict[Formula, list[tuple[str, ...]]] = {}
+    for derivation in CORPUS.values():
+        with suppress(SymroofError):  # the test of that derivation raises it again
+            asked |= {formula: [] for formula in formulas(derivation().to_markdown())}
+    order = list(asked)
+    for place, engine, message in check((str(i), *formula) for i, formula in enumerate(order)):
+        asked[order[int(place)]].append((engine, message))
+    return asked
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_katex_and_mathjax_accept_every_formula(name: str, web_problems: Problems) -> None:
+    found = formulas(CORPUS[name]().to_markdown())
+    assert found
+    assert {tex: web_problems[tex, display] for tex, display in found if web_problems[tex, display]} == {}
+
+
+@pytest.mark.parametrize(
+    ("tex", "engines"),
+    [
+        (r"\frac{1}{2}", set()),
+        (r"\muF", {"KaTeX", "MathJax"}),
+        (r"\frac{1}{2", {"KaTeX", "MathJax"}),
+        (r"\left( 1", {"KaTeX", "MathJax"}),
+        (r"\text{a_b}", {"KaTeX"}),
+        ("é", {"KaTeX"}),
+    ],
+)
+def test_a_broken_formula_is_reported(tex: str, engines: set[str], node: None) -> None:
+    assert {engine for _, engine, _ in check([("broken", tex, False)])} == engines
+
+
+@pytest.fixture(scope="module")
+def pdflatex() -> None:
+    require(shutil.which("pdflatex"), "pdflatex is not installed")
+
+
+def compile_latex(document: str, folder: Path) -> list[str]:
+    """The lines in which pdflatex complains about the document. In draft mode it reads all and writes no PDF."""
+    folder.mkdir()
+    (folder / "page.tex").write_text(document, "utf-8")
+    done = subprocess.run(
+        ["pdflatex", "-draftmode", "-interaction=nonstopmode", "-halt-on-error", "page.tex"], cwd=folder,
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    log = (folder / "page.log").read_text("utf-8", errors="replace").splitlines()
+    found = [line for line in log if line.startswith("!") or any(words in line for words in COMPLAINTS)]
+    return found or (["pdflatex fails"] if done.returncode else [])
+
+
+def test_pdflatex_accepts_every_fragment(pdflatex: None, tmp_path: Path) -> None:
+    fragments: dict[str, str] = {}
+    for name, derivation in CORPUS.items():
+        with suppress(SymroofError):  # the tests of pages raise it again
+            fragments[name] = derivation().to_latex(heading=0)
+    assert fragments
+    together = FRAGMENTS % "\n\\clearpage\n".join(fragments.values())
+    assert compile_latex(together, tmp_path / "all") == [], one_by_one(fragments, tmp_path)
+
+
+def one_by_one(fragments: Mapping[str, str], folder: Path) -> dict[str, list[str]]:
+    """The complaints about each fragment on its own, so that one does not hide the next."""
+    with ThreadPoolExecutor() as pool:
+        done = pool.map(lambda i, text: compile_latex(FRAGMENTS % text, folder / str(i)), count(), fragments.values())
+        return {name: found for name, found in zip(fragments, done, strict=True) if found}
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_pdflatex_accepts_a_whole_document(name: str, pdflatex: None, tmp_path: Path) -> None:
+    assert compile_latex(CORPUS[name]().to_latex(), tmp_path / "page") == []
+
+
+@pytest.mark.parametrize("body", [r"$\muF$", "λ", r"$x_\text{a_b}$", r"\begin{tabular}{l} 1 & 2 \end{tabular}"])
+def test_a_broken_document_is_reported(body: str, pdflatex: None, tmp_path: Path) -> None:
+    assert compile_latex(FRAGMENTS % body, tmp_path / "page")
+
+
+def test_a_missing_character_is_reported(pdflatex: None, tmp_path: Path) -> None:
+    assert any("Missing character" in line for line in compile_latex(FRAGMENTS % r"\char200", tmp_path / "page"))
