@@ -4,7 +4,7 @@ import sympy
 
 import symroof as sr
 
-B, D, F = sr.symbols("B D F")
+B, D, F = sr.dimensions("B D F")
 bf16 = sr.operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]").cost()
 int8 = sr.operation("bf16[B, D] * int8[D, F] -> bf16[B, F]").cost()
 

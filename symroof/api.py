@@ -29,10 +29,10 @@ def operation(text: str, *, dtype: str | None = None) -> AnyOperation:
     return read_operation(text, None if dtype is None else read_dtype(dtype))
 
 
-def symbols(names: str) -> tuple[Any, ...]:
+def dimensions(names: str) -> tuple[Any, ...]:
     """The SymPy symbols of dimensions, as the costs use them: positive reals.
 
-    >>> N, = symbols("N")
+    >>> N, = dimensions("N")
     >>> operation("dot").cost().intensity.subs(N, 1)
     1/3
     """

@@ -242,16 +242,16 @@ MUTANTS = (
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_mutant_is_caught_by_a_law_and_by_the_book(mutant, monkeypatch):
-    from symroof.reading.catalogue import catalogue
+    from symroof.reading.catalogue import shipped
 
-    catalogue.cache_clear()
+    shipped.cache_clear()
     mutant(monkeypatch)
     try:
         by_law = caught((law.__name__, law) for law in laws.LAWS)
         by_book = caught(book_answers())
     finally:
         monkeypatch.undo()
-        catalogue.cache_clear()
+        shipped.cache_clear()
     assert by_law, "no law notices"
     assert by_book, "no answer of the book notices"
 

@@ -24,7 +24,7 @@ from symroof.errors import SymroofError
 RENDER = Path(__file__).parent / "render"
 MODULES = Path(os.environ.get("SYMROOF_NODE_MODULES") or RENDER / "node_modules")
 COMPLAINTS = ("Missing character", "Undefined control sequence")
-COMPLETE = ("regime, at a size", "two chips", "title", "Greek names")
+COMPLETE = ("regime, at a size", "two chips", "title", "named tensors, words", "Greek names")
 FRAGMENTS = "\\documentclass{article}\n\\usepackage{amsmath, amssymb}\n\\begin{document}\n%s\n\\end{document}\n"
 
 Formula = tuple[str, bool]

@@ -154,27 +154,36 @@ class _Prover:
         self.variables: dict[str, Any] = {}
         self.domain: list[Any] = []
         self.described: set[str] = set()
-        self.obligations: list[Any] = []
+        self.guards: list[Any] = []
+        self.obligations: list[tuple[list[Any], Any]] = []
 
     def decide(self, step: Step) -> bool | dict[str, Fraction] | None:
         """True where the step holds on the whole domain, a point where it does not, None where z3 gives up."""
         z3 = self.z3
         premises = [self.proposition(a, []) for a in step.assumptions if is_fact(a)]
         claim = self.proposition(Compare(step.left, step.relation, step.right), premises)
-        for guards, must in self.obligations:
-            if self._ask(z3.And(*premises, *guards, z3.Not(must))) is not True:
+        for known, must in self.obligations:
+            if self._ask(*known, *premises, z3.Not(must)) is not True:
                 return None
-        return self._ask(z3.And(*premises, z3.Not(claim)))
+        return self._ask(*self.domain, *premises, z3.Not(claim))
 
     def apart_from_zero(self, poly: Poly, step: Step) -> bool:
         """Whether the assumptions of the step keep a polynomial away from 0."""
         premises = [self.proposition(a, []) for a in step.assumptions if is_fact(a)]
-        return bool(poly) and self._ask(self.z3.And(*premises, self.polynomial(primitive(poly)) == 0)) is True
+        return bool(poly) and self._vanishes(poly, premises) is True
 
-    def _ask(self, question: Any) -> bool | dict[str, Fraction] | None:
+    def _vanishes(self, poly: Poly, premises: list[Any]) -> bool | dict[str, Fraction] | None:
+        zero = self.polynomial(primitive(poly)) == 0
+        return self._ask(*self.domain, *premises, zero)
+
+    def _oblige(self, must: Any) -> None:
+        """``must`` has to follow from what is known here, before the thing that needs it is described."""
+        self.obligations.append(([*self.domain, *self.guards], must))
+
+    def _ask(self, *questions: Any) -> bool | dict[str, Fraction] | None:
         solver = self.z3.Solver()
         solver.set("timeout", TIMEOUT)
-        solver.add(*self.domain, question)
+        solver.add(*questions)
         answer = solver.check()
         if answer == self.z3.unsat:
             return True
@@ -199,7 +208,7 @@ class _Prover:
         for above, below in arguments:
             bottom = self.polynomial(below)
             if function == "sqrt":
-                self.obligations.append(([], self.polynomial(above) * bottom >= 0))
+                self._oblige(self.polynomial(above) * bottom >= 0)
                 self.domain += [v >= 0, v * v * bottom == self.polynomial(above)]
             gaps.append(v * bottom - self.polynomial(above))
         if function in ("max", "min"):
@@ -243,10 +252,10 @@ class _Prover:
 
     def _atom(self, difference: Rat, relation: str, guards: list[Any]) -> Any:
         above, below = difference
+        self.guards = guards
         cleared = _cleared(difference, self.least_one)
         if cleared is None:
-            bottom = self.polynomial(primitive(below))
-            self.obligations.append((guards, bottom != 0))
+            self._oblige(self.polynomial(primitive(below)) != 0)
             cleared = times(above, primitive(below))
         value = self.polynomial(primitive(cleared))
         return {">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "=": value == 0}[relation]

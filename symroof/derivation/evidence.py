@@ -56,6 +56,8 @@ def _grid(labels: Iterable[str], sizes: Iterable[int] = (1, 2)) -> tuple[list[di
 def _agree(step: Step, ledger: Ledger, points: list[dict[str, int]], counted, complete: bool, by: str) -> Check:  # type: ignore[no-untyped-def]
     above, below = ledger.exact(figures=False).rational(step.right)
     linear = len(below) == 1 and () in below and all(e == 1 for m in above for _, e in m)
+    if (names_in(above) | names_in(below)) - set(points[0]):
+        raise refuted(step, "it speaks of a size that is not counted")
     for point in points:
         values = {name: Fraction(size) for name, size in point.items()}
         if value_at(above, values) != value_at(below, values) * counted(point):
@@ -106,6 +108,8 @@ def _recount_function(step: Step, given: Function, ledger: Ledger) -> Check:
     above, below = ledger.exact(figures=False).rational(step.right)
     degree = max((e for p in (above, below) for m in p for _, e in m), default=0)
     points, complete = _grid(given.parameters, range(1, degree + 2))
+    if (names_in(above) | names_in(below)) - set(points[0]):
+        raise refuted(step, "it speaks of a size that the function does not have")
 
     def counted(point: Mapping[str, int]) -> Fraction:
         return Fraction(given.function(**{name: Fraction(size) for name, size in point.items()}))

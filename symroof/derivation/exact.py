@@ -64,7 +64,7 @@ def primitive(a: Poly) -> Poly:
     if not a:
         return a
     size = Fraction(gcd(*(abs(c.numerator) for c in a.values())), lcm(*(c.denominator for c in a.values())))
-    common = dict(next(iter(a)))
+    common = {name: e for name, e in next(iter(a)) if not is_atom(name)}
     for m in a:
         powers = dict(m)
         common = {name: min(e, powers[name]) for name, e in common.items() if name in powers}
@@ -90,6 +90,8 @@ def sign(a: Poly, least_one: frozenset[str], *, strict: bool = True) -> int | No
     """The sign on the domain, told by coefficients; not ``strict``: 1 means >= 0 and -1 means <= 0."""
     if not a:
         return 0
+    if any(is_atom(name) for name in names_in(a)):
+        return None
     for form in (a, shifted(a, least_one)):
         for side in (1, -1):
             if all(c * side > 0 for c in form.values()):
@@ -97,6 +99,11 @@ def sign(a: Poly, least_one: frozenset[str], *, strict: bool = True) -> int | No
                 if constant or not strict:
                     return side
     return None
+
+
+def is_atom(name: str) -> bool:
+    """Whether a name stands for a root, a maximum or a minimum: nothing is known of its sign."""
+    return " " in name
 
 
 def value_at(a: Poly, point: Mapping[str, Fraction]) -> Fraction:

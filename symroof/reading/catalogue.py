@@ -30,11 +30,16 @@ def unit_of(figure: str) -> str:
     return {"peak": "FLOPs/s", "capacity": "bytes"}.get(figure.partition(".")[0], "bytes/s")
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=1)
+def shipped() -> Mapping[str, Accelerator]:
+    """The catalogue that comes with symroof."""
+    text = (files("symroof") / "model" / "hardware.toml").read_text("utf-8")
+    return _chips(read_table(text, "the catalogue"), "the catalogue")
+
+
 def catalogue(*paths: str) -> Mapping[str, Accelerator]:
-    """Every known chip by its name; later files add to earlier ones and may replace a chip."""
-    shipped = (files("symroof") / "model" / "hardware.toml").read_text("utf-8")
-    chips = _chips(read_table(shipped, "the catalogue"), "the catalogue")
+    """Every known chip by its name; files of the user's own add chips, and may replace one."""
+    chips = dict(shipped())
     for path in (*filter(None, os.environ.get(CHIPS_VARIABLE, "").split(os.pathsep)), *paths):
         chips |= _chips(read_table_file(Path(path)), path)
     return chips

@@ -72,11 +72,24 @@ def looped_flops(N):
     return total
 
 
+def greek_flops(λ, N):
+    return 2 * λ * N * (λ + 1)
+
+
+def greek_reads(λ, N):
+    return 4 * N * λ + 4 * λ * N
+
+
+def greek_writes(λ):
+    return 2 * λ
+
+
 DOT = sr.Operation("dot product", flops=dot_flops, reads=dot_reads, writes=dot_writes)
 STENCIL = sr.Operation("five-point stencil", flops=stencil_flops, reads=stencil_reads, writes=stencil_writes)
 BLOCKED = sr.Operation("blocked_matmul", flops=blocked_flops, reads=blocked_reads, writes=blocked_writes)
 NESTED = sr.Operation("nested", flops=nested_flops, reads=nested_reads, writes=nested_writes)
 LOOPED = sr.Operation("looped", flops=looped_flops, reads=dot_reads, writes=dot_writes)
+GREEK = sr.Operation("Greek", flops=greek_flops, reads=greek_reads, writes=greek_writes)
 
 
 def _matmul(b: str, d: str, f: str, dtype: str = "bf16") -> str:
@@ -111,6 +124,10 @@ CORPUS: dict[str, Callable[[], sr.Derivation]] = {
     "fp8": _entry(_matmul("B", "D", "F", "fp8"), on="h100", at="D=F=4096"),
     "one size is a number": _entry(_matmul("B", "4096", "F"), on="tpu-v5e"),
     "named tensors": _entry("X * Y -> Z: bf16[B, D], bf16[D, F] -> bf16[B, F]", on="a100"),
+    "named tensors, words": _entry(
+        "x_in * w_q -> y_out: bf16[B, D], bf16[D, F] -> bf16[B, F]",
+        on={"title": "my_chip & co", "peak": "3e14 FLOPs/s", "HBM": "1e12 bytes/s"},
+    ),
     "three operands": _entry("bf16[B, D] * bf16[D, F] * bf16[F, G] -> bf16[B, G]", on="tpu-v5e"),
     "names with words": _entry(
         _matmul("batch", "d_model", "n_kv_heads"), on="tpu-v5e", assume="batch << d_model, n_kv_heads"
@@ -138,7 +155,9 @@ CORPUS: dict[str, Callable[[], sr.Derivation]] = {
     "scatter": _entry("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F_X]", on="tpu-v5p", mesh={"X": 16}, link="ICI"),
     "figures of one's own": _entry("matmul", on={"peak": "3e14 FLOPs/s", "HBM": "1.5e12 bytes/s"}, assume="B << D, F"),
     "figures given": _entry("matmul", on="tpu-v5e", given={"HBM": "8.1e11 bytes/s"}, at="D=F=8192"),
-    "a link of one's own": _entry(_matmul("W", "C", "F"), on="tpu-v5e", given={"my_link": "9e10 bytes/s"}, link="my_link"),
+    "a link of one's own": _entry(
+        _matmul("W", "C", "F"), on="tpu-v5e", given={"my_link": "9e10 bytes/s"}, link="my_link"
+    ),
     "named formulas": _entry("matmul", on="tpu-v5e", let={"T_both": "T_math + T_comms", "half_ridge": "ridge/2"}),
     "functions": _entry("matmul", let={"w": "max(B, sqrt(D))/min(D, F)"}),
     "symbols": _entry("matmul", on="tpu-v5e", symbols=["n_heads"], let={"work_share": "flops/n_heads"}),
@@ -148,5 +167,6 @@ CORPUS: dict[str, Callable[[], sr.Derivation]] = {
     "cost functions, differences": _entry(STENCIL, on="tpu-v5e", compute="bf16"),
     "cost functions, powers": _entry(BLOCKED, assume="block << N"),
     "cost functions, nested": _entry(NESTED),
+    "cost functions, Greek names": _entry(GREEK),
     "cost functions, not an expression": _entry(LOOPED),
 }

@@ -9,16 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-WORDS = ["frac", "dfrac", "text", "mathrm", "times", "cdot", "le", "ge", "ll", "asymp", "sim", "approx", "to", "iff", "implies", "infty", "min", "max", "log", "exp", "sqrt", "left", "right", "begin", "end"]
-GREEK = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"]
+WORDS = [
+    "frac", "dfrac", "text", "mathrm", "times", "cdot", "le", "ge", "ll", "asymp", "sim", "approx", "to", "iff",
+    "implies", "infty", "min", "max", "log", "exp", "sqrt", "left", "right", "begin", "end",
+]  # fmt: skip
+GREEK = [
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
+    "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta",
+    "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+]  # fmt: skip
 COMMANDS = {"\\" + name for name in (*WORDS, *GREEK)} | {r"\\", r"\%"}
 ENVIRONMENTS = ("aligned", "cases")
 TEMPLATE_MARKS = ("{{", "{%", "{#")
 # What a Markdown processor does to a piece of an inline formula.
 INLINE_DAMAGE = {
-    "*": "becomes emphasis", "|": "splits table cells", "\n": "breaks the line",
-    r"\_": "loses its backslash", r"\{": "loses its backslash", r"\,": "loses its backslash", r"\\": "loses a backslash",
-}  # fmt: skip
+    "*": "becomes emphasis",
+    "|": "splits table cells",
+    "\n": "breaks the line",
+    r"\_": "loses its backslash",
+    r"\{": "loses its backslash",
+    r"\,": "loses its backslash",
+    r"\\": "loses a backslash",
+}
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 CODE = re.compile(
@@ -26,9 +38,7 @@ CODE = re.compile(
     r"|(?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)(?P=ticks)(?!`)",
     re.DOTALL | re.MULTILINE,
 )
-FORMULA = re.compile(
-    r"(?<!\\)\$\$(?P<display>.*?)\$\$|(?<![\\$])\$(?P<inline>(?:[^$\n]|\n(?!\s*\n))+)\$", re.DOTALL
-)
+FORMULA = re.compile(r"(?<!\\)\$\$(?P<display>.*?)\$\$|(?<![\\$])\$(?P<inline>(?:[^$\n]|\n(?!\s*\n))+)\$", re.DOTALL)
 
 
 def formulas(markdown: str) -> list[tuple[str, bool]]:
@@ -112,7 +122,7 @@ def _characters(tokens: list[str]) -> Iterator[str]:
     for token in sorted(set(tokens)):
         if not token.isascii():
             yield f"{token!r} is not ASCII"
-        elif token in set("%#$~`\"\t"):
+        elif token in set('%#$~`"\t'):
             yield f"a bare {token!r}"
 
 
@@ -158,7 +168,7 @@ def _fences(lines: list[str]) -> Iterator[str]:
     if len(alone) % 2:
         yield "a display is never closed"
     for place, number in enumerate(alone):
-        outside = lines[number + 1 : number + 2] if place % 2 else lines[: number][-1:]
+        outside = lines[number + 1 : number + 2] if place % 2 else lines[:number][-1:]
         if outside and outside[0].strip():
             yield f"line {number + 1}: no blank line {'after' if place % 2 else 'before'} a display"
 

@@ -1,0 +1,66 @@
+"""Shared fixtures: the command line in this process, and golden files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def pytest_addoption(parser):
+    parser.addoption("--renew", action="store_true", help="write golden files anew; review them as diffs")
+
+
+class Run:
+    """What a run of the command line printed, and its exit status."""
+
+    def __init__(self, out: str, err: str, code: int) -> None:
+        self.out, self.err, self.code = out, err, code
+
+
+class Stream(io.StringIO):
+    encoding = "utf-8"
+
+
+@pytest.fixture
+def run():
+    """Run ``symroof`` with arguments."""
+    from symroof.cli import main
+
+    def call(*arguments: str) -> Run:
+        out, err = Stream(), Stream()
+        code = 0
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main(list(arguments))
+            except SystemExit as end:
+                code = int(end.code or 0)
+        return Run(out.getvalue(), err.getvalue(), code)
+
+    return call
+
+
+@pytest.fixture
+def golden(request):
+    """Compare text with a committed file; ``--renew`` writes it."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--renew"):
+            path.write_text(text, "utf-8")
+        assert path.exists(), f"{path.name} is missing: pytest --renew"
+        assert text == path.read_text("utf-8"), f"{path.name} has changed: review it, then pytest --renew"
+
+    return compare
+
+
+def required(tool: str, present: bool) -> None:
+    """Skip with a reason on a bare machine; fail where the renderers are required."""
+    if not present:
+        if os.environ.get("SYMROOF_REQUIRE_RENDERERS"):
+            pytest.fail(f"{tool} is required here")
+        pytest.skip(f"{tool} is not installed")

@@ -1,0 +1,172 @@
+"""The second engine refutes: for every kind of step, the right one passes and a slightly wrong one raises."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import symroof as sr
+from symroof.derivation.check import check
+from symroof.derivation.ledger import Ledger
+from symroof.derivation.step import Arrays, Collective, Excess, Function, Loops, Reason, Step, Whole
+from symroof.errors import CheckError
+from symroof.formula import Call, Cases, Compare, Infinity, Name, Number, Verdict, number
+from symroof.reading.expressions import Scope, read_expression
+
+SCOPE = Scope(("B", "D", "F", "N", "R", "x"))
+DIMS = frozenset("BDFN")
+
+
+def f(text):
+    return read_expression(text, SCOPE)
+
+
+def step(left, relation, right, evidence=None, assumptions=()):
+    sides = [f(side) if isinstance(side, str) else side for side in (left, right)]
+    return Step("test", Reason.NAMED, sides[0], relation, sides[1], assumptions, evidence)
+
+
+def compare(left, relation, right):
+    return Compare(f(left), relation, f(right))
+
+
+def outcome(one, **figures):
+    ledger = Ledger(DIMS, {name: Number(Fraction(value), value) for name, value in figures.items()})
+    return check(one, ledger)
+
+
+MATMUL = Loops((("B", "D"), ("D", "F")), ("B", "F"))
+RIGHT_AND_WRONG = {
+    "identity": (step("B(D + F)", "=", "BD + BF"), step("B(D + F)", "=", "BD + F")),
+    "quotient": (step("BD/(BF)", "=", "D/F"), step("BD/(BF)", "=", "F/D")),
+    "order by coefficients": (step("B/(B + D)", "<", "1"), step("B/(B + D)", "<", "1/2")),
+    "order by z3": (step("2BD", "<=", "B^2 + D^2"), step("3BD", "<=", "B^2 + D^2")),
+    "order under an assumption": (
+        step("B", ">", "D", assumptions=(compare("B", ">", "2D"),)),
+        step("B", ">", "3D", assumptions=(compare("B", ">", "2D"),)),
+    ),
+    "strictness": (step("B", ">=", "1"), step("B", ">", "1")),
+    "rounding": (step("9850/41", "~", Number(Fraction("240.24"), "240.24")), step("9850/41", "~", Number(Fraction("240.25"), "240.25"))),
+    "maximum": (step(f("B + D"), "<=", f("2 max(B, D)")), step(f("B + D"), "<=", f("max(B, D)"))),
+    "count": (step("x", "=", "BF(2D - 1)", MATMUL), step("x", "=", "2BDF", MATMUL)),
+    "bytes": (
+        step("x", "=", "2BD + DF/2", Arrays(((("B", "D"), 16), (("D", "F"), 4)))),
+        step("x", "=", "2BD + DF", Arrays(((("B", "D"), 16), (("D", "F"), 4)))),
+    ),
+    "function": (
+        step("x", "=", "N^2 + 1", Function(lambda N: N * N + 1, ("N",))),
+        step("x", "=", "2N", Function(lambda N: N * N + 1, ("N",))),
+    ),
+    "exchange": (
+        step("x", "=", "3BF/2", Collective("all-reduce", 4, 1, f("BF"))),
+        step("x", "=", "3BF/4", Collective("all-reduce", 4, 1, f("BF"))),
+    ),
+    "excess": (step("BF(2D - 1)", "~", "2BDF", Excess(f("BF"))), step("BF(2D - 1)", "~", "2BDF", Excess(f("B")))),
+    "whole": (
+        step(compare("B", ">", "480/2"), "<=>", compare("B", ">=", "241"), Whole(1)),
+        step(compare("B", ">", "480/2"), "<=>", compare("B", ">=", "240"), Whole(1)),
+    ),
+    "whole multiples": (
+        step(compare("D", ">", "78800/9"), "<=>", compare("D", ">=", "8756"), Whole(2)),
+        step(compare("D", ">", "78800/9"), "<=>", compare("D", ">=", "8758"), Whole(2)),
+    ),
+    "equivalence": (
+        step(compare("BD/F", ">", "R"), "<=>", compare("BD", ">", "RF")),
+        step(compare("BD/F", ">", "R"), "<=>", compare("B", ">", "RF")),
+    ),
+    "guarded equivalence": (
+        step(compare("B(D - R)", ">", "F"), "<=>", Cases(((compare("B", ">", "F/(D - R)"), compare("D", ">", "R")),), Verdict(False))),
+        step(compare("B(D - R)", ">", "F"), "<=>", Cases(((compare("B", ">", "F/(D - R)"), compare("D", ">", "R")),), Verdict(True))),
+    ),
+    "root": (
+        step(compare("B^2", ">", "D"), "<=>", Compare(Name("B"), ">", Call("sqrt", (Name("D"),)))),
+        step(compare("B^2", ">", "D"), "<=>", Compare(Name("B"), ">", Call("sqrt", (f("2D"),)))),
+    ),
+    "definition": (step("x", "=", "B/(D + F)"), step("x", "=", "B/(D - F)")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RIGHT_AND_WRONG)
+def test_right_steps_are_proved(kind):
+    assert outcome(RIGHT_AND_WRONG[kind][0]).status == "proved"
+
+
+@pytest.mark.parametrize("kind", RIGHT_AND_WRONG)
+def test_wrong_steps_raise(kind):
+    with pytest.raises(CheckError, match="refuted"):
+        outcome(RIGHT_AND_WRONG[kind][1])
+
+
+def test_a_guard_that_does_not_keep_the_denominator_from_zero_is_no_proof():
+    """B > F/(D - R) where D >= R holds also at D = R, where the quotient has no value."""
+    loose = Cases(((compare("B", ">", "F/(D - R)"), compare("D", ">=", "R")),), Verdict(False))
+    one = step(compare("B(D - R)", ">", "F"), "<=>", loose)
+    assert outcome(one).status != "proved"
+
+
+def test_an_unguarded_root_is_no_proof():
+    """sqrt(D - F) has no value for D < F."""
+    one = step(compare("B", ">=", "1"), "<=>", Compare(Call("sqrt", (f("D - F"),)), ">=", number(0)))
+    with pytest.raises(CheckError):
+        outcome(one)
+
+
+def test_a_circular_definition_raises():
+    with pytest.raises(CheckError, match="circular"):
+        outcome(step("x", "=", "x + 1"))
+
+
+def test_what_z3_cannot_settle_is_sampled():
+    hard = step("B^12 D^4 + F^9 B^3 + D^11 F", ">=", "B^5 D^5 F^3 / 1000 + 1/1000")
+    assert outcome(hard).status in ("proved", "sampled")
+
+
+@pytest.fixture(scope="module")
+def derivation():
+    return sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192")
+
+
+def ledger_before(derivation, index):
+    ledger = Ledger(frozenset("BDF"), derivation.setting.figures)
+    for one in derivation.steps[:index]:
+        check(one, ledger)
+    return ledger
+
+
+def wrong(one):
+    """The right side of a step, changed so that the step is false somewhere."""
+    if one.relation in ("<", "<="):
+        return f("1/1000000")
+    if one.relation in (">", ">="):
+        return f("1000000")
+    if isinstance(one.right, Compare):
+        return replace(one.right, right=f("D + 7"))
+    return Verdict(True) if isinstance(one.right, Cases) else f("D + 7")
+
+
+def test_every_step_of_a_derivation_would_be_refuted_if_it_were_wrong(derivation):
+    """Each right side is replaced; definitions alone may say anything new."""
+    survived = []
+    for index, one in enumerate(derivation.steps):
+        if one.relation == "=" and isinstance(one.left, Name) and ledger_before(derivation, index).is_new(one.left.name) and one.evidence is None:
+            continue
+        try:
+            check(replace(one, right=wrong(one), check=None), ledger_before(derivation, index))
+            survived.append(one.reason)
+        except CheckError:
+            pass
+    assert survived == []
+
+
+def test_a_certificate_that_names_no_small_ratio_is_refused(derivation):
+    leading = next(s for s in derivation.steps if s.reason is Reason.LEADING)
+    index = derivation.steps.index(leading)
+    emptied = tuple(replace(c, small=()) for c in leading.evidence.certificates)
+    for broken in (
+        replace(leading, evidence=replace(leading.evidence, certificates=emptied)),
+        replace(leading, evidence=replace(leading.evidence, certificates=())),
+        replace(leading, assumptions=leading.assumptions[:1]),
+        replace(leading, assumptions=(Compare(Name("D"), "->", Infinity()),)),
+    ):
+        with pytest.raises(CheckError):
+            check(broken, ledger_before(derivation, index))

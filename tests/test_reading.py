@@ -1,0 +1,154 @@
+"""The corpora: every valid text gives its canonical form, every invalid one its error, word for word, at its column."""
+
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import symroof as sr
+from symroof.errors import ReadingError, SymroofError
+from symroof.reading.bindings import read_bindings
+from symroof.reading.expressions import Scope, read_expression
+from symroof.reading.operations import read_operation
+from symroof.reading.regimes import read_regime
+from symroof.reading.units import UNITS, quantity
+from symroof.rendering.plain import PlainPrinter
+from symroof.symbols import expression
+
+DATA = Path(__file__).parent / "data"
+OPERATIONS, EXPRESSIONS, REGIMES = (
+    tomllib.loads((DATA / f"{name}.toml").read_text("utf-8")) for name in ("operations", "expressions", "regimes")
+)
+SCOPE = Scope(("B", "D", "F", "T_math", "bm"))
+EXPLICIT = PlainPrinter(explicit=True)
+
+
+@pytest.mark.parametrize("case", OPERATIONS["valid"], ids=lambda case: case["text"][:40])
+def test_valid_operation(case):
+    operation = sr.operation(case["text"], dtype=case.get("dtype"))
+    assert str(operation) == case["canonical"]
+    assert sr.operation(str(operation)) == operation
+
+
+@pytest.mark.parametrize("case", OPERATIONS["invalid"], ids=lambda case: case["text"][:40])
+def test_invalid_operation(case):
+    with pytest.raises(ReadingError) as caught:
+        read_operation(case["text"])
+    assert (caught.value.problem, caught.value.column) == (case["error"], case["column"])
+    assert caught.value.source == case["text"]
+
+
+@pytest.mark.parametrize(("text", "explicit"), EXPRESSIONS["valid"].items())
+def test_valid_expression(text, explicit):
+    formula = read_expression(text, SCOPE)
+    assert EXPLICIT.print(formula) == explicit
+    if "%" not in text and "ms" not in text:
+        assert expression(read_expression(explicit, SCOPE)) == expression(formula)
+
+
+@pytest.mark.parametrize(("text", "fault"), EXPRESSIONS["invalid"].items())
+def test_invalid_expression(text, fault):
+    with pytest.raises(ReadingError) as caught:
+        read_expression(text, SCOPE)
+    assert [caught.value.problem, caught.value.column] == fault
+
+
+def test_a_word_that_splits_in_two_ways_is_refused():
+    with pytest.raises(ReadingError, match="abc has two readings"):
+        read_expression("abc", Scope(("a", "ab", "bc", "c")))
+
+
+def test_without_an_operation_capitals_declare_themselves():
+    assert EXPLICIT.print(read_expression("2BDF/M_X", Scope(open=True))) == "2*B*D*F/M_X"
+
+
+@pytest.mark.parametrize(("text", "relations"), REGIMES["valid"].items())
+def test_valid_regime(text, relations):
+    assert [EXPLICIT.print(relation) for relation in read_regime(text, SCOPE)] == relations
+
+
+@pytest.mark.parametrize(("text", "fault"), REGIMES["invalid"].items())
+def test_invalid_regime(text, fault):
+    with pytest.raises(ReadingError) as caught:
+        read_regime(text, SCOPE)
+    assert [caught.value.problem, caught.value.column] == fault
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value", "digits"),
+    [
+        ("8.2e11", "bytes/s", 820_000_000_000, "8.2e11"),
+        ("8.20e11 bytes/s", "bytes/s", 820_000_000_000, "8.20e11"),
+        ("3.35TB/s", "bytes/s", 3_350_000_000_000, "3.35e12"),
+        ("819 GB/s", "bytes/s", 819_000_000_000, "8.19e11"),
+        ("197 TFLOPs/s", "FLOPs/s", 197_000_000_000_000, "1.97e14"),
+        ("3.94e14 OPs/s", "FLOPs/s", 394_000_000_000_000, "3.94e14"),
+        ("128 MiB", "bytes", 2**27, "134217728"),
+        ("1200 GB/s", "bytes/s", 1_200_000_000_000, "1.2e12"),
+        ("100", "bytes/s", 100, "100"),
+        ("0.5", "bytes/s", Fraction(1, 2), "0.5"),
+    ],
+)
+def test_quantities_are_exact_and_remember_their_digits(text, unit, value, digits):
+    found = quantity(text, unit)
+    assert (found.value, found.digits) == (value, digits)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("8.2e11 FLOPs/s", "the unit is FLOPs/s"),
+        ("8.2e11 bytes", "the unit is bytes"),
+        ("0", "0 is not positive"),
+        ("-3", "unexpected '-'"),
+        ("8.2e11 GBps", "unexpected 'GBps'"),
+        ("fast", "unexpected 'fast'"),
+        ("1e9999999", "the exponent of 1e9999999 is too large"),
+        ("nan", "unexpected 'nan'"),
+    ],
+)
+def test_quantities_refuse(text, problem):
+    with pytest.raises(ReadingError) as caught:
+        quantity(text, "bytes/s")
+    assert caught.value.problem == problem
+
+
+def test_every_unit_is_in_its_base_unit():
+    """A row for each: prefixes are powers of 1000, or of 1024 with an i."""
+    prefixes = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+    times = {"s": 1, "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "µs": Fraction(1, 10**6), "μs": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}
+    for name, (unit, scale) in UNITS.items():
+        if unit == "s":
+            assert scale == times[name]
+        else:
+            noun = next(n for n in ("FLOPs", "OPs", "bytes", "B") if name.endswith(n))
+            assert scale == prefixes.get(name.removesuffix(noun), 1)
+
+
+def test_bindings():
+    assert read_bindings("D=F=8192,B=256", SCOPE) == {"D": 8192, "F": 8192, "B": 256}
+    for text in ("D", "D=", "D=F", "D=1,D=2", "Q=1", "D=-1", "D=0", "D=5ms", "D=1 F=2"):
+        with pytest.raises(ReadingError):
+            read_bindings(text, SCOPE)
+
+
+@given(st.text(max_size=60))
+def test_no_text_breaks_a_reader(text):
+    """Whatever is typed: a value or a SymroofError, and nothing else."""
+    for read in (lambda: read_operation(text), lambda: read_expression(text, SCOPE), lambda: read_regime(text, SCOPE), lambda: quantity(text, "bytes/s")):
+        try:
+            read()
+        except SymroofError as error:
+            assert str(error)
+
+
+@given(st.text(alphabet="BDF[]bf16,*->:._^0123456789 ()\\", max_size=40))
+def test_no_text_of_the_alphabet_breaks_a_reader(text):
+    for read in (lambda: read_operation(text), lambda: read_expression(text, SCOPE), lambda: read_regime(text, SCOPE)):
+        try:
+            read()
+        except SymroofError as error:
+            assert str(error)
