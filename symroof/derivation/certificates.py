@@ -26,7 +26,8 @@ def multiplied_out(step: Step, evidence: Dominated, ledger: Ledger) -> Check:
     if add(times(times(ln, rd), d), {m: -c for m, c in times(times(ld, rn), n).items()}):
         raise refuted(step, "the quotient of the sides is not the one that the certificates speak of")
     difference = add(n, {m: -c for m, c in d.items()})
-    small, bounded = _directions(regime, exact, ledger, names_in(n) | names_in(d))
+    equal = Exact({**ledger.definitions, **{a.left.name: a.right for a in regime if a.relation == "=" and isinstance(a.left, Name)}})
+    small, bounded = _directions(regime, equal, ledger, names_in(n) | names_in(d))
     certified = {}
     for c in evidence.certificates:
         letters = [str(s) for s in c.symbols]

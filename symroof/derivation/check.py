@@ -204,6 +204,8 @@ class _Prover:
     def _describe(self, atom: str, v: Any) -> None:
         """What a root, maximum or minimum is, in inequalities without quotients."""
         function, arguments = self.exact.atoms[atom]
+        if function not in ("max", "min", "sqrt"):
+            return  # nothing is known of it, so nothing is proved with it
         gaps = []  # (v - argument) times its positive denominator
         for above, below in arguments:
             bottom = self.polynomial(below)

@@ -181,10 +181,9 @@ def _excess(step: Step, amount: Formula, ledger: Ledger) -> Check:
 def rounded(step: Step, ledger: Ledger) -> Check:
     """A decimal number is the value rounded to nearest at its last digit."""
     exact = ledger.exact(figures=True, assumptions=step.assumptions)
-    (a, b), (c, d) = exact.rational(step.left), exact.rational(step.right)
-    if any(names_in(p) for p in (a, b, c, d)) or not isinstance(step.right, Number) or step.right.digits is None:
+    if not isinstance(step.right, Number) or step.right.digits is None:
         raise refuted(step, "an approximation needs evidence")
-    value, shown = value_at(a, {}) / value_at(b, {}), value_at(c, {}) / value_at(d, {})
+    value, shown = _number(exact.rational(step.left), step), step.right.value
     mantissa, _, power = step.right.digits.lower().partition("e")
     unit = Fraction(10) ** (int(power or 0) - len(mantissa.partition(".")[2]))
     if abs(value - shown) * 2 > unit:
@@ -207,6 +206,12 @@ def _whole(step: Step, stride: int, ledger: Ledger) -> Check:
 
 
 def _number(value: tuple[Poly, Poly], step: Step) -> Fraction:
-    if names_in(value[0]) or names_in(value[1]):
+    """The number that a quotient of polynomials is, whatever its names: one is a multiple of the other."""
+    above, below = value
+    if not above:
+        return Fraction(0)
+    first = next(iter(below))
+    factor = above.get(first, Fraction(0)) / below[first]
+    if add(above, {m: -c * factor for m, c in below.items()}):
         raise refuted(step, "a number was expected")
-    return value_at(value[0], {}) / value_at(value[1], {})
+    return factor

@@ -102,8 +102,8 @@ def sign(a: Poly, least_one: frozenset[str], *, strict: bool = True) -> int | No
 
 
 def is_atom(name: str) -> bool:
-    """Whether a name stands for a root, a maximum or a minimum: nothing is known of its sign."""
-    return " " in name
+    """Whether a name stands for a function whose sign is not known; roots and maxima of what is positive are."""
+    return " " in name and not name.startswith("+")
 
 
 def value_at(a: Poly, point: Mapping[str, Fraction]) -> Fraction:
@@ -117,6 +117,10 @@ def value_at(a: Poly, point: Mapping[str, Fraction]) -> Fraction:
 
 def names_in(a: Poly) -> set[str]:
     return {name for m in a for name, _ in m}
+
+
+def _names(arguments: tuple[Rat, ...]) -> set[str]:
+    return {name for n, d in arguments for name in names_in(n) | names_in(d)}
 
 
 @dataclass
@@ -184,12 +188,12 @@ class Exact:
     written = group
 
     def call(self, node: Call, *arguments: Rat) -> Rat:
-        if node.function not in ("max", "min", "sqrt"):
-            raise CheckError(f"{node.function} is not checked")
         for atom, known in self.atoms.items():
             if known == (node.function, arguments):
                 return {((atom, 1),): Fraction(1)}, ONE
-        atom = f"{node.function} {len(self.atoms)}"
+        signs = [all(c > 0 for c in (*n.values(), *d.values())) and bool(n) for n, d in arguments]
+        positive = all(signs) and node.function in ("max", "min", "sqrt") and not any(map(is_atom, _names(arguments)))
+        atom = f"{'+' if positive else ''}{node.function} {len(self.atoms)}"
         self.atoms[atom] = (node.function, arguments)
         return {((atom, 1),): Fraction(1)}, ONE
 

@@ -59,7 +59,7 @@ def _atoms_at(exact: Exact, point: Mapping[str, Fraction], used: set[str]) -> Ma
     values = dict(point)
     for atom, (function, arguments) in exact.atoms.items():
         if atom in used:
-            if function == "sqrt":
+            if function not in ("max", "min"):
                 return None
             parts = [value_at(a, values) / value_at(b, values) for a, b in arguments]
             values[atom] = max(parts) if function == "max" else min(parts)

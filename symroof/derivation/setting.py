@@ -49,7 +49,7 @@ class Setting:
 
     @property
     def over_network(self) -> bool:
-        return bool(self.exchanges) and self.problem.link in NETWORK
+        return bool(self.exchanges) and self.problem.link.partition(".")[0] in NETWORK
 
     @property
     def least_one(self) -> frozenset[Expr]:
@@ -123,7 +123,7 @@ def setting_of(problem: Problem) -> Setting:
         needed = exchanges(operation, problem.mesh, ways)
         chips = chips_at_work(operation, problem.mesh)
         moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
-    if link in NETWORK:
+    if link.partition(".")[0] in NETWORK:
         if not needed:
             raise ModelError(f"nothing crosses {link}: the operation needs no exchange between chips", hint="--link HBM, or split a contracted dimension, as in D_X")  # fmt: skip
         moved, moved_name = Add(*(exchange.sent for exchange in needed)), "sent"

@@ -62,7 +62,7 @@ class Accelerator:
     @property
     def links(self) -> tuple[str, ...]:
         """The memories and links that have a bandwidth here."""
-        return tuple(name for name in self.figures if name.partition(".")[0] not in NO_LINK and "." not in name)
+        return tuple(name for name in self.figures if name.partition(".")[0] not in NO_LINK)
 
     def ways(self, chips: int) -> int:
         """The directions of a mesh axis that carry a collective at once: 2 on a ring, 1 on a line."""

@@ -120,7 +120,10 @@ def _dtype(options: Mapping[str, Any], key: str) -> Dtype | None:
 
 
 def _hardware(options: Mapping[str, Any]) -> Accelerator | None:
-    named, given = options.get("hardware"), flatten(options.get("given") or {})
+    named, given = options.get("hardware"), options.get("given") or {}
+    if not isinstance(given, Mapping):
+        raise ReadingError(f"given = {str(given)[:60]!r} is not a table", expected='{ HBM = "8.1e11 bytes/s" }')
+    given = flatten(given)
     paths = _texts(options, "chips")
     if isinstance(named, Accelerator):
         accelerator = named
@@ -162,6 +165,8 @@ def _points(options: Mapping[str, Any], operation: AnyOperation) -> tuple[dict[s
     points = options.get("at") or ()
     points = (points,) if isinstance(points, str | Mapping) else points
     read = []
+    if not isinstance(points, Iterable) or not all(isinstance(point, str | Mapping) for point in points):
+        raise ReadingError(f"at = {str(points)[:60]} is not a set of sizes", expected="{ D = 8192 }, or D=8192")
     for point in points:
         text = point if isinstance(point, str) else ", ".join(f"{name} = {value}" for name, value in point.items())
         read.append(read_bindings(text, Scope(operation.dimensions)))

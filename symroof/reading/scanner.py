@@ -22,15 +22,18 @@ SYNONYMS = {
     "∞": "oo", "\\infty": "oo", "**": "^",
 }  # fmt: skip
 
+# The Greek letters that have a shape, and so a LaTeX name, of their own.
+GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
+
 TOKEN = re.compile(
     r"""
     (?P<space>   [ \t\r\n]+ | \\[,;:!]                                     )
   | (?P<number>  (?: \d[\d_]* (?:\.(?:\d[\d_]*)?)? | \.\d[\d_]* ) (?:[eE][+-]?\d[\d_]*)? )
-  | (?P<word>    [A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*
-                 (?:_[A-Za-z0-9\u0370-\u03ff]+)*                           )
+  | (?P<word>    [A-Za-zGREEK][A-Za-z0-9GREEK]*
+                 (?:_[A-Za-z0-9GREEK]+)*                           )
   | (?P<command> \\[A-Za-z]+                                               )
   | (?P<symbol>  <=>|\*\*|=>|<=|>=|<<|>>|->|~~|[-+*/^=~<>(){}\[\],.%@:|_&·•×−≈→≤≥≪≫⇒⇔∞] )
-    """,
+    """.replace("GREEK", GREEK),
     re.VERBOSE,
 )
 

@@ -16,7 +16,7 @@ from symroof.model.problem import SECTIONS
 from symroof.rendering.blocks import Block, Row, blocks
 from symroof.rendering.environment import guarded, load, render
 from symroof.rendering.latex import LatexPrinter
-from symroof.rendering.letters import Letters
+from symroof.rendering.letters import GREEK, Letters
 from symroof.rendering.plain import PlainPrinter
 from symroof.rendering.terminal import columns, layout, timetable, titled
 from symroof.rendering.view import View, decimal_number, merged_regime
@@ -36,7 +36,11 @@ FORMATS = {
     "latex": Format("derivation.tex.j2", "prose.j2", "$"),
     "text": Format("derivation.txt.j2", "terse.j2", ""),
 }
-TEX_SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+TEX_SPECIAL = (
+    {c: "\\" + c for c in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": "<{}", ">": ">{}", "-": "-{}"}
+    | {c: rf"$\{name}$" for c, name in GREEK.items()}
+)
 
 
 def render_derivation(
@@ -126,7 +130,7 @@ class _Scribe:
             "m": self.inline,
             "plain": self.printer.print,
             "code": self.code,
-            "tex": tex,
+            "words": self.words,
             "run_in": run_in,
             "number": lambda value: str(value),
             "pct": self.percent_of,
@@ -172,7 +176,14 @@ class _Scribe:
         raise RenderingError(f"a template sets {type(part).__name__} as mathematics")
 
     def code(self, text: str) -> str:
+        text = text.replace("{{", "{ {").replace("{%", "{ %").replace("{#", "{ #")
         return {"markdown": f"`{text}`", "latex": rf"\texttt{{{tex(text)}}}"}.get(self.form, text)
+
+    def words(self, text: str) -> str:
+        """Words of the user's in prose: what a format would read as its own signs is taken as itself."""
+        if self.form == "latex":
+            return tex(text)
+        return re.sub(r"([\\`*_$<{}|\[\]])", r"\\\1", text) if self.form == "markdown" else text
 
     def percent_of(self, value: Fraction | int) -> str:
         digits = to_digits(Fraction(value), 2) if value != int(value) else str(int(value))
@@ -236,10 +247,10 @@ def _words(aside: str) -> str:
 
 
 def tex(text: str) -> str:
-    """Text with the characters that TeX reads as commands taken as themselves.
+    r"""Text with the characters that TeX reads as commands taken as themselves.
 
     >>> tex("50 % of d_model")
-    '50 \\\\% of d\\\\_model'
+    '50 \\% of d\\_model'
     """
     return "".join(TEX_SPECIAL.get(c, c) for c in text)
 

@@ -5,6 +5,7 @@ Products by juxtaposition, fractions upright, ``1.97 \times 10^{14}``, no macros
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from symroof.formula import (
@@ -117,7 +118,8 @@ class LatexPrinter:
             if numeral or (wordy and not opened):
                 glue = r" \cdot "
             else:
-                glue = " " if part[2] or before[2] or alone.startswith("\\") else ""
+                runs_on = alone[:1].isalpha() and re.search(r"\\[A-Za-z]+$", text)
+                glue = " " if part[2] or before[2] or alone.startswith("\\") or runs_on else ""
             text += glue + alone
         return text, PRODUCT, any(part[2] for part in factors)
 

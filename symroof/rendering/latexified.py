@@ -38,7 +38,7 @@ def typeset(function: Callable[..., Any], letters: Letters) -> str | None:
         for written in (rf"\mathrm{{{place}}}", place):
             text = text.replace(written, letters.latex(name))
     text = text.replace(r"\mathopen{}", "").replace(r"\mathclose{}", "")
-    return _closed_up(text)
+    return _closed_up(text) if all(len(letters.latex(name)) == 1 for name in parameters) else text
 
 
 def _needs_own_brackets(body: ast.expr) -> bool:
@@ -52,8 +52,10 @@ def _needs_own_brackets(body: ast.expr) -> bool:
 
 
 def _closed_up(text: str) -> str:
-    """Single letters and numbers side by side, as everywhere else: 2 B \\cdot N becomes 2BN."""
+    r"""Single letters and numbers side by side, as everywhere else.
+
+    >>> _closed_up(r"2 B \cdot N + B \left( N + 1 \right)")
+    '2BN + B(N + 1)'
+    """
     text = re.sub(r"\\left\(([^()\\]*)\\right\)", lambda m: f"({m.group(1).strip()})", text)
-    text = re.sub(r"(?<![A-Za-z\\])([A-Za-z0-9]+)(?: \\cdot | )(?=[A-Za-z](?![A-Za-z])|\()", r"\1", text)
-    text = re.sub(r"\) (?=[A-Za-z](?![A-Za-z]))", ")", text)
-    return re.sub(r"(?<=[A-Za-z0-9)])(?: \\cdot )(?=[A-Za-z](?![A-Za-z])|\()", "", text)
+    return re.sub(r"(?<=[A-Za-z0-9)}]) (?:\\cdot )?(?=[A-Za-z(])", "", text)

@@ -23,7 +23,12 @@ WORDS = {
     "throughput": "throughput",
 }
 PLAIN = {"flops_exact": "flops"}
-GREEK = dict(zip("αβγδεζηθκλμνξπρστφχψω", ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega"], strict=True))  # fmt: skip
+GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
+    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
+    "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta",
+    "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma", "Υ": "Upsilon", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +45,16 @@ class Letters:
         """
         if name in QUANTITY_LETTERS:
             letter, other = QUANTITY_LETTERS[name]
-            return other.replace("LINK", self.link) if letter in self.dimensions else letter
+            return other.replace("LINK", self.link.replace("_", " ")) if letter in self.dimensions else letter
         if name in WORDS:
             return rf"\text{{{WORDS[name]}}}"
         head, _, tail = name.partition("_")
         if not tail and len(head) > 1 and head[1:].isdigit():
             head, tail = head[0], head[1:]
-        letter = self._letter(head)
-        return letter if not tail else rf"{letter}_{{\text{{{tail.replace('_', ' ')}}}}}"
-
-    def _letter(self, head: str) -> str:
-        if head in GREEK:
-            return "\\" + GREEK[head]
-        if not head.isascii():
-            head = "".join(GREEK.get(c, c) for c in head)
-        return head if len(head) == 1 else rf"\mathrm{{{head}}}"
+        if len(head) > 1:
+            return rf"\text{{{_spelled(name)}}}"
+        letter = "\\" + GREEK[head] if head in GREEK else head
+        return letter if not tail else rf"{letter}_{{\text{{{_spelled(tail)}}}}}"
 
     def plain(self, name: str) -> str:
         """The name in claim syntax.
@@ -63,3 +63,8 @@ class Letters:
         'flops'
         """
         return PLAIN.get(name, name)
+
+
+def _spelled(word: str) -> str:
+    """A word as text: its underscores are spaces, its Greek letters are spelled out."""
+    return "".join(GREEK.get(c, c) for c in word.replace("_", " "))

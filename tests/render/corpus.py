@@ -141,7 +141,7 @@ CORPUS: dict[str, Callable[[], sr.Derivation]] = {
     "Greek beside Latin names": _entry(_matmul("B", "λ", "F"), on="tpu-v5e"),
     "Greek capitals": _entry(_matmul("Δ", "Λ", "Ω"), on="tpu-v5e"),
     "Greek in a subscript": _entry(_matmul("d_λ", "D", "F"), on="tpu-v5e"),
-    "Greek letters without a macro of their own": _entry(_matmul("ι", "υ", "ο"), on="tpu-v5e"),
+    "Greek letters without a macro of their own": _entry(_matmul("ι", "υ", "ζ"), on="tpu-v5e"),
     "names of quantities": _entry(_matmul("I", "R", "C"), on="tpu-v5e", assume="I << R, C", at="R=C=8192"),
     "names of quantities, symbolic": _entry(_matmul("C", "W", "I"), assume="C << W, I"),
     "names of constants": _entry(_matmul("E", "N", "O"), on="tpu-v5e", assume="E << N, O"),

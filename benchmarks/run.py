@@ -1,0 +1,132 @@
+"""Figures beside SymPy's, in one run: ratios are what counts, because machines differ.
+
+    python benchmarks/run.py            every figure, several runs each
+    python benchmarks/run.py --smoke    one run each, to see that it works
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+OPTIONS = ["--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=8192"]
+
+
+def median_of(runs: int, work: Callable[[], object]) -> float:
+    """Median seconds of ``runs`` calls."""
+    times = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def process(*arguments: str) -> Callable[[], object]:
+    return lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
+
+
+def row(name: str, seconds: float, beside: str = "") -> None:
+    print(f"  {name:<58} {seconds * 1000:9.1f} ms   {beside}")
+
+
+def cold(runs: int) -> None:
+    """A whole command in a new process, beside the import that it cannot avoid."""
+    print("cold, whole processes in turn")
+    derive, bare = process("-m", "symroof", "derive", MATMUL, *OPTIONS), process("-c", "import sympy")
+    derive()
+    pairs = [(median_of(1, derive), median_of(1, bare)) for _ in range(runs)]
+    row('python -c "import sympy"', statistics.median(b for _, b in pairs))
+    ratio = statistics.median(a / b for a, b in pairs)
+    row("symroof derive, matmul, text", statistics.median(a for a, _ in pairs), f"{ratio:.2f} times (goal: at most 2.0)")
+    row("symroof derive, matmul, json", median_of(runs, process("-m", "symroof", "derive", MATMUL, *OPTIONS, "--format", "json")))
+    row("symroof --help", median_of(runs, process("-m", "symroof", "--help")))
+
+
+def threshold(runs: int) -> None:
+    """The symbolic threshold, which SymPy refuses, and the numeric one, which it solves."""
+    from sympy import Rational, reduce_inequalities, symbols
+    from sympy.core.cache import clear_cache
+
+    from symroof.algebra.inequality import solve_for
+    from symroof.symbols import symbol
+
+    print("threshold of BDF/(BD + DF + BF) > R for B")
+    B, D, F, R = (symbol(name) for name in ("B", "D", "F", "ridge"))
+    exact, dims = B * D * F / (B * D + D * F + B * F), frozenset({B, D, F})
+    solve_for(exact - R, B, dims)
+    row("symroof, D and F symbolic", median_of(runs, lambda: solve_for(exact - R, B, dims)), "goal: at most 25 ms")
+    b, d, f = symbols("B D F", positive=True)
+    whole = b * d * f / (b * d + d * f + b * f)
+
+    def refused() -> str:
+        clear_cache()
+        try:
+            reduce_inequalities(whole > Rational(9850, 41), b)
+        except NotImplementedError:
+            return "NotImplementedError"
+        return "solved"
+
+    def numeric() -> object:
+        clear_cache()
+        return reduce_inequalities((whole > Rational(9850, 41)).subs({d: 8192, f: 8192}), b)
+
+    row("SymPy reduce_inequalities, D and F symbolic", median_of(runs, refused), refused())
+    put = {D: 8192, F: 8192, R: Rational(9850, 41)}
+    row("symroof, D = F = 8192", median_of(runs, lambda: solve_for((exact - R).subs(put), B, dims)))
+    row("SymPy reduce_inequalities, D = F = 8192", median_of(runs, numeric), str(numeric()))
+
+
+def warm(runs: int) -> None:
+    """Whole derivations with every check, in a process that has begun."""
+    import symroof as sr
+
+    print("warm, with every check")
+    cases = {
+        "matmul, regime, one point": ((MATMUL,), {"on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}),
+        "dot product": (("dot",), {"on": "tpu-v5e"}),
+        "two chips": (("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]",), {"on": "tpu-v5e", "mesh": {"X": 2}, "link": "ICI"}),
+        "softmax, from cost functions": (("softmax",), {"on": "tpu-v5e"}),
+    }
+    for name, (arguments, options) in cases.items():
+        derivation = sr.derive(*arguments, **options)
+        seconds = median_of(runs, lambda a=arguments, o=options: sr.derive(*a, **o))
+        row(name, seconds, f"{derivation.counts()['proved']} steps proved" + (", goal: at most 100 ms" if "regime" in name else ""))
+        row("  and its Markdown", median_of(runs, derivation.to_markdown))
+
+
+def growth(runs: int) -> None:
+    """The number of dimensions, and of operands."""
+    import symroof as sr
+
+    print("growth with dimensions and operands")
+    for size in (2, 4, 6, 8, 10, 12):
+        labels = [f"d{i}" for i in range(size)]
+        left, right = labels[: size // 2 + 1], labels[size // 2 :]
+        kept = [label for label in labels if label != labels[size // 2]] if size > 2 else labels[:1]
+        text = f"bf16[{', '.join(left)}] * bf16[{', '.join(right)}] -> bf16[{', '.join(kept)}]" if size > 2 else "bf16[d0, d1] * bf16[d1] -> bf16[d0]"
+        sr.derive(text, on="tpu-v5e")
+        found = sr.derive(text, on="tpu-v5e").counts()
+        row(f"{size} dimensions", median_of(runs, lambda t=text: sr.derive(t, on="tpu-v5e")), f"{found['proved']} proved, {found['sampled']} sampled")
+    for operands in (2, 3, 4):
+        text = " * ".join(f"bf16[A{i}, A{i + 1}]" for i in range(operands)) + f" -> bf16[A0, A{operands}]"
+        found = sr.derive(text, on="tpu-v5e").counts()
+        row(f"{operands} operands in a chain", median_of(runs, lambda t=text: sr.derive(t, on="tpu-v5e")), f"{found['proved']} proved, {found['sampled']} sampled")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smoke", action="store_true", help="one run of each")
+    runs = 1 if parser.parse_args().smoke else 7
+    for part in (cold, threshold, warm, growth):
+        part(runs)
+        print()
+
+
+if __name__ == "__main__":
+    main()

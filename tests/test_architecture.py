@@ -1,0 +1,117 @@
+"""The house: which way imports run, and what lives behind one door."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "symroof"
+MODULES = {p.relative_to(PACKAGE.parent).with_suffix("").as_posix().replace("/", "."): ast.parse(p.read_text("utf-8")) for p in PACKAGE.rglob("*.py")}
+
+# From the ground up. A room imports from rooms below it, and from itself.
+BELOW = {
+    "errors": set(),
+    "formula": {"errors"},
+    "symbols": {"errors", "formula"},
+    "model": {"errors", "formula", "symbols"},
+    "algebra": {"errors", "formula", "symbols"},
+    "reading": {"errors", "formula", "symbols", "model", "algebra"},
+    "derivation": {"errors", "formula", "symbols", "model", "algebra"},
+    "rendering": {"errors", "formula", "symbols", "model", "algebra", "derivation"},
+    "api": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "rendering"},
+    "cli": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "rendering", "api"},
+    "__main__": {"cli"},
+    "": {"errors"},
+}
+ONLY_IN = {
+    "jinja2": {"symroof.rendering.environment"},
+    "latexify": {"symroof.rendering.latexified"},
+    "z3": {"symroof.derivation.check"},
+    "tomllib": {"symroof.reading.tables"},
+    "click": {"symroof.cli"},
+    "rich": {"symroof.cli"},
+    "ast": {"symroof.model.written", "symroof.rendering.latexified"},
+}
+FORBIDDEN = {"sympify", "simplify", "nsimplify", "parse_expr", "eval", "exec", "solve", "compile"}
+# The second engine sees steps and formulas, and nothing that produces them.
+CHECK = {"check", "evidence", "certificates", "exact", "ledger", "points"}
+SEEN_BY_CHECK = {f"symroof.derivation.{name}" for name in (*CHECK, "step")} | {"symroof.errors", "symroof.formula"}
+
+
+def imports(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def room(module):
+    parts = module.split(".")
+    return "" if len(parts) == 1 or parts[1] == "__init__" else parts[1]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_run_one_way(module):
+    allowed = BELOW[room(module)] | {room(module)}
+    for name in imports(MODULES[module]):
+        if name.split(".")[0] == "symroof" and name != "symroof":
+            assert room(name) in allowed, f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_foreign_libraries_live_behind_one_door(module):
+    for name in imports(MODULES[module]):
+        assert module in ONLY_IN.get(name.split(".")[0], {module}), f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_nothing_guesses_and_only_one_module_makes_symbols(module):
+    for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            bare = isinstance(node.func, ast.Name)
+            assert not (bare and name in FORBIDDEN), f"{module} calls {name}"
+            assert name not in ("sympify", "simplify", "nsimplify"), f"{module} calls {name}"
+            if name in ("Symbol", "symbols", "Dummy") and bare:
+                assert module == "symroof.symbols", f"{module} makes a symbol"
+            if name == "print":
+                assert module == "symroof.cli" or not bare, f"{module} prints"
+
+
+@pytest.mark.parametrize("name", sorted(CHECK))
+def test_the_check_imports_nothing_that_produces_a_step(name):
+    module = f"symroof.derivation.{name}"
+    for imported in imports(MODULES[module]):
+        assert imported in SEEN_BY_CHECK or imported.split(".")[0] not in ("symroof", "sympy"), f"{module} imports {imported}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_are_rooms_and_not_halls(module):
+    lines = (PACKAGE.parent / (module.replace(".", "/") + ".py")).read_text("utf-8").count("\n")
+    assert lines <= 280
+    assert not {"utils", "helpers", "core", "base", "manager"} & set(module.split("."))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["derive", "--help"], ["hardware", "--help"]])
+def test_help_does_not_import_sympy(arguments):
+    code = (
+        "import sys\nfrom symroof.cli import main\n"
+        f"try: main({arguments!r})\nexcept SystemExit: pass\n"
+        "print([m for m in ('sympy', 'jinja2', 'z3', 'rich', 'numpy') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_importing_symroof_imports_nothing():
+    code = "import sys, symroof; print('sympy' in sys.modules, 'click' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False False\n"
+
+
+def test_this_test_would_notice():
+    """An import that turns back up, and a symbol made elsewhere, are found."""
+    tree = ast.parse("from symroof.cli import main\nSymbol('x')")
+    assert [name for name in imports(tree) if room(name) not in BELOW["model"]] == ["symroof.cli"]

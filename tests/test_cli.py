@@ -1,0 +1,254 @@
+"""The command line: answers on stdout, faults on stderr, one clear message, exit status 2."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+TWO_CHIPS = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+
+
+def test_the_answer_in_text(run):
+    done = run("derive", MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=8192", "--brief")
+    assert (done.code, done.err) == (0, "")
+    assert "compute-bound  B > 240.24, from B = 241    rule of thumb" in done.out
+    assert "B > 255.21, from B = 256    exact, at D = F = 8192" in done.out
+
+
+def test_json_has_the_contract(run):
+    done = run("derive", MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=8192", "--format", "json")
+    found = json.loads(done.out)
+    assert found["schema"] == 1
+    assert (found["operation"], found["hardware"]["name"]) == (MATMUL, "tpu-v5e")
+    answer = found["answer"]
+    assert answer["flops"] == "2*B*D*F"
+    assert answer["flops_exact"] == "B*F*(2*D - 1)"
+    assert answer["bytes"] == "2*B*D + 2*D*F + 2*B*F"
+    assert answer["intensity"] == "B*D*F/(B*D + D*F + B*F)"
+    assert answer["reciprocal"] == "1/B + 1/D + 1/F"
+    assert answer["bracket"] == "min(B, D, F)/3 <= intensity < min(B, D, F)"
+    assert (answer["intensity_leading"], answer["intensity_factor"]) == ("B", "1 + B/D + B/F")
+    assert answer["within"] == "D >= 40*B and F >= 40*B"
+    assert (answer["ridge"], round(answer["ridge_float"], 2)) == ("9850/41", 240.24)
+    assert answer["T_math"] == "2*B*D*F/1.97e14"
+    assert answer["limits"]["B -> oo"] == "D*F/(D + F)"
+    threshold = answer["threshold"]
+    assert threshold["variable"] == "B"
+    assert threshold["rule"] == "B > 9850/41"
+    assert threshold["smallest_integer"] == 241
+    assert threshold["outcome"] == "depends"
+    assert threshold["otherwise"] == {"outcome": "never compute-bound", "supremum": "D*F/(D + F)"}
+    point = answer["at"][0]
+    assert (point["exact_bound"], point["smallest_integer"]) == ("20172800/79043", 256)
+    assert {"id", "left", "relation", "right", "reason", "assumptions", "latex", "text", "check"} <= set(found["steps"][0])
+    assert {step["check"]["status"] for step in found["steps"]} == {"proved"}
+
+
+def test_json_of_several_problems_is_a_list(run):
+    done = run("derive", "examples/quantized.toml", "--format", "json")
+    assert [entry["title"] for entry in json.loads(done.out)][0] == "int8 weights and activations"
+
+
+def test_expressions_of_the_json_can_be_read_back(run):
+    from symroof.reading.expressions import Scope, read_expression
+    from symroof.symbols import QUANTITIES
+
+    found = json.loads(run("derive", MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--format", "json").out)
+    scope = Scope(("B", "D", "F", "flops_exact", *QUANTITIES))
+    answer = found["answer"]
+    for key in ("flops", "bytes", "intensity", "reciprocal", "intensity_factor", "T_math", "T_lower", "ridge"):
+        read_expression(answer[key], scope)
+    for step in found["steps"]:
+        if step["relation"] in ("=", "~", "<", "<="):
+            read_expression(step["left"], scope)
+            read_expression(step["right"], scope)
+
+
+def test_flags_override_the_file(run):
+    done = run("derive", "examples/matmul.toml", "--on", "h100-sxm", "--brief", "--at", "D=F=4096")
+    assert "H100 SXM" in done.out
+    assert "at D = F = 4096" in done.out
+
+
+def test_given_figures_add_to_those_of_the_file(run):
+    done = run("derive", "examples/quantized.toml", "--given", "HBM=8.2e11", "--brief")
+    assert "480.49 FLOPs/byte" in done.out
+
+
+def test_several_problems_and_one_bad(run, tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text('[[problem]]\noperation = "matmul"\n[[problem]]\noperation = "nonsense["\ntitle = "bad"\n[[problem]]\noperation = "dot"\n')
+    done = run("derive", str(path), "--brief")
+    assert done.code == 2
+    assert done.out.count("FLOPs ") == 2
+    assert done.err.startswith("symroof: bad: ")
+
+
+def test_output_to_a_file(run, tmp_path):
+    done = run("derive", "dot", "--format", "markdown", "-o", str(tmp_path / "dot.md"))
+    assert (done.code, done.out) == (0, "")
+    assert (tmp_path / "dot.md").read_text("utf-8").startswith("### Roofline")
+    assert run("derive", "dot", "-o", "/nowhere/x").code == 2
+
+
+def test_headings_and_fragments(run):
+    assert run("derive", "dot", "--format", "markdown", "--heading", "1").out.startswith("# Roofline")
+    assert run("derive", "dot", "--format", "markdown", "--heading", "0").out.startswith("| quantity")
+    assert run("derive", "dot", "--format", "latex").out.startswith("\\documentclass")
+    assert "documentclass" not in run("derive", "dot", "--format", "latex", "--heading", "0").out
+
+
+def test_sections_can_be_selected(run):
+    done = run("derive", MATMUL, "--section", "work", "--section", "threshold")
+    heads = [line.split(" ")[0] for line in done.out.splitlines() if line[:1].isupper()]
+    assert heads == ["Work", "Threshold"]
+
+
+def test_without_a_chip_it_says_how_to_get_numbers_and_which_regimes_to_try(run):
+    done = run("derive", MATMUL)
+    assert "--on tpu-v5e" in done.out
+    assert '--assume "B << D, F"' in done.out
+
+
+def test_colour_only_on_request(run, monkeypatch):
+    assert "\x1b[" not in run("derive", "dot").out
+    assert "\x1b[" in run("derive", "dot", "--color", "always").out
+
+
+def test_ascii_where_the_terminal_has_nothing_else():
+    done = subprocess.run(
+        [sys.executable, "-m", "symroof", "derive", "dot", "--on", "tpu-v5e", "--at", "N=1000"],
+        capture_output=True, env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin"}, check=True,
+    )  # fmt: skip
+    assert done.stdout.decode("ascii")
+
+
+def test_a_closed_pipe_is_no_fault():
+    done = subprocess.run(f"{sys.executable} -m symroof derive matmul | head -n 1", shell=True, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.startswith("bf16[B, D]")
+
+
+FAULTS = {
+    "no operation": (["derive"], "there is nothing to derive"),
+    "unknown command": (["derve"], "No such command 'derve'"),
+    "unknown option": (["derive", "dot", "--chip", "x"], "No such option"),
+    "unknown chip": (["derive", "dot", "--on", "tpu-v5"], "unknown chip 'tpu-v5'"),
+    "unknown dtype": (["derive", "bf16[B] * bf17[B] -> bf16[B]"], "unknown dtype 'bf17'"),
+    "unknown name": (["derive", "dot", "--at", "M=5"], "unknown name 'M'"),
+    "contradictory regime": (["derive", "matmul", "--assume", "B << D", "--assume", "D << B"], "the regime contradicts itself"),
+    "zero figure": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=0"], "0 is not positive"),
+    "negative figure": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=-1"], "unexpected '-'"),
+    "wrong unit": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=8e11 FLOPs/s"], "the unit is FLOPs/s"),
+    "huge power": (["derive", "matmul", "--assume", "B << 9**9**9**9"], "the power is too large"),
+    "huge exponent": (["derive", "dot", "--given", "HBM=1e999999999"], "is too large"),
+    "brackets": (["derive", "(" * 5000], "the text has 5000 characters"),
+    "nested brackets": (["derive", "matmul", "--assume", "(" * 100 + "B" + ")" * 100 + " << D"], "nested too deeply"),
+    "control characters": (["derive", "bf16[B\x07] * bf16[B] -> bf16[B]"], "unexpected character"),
+    "code": (["derive", "__import__('os').system('touch /tmp/pwned')"], "unexpected character"),
+    "code in a regime": (["derive", "dot", "--assume", "exec('x') -> oo"], "unexpected character"),
+    "pieces": (["derive", "bf16[B,", "D]"], "there are 2 operations"),
+    "bandwidth that is not there": (["derive", "dot", "--on", "tpu-v5e", "--link", "NVLink"], "nothing crosses NVLink"),
+    "size that does not matter": (["derive", "bf16[N, B, D] * bf16[N, D, F] -> bf16[N, B, F]", "--for", "N"], "does not depend on N"),
+    "mesh": (["derive", TWO_CHIPS, "--mesh", "X=two"], "is not a number of chips"),
+    "no mesh": (["derive", TWO_CHIPS], "the mesh has no such axis"),
+    "count": (["derive", "dot", "--count", "twice"], "count = 'twice' is not known"),
+    "file": (["derive", "nowhere.toml"], "cannot be read"),
+    "template": (["derive", "dot", "--template", "/nowhere"], "is not a folder of templates"),
+    "section": (["derive", "dot", "--section", "tables"], "sections = 'tables' is not known"),
+    "unknown operation": (["operations", "matmull"], "did you mean matmul?"),
+    "unknown hardware": (["hardware", "h1000"], "unknown chip 'h1000'"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_one_clear_message(run, name):
+    arguments, message = FAULTS[name]
+    started = time.perf_counter()
+    done = run(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("symroof: ")
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert "internal error" not in done.err
+    assert len(done.err) < 1500
+    assert time.perf_counter() - started < 5
+
+
+def test_a_caret_stands_under_the_fault(run):
+    lines = run("derive", "bf16[B, D] * bf17[D, F] -> bf16[B, F]").err.splitlines()
+    column = lines[2].index("^")
+    assert lines[1][column : column + 4] == "bf17"
+    assert lines[2].strip() == "^^^^"
+
+
+def test_an_operation_that_the_shell_took_apart(run):
+    assert "put it in quotes" in run("derive", "bf16[B,", "D]", "*", "bf16[D,", "F]").err
+    assert "put it in quotes" in run("derive", "bf16[B]", "->", "bf16[B]").err
+
+
+PROBLEMS = {
+    "unknown key": ("operation = 'dot'\nhardwear = 'x'\n", "did you mean hardware?"),
+    "not TOML": ("operation = ", "is not TOML"),
+    "no operation": ("title = 'x'\n", "nothing to derive"),
+    "operation is a number": ("operation = 5\n", "is not an operation"),
+    "mixed": ("title = 'x'\n[[problem]]\noperation = 'dot'\n", "mixes [[problem]]"),
+    "given is text": ("operation = 'dot'\ngiven = 'x'\n", "given"),
+    "at is a number": ("operation = 'dot'\nat = 5\n", "at"),
+    "at below one": ("operation = 'dot'\nat = [{ N = 0.5 }]\n", "a number from 1"),
+    "mesh is a list": ("operation = 'dot'\nmesh = [1]\n", "is not a mesh"),
+    "let takes a name": ("operation = 'dot'\nlet = { N = '2' }\n", "is taken"),
+    "let is unknown": ("operation = 'dot'\nlet = { x = 'Q' }\n", "let x: unknown name 'Q'"),
+    "problem is text": ("problem = ['x']\n", "is not a table"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_bad_problem_file_is_one_clear_message(run, tmp_path, name):
+    text, message = PROBLEMS[name]
+    path = tmp_path / "problem.toml"
+    path.write_text(text)
+    done = run("derive", str(path))
+    assert done.code == 2
+    assert message in done.err
+    assert "internal error" not in done.err
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x00" * 50, b"[" * 3000, b""])
+def test_any_bytes_give_one_error(run, tmp_path, content):
+    path = tmp_path / "problem.toml"
+    path.write_bytes(content)
+    done = run("derive", str(path))
+    assert done.code == 2
+    assert "internal error" not in done.err
+
+
+def test_hardware_lists_every_chip_and_every_source(run):
+    assert "tpu-v5e" in run("hardware").out
+    shown = run("hardware", "tpu-v5e").out
+    assert "8.2e11 bytes/s" in shown
+    assert "8.1e11 bytes/s" in shown
+    assert "jax-ml.github.io" in shown
+    assert json.loads(run("hardware", "tpu-v5e", "--format", "json").out)["figures"]["HBM"]["value"] == "8.2e11"
+    assert len(json.loads(run("hardware", "--format", "json").out)) >= 14
+
+
+def test_operations_lists_the_library(run):
+    assert "softmax" in run("operations").out
+    shown = run("operations", "tiled-matmul").out
+    assert "2 bm bn bk tm tn tk" in shown
+    assert "source" in shown
+    assert json.loads(run("operations", "dot", "--format", "json").out)["flops"] == "2N"
+
+
+def test_named_formulas_are_shown(run):
+    assert "T_serial = T_math + T_comms" in run("derive", "examples/own_chip.toml").out
+
+
+def test_the_same_input_gives_the_same_output(run):
+    first, second = (run("derive", "examples/quantized.toml", "--format", "json").out for _ in range(2))
+    assert first == second

@@ -1,0 +1,62 @@
+"""Committed outputs: golden derivations in every format, and what the examples print. Renewed with --renew, reviewed as diffs."""
+
+import contextlib
+import io
+import runpy
+from pathlib import Path
+
+import pytest
+
+import symroof as sr
+from symroof.reading.problems import read_problem, read_problem_file
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = Path(__file__).parent / "golden"
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+PAGES = {
+    "matmul": {"operation": MATMUL, "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
+    "matmul_symbolic": {"operation": MATMUL},
+    "matmul_exact": {"operation": MATMUL, "on": "h100-sxm", "count": "exact", "assume": "B << D, F"},
+    "dot": {"operation": "x . y: bf16[N], bf16[N] -> bf16[1]", "on": "tpu-v5e", "count": "exact"},
+    "two_chips": {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "on": "tpu-v5e", "mesh": {"X": 2}, "link": "ICI", "solve_for": "D", "at": "B=1024,F=8192"},
+    "clash": {"operation": "bf16[R, C] * bf16[C, W] -> bf16[R, W]", "assume": "R << C, W"},
+    "softmax": {"operation": "softmax", "on": "tpu-v5e"},
+}  # fmt: skip
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("form", ["md", "tex", "txt"])
+def test_page(name, form, golden):
+    d = sr.derive(**PAGES[name])
+    text = {"md": d.to_markdown, "tex": d.to_latex, "txt": d.to_text}[form]()
+    golden(GOLDEN / f"{name}.{form}", text)
+
+
+def test_json_page(golden):
+    golden(GOLDEN / "matmul.json", sr.derive(**PAGES["matmul"]).to_json())
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 6
+    assert len(SCRIPTS) >= 3
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_problem(path, golden):
+    pages = [sr.derive(read_problem(table)).to_markdown() for table in read_problem_file(path)]
+    golden(path.with_suffix(".md"), "\n".join(pages))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_example_script(path, golden):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        runpy.run_path(str(path), run_name="__main__")
+    golden(path.with_suffix(".txt"), out.getvalue())
+
+
+def test_no_golden_file_is_left_over():
+    expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json"}
+    assert {path.name for path in GOLDEN.iterdir()} == expected

@@ -1,0 +1,40 @@
+"""Every command of the README runs, and prints what the README shows."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"```console\n\$ symroof (.*?)\n(.*?)```", README, re.DOTALL)
+
+
+def test_there_are_commands():
+    assert len(BLOCKS) >= 3
+
+
+@pytest.mark.parametrize(("command", "shown"), BLOCKS, ids=[command[:30] for command, _ in BLOCKS])
+def test_command(run, command, shown):
+    done = run(*shlex.split(command))
+    assert done.out + done.err == shown
+
+
+def test_the_quoted_derivation_is_the_real_one():
+    import symroof as sr
+
+    quoted = [line.removeprefix("> ").removeprefix(">") for line in README.splitlines() if line.startswith(">")]
+    quoted = [line for line in quoted if not line.startswith(">>")]
+    page = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown()
+    assert "\n".join(quoted).strip() in page
+
+
+def test_the_first_command_is_the_first_example():
+    assert 'pip install . && symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192' in README
+    assert "pip install -e '.[test]' && pytest" in README
+
+
+def test_linked_files_exist():
+    root = Path(__file__).parent.parent
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (root / link).exists(), link

@@ -1,0 +1,73 @@
+"""Reasons and macros are the same set; templates can be replaced; a broken one is one error."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import symroof as sr
+from symroof.derivation.step import Reason
+from symroof.errors import RenderingError
+from symroof.rendering.environment import environment, shipped_template
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+OF_THE_PAGE = {
+    "condition", "put", "head", "bounded", "compute_bound", "compute_bound_rule", "point_exact", "point_rule", "column",
+    "closing", "machine", "label_flops", "cell_flops", "near_flops", "label_bytes", "cell_bytes", "near_bytes",
+    "label_intensity", "cell_intensity", "near_intensity", "label_ridge", "cell_ridge", "near_ridge", "label_compute",
+    "cell_compute", "near_compute", "label_point", "cell_point", "near_point",
+}  # fmt: skip
+
+
+def macros(name):
+    return set(re.findall(r"<% macro (\w+)\(", (TEMPLATES / name).read_text("utf-8")))
+
+
+@pytest.mark.parametrize("name", ["prose.j2", "terse.j2"])
+def test_every_reason_has_a_macro_and_every_macro_a_reason(name):
+    reasons = {reason.value for reason in Reason}
+    assert reasons - macros(name) == set()
+    assert macros(name) - reasons - OF_THE_PAGE == set()
+
+
+def test_every_template_is_shipped_and_none_can_be_reached_around():
+    for path in TEMPLATES.iterdir():
+        assert shipped_template(path.name) == path.read_text("utf-8")
+    for name in ("../pyproject.toml", "/etc/passwd", ".hidden", "..\\x"):
+        assert shipped_template(name) is None
+
+
+def test_templates_hold_no_algebra_and_cannot_run_code():
+    for path in TEMPLATES.iterdir():
+        text = path.read_text("utf-8")
+        assert "__" not in text.replace("|:--|:--|", "")
+        assert "import" not in re.findall(r"<%\s*(\w+)", text)
+
+
+def test_a_folder_of_ones_own_replaces_a_template(tmp_path):
+    (tmp_path / "derivation.txt.j2").write_text("<<d.operation>> is <<d.outcome>> compute-bound\n")
+    d = sr.derive("dot", on="tpu-v5e")
+    assert d.to_text(template=str(tmp_path)) == "bf16[N] * bf16[N] -> bf16[1] is never compute-bound\n"
+    assert d.to_markdown(template=str(tmp_path)) == d.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("<% if %>", "derivation.txt.j2, line 1"), ("<<nobody>>", "'nobody' is undefined"), ("<% include 'x' %>", "no template x")],
+)
+def test_a_broken_template_is_one_error(tmp_path, text, message):
+    (tmp_path / "derivation.txt.j2").write_text(text)
+    with pytest.raises(RenderingError, match=re.escape(message)):
+        sr.derive("dot").to_text(template=str(tmp_path))
+
+
+def test_a_missing_folder_is_one_error():
+    with pytest.raises(RenderingError, match="is not a folder"):
+        sr.derive("dot").to_text(template="/nowhere")
+
+
+def test_markdown_and_latex_have_the_same_steps():
+    d = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192")
+    displays = d.to_markdown().count("\n$$\n") // 2, d.to_latex().count("\\[\n")
+    assert displays[0] == displays[1] > 8
+    assert environment(None) is environment(None)
