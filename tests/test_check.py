@@ -8,9 +8,9 @@ import pytest
 import symroof as sr
 from symroof.derivation.check import check
 from symroof.derivation.ledger import Ledger
-from symroof.derivation.step import Arrays, Collective, Excess, Function, Loops, Reason, Step, Whole
+from symroof.derivation.step import Arrays, Collective, Excess, Function, Harmonic, Loops, Reason, Step, Whole
 from symroof.errors import CheckError
-from symroof.formula import Call, Cases, Compare, Infinity, Name, Number, Verdict, number
+from symroof.formula import Call, Cases, Compare, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.reading.expressions import Scope, read_expression
 
 SCOPE = Scope(("B", "D", "F", "N", "R", "x"))
@@ -62,6 +62,10 @@ RIGHT_AND_WRONG = {
         step("x", "=", "3BF/4", Collective("all-reduce", 4, 1, f("BF"))),
     ),
     "excess": (step("BF(2D - 1)", "~", "2BDF", Excess(f("BF"))), step("BF(2D - 1)", "~", "2BDF", Excess(f("B")))),
+    "harmonic mean": (
+        step(Quotient(f("min(B, D)"), number(2)), "<=", f("BD/(B + D)"), Harmonic((Name("B"), Name("D")))),
+        step(Quotient(f("min(B, D)"), number(2)), "<=", f("BD/(2B + D)"), Harmonic((Name("B"), Name("D")))),
+    ),
     "whole": (
         step(compare("B", ">", "480/2"), "<=>", compare("B", ">=", "241"), Whole(1)),
         step(compare("B", ">", "480/2"), "<=>", compare("B", ">=", "240"), Whole(1)),

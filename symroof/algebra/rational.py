@@ -149,7 +149,7 @@ def sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr
     found = _coefficients(terms)
     if found is not None:
         return found
-    places = tuple(i for i, s in enumerate(symbols) if s in least_one)
+    terms, places = _joined(terms, symbols, least_one)
     shifted = shift(terms, places)
     found = _coefficients(shifted)
     if found is not None and any(not any(e[i] for i in places) for e in shifted):
@@ -168,7 +168,22 @@ def weak_sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset
     found = sign(terms, symbols, least_one)
     if found is not None:
         return found
-    return _coefficients(shift(terms, tuple(i for i, s in enumerate(symbols) if s in least_one)))
+    return _coefficients(shift(*_joined(terms, symbols, least_one)))
+
+
+def _joined(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr]) -> tuple[Polynomial, tuple[int, ...]]:
+    """The terms without their common monomial, with sizes that occur only together as one: the sign is the same.
+
+    A product of numbers from 1 is any number from 1. Also the places of the sizes that are left.
+    """
+    low = tuple(map(min, zip(*terms, strict=True)))
+    columns = {i: tuple(e[i] - low[i] for e in terms) for i, s in enumerate(symbols) if s in least_one}
+    first: dict[tuple[int, ...], int] = {}
+    for i, column in columns.items():
+        first.setdefault(column, i)
+    places = tuple(sorted(i for column, i in first.items() if any(column)))
+    gone = set(columns) - set(places)
+    return {tuple(0 if i in gone else k - low[i] for i, k in enumerate(e)): c for e, c in terms.items()}, places
 
 
 def _coefficients(terms: Polynomial) -> int | None:

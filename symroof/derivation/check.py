@@ -131,9 +131,9 @@ def _cleared(difference: Rat, least_one: frozenset[str]) -> Poly | None:
 
 
 def _proved(step: Step, ledger: Ledger) -> Check | None:
-    """z3's proof, first for every value of the figures and then for the given ones; None where it gives up."""
-    for figures in (False, True):
-        exact = ledger.exact(figures=figures)
+    """z3's proof: for every ridge, for every peak and bandwidth, for the given ones; None where it gives up."""
+    for figures, free in ((False, "ridge"), (False, None), (True, None)):
+        exact = ledger.exact(figures=figures, free=free)
         prover = _Prover(exact, ledger.least_one)
         answer = prover.decide(step)
         if answer is True:

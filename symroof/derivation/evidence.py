@@ -10,9 +10,9 @@ from math import prod
 from symroof.derivation.certificates import multiplied_out
 from symroof.derivation.exact import Poly, add, names_in, sign, times, value_at
 from symroof.derivation.ledger import Ledger, refuted
-from symroof.derivation.step import Arrays, Check, Collective, Dominated, Excess, Function, Loops, Step, Whole
+from symroof.derivation.step import Arrays, Check, Collective, Dominated, Excess, Function, Harmonic, Loops, Step, Whole
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Number
+from symroof.formula import Call, Compare, Formula, Number, Quotient, Sum, number
 
 # A polynomial of degree at most one in each of n sizes is known from 2**n points; beyond this n some are drawn.
 GRID = 6
@@ -37,6 +37,8 @@ def examine(step: Step, ledger: Ledger) -> Check | None:
             return _excess(step, amount, ledger)
         case Dominated() as dominated:
             return multiplied_out(step, dominated, ledger)
+        case Harmonic(parts=parts):
+            return _harmonic(step, parts, ledger)
         case Whole(step=stride):
             return _whole(step, stride, ledger)
     raise refuted(step, f"evidence {type(step.evidence).__name__} has no check")
@@ -51,6 +53,24 @@ def _grid(labels: Iterable[str], sizes: Iterable[int] = (1, 2)) -> tuple[list[di
 
     random = Random(7)
     return [{name: random.choice(sizes) for name in names} for _ in range(DRAWN)], False
+
+
+def _nest(shapes: Iterable[Iterable[str]], formula: tuple[Poly, Poly]) -> tuple[list[dict[str, int]], bool]:
+    """Points that determine the count of a loop nest.
+
+    Loops over labels that occur in the same arrays are one loop over tuples, so one label of each such group is
+    varied, as long as the formula has the group together or not at all.
+    """
+    shapes = [set(shape) for shape in shapes]
+    groups: dict[tuple[bool, ...], list[str]] = {}
+    for label in sorted({label for shape in shapes for label in shape if not label.isdigit()}):
+        groups.setdefault(tuple(label in shape for shape in shapes), []).append(label)
+    monomials = [dict(m) for poly in formula for m in poly]
+    together = all(len({m.get(label, 0) for label in group}) == 1 for m in monomials for group in groups.values())
+    if not together:
+        return _grid(label for group in groups.values() for label in group)
+    points, complete = _grid(group[0] for group in groups.values())
+    return [{label: point[g[0]] if label == g[0] else 1 for g in groups.values() for label in g} for point in points], complete
 
 
 def _agree(step: Step, ledger: Ledger, points: list[dict[str, int]], counted, complete: bool, by: str) -> Check:  # type: ignore[no-untyped-def]
@@ -72,9 +92,10 @@ def _recount(step: Step, loops: Loops, ledger: Ledger) -> Check:
 
     def counted(point: Mapping[str, int]) -> int:
         size = {label: int(label) if label.isdigit() else point[label] for label in (*labels, *loops.output)}
-        if prod(size[label] for label in summed) > LONGEST_LOOP:
-            raise refuted(step, "the contraction has a fixed size that is too large to count")
         outputs, operations = prod(size[label] for label in loops.output), 0
+        inner = prod(size[label] for label in summed)
+        if inner > LONGEST_LOOP:  # one turn for each product, and an addition before each but the first
+            return outputs * (inner * (len(loops.operands) - 1) + inner - 1)
         alike = outputs > LONGEST_LOOP  # then one output element stands for all
         for _ in range(1 if alike else outputs):
             first = True
@@ -84,10 +105,8 @@ def _recount(step: Step, loops: Loops, ledger: Ledger) -> Check:
                 first = False
         return operations * (outputs if alike else 1)
 
-    points, complete = _grid((*labels, *loops.output))
-    if max((prod(int(label) for label in labels if label.isdigit()), 1)) > LONGEST_LOOP:
-        points = points[:2]
-    return _agree(step, ledger, points, counted, complete and len(points) > 2, "counted in loops")
+    points, complete = _nest((*loops.operands, loops.output), ledger.exact(figures=False).rational(step.right))
+    return _agree(step, ledger, points, counted, complete, "counted in loops")
 
 
 def _recount_bytes(step: Step, arrays: Arrays, ledger: Ledger) -> Check:
@@ -99,7 +118,7 @@ def _recount_bytes(step: Step, arrays: Arrays, ledger: Ledger) -> Check:
             bits += width * prod(int(label) if label.isdigit() else point[label] for label in labels)
         return Fraction(bits, 8)
 
-    points, complete = _grid(label for labels, _ in arrays.arrays for label in labels)
+    points, complete = _nest((labels for labels, _ in arrays.arrays), ledger.exact(figures=False).rational(step.right))
     return _agree(step, ledger, points, counted, complete, "elements counted")
 
 
@@ -176,6 +195,19 @@ def _excess(step: Step, amount: Formula, ledger: Ledger) -> Check:
     if sign(times(a, b), ledger.least_one) != 1:
         raise refuted(step, "the stated difference is not positive")
     return Check("proved", "exact difference")
+
+
+def _harmonic(step: Step, parts: tuple[Formula, ...], ledger: Ledger) -> Check:
+    """min(m)/k <= 1/(1/m_1 + … + 1/m_k), because no 1/m_i is more than 1/min(m): all m_i have to be positive."""
+    exact = ledger.exact(figures=False, assumptions=step.assumptions)
+    if step.left != Quotient(Call("min", parts), number(len(parts))) or step.relation != "<=":
+        raise refuted(step, "the left side is not the least part over their number")
+    if not all(sign(side, ledger.least_one) == 1 for part in parts for side in exact.rational(part)):
+        raise refuted(step, "a part may not be positive")
+    reciprocals = Sum(tuple(Quotient(number(1), part) for part in parts))
+    if exact.difference(Quotient(number(1), step.right), reciprocals)[0]:
+        raise refuted(step, "the reciprocals do not add up")
+    return Check("proved", "harmonic mean, exact identity")
 
 
 def rounded(step: Step, ledger: Ledger) -> Check:

@@ -92,13 +92,31 @@ def sign(a: Poly, least_one: frozenset[str], *, strict: bool = True) -> int | No
         return 0
     if any(is_atom(name) for name in names_in(a)):
         return None
-    for form in (a, shifted(a, least_one)):
-        for side in (1, -1):
-            if all(c * side > 0 for c in form.values()):
-                constant = form is a or any(not {n for n, _ in m} & least_one for m in form)
-                if constant or not strict:
-                    return side
-    return None
+    if (found := _one_sign(a)) is not None:
+        return found
+    joined = blocks(primitive(a), least_one)
+    form = shifted(joined, least_one)
+    positive_somewhere = any(not {n for n, _ in m} & least_one for m in form)
+    return _one_sign(form) if positive_somewhere or not strict else None
+
+
+def _one_sign(a: Poly) -> int | None:
+    return next((side for side in (1, -1) if all(c * side > 0 for c in a.values())), None)
+
+
+def blocks(a: Poly, least_one: frozenset[str]) -> Poly:
+    """Sizes that occur only together are one size: a product of numbers from 1 is any number from 1.
+
+    >>> blocks({(("B", 1), ("N", 1)): Fraction(2), (("D", 1),): Fraction(1)}, frozenset("BDN"))
+    {(('B', 1),): Fraction(2, 1), (('D', 1),): Fraction(1, 1)}
+    """
+    columns: dict[tuple[int, ...], str] = {}
+    gone = set()
+    for name in sorted(names_in(a) & least_one):
+        column = tuple(dict(m).get(name, 0) for m in a)
+        if columns.setdefault(column, name) != name:
+            gone.add(name)
+    return {tuple((n, e) for n, e in m if n not in gone): c for m, c in a.items()}
 
 
 def is_atom(name: str) -> bool:

@@ -19,9 +19,12 @@ class Ledger:
     figures: dict[str, Formula] = field(default_factory=dict)
     definitions: dict[str, Formula] = field(default_factory=dict)
 
-    def exact(self, *, figures: bool, assumptions: Iterable[Formula] = ()) -> Exact:
-        """The arithmetic with the definitions, with or without the values of figures, and with x = y put in."""
-        known = dict(self.definitions)
+    def exact(self, *, figures: bool, assumptions: Iterable[Formula] = (), free: str | None = None) -> Exact:
+        """The arithmetic with the definitions, with or without the values of figures, and with x = y put in.
+
+        A name that is left ``free`` is not replaced: what is proved then holds for each of its values.
+        """
+        known = {name: formula for name, formula in self.definitions.items() if name != free}
         if figures:
             known |= self.figures
         for relation in assumptions:

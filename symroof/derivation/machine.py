@@ -11,12 +11,13 @@ from sympy import Expr
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import magnitude, to_places
+from symroof.algebra.rounding import magnitude, to_digits, to_places
 from symroof.derivation.derivation import Point, TimeRow
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.layout import with_digits
 from symroof.derivation.step import Reason, Step
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number, product
+from symroof.model.hardware import Known
 from symroof.symbols import fraction, rational
 
 
@@ -54,7 +55,9 @@ def time(draft: Draft) -> Draft:
     lower, upper = Name("T_lower"), Name("T_upper")
     draft = draft.add(
         Step("time", Reason.TIME, T_MATH, "=", draft.in_digits(_over(flops, PEAK)), equal),
+        *_in_seconds(T_MATH, apply(setting.flops), setting.peak),
         Step("time", Reason.TIME, T_COMMS, "=", draft.in_digits(_over(moved, BANDWIDTH)), equal),
+        *_in_seconds(T_COMMS, apply(setting.moved), setting.bandwidth),
         Step("time", Reason.LOWER, lower, "=", Call("max", (T_MATH, T_COMMS))),
         Step("time", Reason.UPPER, upper, "=", Sum((T_MATH, T_COMMS))),
         Step("time", Reason.TWICE, upper, "<=", Product((number(2), lower)), joined=True),
@@ -64,6 +67,14 @@ def time(draft: Draft) -> Draft:
         draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, equal))
         draft = _pays(draft, equal)
     return draft.found(at=tuple(_timed(draft, point) for point in draft.answer.at))
+
+
+def _in_seconds(name: Name, amount: Expr, rate: Known | None) -> tuple[Step, ...]:
+    """The time as a decimal, where no size is left open."""
+    value = numeric(amount)
+    if value is None or rate is None:
+        return ()
+    return rounded("time", name, value / rate.value, digits=to_digits(value / rate.value, 4), joined=True)
 
 
 def _pays(draft: Draft, equal: tuple[Compare, ...]) -> Draft:

@@ -13,7 +13,7 @@ from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import INTENSITY, Draft
 from symroof.derivation.layout import Layout
-from symroof.derivation.step import Dominated, Reason, Step
+from symroof.derivation.step import Dominated, Harmonic, Reason, Step
 from symroof.errors import AlgebraError
 from symroof.formula import (
     Call,
@@ -103,7 +103,7 @@ def _reciprocal(draft: Draft, equalities: tuple[Formula, ...]) -> Draft:
     each = tuple(draft.write(m) for m in parts)
     steps += [Step("intensity", Reason.BELOW_EACH, INTENSITY, "<", m, equalities, shown=False, facts={"each": each}) for m in each]
     least = Quotient(Call("min", each), number(len(each)))
-    steps.append(Step("intensity", Reason.BRACKET, least, "<=", INTENSITY, equalities, shown=False))
+    steps.append(Step("intensity", Reason.BRACKET, least, "<=", INTENSITY, equalities, Harmonic(each), shown=False))
     return draft.add(*steps)
 
 

@@ -106,7 +106,7 @@ class Setting:
                 return left
         if "B" in matters:
             return symbol("B")
-        return symbol(matters[0] if matters else self.problem.operation.dimensions[0])
+        return symbol((*matters, *self.problem.operation.dimensions, "n")[0])
 
 
 def setting_of(problem: Problem) -> Setting:

@@ -149,6 +149,14 @@ class Dominated:
 
 
 @dataclass(frozen=True, slots=True)
+class Harmonic:
+    """Evidence of a bracket: 1/right is the sum of the reciprocals of the parts, and left is their least over their
+    number."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Whole:
     """Evidence of a rounding up to whole numbers: the multiples of ``step``."""
 

@@ -46,6 +46,11 @@ class View(Naming):
         return self.write(self.derivation.setting.cost.writes)
 
     @property
+    def depends_on_size(self) -> bool:
+        """Whether the intensity has the variable in it at all."""
+        return bool(self.derivation.answer.intensity.has(self.derivation.setting.variable))
+
+    @property
     def variable(self) -> Formula:
         return Name(self.derivation.setting.variable.name)
 
