@@ -1,5 +1,6 @@
 """The corpora: every valid text gives its canonical form, every invalid one its error, word for word, at its column."""
 
+import contextlib
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -139,16 +140,12 @@ def test_bindings():
 def test_no_text_breaks_a_reader(text):
     """Whatever is typed: a value or a SymroofError, and nothing else."""
     for read in (lambda: read_operation(text), lambda: read_expression(text, SCOPE), lambda: read_regime(text, SCOPE), lambda: quantity(text, "bytes/s")):
-        try:
+        with contextlib.suppress(SymroofError):
             read()
-        except SymroofError as error:
-            assert str(error)
 
 
 @given(st.text(alphabet="BDF[]bf16,*->:._^0123456789 ()\\", max_size=40))
 def test_no_text_of_the_alphabet_breaks_a_reader(text):
     for read in (lambda: read_operation(text), lambda: read_expression(text, SCOPE), lambda: read_regime(text, SCOPE)):
-        try:
+        with contextlib.suppress(SymroofError):
             read()
-        except SymroofError as error:
-            assert str(error)
