@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from symroof.derivation.step import Step
 from symroof.formula import Formula
 
-# What a reason says of a step: the sentence before it, a word beside it, the sentence after it.
+# What a reason says of a step: the sentence before it, its unit, a word beside it, the sentence after it.
 Say = Callable[[str, Step], str]
 
 
 @dataclass(slots=True)
 class Row:
-    """``left rel right rel right …``; ``left`` is None where the row continues the one above."""
+    """``left rel right rel right …`` and a unit; ``left`` is None where the row continues the one above."""
 
     left: Formula | None
     parts: list[tuple[str, Formula]]
     aside: str = ""
+    unit: str = ""
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Block]:
     for step in steps:
         prose(say("lead", step))
         if step.shown:
-            aside = say("aside", step)
+            aside, unit = say("aside", step), say("unit", step)
             if step.right_alone:
                 rows.append(Row(step.right, [], aside))
             elif step.joined and rows:
@@ -59,6 +60,7 @@ def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Block]:
             else:
                 rows.append(Row(None if step.left == left else step.left, [(step.relation, step.right)], aside))
                 left = step.left
+            rows[-1].unit = unit or rows[-1].unit
         prose(say("remark", step))
     if rows:
         found.append(Block(rows=rows))

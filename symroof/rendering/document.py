@@ -38,7 +38,7 @@ FORMATS = {
 }
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": "<{}", ">": ">{}", "-": "-{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}", "-": "-{}"}
     | {c: rf"$\{name}$" for c, name in GREEK.items()}
 )
 
@@ -203,7 +203,7 @@ class _Scribe:
             text = printer.print(row.left) if row.left is not None else ""
             for i, (relation, right) in enumerate(row.parts):
                 text += f" {'' if i else mark}{printer.relation(relation)} {printer.print(right)}"
-            text = text.strip()
+            text = text.strip() + (rf" \text{{ {row.unit}}}" if row.unit else "")
             if row.aside:
                 text += f" && {_words(row.aside)}"
             lines.append(re.sub(r" +\n", "\n", text))

@@ -61,7 +61,7 @@ def _rows(rows: list[Any], printer: PlainPrinter, width: int) -> Iterator[str]:
         text = f"{head or '':<{margin}}"
         for relation, right in row.parts:
             text += f" {printer.relation(relation)} {printer.print(right)}"
-        line = " " * INDENT + text
+        line = " " * INDENT + text + (f" {row.unit}" if row.unit else "")
         if len(line) > width and row.parts and isinstance(row.parts[-1][1], Cases):
             yield from _cases(line, printer)
             continue
