@@ -8,7 +8,7 @@ from sympy import Add, Expr, Rational, oo
 
 from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
 from symroof.algebra.dominance import leading, limit, similar
-from symroof.algebra.optima import growth, highest
+from symroof.algebra.optima import growth, highest, monotony
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import INTENSITY, Draft
@@ -202,6 +202,7 @@ def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: t
         for relation, bound in ((("<="), Fraction(21, 20)), ((">="), Fraction(19, 20))):
             steps.append(Step("regime", Reason.WITHIN, factor, relation, draft.write(bound), (*equalities, *range_of),
                               shown=False, facts={"range": _merged(range_of)}))  # fmt: skip
+    steps += _at_most(draft, found, chosen, factor)
     if found.next_order is not None:
         correction = found.approximate - found.next_order
         check = similar(found.approximate - chosen.apply(found.exact), correction, chosen)
@@ -211,6 +212,19 @@ def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: t
             facts = {"next": draft.write(found.next_order)}
             steps.append(Step("regime", Reason.NEXT_ORDER, gap, "~", draft.write(correction), assume, evidence, facts, shown=False))
     return draft.add(*steps)
+
+
+def _at_most(draft: Draft, found: Approximation, chosen: Regime, factor: Formula) -> tuple[Step, ...]:
+    """What facts such as D >= 8000 make of the factor, where it falls in the sizes that they bound from below."""
+    known = [(x, low) for x, relation, low in chosen.facts if relation == ">=" and x.is_Symbol and low.is_Rational]
+    known += [(x, low) for low, relation, x in chosen.facts if relation == "<=" and x.is_Symbol and low.is_Rational]
+    used = [(x, low) for x, low in known if found.factor.has(x) and monotony(found.factor, x, chosen.least_one) == -1]
+    if not used:
+        return ()
+    bound = draft.write(found.factor.subs(dict(used)))
+    facts = tuple(Compare(draft.write(x), ">=", draft.write(low)) for x, low in used)
+    where = {"facts": facts, "bound": bound}
+    return (Step("regime", Reason.AT_MOST, factor, "<=", bound, (*_equalities(draft), *facts), facts=where, shown=False),)
 
 
 def _merged(relations: tuple[Compare, ...]) -> tuple[tuple[tuple[Formula, ...], Formula], ...]:

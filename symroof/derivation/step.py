@@ -34,6 +34,7 @@ class Reason(Enum):
     TAKE_OUT = "take_out"
     LEADING = "leading"
     WITHIN = "within"
+    AT_MOST = "at_most"
     NEXT_ORDER = "next_order"
     LIMIT = "limit"
     SUPREMUM = "supremum"
