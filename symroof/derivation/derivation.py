@@ -43,6 +43,7 @@ class Point:
 
     values: Mapping[str, Fraction]
     intensity: Expr
+    variable: Expr
     threshold: Threshold | None
     bound: Expr | Root | None
     smallest_integer: int | None

@@ -110,7 +110,7 @@ def _timed(draft: Draft, point: Point) -> Point:
     flops, moved = (_put(draft, value, point) for value in (setting.flops, setting.moved))
     t_math, t_comms = flops / rational(setting.peak.value), moved / rational(setting.bandwidth.value)
     free = t_math.free_symbols | t_comms.free_symbols
-    variable = setting.variable
+    variable = point.variable
     rows: tuple[TimeRow, ...] = ()
     if free <= {variable}:
         step = chip_step(draft, variable)

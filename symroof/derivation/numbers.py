@@ -10,14 +10,16 @@ from sympy import Add, Expr, Rational
 from symroof.algebra.approximation import laurent
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import to_digits
+from symroof.algebra.rounding import to_digits, to_places
 from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.derivation import Point
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
 from symroof.derivation.machine import chip_step
 from symroof.derivation.solution import ABOVE, bands, bound, equalities, guard_of, known, solution
 from symroof.derivation.step import Reason, Step, Whole
+from symroof.errors import AlgebraError
 from symroof.formula import Compare, Name, Negative, Number, Product, Quotient, Sum, number
 from symroof.symbols import rational, symbol
 
@@ -53,12 +55,13 @@ def _exact_number(draft: Draft) -> Draft:
     return _number(draft, "rule", solved.bound, draft.answer.bound, solved.rises)
 
 
-def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr | Root | None, rises: bool, assume: tuple[Compare, ...] = ()) -> Draft:
+def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr | Root | None, rises: bool, assume: tuple[Compare, ...] = (), variable: Expr | None = None) -> Draft:
     """A bound as an exact number, as a decimal, and as the first whole size."""
     value = numeric(edge)
     if value is None or formula is None or edge is None:
         return draft
-    x, step = Name(draft.setting.variable.name), chip_step(draft, draft.setting.variable)
+    variable = variable or draft.setting.variable
+    x, step = Name(variable.name), chip_step(draft, variable)
     exact = draft.write(edge)
     told = any(s.reason is Reason.RULE and not s.shown for s in draft.steps)  # prose says the number
     steps: list[Step] = []
@@ -109,30 +112,51 @@ def at(draft: Draft) -> Draft:
 
 
 def _at_point(draft: Draft, values: Mapping[str, Fraction]) -> Draft:
-    setting, x = draft.setting, draft.setting.variable
+    setting = draft.setting
     put = {symbol(name): rational(value) for name, value in values.items()}
+    _agrees(setting.regime, put)
     at_point = setting.regime.apply(draft.answer.intensity).subs(put)
     value = cancelled(at_point)
     where = (*equalities(draft), *(Compare(Name(n), "=", draft.write(v)) for n, v in values.items()))
     facts = {"values": where, "index": len(draft.answer.at)}
-    if x.name in values or not value.has(x):
+    if not value.free_symbols:
         return _evaluated(draft, values, value, where, facts)
+    x = setting.variable if value.has(setting.variable) else _first_free(draft, value)
     solved = solve_for(value - symbol("ridge"), x, setting.least_one, setting.values)
     if setting.ridge is not None:
         solved = solve_for(value - rational(setting.ridge), x, setting.least_one)
     edge = solved.bound
     first = smallest_integer(edge, chip_step(draft, x)) if edge is not None and solved.rises else None
     draft = draft.add(Step("at", Reason.AT_POINT, ABOVE, "<=>", solution(draft, solved), (*where, *bands(draft, solved)), facts=facts | {"outcome": solved.outcome}, shown=numeric(edge) is None and solved.outcome == "depends"))
-    draft = _number(draft, "at", edge, edge, solved.rises, where)
+    draft = _number(draft, "at", edge, edge, solved.rises, where, x)
     rule_edge, exact = numeric(draft.answer.rule_bound), numeric(edge)
-    if rule_edge and exact and exact != rule_edge:
+    if rule_edge and exact and exact != rule_edge and x == setting.variable:
         gap = exact / rule_edge - 1
-        text = to_digits(gap, 2)
+        text = to_places(gap, 0) if gap >= 10 else to_digits(gap, 2)
         left = Sum((Quotient(draft.write(exact), draft.write(rule_edge)), Negative(number(1))))
         facts = {"gap": Fraction(text), "rows": (first or 0) - (draft.answer.smallest_integer or 0), "variable": Name(x.name)}
         draft = draft.add(Step("at", Reason.GAP, left, "~", Number(Fraction(text), text), where, facts=facts, shown=False))
-    point = Point(values, value, solved, edge, first, solved.outcome)
+    point = Point(values, value, x, solved, edge, first, solved.outcome)
     return draft.found(at=(*draft.answer.at, point))
+
+
+def _first_free(draft: Draft, value: Expr) -> Expr:
+    """Where the variable has a value, the first size that is left."""
+    free = {s.name for s in value.free_symbols}
+    return symbol(next(name for name in draft.layout.order if name in free))
+
+
+def _agrees(regime: Regime, put: Mapping[Expr, Expr]) -> None:
+    """A point that contradicts a fact or an equality of the regime is refused."""
+    for left, relation, right in regime.relations:
+        if relation not in ("=", "<=", ">="):
+            continue
+        a, b = left.subs(put), right.subs(put)
+        if a.is_Rational and b.is_Rational and not {"=": a == b, "<=": a <= b, ">=": a >= b}[relation]:
+            raise AlgebraError(f"the sizes that are put in contradict {left} {relation} {right}")
+    for x in put:
+        if x in regime.substitution:
+            raise AlgebraError(f"{x} is {regime.substitution[x]} here", hint=f"give a size of {regime.substitution[x]} instead")
 
 
 def _evaluated(draft: Draft, values: Mapping[str, Fraction], value: Expr, where: tuple[Compare, ...], facts: dict[str, object]) -> Draft:
@@ -148,6 +172,6 @@ def _evaluated(draft: Draft, values: Mapping[str, Fraction], value: Expr, where:
             outcome = "always" if found > ridge else "never"
             relation = ">" if found > ridge else "<" if found < ridge else "="
             steps.append(Step("at", Reason.GAP, INTENSITY, relation, RIDGE, where, facts={"point": True}, joined=True))
-    return draft.add(*steps).found(at=(*draft.answer.at, Point(values, value, None, None, None, outcome)))
+    return draft.add(*steps).found(at=(*draft.answer.at, Point(values, value, draft.setting.variable, None, None, None, outcome)))
 
 

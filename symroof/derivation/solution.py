@@ -37,7 +37,7 @@ def threshold(draft: Draft) -> Draft:
     """intensity > ridge, solved for the variable with every guard."""
     setting, value, x = draft.setting, draft.answer.intensity, draft.setting.variable
     solved = solve_for(value - symbol("ridge"), x, setting.least_one, setting.values)
-    if solved.cases[0].implicit is not None and setting.ridge is not None and value.free_symbols == {x}:
+    if not _is_linear(solved) and setting.ridge is not None and value.free_symbols == {x}:
         solved = solve_for(value - rational(setting.ridge), x, setting.least_one)  # in numbers every degree is solved
     top = supremum(value, x, setting.least_one) if value.has(x) else None
     draft = draft.found(threshold=solved, supremum=top, bound=known(draft, solved.bound), outcome=solved.outcome)
@@ -51,6 +51,11 @@ def threshold(draft: Draft) -> Draft:
     facts = {"one_root": solved.one_root}
     draft = draft.add(Step("threshold", reason, ABOVE, "<=>", solved_form, (*equalities(draft), *bands(draft, solved)), facts=facts))
     return _otherwise(draft, solved, top)
+
+
+def _is_linear(solved: Threshold) -> bool:
+    symbols = symbols_of(solved.polynomial, solved.variable)
+    return max((e[symbols.index(solved.variable)] for e in ratio(solved.polynomial, symbols)[0]), default=0) <= 1
 
 
 def known(draft: Draft, bound: Expr | Root | None) -> Expr | Root | None:

@@ -131,6 +131,7 @@ class _Scribe:
             "plain": self.printer.print,
             "code": self.code,
             "words": self.words,
+            "each": self.each,
             "run_in": run_in,
             "number": lambda value: str(value),
             "pct": self.percent_of,
@@ -158,6 +159,11 @@ class _Scribe:
     def inline(self, *parts: Any) -> str:
         """Mathematics in a line of prose: formulas, relations between them, and lists."""
         return f"{self.chosen.mark}{' '.join(self._part(part) for part in parts)}{self.chosen.mark}"
+
+    def each(self, formulas: tuple[Formula, ...]) -> str:
+        """A list in prose: B, D and F."""
+        shown = [self.inline(formula) for formula in formulas]
+        return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
     def _part(self, part: Any) -> str:
         match part:
@@ -217,7 +223,7 @@ class _Scribe:
         heading = "" if point["fixed"] else ", ".join(" = ".join((*map(printer.print, names), printer.print(value))) for names, value in point["where"])
         unit = self.micro(point["unit"])
         ends = [self.view.side(row) for row in point["rows"]]
-        return list(timetable(heading, printer.print(self.view.variable), point["rows"], unit, ends))
+        return list(timetable(heading, printer.print(point["variable"]), point["rows"], unit, ends))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,15 @@ class Letters:
         letter = "\\" + GREEK[head] if head in GREEK else head
         return letter if not tail else rf"{letter}_{{\text{{{_spelled(tail)}}}}}"
 
+    @property
+    def runs(self) -> bool:
+        """Whether the name of a dimension is a run of others, so that products need spaces: BD beside B and D.
+
+        >>> Letters(frozenset({"B", "D", "BD"})).runs
+        True
+        """
+        return any(len(name) > 1 and set(name) <= self.dimensions for name in self.dimensions)
+
     def plain(self, name: str) -> str:
         """The name in claim syntax.
 

@@ -96,7 +96,7 @@ class PlainPrinter:
         for before, part, factor in zip(node.factors, parts[1:], node.factors[1:], strict=False):
             number = part[:1].isdigit() or part[:1] == "."
             wordy = any(len(self.letters.plain(name)) > 1 for side in (before, factor) for name in _letters(side))
-            together = not wordy and not isinstance(before, Call) and not isinstance(factor, Call)
+            together = not wordy and not self.letters.runs and not isinstance(before, Call) and not isinstance(factor, Call)
             text += ("*" if number else "" if together else " ") + part
         return text, PRODUCT
 

@@ -11,6 +11,7 @@ from sympy import Expr
 
 from symroof.algebra.dominance import leading
 from symroof.algebra.roots import Root
+from symroof.algebra.threshold import Threshold
 from symroof.algebra.rounding import decimal
 from symroof.derivation.derivation import Point
 from symroof.derivation.draft import Draft, numeric
@@ -61,6 +62,22 @@ class View(Naming):
     @property
     def regime(self) -> tuple[tuple[tuple[Formula, ...], str, tuple[Formula, ...]], ...]:
         return merged_regime(self.derivation.setting.problem.assume)
+
+    @property
+    def scaling(self) -> tuple[tuple[tuple[Formula, ...], str, tuple[Formula, ...]], ...]:
+        """The relations of the regime that say what grows; those of the limit where there is one."""
+        found = self.find("limit")
+        relations = found.facts["relations"] if found else self.derivation.setting.problem.assume
+        return merged_regime(tuple(r for r in relations if r.relation in ("<<", "->", "~", "~~")))
+
+    @property
+    def unsimplified(self) -> bool:
+        """Whether a regime was asked for in which no term can be neglected."""
+        return bool(self.derivation.setting.regime.scaling) and self.derivation.answer.leading is None
+
+    @property
+    def equal(self) -> bool:
+        return bool(self.derivation.setting.regime.substitution)
 
     @property
     def flops_exact(self) -> Formula | None:
@@ -120,14 +137,15 @@ class View(Naming):
     def outcome(self) -> str:
         return self.derivation.answer.outcome
 
-    def condition(self, edge: Expr | Root | None, first: int | None) -> dict[str, Any] | None:
+    def condition(self, edge: Expr | Root | None, first: int | None, variable: Expr | None = None, solved: Threshold | None = None) -> dict[str, Any] | None:
         """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
         value = numeric(edge)
         if value is None:
             return None
-        solved = self.derivation.answer.rule or self.derivation.answer.threshold
+        solved = solved or self.derivation.answer.rule or self.derivation.answer.threshold
         relation = ">" if solved is None or solved.rises else "<"
-        return {"relation": relation, "bound": decimal_number(value), "first": None if first is None else number(first)}
+        x = self.derivation.setting.variable if variable is None else variable
+        return {"variable": Name(x.name), "relation": relation, "bound": decimal_number(value), "first": None if first is None else number(first)}
 
     @property
     def exact_condition(self) -> Formula | None:
@@ -162,8 +180,9 @@ class View(Naming):
         gap = [s for s in self.derivation.steps if s.reason is Reason.GAP and "gap" in s.facts and _same(s, point)]
         value, unit = numeric(point.intensity), unit_of(point.times)
         return {
+            "variable": Name(point.variable.name),
             "where": self.values(point.values),
-            "condition": self.condition(point.bound, point.smallest_integer),
+            "condition": self.condition(point.bound, point.smallest_integer, point.variable, point.threshold),
             "formula": steps[0].right if steps else None,
             "outcome": point.outcome,
             "gap": gap[0].facts if gap else None,
