@@ -1,9 +1,8 @@
 """The batch size from which a matrix product is compute-bound, on every chip that has the figures."""
 
 import symroof as sr
-from symroof.reading.catalogue import catalogue
 
-for name, chip in catalogue().items():
+for name, chip in sr.chips().items():
     if "HBM" not in chip.figures or "peak.bf16" not in chip.figures:
         continue
     d = sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on=name, assume="B << D, F", at={"D": 8192, "F": 8192})

@@ -9,8 +9,10 @@ from typing import Any
 
 from symroof.derivation.pipeline import derive as run
 from symroof.model.dtype import dtype as read_dtype
+from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
+from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import read_problem
 from symroof.rendering.shown import ShownDerivation
@@ -27,6 +29,15 @@ def operation(text: str, *, dtype: str | None = None) -> AnyOperation:
     (2*B*D*F, B*D*F/(B*D + B*F + D*F))
     """
     return read_operation(text, None if dtype is None else read_dtype(dtype))
+
+
+def chips(*files: str) -> Mapping[str, Accelerator]:
+    """The chips of the catalogue by name, with those of the user's own files.
+
+    >>> chips()["tpu-v5e"].figures["HBM"].digits
+    '8.2e11'
+    """
+    return catalogue(*files)
 
 
 def dimensions(names: str) -> tuple[Any, ...]:

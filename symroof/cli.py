@@ -80,12 +80,13 @@ def derive(operation: tuple[str, ...], form: str, output: str | None, color: str
     style = {key: options.pop(key) for key in ("brief", "heading", "template")}
     tables = _tables(operation, options)
     found, failures = [], 0
-    for table in tables:
+    for index, table in enumerate(tables):
         try:
             found.append(run(read_problem(table)))
         except SymroofError as error:
             failures += 1
-            _complain(error if len(tables) == 1 else _titled(error, table))
+            error.problem = _place(operation, index, tables) + error.problem
+            _complain(error)
     if form == "json":
         import json
 
@@ -156,11 +157,25 @@ def _tables(operation: tuple[str, ...], options: dict[str, Any]) -> list[dict[st
     return [{**table, **_merged(table, flags)} for table in read_problem_file(Path(text))]
 
 
+def _place(operation: tuple[str, ...], index: int, tables: list[dict[str, Any]]) -> str:
+    """Which problem of which file an error is about."""
+    if not operation[0].endswith(".toml"):
+        return ""
+    title = tables[index].get("title")
+    return f"{operation[0]}: " + (f"problem {index + 1}{f' ({title})' if title else ''}: " if len(tables) > 1 else "")
+
+
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
-    flags = {key: value for key, value in options.items() if value not in (None, (), "")}
+    flags = {key: value for key, value in options.items() if value not in (None, ())}
+    for key, value in flags.items():
+        if value == "" or (isinstance(value, tuple) and "" in value):
+            raise ReadingError(f"--{ {'hardware': 'on', 'solve_for': 'for'}.get(key, key) } is empty".replace("-- ", "--"))
     for key in ("given", "mesh"):
         if key in flags:
-            flags[key] = dict(_pair(key, text) for whole in flags[key] for text in whole.split(","))
+            pairs = [_pair(key, text) for whole in flags[key] for text in whole.split(",")]
+            flags[key] = dict(pairs)
+            if len(flags[key]) < len(pairs):
+                raise ReadingError(f"--{key} gives a name twice: {', '.join(name for name, _ in pairs)}")
     return flags
 
 
@@ -177,11 +192,6 @@ def _merged(table: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
 
     joined: dict[str, Any] = {key: {**flatten(table.get(key) or {}), **flags[key]} for key in ("given", "mesh") if key in flags}
     return {**flags, **joined}
-
-
-def _titled(error: SymroofError, table: dict[str, Any]) -> SymroofError:
-    error.problem = f"{table.get('title') or table.get('operation')}: {error.problem}"
-    return error
 
 
 def _terminal(output: str | None) -> tuple[int, bool]:
@@ -223,7 +233,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         _complain(error)
         status = 2
     except click.ClickException as error:
-        broken = any("[" in word for word in given) and "no such option" in error.format_message().lower()
+        broken = isinstance(error, click.NoSuchOption) and error.option_name in ("-", "->", "->>")
         click.echo(f"symroof: {error.format_message()}" + (f"\n  {QUOTE}" if broken else ""), err=True)
         status = 2
     except (click.Abort, KeyboardInterrupt):

@@ -37,6 +37,9 @@ def symbol(name: str) -> Symbol:
     return Symbol(name, positive=True)
 
 
+RESERVED = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo", "max", "min", "sqrt", "log", "log2", "exp", "floor", "ceil", "abs", "sum", "argmin", "minimum", "sup", "limit", "diff"])
+
+
 def rational(value: Fraction | int) -> Rational:
     """A SymPy rational of the same value."""
     return Rational(Fraction(value).numerator, Fraction(value).denominator)

@@ -67,7 +67,7 @@ def _require_rational(expression: Expr) -> None:
             exponent = part.exp
             if not exponent.is_Integer:
                 raise AlgebraError(f"{part} is outside rational functions", expected="whole powers")
-            if abs(int(exponent)) > LARGEST_POWER and not part.base.is_Symbol:
+            if abs(int(exponent)) > LARGEST_POWER:
                 raise AlgebraError(f"a power of {exponent} is too large", expected=f"at most {LARGEST_POWER}")
         elif not (isinstance(part, Add | Mul) or part.is_Symbol or part.is_Rational):
             raise AlgebraError(f"{type(part).__name__} is outside rational functions", expected="+, -, *, / and whole powers")

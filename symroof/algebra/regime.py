@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from sympy import Expr, oo
 
-from symroof.algebra.rational import Exponents, ratio, symbols_of
+from symroof.algebra.rational import Exponents, cancelled, ratio, sign_of, symbols_of
 from symroof.algebra.simplex import maximise
 from symroof.errors import AlgebraError, ContradictionError
 
@@ -53,9 +53,25 @@ class Regime:
     least_one: frozenset[Expr] = frozenset()
 
     def __post_init__(self) -> None:
-        for left, relation, right in self.scaling:
+        for left, relation, right in self.relations:
+            self._refuse_no_sizes(left, relation, right)
+        for left, relation, right in (*self.scaling, *self.facts):
             _direction(left / right if relation != "->" else 1 / left, self.symbols, "")
         self._refuse_contradiction()
+        self._refuse_unequal()
+
+    def _refuse_no_sizes(self, left: Expr, relation: str, right: Expr) -> None:
+        """Both sides are positive, some size is in them, and a dimension that has a value has at least 1."""
+        shown = _shown(left, relation, right)
+        if not left.free_symbols | (right.free_symbols if right != oo else set()):
+            raise AlgebraError(f"{shown} relates no sizes")
+        for side in (left, right):
+            if side != oo and sign_of(side, self.least_one) != 1:
+                raise AlgebraError(f"{side} in {shown} is not positive", expected="positive sizes")
+        if relation == "=" and any(a in self.least_one and b.is_Rational and b < 1 for a, b in ((left, right), (right, left))):
+            raise AlgebraError(f"{shown}: a dimension is at least 1")
+        if relation == "=" and left == right:
+            raise AlgebraError(f"{shown} says nothing")
 
     @property
     def scaling(self) -> tuple[Relation, ...]:
@@ -111,7 +127,7 @@ class Regime:
         """The directions of the regime over ``symbols``, which must hold every symbol of the regime."""
         small, bounded = [], []
         for left, relation, right in self.scaling:
-            origin = f"{left} {relation} {right}"
+            origin = _shown(left, relation, right)
             left, right = self.apply(left), right if relation == "->" else self.apply(right)
             towards_zero = 1 / left if relation == "->" else left / right
             exponents = _direction(towards_zero, symbols, origin)
@@ -120,6 +136,9 @@ class Regime:
             else:
                 bounded.append(Direction(exponents, origin))
                 bounded.append(Direction(tuple(-e for e in exponents), origin))
+        for left, relation, right in self.facts:
+            quotient = self.apply(left) / self.apply(right)
+            bounded.append(Direction(_direction(quotient if relation == "<=" else 1 / quotient, symbols, ""), _shown(left, relation, right)))
         mentioned = symbols_of(*(self.apply(s) for s in self.mentioned))
         for place, name in enumerate(symbols):
             unit = tuple(int(i == place) for i in range(len(symbols)))
@@ -143,6 +162,36 @@ class Regime:
         if found is not None:
             chain = dict.fromkeys(d.origin for d, weight in zip(directions, found, strict=True) if weight)
             raise ContradictionError(f"the regime contradicts itself: {', '.join(chain)} cannot all hold")
+
+
+    def _refuse_unequal(self) -> None:
+        """x ~ y puts y for x; what is left of another such relation must not say that 1 is another number."""
+        put: dict[Expr, Expr] = {}
+        for left, relation, right in self.relations:
+            if relation not in ("=", "~"):
+                continue
+            quotient = cancelled((left / right).subs(put))
+            if quotient.is_Rational:
+                if quotient != 1:
+                    raise ContradictionError(f"the regime contradicts itself: {_shown(left, relation, right)} cannot hold with the rest")
+                continue
+            found = next((s for s in sorted(quotient.free_symbols, key=str) if (quotient / s).has(s) is False), None)
+            if found is not None:
+                put = {key: value.subs(found, found / quotient) for key, value in put.items()} | {found: cancelled(found / quotient)}
+        limits: dict[Expr, list[tuple[Expr, str]]] = {}
+        for left, relation, right in self.facts:
+            for x, bound, side in ((left, right, relation), (right, left, {"<=": ">=", ">=": "<="}[relation])):
+                if x.is_Symbol and bound.is_Rational:
+                    limits.setdefault(x, []).append((bound, side))
+        for x, bounds in limits.items():
+            low = max([b for b, side in bounds if side == ">="], default=None)
+            high = min([b for b, side in bounds if side == "<="], default=None)
+            if high is not None and ((low is not None and low > high) or (x in self.least_one and high < 1)):
+                raise ContradictionError(f"the regime contradicts itself: no {x} is at least {low or 1} and at most {high}")
+
+
+def _shown(left: Expr, relation: str, right: Expr) -> str:
+    return f"{left} {relation} {right}".replace("**", "^")
 
 
 def _direction(expression: Expr, symbols: tuple[Expr, ...], origin: str) -> Exponents:

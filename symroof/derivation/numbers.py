@@ -89,7 +89,7 @@ def _rule_factor(draft: Draft, rule_bound: Expr) -> Draft:
     quotient = cancelled(rule_bound / exact)
     symbols = symbols_of(quotient)
     terms = laurent(quotient, symbols)
-    draft = draft.found(rule_factor=known(draft, quotient))
+    draft = draft.found(rule_factor=known(draft, 1 / quotient))
     if quotient == 1 or terms is None:
         return draft
     r = symbol("ridge")

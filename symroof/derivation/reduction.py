@@ -9,7 +9,7 @@ from sympy import Add, Expr, Rational, oo
 from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
 from symroof.algebra.dominance import leading, limit, similar
 from symroof.algebra.optima import growth, highest, monotony
-from symroof.algebra.rational import symbols_of
+from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import INTENSITY, Draft
 from symroof.derivation.layout import Layout
@@ -190,7 +190,7 @@ def _above(draft: Draft, form: Expr) -> Draft:
 
 
 def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: tuple[Compare, ...]) -> Draft:
-    if found.factor == 1:
+    if found.factor == 1 or sign_of(found.exact, chosen.least_one) != 1:  # a quotient by what may be 0 says nothing
         return draft
     steps = []
     factor = Quotient(draft.write(found.approximate), INTENSITY)

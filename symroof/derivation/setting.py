@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Add, Expr
+from sympy import Add, Expr, Rational
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.layout import Layout
-from symroof.errors import AlgebraError, ModelError
+from symroof.errors import AlgebraError, ModelError, suggestion
 from symroof.formula import Formula, Number
 from symroof.model.cost import Cost
 from symroof.model.hardware import Accelerator, Known
@@ -22,6 +22,7 @@ from symroof.symbols import expression, rational, symbol
 
 # Links between chips: what crosses them is an exchange, not the operands.
 NETWORK = ("ICI", "NVLink", "DCN")
+LARGEST_NUMBER = 10**100
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +114,20 @@ def setting_of(problem: Problem) -> Setting:
     """Count the operation, choose the figures, read the regime."""
     operation, link = problem.operation, problem.link
     cost = operation.cost(problem.count)
+    least_one = frozenset(symbol(name) for name in operation.dimensions)
     if cost.flops == 0:
         raise ModelError("the operation does no arithmetic: its intensity is 0")
+    _require_positive("FLOPs", cost.flops, least_one, (-1, 0))
+    _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
     chip = problem.hardware
     needed: tuple[Exchange, ...] = ()
     chips, moved, moved_name = 1, cost.bytes, "bytes"
+    if problem.mesh and not operation.axes:
+        raise ModelError("the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X")
     if isinstance(operation, Einsum) and operation.axes:
+        for axis in problem.mesh:
+            if axis not in operation.axes:
+                raise ModelError(f"no dimension of the operation is split over {axis}", hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out")
         ways = {axis: chip.ways(size) if chip else 1 for axis, size in problem.mesh.items()}
         needed = exchanges(operation, problem.mesh, ways)
         chips = chips_at_work(operation, problem.mesh)
@@ -127,8 +136,8 @@ def setting_of(problem: Problem) -> Setting:
         if not needed:
             raise ModelError(f"nothing crosses {link}: the operation needs no exchange between chips", hint="--link HBM, or split a contracted dimension, as in D_X")  # fmt: skip
         moved, moved_name = Add(*(exchange.sent for exchange in needed)), "sent"
-    least_one = frozenset(symbol(name) for name in operation.dimensions)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
+    _require_readable(relations)
     peak_name, peak = _peak(problem, chip)
     regime = Regime(relations, least_one)
     flops = cost.flops / rational(chips)
@@ -147,6 +156,20 @@ def setting_of(problem: Problem) -> Setting:
         regime=regime,
         intensity=cancelled(regime.apply(flops / moved)),
     )
+
+
+def _require_readable(relations: tuple[tuple[Expr, str, Expr], ...]) -> None:
+    for relation in relations:
+        for side in (relation[0], relation[2]):
+            if any(abs(n.p) > LARGEST_NUMBER or n.q > LARGEST_NUMBER for n in side.atoms(Rational)):
+                raise AlgebraError("a number of the regime is out of range", expected="numbers up to 1e100")
+
+
+def _require_positive(name: str, value: Expr, least_one: frozenset[Expr], refused: tuple[int | None, ...]) -> None:
+    """Nothing costs less than nothing."""
+    if value == 0 or sign_of(value, least_one) in refused:
+        may = "are" if None not in refused else "may be"
+        raise ModelError(f"the {name} {may} zero or negative: {value}".replace("**", "^"), expected="a positive count")
 
 
 def _layout(problem: Problem) -> Layout:
@@ -168,5 +191,5 @@ def _bandwidth(chip: Accelerator | None, link: str) -> Known | None:
     if chip is None or (chip.name == "given" and link not in chip.figures):
         return None
     if link not in chip.figures or link not in chip.links:
-        raise ModelError(f"{chip.title} has no bandwidth for {link}", expected=f"one of {', '.join(chip.links)}", hint=f"or say --given {link}=…")  # fmt: skip
+        raise ModelError(f"{chip.title} has no bandwidth for {link}", expected=f"one of {', '.join(chip.links)}" if chip.links else None, hint=suggestion(link, chip.links) or f"or say --given {link}=…")  # fmt: skip
     return chip.figures[link]

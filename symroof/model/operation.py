@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Expr, Integer, Mul
+from sympy import Expr, Integer, Mul, nan, oo, zoo
 
 from symroof.errors import ModelError
 from symroof.model.cost import Cost, Counting, Term
 from symroof.model.dtype import Dtype, widest
 from symroof.model.tensor import Dim, Tensor
-from symroof.symbols import QUANTITIES, rational, symbol
+from symroof.symbols import QUANTITIES, RESERVED, rational, symbol
 
 
 class OperandError(ModelError):
@@ -52,7 +52,8 @@ class Einsum:
                 if tensor.labels.count(label) > 1:
                     raise OperandError(
                         f"{label} appears twice in one tensor", place, label,
-                        hint=f"give the two sizes names of their own, and say that they are equal: --assume 'M = {label}'",
+                        hint="give the two sizes names of their own, as in bf16[M, K], and say that they are equal: --assume 'M = K'"
+                        + (f", or put them in: --at M=K={label}" if label.isdigit() else ""),
                     )  # fmt: skip
         given = {label for tensor in self.inputs for label in tensor.labels}
         for label in self.output.labels:
@@ -161,6 +162,8 @@ class Operation:
     compute: Dtype | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ModelError("an operation needs a name")
         if not self.dimensions:
             raise ModelError(f"the cost functions of {self.name!r} have no parameters", expected="its dimensions")
 
@@ -175,8 +178,8 @@ class Operation:
                         f"{function.__name__}({parameter}) of {self.name!r} is not a dimension",
                         expected="plain parameters, one for each dimension",
                     )
-                if parameter.name in QUANTITIES:
-                    raise ModelError(f"{parameter.name} is the name of a quantity, not of a dimension")
+                if parameter.name in QUANTITIES or parameter.name in RESERVED:
+                    raise ModelError(f"{parameter.name} is the name of a quantity or a word of the language, not of a dimension")
                 found[parameter.name] = None
         return tuple(found)
 
@@ -197,11 +200,14 @@ class Operation:
             ) from error
         if hasattr(value, "numerator") and not isinstance(value, Expr):
             value = rational(value)
-        if not isinstance(value, Expr) or not value.is_rational_function() or _floats(value):
-            raise ModelError(
-                f"{function.__name__} of {self.name!r} gives {str(value)[:80]}",
-                expected="a rational function with exact numbers (write Fraction(1, 2), not 0.5)",
-            )
+        shown = f"{function.__name__} of {self.name!r} gives {str(value)[:80]}"
+        if isinstance(value, Expr) and _floats(value):
+            raise ModelError(shown, expected="exact numbers (write Fraction(1, 2), not 0.5)")
+        if not isinstance(value, Expr) or not value.is_rational_function() or value.has(zoo, nan, oo):
+            raise ModelError(shown, expected="a rational function of the parameters")
+        foreign = value.free_symbols - {symbol(name) for name in inspect.signature(function).parameters}
+        if foreign:
+            raise ModelError(f"{shown}, which has symbols of its own: {', '.join(sorted(map(str, foreign)))}", expected="a function of the parameters alone")
         return value
 
     def cost(self, count: Counting = "fma") -> Cost:

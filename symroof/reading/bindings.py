@@ -9,6 +9,8 @@ from symroof.errors import suggestion
 from symroof.reading.expressions import ExpressionReader, Scope
 from symroof.reading.units import read_number
 
+LARGEST_SIZE = 10**18
+
 
 def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
     """Values put in: ``D = F = 8192, B = 256``.
@@ -30,6 +32,8 @@ def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
         value = read_number(reader, scope.names)
         if value.unit is not None or value.value <= 0:
             raise reader.error(f"{token.text} is no size", token=token, expected="a plain number above zero")
+        if value.value > LARGEST_SIZE:
+            raise reader.error(f"{token.text[:20]} is out of range", token=token, expected="a size up to 1e18")
         bound |= dict.fromkeys(waiting, value.value)
         if not reader.accept(","):
             reader.expect_end("',' or the end")

@@ -59,7 +59,7 @@ def chip(name: str, *paths: str) -> Accelerator:
     raise ModelError(
         f"unknown chip {name!r}",
         expected=f"one of {', '.join(chips)}",
-        hint=suggestion(folded, [n for a in chips.values() for n in (a.name, *a.aliases)]) or "see `symroof hardware`",
+        hint=suggestion(folded, chips) or "see `symroof hardware`",
     )
 
 

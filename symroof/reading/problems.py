@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, suggestion
-from symroof.formula import Compare, Formula
+from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.dtype import Dtype, dtype
-from symroof.model.hardware import Accelerator
+from symroof.model.hardware import Accelerator, Known
 from symroof.model.operation import AnyOperation, Einsum, Operation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.reading.bindings import read_bindings
-from symroof.reading.catalogue import chip, figure, own_chip
+from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.expressions import KEYWORDS, Scope, read_expression
 from symroof.reading.operations import read_operation
 from symroof.reading.regimes import read_regime
@@ -32,6 +32,8 @@ def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
     if "problem" in table and (len(table) > 1 or not isinstance(tables, list)):
         extra = ", ".join(key for key in table if key != "problem")
         raise ReadingError(f"{path} mixes [[problem]] with {extra or 'another form'}", expected="only [[problem]] tables")
+    if not tables:
+        raise ReadingError(f"{path} has no problem in it")
     for entry in tables:
         if not isinstance(entry, Mapping):
             raise ReadingError(f"{path}: a problem is not a table", expected="[[problem]]")
@@ -58,6 +60,8 @@ def read_problem(options: Mapping[str, Any]) -> Problem:
     scope = Scope((*operation.dimensions, *_texts(options, "symbols")))
     hardware = _hardware(options)
     let = _let(options, scope, hardware)
+    _claims(options)
+    _used(options, hardware, let)
     return Problem(
         operation=operation,
         hardware=hardware,
@@ -73,6 +77,22 @@ def read_problem(options: Mapping[str, Any]) -> Problem:
         let=let,
         sections=_sections(options),
     )
+
+
+def _claims(options: Mapping[str, Any]) -> None:
+    """Claims are judged by their reader; here they only have to be claims."""
+    claims = options.get("claims") or ()
+    if not isinstance(claims, list | tuple) or not all(isinstance(claim, str | Mapping) for claim in claims):
+        raise ReadingError(f"claims = {str(claims)[:60]} is not a list of claims")
+
+
+def _used(options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula]) -> None:
+    """A figure that is given is one that chips have, the link, or one that a formula speaks of."""
+    spoken = {name for formula in let.values() for name in names(formula)} | {str(options.get("link") or "HBM")}
+    usual = {figure for accelerator in shipped().values() for figure in accelerator.figures} | {"peak"}
+    for name in flatten(options.get("given") or {}):
+        if name.partition(".")[0] not in {figure.partition(".")[0] for figure in usual} | spoken:
+            raise ReadingError(f"given: nothing uses {name}", hint=suggestion(name, usual | spoken))
 
 
 def _known_keys(options: Mapping[str, Any], where: str) -> None:
@@ -137,13 +157,30 @@ def _hardware(options: Mapping[str, Any]) -> Accelerator | None:
         raise ReadingError(f"hardware = {str(named)[:60]!r} is not a chip", expected="a name or a table of figures")
     overrides = {}
     for name, value in given.items():
-        reference = accelerator.figures.get(value.strip()) if isinstance(value, str) else None
-        overrides[name] = reference or figure(name, value)
+        overrides[name] = _referred(accelerator, name, value) or figure(name, value)
     return None if named is None and not overrides else accelerator.given(overrides)
 
 
+def _referred(accelerator: Accelerator, name: str, value: Any) -> Known | None:
+    """A figure given by the name of another: peak = peak.vector."""
+    if not isinstance(value, str) or not value.strip()[:1].isalpha():
+        return None
+    known = accelerator.figure(value.strip())
+    if known.unit != unit_of(name):
+        raise ReadingError(f"given: {name} is in {unit_of(name)}, and {value.strip()} in {known.unit}")
+    return known
+
+
 def _regime(options: Mapping[str, Any], scope: Scope) -> tuple[Compare, ...]:
-    return tuple(relation for text in _texts(options, "assume") for relation in read_regime(text, scope))
+    relations = [relation for text in _texts(options, "assume") for relation in read_regime(text, scope)]
+    return tuple(_turned(relation) for relation in relations)
+
+
+def _turned(relation: Compare) -> Compare:
+    """An equality with its name on the left."""
+    if relation.relation in ("=", "~") and isinstance(relation.right, Name) and not isinstance(relation.left, Name):
+        return Compare(relation.right, relation.relation, relation.left)
+    return relation
 
 
 def _mesh(options: Mapping[str, Any]) -> dict[str, int]:
@@ -155,7 +192,7 @@ def _mesh(options: Mapping[str, Any]) -> dict[str, int]:
     sizes = {}
     for axis, size in mesh.items():
         digits = str(size).strip()
-        if not digits.isdigit() or not 1 <= int(digits[:12]) <= 10**9:
+        if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:12]) <= 10**9:
             raise ReadingError(f"mesh: {axis} = {digits[:20]!r} is not a number of chips", expected="a whole number from 1")
         sizes[str(axis).strip()] = int(digits)
     return sizes

@@ -2,7 +2,8 @@
 
     regime = item { "," item }
     item   = expr rel expr { rel expr }     B ~~ D << F relates neighbours
-           | expr                           after "x << y": also x << expr; before "x -> oo": also expr -> oo
+           | expr                           after "x << y": also x << expr; before "x -> oo": also expr -> oo;
+                                            before "x >> y": also expr >> y; after it: also x >> expr
     rel    = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
 """
 
@@ -26,15 +27,21 @@ def read_regime(text: str, scope: Scope) -> tuple[Compare, ...]:
     relations: list[Compare] = []
     waiting: list[Formula] = []
     small: Formula | None = None
+    large: Formula | None = None
+    alone = reader.token
     while True:
+        token = reader.token
         left = reader.expression()
         if not reader.at(*RELATIONS):
             if reader.at("<", ">"):
                 raise reader.error(expected="<<, >>, ->, =, ~, ~~, <= or >=")
             if small is not None:
                 relations.append(Compare(small, "<<", left))
+            elif large is not None:
+                relations.append(Compare(left, "<<", large))
             else:
                 waiting.append(left)
+                alone = token
         while reader.at(*RELATIONS):
             token = reader.next()
             relation = token.text
@@ -43,17 +50,17 @@ def read_regime(text: str, scope: Scope) -> tuple[Compare, ...]:
                 raise reader.error("only -> leads to infinity, and to nothing else", token=token, expected="x -> oo")
             if relation == "->":
                 relations += [Compare(name, "->", right) for name in (*waiting, left)]
-                waiting, small = [], None
+                waiting, small, large = [], None, None
             elif relation == ">>":
-                relations.append(Compare(right, "<<", left))
-                small = None
+                relations += [Compare(right, "<<", name) for name in (*waiting, left)]
+                waiting, small, large = [], None, left
             else:
                 relations.append(Compare(left, relation, right))
-                small = left if relation == "<<" else None
+                small, large = (left if relation == "<<" else None), None
             left = right
         if not reader.accept(","):
             break
     if waiting:
-        raise reader.error("an expression stands alone in the regime", expected="a relation, as in B << D or D -> oo")
+        raise reader.error("an expression stands alone in the regime", token=alone, expected="a relation, as in B << D or D -> oo")
     reader.expect_end("a relation, ',' or the end")
     return tuple(relations)

@@ -34,7 +34,7 @@ TOKEN = re.compile(
   | (?P<command> \\[A-Za-z]+                                               )
   | (?P<symbol>  <=>|\*\*|=>|<=|>=|<<|>>|->|~~|[-+*/^=~<>(){}\[\],.%@:|_&·•×−≈→≤≥≪≫⇒⇔∞] )
     """.replace("GREEK", GREEK),
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
 
 
@@ -132,5 +132,5 @@ class Reader:
         """An error at ``token``, which defaults to the one under the cursor."""
         token = token or self.token
         if problem is None:
-            problem = "the text ends too early" if token.kind == "end" else f"unexpected {token.text!r}"
+            problem = "the text ends too early" if token.kind == "end" else f"unexpected {self.source[token.start : token.end]!r}"
         return ReadingError(problem, source=self.source, span=span or token.span, expected=expected, hint=hint)

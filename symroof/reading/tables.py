@@ -29,7 +29,7 @@ def read_table_file(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise ReadingError(f"{path} has {path.stat().st_size} bytes", expected=f"at most {LARGEST_FILE}")
-        text = path.read_bytes().decode()
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ReadingError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -14,6 +14,8 @@ from symroof.reading.scanner import Reader, Token
 
 # Decimal exponents beyond this size are refused, never expanded.
 LARGEST_EXPONENT = 10_000
+# Known quantities outside of this range are refused: no machine has them.
+SMALLEST = Fraction(1, 10**100)
 
 UNITS: dict[str, tuple[str, Fraction]] = {
     "s": ("s", Fraction(1)),
@@ -98,6 +100,8 @@ def quantity(text: str, unit: str) -> Number:
         raise reader.error(f"the unit is {number.unit}", span=(token.start, len(text)), expected=unit or "no unit")
     if number.value <= 0:
         raise reader.error(f"{text.strip()} is not positive", span=token.span, expected="a number above zero")
+    if not SMALLEST <= number.value <= 1 / SMALLEST:
+        raise reader.error(f"{token.text[:20]} is out of range", token=token, expected="a number between 1e-100 and 1e100")
     return Number(number.value, scientific(token.text, number.value), unit)
 
 

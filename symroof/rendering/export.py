@@ -16,6 +16,7 @@ from symroof.formula import Call, Formula, Name, Quotient, Sum, number
 from symroof.rendering.latex import LatexPrinter
 from symroof.rendering.letters import Letters
 from symroof.rendering.plain import PlainPrinter
+from symroof.symbols import rational, symbol
 
 SCHEMA = 1
 OUTCOMES = {"always": "always compute-bound", "never": "never compute-bound", "depends": "depends"}
@@ -153,8 +154,8 @@ class _Recorder:
         }
 
     def point(self, point: Point) -> dict[str, Any]:
-        t_math, t_comms = point.t_math, point.t_comms
-        both = None if t_math is None or t_comms is None else (self.draft.write(t_math), self.draft.write(t_comms))
+        both = self.times(point)
+        t_math, t_comms = both or (None, None)
         return {
             "values": {name: str(value) for name, value in point.values.items()},
             **self.numbers("exact_bound", point.bound, numeric(point.bound)),
@@ -167,10 +168,19 @@ class _Recorder:
             "T_upper": None if both is None else self.text(Sum(both)),
             "times": [
                 {"size": str(row.size), "T_math": float(row.t_math), "T_comms": float(row.t_comms), "T_lower": float(row.lower),
-                 "T_upper": float(row.upper), "bound_by": "compute" if row.compute_bound else "link"}
+                 "T_upper": float(row.upper), "bound_by": "compute" if row.compute_bound else "link" if self.setting.over_network else "memory"}
                 for row in point.times
             ],
         }  # fmt: skip
+
+    def times(self, point: Point) -> tuple[Formula, Formula] | None:
+        """T_math and T_comms with the sizes put in, over the figures as they were read."""
+        if point.t_math is None:
+            return None
+        put = {symbol(name): rational(value) for name, value in point.values.items()}
+        amounts = (self.setting.regime.apply(value).subs(put) for value in (self.setting.flops, self.setting.moved))
+        first, second = (self.draft.in_digits(Quotient(self.draft.write(a), Name(b))) for a, b in zip(amounts, ("peak", "bandwidth"), strict=True))
+        return first, second
 
     def step(self, index: int, step: Step) -> dict[str, Any]:
         plain, latex = self.plain.print, self.latex.print

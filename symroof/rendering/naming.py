@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from symroof.derivation.derivation import Derivation
@@ -68,7 +69,9 @@ class Naming:
 
     @property
     def chips(self) -> int:
-        return max((e.chips for e in self.derivation.setting.exchanges), default=self.derivation.setting.chips)
+        """All the chips of the mesh."""
+        problem = self.derivation.setting.problem
+        return prod(problem.mesh[axis] for axis in problem.operation.axes)
 
     @property
     def over_network(self) -> bool:

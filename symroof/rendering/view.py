@@ -11,8 +11,8 @@ from sympy import Expr
 
 from symroof.algebra.dominance import leading
 from symroof.algebra.roots import Root
-from symroof.algebra.threshold import Threshold
 from symroof.algebra.rounding import decimal
+from symroof.algebra.threshold import Threshold
 from symroof.derivation.derivation import Point
 from symroof.derivation.draft import Draft, numeric
 from symroof.derivation.machine import shown_times, unit_of
