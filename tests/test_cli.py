@@ -86,7 +86,7 @@ def test_several_problems_and_one_bad(run, tmp_path):
     done = run("derive", str(path), "--brief")
     assert done.code == 2
     assert done.out.count("FLOPs ") == 2
-    assert done.err.startswith("symroof: bad: ")
+    assert done.err.startswith(f"symroof: {path}: problem 2 (bad): ")
 
 
 def test_output_to_a_file(run, tmp_path):
@@ -161,6 +161,30 @@ FAULTS = {
     "file": (["derive", "nowhere.toml"], "cannot be read"),
     "template": (["derive", "dot", "--template", "/nowhere"], "is not a folder of templates"),
     "section": (["derive", "dot", "--section", "tables"], "sections = 'tables' is not known"),
+    "facts against the regime": (["derive", "matmul", "--assume", "B << D, B >= D"], "contradicts itself"),
+    "facts against facts": (["derive", "matmul", "--assume", "D >= 8000, D <= 100"], "no D is at least 8000 and at most 100"),
+    "a point against a fact": (["derive", "matmul", "--assume", "D <= 100", "--at", "D=8192"], "contradict D <= 100"),
+    "a point against an equality": (["derive", "matmul", "--assume", "B = D", "--at", "B=300,D=400"], "contradict B = D"),
+    "near relations that disagree": (["derive", "matmul", "--assume", "B ~ D, D ~ 2B"], "contradicts itself"),
+    "a relation without sizes": (["derive", "matmul", "--assume", "3 ~ 4"], "relates no sizes"),
+    "an equality that says nothing": (["derive", "matmul", "--assume", "D = D"], "says nothing"),
+    "half a size": (["derive", "matmul", "--assume", "D = 0.5"], "at least 1"),
+    "no size": (["derive", "matmul", "--assume", "B = 0"], "is not positive"),
+    "a difference": (["derive", "matmul", "--assume", "B = D - F"], "is not positive"),
+    "a large power": (["derive", "matmul", "--assume", "B << D^9999"], "a power of 9999 is too large"),
+    "figures out of range": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=1e400"], "out of range"),
+    "sizes out of range": (["derive", "dot", "--at", "N=1e300"], "out of range"),
+    "numbers out of range": (["derive", "matmul", "--assume", "D = 1e5000"], "out of range"),
+    "digits of another script": (["derive", TWO_CHIPS, "--mesh", "X=²"], "is not a number of chips"),
+    "a figure that nothing uses": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBN=8e11"], "did you mean HBM?"),
+    "a figure of another unit": (["derive", "dot", "--on", "tpu-v5e", "--given", "peak=HBM"], "peak is in FLOPs/s, and HBM in bytes/s"),
+    "a figure that is not there": (["derive", "dot", "--on", "tpu-v5e", "--given", "peak=peak.vector"], "has no figure peak.vector"),
+    "an axis twice": (["derive", TWO_CHIPS, "--mesh", "X=2,X=4"], "gives a name twice"),
+    "an axis for nothing": (["derive", TWO_CHIPS, "--mesh", "X=2,Y=4"], "no dimension of the operation is split over Y"),
+    "a mesh for nothing": (["derive", MATMUL, "--mesh", "X=2"], "is not split over the mesh"),
+    "an empty option": (["derive", "dot", "--on", ""], "--on is empty"),
+    "a link in another case": (["derive", "dot", "--on", "tpu-v5e", "--link", "hbm"], "did you mean HBM?"),
+    "no bandwidth at all": (["derive", "dot", "--on", "tpu-v2"], "has no bandwidth for HBM"),
     "unknown operation": (["operations", "matmull"], "did you mean matmul?"),
     "unknown hardware": (["hardware", "h1000"], "unknown chip 'h1000'"),
 }
@@ -193,6 +217,42 @@ def test_an_operation_that_the_shell_took_apart(run):
     assert "put it in quotes" in run("derive", "bf16[B]", "->", "bf16[B]").err
 
 
+def test_a_mistyped_option_is_not_taken_for_a_broken_operation(run):
+    assert "quotes" not in run("derive", MATMUL, "--onn", "x").err
+
+
+# Unusual inputs, and a line that their answer has; the numbers were worked out by hand or by brute force.
+UNUSUAL = {
+    "far above the rule": ([MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=481"], "B > 225611.9, from B = 225612"),
+    "other sizes cancel": (["batched-matmul", "--on", "tpu-v5e", "--at", "B=D=F=512"], "intensity 170.67, memory-bound"),
+    "never at a point": (["matvec", "--on", "tpu-v5e", "--at", "M=4096"], "never"),
+    "the unknown is put in": ([MATMUL, "--on", "tpu-v5e", "--at", "B=256,D=8192"], "F > 7456.22, from F = 7457"),
+    "numbers alone": (["bf16[512, 4096] * bf16[4096, 8192] -> bf16[512, 8192]", "--on", "tpu-v5e"], "compute-bound  always"),
+    "a scalar": (["bf16[] * bf16[] -> bf16[]", "--on", "tpu-v5e"], "compute-bound  never"),
+    "a long contraction": (["bf16[B, 100000] * bf16[100000, F] -> bf16[B, F]", "--on", "tpu-v5e", "--at", "F=1000"], "B > 317.21, from B = 318"),
+    "a dimension named like a product": (["bf16[B, D, BD] * bf16[D, F] -> bf16[B, BD, F]"], "2 B D BD F"),
+    "an equality turned round": ([MATMUL, "--on", "tpu-v5e", "--assume", "8192 = D, D = F"], "B > 255.21, from B = 256"),
+    "two axes": (["bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", "--on", "tpu-v5e", "--mesh", "X=4,Y=2"], "each of 8 chips"),
+    "no term dominates": ([MATMUL, "--assume", "B ~~ D ~~ F"], "no term dominates"),
+    "facts": ([MATMUL, "--assume", "B << D, F", "--assume", "D >= 8000, F >= 8000"], "the factor is at most B/4000 + 1"),
+    "near sizes": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, B << D"], "B > 240.24, from B = 241"),
+    "three operands": (["bf16[A, B] * bf16[B, C] * bf16[C, D] -> bf16[A, D]", "--on", "tpu-v5e"], "3ABCD"),
+    "on-chip memory": ([MATMUL, "--on", "tpu-v5e", "--link", "VMEM", "--assume", "B << D, F"], "B > 10.92, from B = 11"),
+    "both directions": ([TWO_CHIPS, "--on", "tpu-v5e", "--mesh", "X=2", "--link", "ICI.bidirectional"], "D > 4377.78, from D = 4378"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_inputs_are_answered(run, name):
+    arguments, line = UNUSUAL[name]
+    done = run("derive", *arguments)
+    assert (done.code, done.err) == (0, "")
+    assert line in done.out
+    assert ", 0 sampled" in done.out
+    for form in ("markdown", "latex", "json"):
+        assert run("derive", *arguments, "--format", form).code == 0
+
+
 PROBLEMS = {
     "unknown key": ("operation = 'dot'\nhardwear = 'x'\n", "did you mean hardware?"),
     "not TOML": ("operation = ", "is not TOML"),
@@ -205,6 +265,8 @@ PROBLEMS = {
     "mesh is a list": ("operation = 'dot'\nmesh = [1]\n", "is not a mesh"),
     "let takes a name": ("operation = 'dot'\nlet = { N = '2' }\n", "is taken"),
     "let is unknown": ("operation = 'dot'\nlet = { x = 'Q' }\n", "let x: unknown name 'Q'"),
+    "no problems": ("problem = []\n", "has no problem in it"),
+    "claims are a number": ("operation = 'dot'\nclaims = 5\n", "not a list of claims"),
     "problem is text": ("problem = ['x']\n", "is not a table"),
 }
 

@@ -4,6 +4,7 @@ import inspect
 from fractions import Fraction
 
 import pytest
+import sympy
 from sympy import cancel
 
 import symroof as sr
@@ -229,6 +230,10 @@ def test_cost_functions_keep_what_was_written_and_mean_the_same():
         (lambda N: N**0.5, "exact numbers"),
         (lambda N: None, "gives None"),
         (lambda N: 1 / 0, "ZeroDivisionError"),
+        (lambda N: N * sympy.Symbol("Q"), "symbols of its own: Q"),
+        (lambda N: sympy.log(N), "a rational function"),
+        (lambda N: -N, "zero or negative"),
+        (lambda oo: oo, "a word of the language"),
         (lambda *N: 1, "not a dimension"),
         (lambda N=3: N, "not a dimension"),
         (lambda ridge: ridge, "name of a quantity"),
@@ -237,6 +242,26 @@ def test_cost_functions_keep_what_was_written_and_mean_the_same():
 def test_cost_functions_outside_the_class_are_refused(function, message):
     with pytest.raises(ModelError, match=message):
         sr.derive(sr.Operation("odd", flops=function, reads=reads, writes=writes))
+
+
+def test_bytes_that_may_vanish_are_refused():
+    with pytest.raises(ModelError, match="the bytes may be zero or negative"):
+        sr.derive(sr.Operation("odd", flops=flops, reads=lambda N: N - 2, writes=lambda N: 1))
+
+
+def test_degree_two_with_figures():
+    """2N^2 + 3N > R (4N + 1002): the positive root is at 649.57."""
+    op = sr.Operation("square", flops=lambda N: 2 * N**2 + 3 * N, reads=lambda N: 4 * N + 1000, writes=writes)
+    d = sr.derive(op, on="tpu-v5e", compute="bf16")
+    R = Fraction(9850, 41)
+
+    def compute_bound(n):
+        return 2 * n * n + 3 * n > R * (4 * n + 1002)
+
+    first = d.answer.smallest_integer
+    assert compute_bound(first)
+    assert not compute_bound(first - 1)
+    assert d.counts()["sampled"] == 0
 
 
 def test_lambdas_without_a_written_form_are_typeset_by_value():

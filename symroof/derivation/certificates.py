@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from symroof.derivation.exact import ONE, Exact, add, join, names_in, sign, times
-from symroof.derivation.ledger import Ledger, refuted
+from symroof.derivation.ledger import Ledger, refuted, replaced
 from symroof.derivation.step import Check, Dominated, Step
 from symroof.errors import CheckError
-from symroof.formula import Compare, Infinity, Name
+from symroof.formula import Compare, Infinity
 
 Powers = tuple[tuple[str, int], ...]
 
@@ -17,8 +17,8 @@ Powers = tuple[tuple[str, int], ...]
 def multiplied_out(step: Step, evidence: Dominated, ledger: Ledger) -> Check:
     """left/right = n/d, and every monomial of n - d is negligible beside n or d: certificates multiplied out."""
     regime = [a for a in step.assumptions if isinstance(a, Compare)]
-    merge = {a.left.name: a.right for a in regime if a.relation in ("=", "~") and isinstance(a.left, Name)}
-    exact = Exact({**ledger.definitions, **merge})
+    known = {name: formula for name, formula in ledger.definitions.items() if name != "ridge"}  # any constant will do
+    exact = Exact(known | replaced(regime, ("=", "~")))
     (ln, ld), (rn, rd) = exact.rational(step.left), exact.rational(step.right)
     n, d = (exact.rational(f)[0] for f in (evidence.numerator, evidence.denominator))
     if any(a.relation == "~" for a in regime) and any(c < 0 for p in (ln, ld, rn, rd) for c in p.values()):
@@ -26,7 +26,7 @@ def multiplied_out(step: Step, evidence: Dominated, ledger: Ledger) -> Check:
     if add(times(times(ln, rd), d), {m: -c for m, c in times(times(ld, rn), n).items()}):
         raise refuted(step, "the quotient of the sides is not the one that the certificates speak of")
     difference = add(n, {m: -c for m, c in d.items()})
-    equal = Exact({**ledger.definitions, **{a.left.name: a.right for a in regime if a.relation == "=" and isinstance(a.left, Name)}})
+    equal = Exact(known | replaced(regime, ("=",)))
     small, bounded = _directions(regime, equal, ledger, names_in(n) | names_in(d))
     certified = {}
     for c in evidence.certificates:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sympy import Add, Expr
-
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
 from symroof.derivation.step import Arrays, Collective, Excess, Function, Loops, Reason, Step
@@ -122,8 +120,7 @@ def _moved(draft: Draft) -> Draft:
     name = Name(setting.moved_name)
     if setting.moved_name == "bytes_per_chip":
         facts = {"chips": setting.chips, "exchanges": setting.exchanges}
-        parts = tuple(draft.write(part) for part in _parts(setting.moved))
-        return draft.add(Step("traffic", Reason.SHARE_BYTES, name, "=", total(*parts), facts=facts))
+        return draft.add(Step("traffic", Reason.SHARE_BYTES, name, "=", draft.write(setting.moved), facts=facts))
     for exchange in setting.exchanges:
         sent, payload = draft.write(exchange.sent), draft.write(exchange.payload)
         evidence = Collective(exchange.collective, exchange.chips, exchange.ways, payload)
@@ -134,10 +131,6 @@ def _moved(draft: Draft) -> Draft:
         each = Sum(tuple(Name(f"sent_{exchange.axis}") for exchange in setting.exchanges))
         draft = draft.add(Step("traffic", Reason.BYTES, name, "=", each))
     return draft
-
-
-def _parts(value: Expr) -> tuple[Expr, ...]:
-    return tuple(Add.make_args(value))
 
 
 def _given(draft: Draft, operation: Operation, section: str, name: str, function, reason: Reason) -> Draft:  # type: ignore[no-untyped-def]

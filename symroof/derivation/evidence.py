@@ -200,8 +200,14 @@ def _excess(step: Step, amount: Formula, ledger: Ledger) -> Check:
 def _harmonic(step: Step, parts: tuple[Formula, ...], ledger: Ledger) -> Check:
     """min(m)/k <= 1/(1/m_1 + … + 1/m_k), because no 1/m_i is more than 1/min(m): all m_i have to be positive."""
     exact = ledger.exact(figures=False, assumptions=step.assumptions)
-    if step.left != Quotient(Call("min", parts), number(len(parts))) or step.relation != "<=":
+    if not isinstance(step.left, Quotient) or step.left.below != number(len(parts)) or step.relation != "<=":
         raise refuted(step, "the left side is not the least part over their number")
+    least = step.left.above
+    kept = least.arguments if isinstance(least, Call) and least.function == "min" else (least,)
+    for part in parts:  # a part that is left out is nowhere below one that is kept
+        gaps = [exact.difference(part, one) for one in kept]
+        if not any(sign(n, ledger.least_one, strict=False) in (0, 1) and sign(d, ledger.least_one) == 1 for n, d in gaps):
+            raise refuted(step, "a part may be the least and is left out")
     if not all(sign(side, ledger.least_one) == 1 for part in parts for side in exact.rational(part)):
         raise refuted(step, "a part may not be positive")
     reciprocals = Sum(tuple(Quotient(number(1), part) for part in parts))

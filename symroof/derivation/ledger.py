@@ -27,13 +27,23 @@ class Ledger:
         known = {name: formula for name, formula in self.definitions.items() if name != free}
         if figures:
             known |= self.figures
-        for relation in assumptions:
-            if isinstance(relation, Compare) and relation.relation == "=" and isinstance(relation.left, Name):
-                known[relation.left.name] = relation.right
-        return Exact(known)
+        return Exact(known | replaced(assumptions, ("=",)))
 
     def is_new(self, name: str) -> bool:
         return name not in self.definitions and name not in self.figures and name not in self.least_one
+
+
+def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict[str, Formula]:
+    """What the assumptions of these relations put for names, each name once: x = y and x = z put z for y as well."""
+    put: dict[str, Formula] = {}
+    for relation in assumptions:
+        if not isinstance(relation, Compare) or relation.relation not in relations or not isinstance(relation.left, Name):
+            continue
+        left, right = relation.left, relation.right
+        if left.name in put and isinstance(right, Name):
+            left, right = right, left
+        put.setdefault(left.name, right)
+    return put
 
 
 def refuted(step: Step, why: str) -> CheckError:

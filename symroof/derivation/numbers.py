@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
-from sympy import Add, Expr, Rational
+from sympy import Add, Expr, Rational, oo
 
 from symroof.algebra.approximation import laurent
+from symroof.algebra.dominance import similar
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime
@@ -18,9 +20,9 @@ from symroof.derivation.derivation import Point
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
 from symroof.derivation.machine import chip_step
 from symroof.derivation.solution import ABOVE, bands, bound, equalities, guard_of, known, solution
-from symroof.derivation.step import Reason, Step, Whole
+from symroof.derivation.step import Dominated, Reason, Step, Whole
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Name, Negative, Number, Product, Quotient, Sum, number
+from symroof.formula import Compare, Infinity, Name, Negative, Number, Product, Quotient, Sum, number
 from symroof.symbols import rational, symbol
 
 
@@ -38,13 +40,41 @@ def rule(draft: Draft) -> Draft:
     edge = known(draft, solved.bound)
     draft = draft.found(rule=solved, rule_bound=edge)
     condition = solution(draft, solved)
-    facts = {"relations": setting.problem.assume}
-    leads = Compare(draft.write(form), ">", RIDGE)
-    draft = draft.add(Step("rule", Reason.RULE, leads, "<=>", condition, facts=facts, shown=not isinstance(condition, Compare)))
+    told = _tends_to(draft, solved.bound) if isinstance(condition, Compare) else None
+    if told is None:
+        leads = Compare(draft.write(form), ">", RIDGE)
+        told = Step("rule", Reason.RULE, leads, "<=>", condition, shown=not isinstance(condition, Compare))
+    draft = draft.add(replace(told, facts={"condition": condition}))
     draft = _number(draft, "rule", solved.bound, edge, solved.rises)
     if solved.bound is None or answer.bound is None or isinstance(answer.bound, Root) or isinstance(edge, Root):
         return draft
     return _rule_factor(draft, solved.bound)
+
+
+def _tends_to(draft: Draft, edge: Expr | Root | None) -> Step | None:
+    """The exact bound tends to the bound of the rule, in the regime with the variable held constant."""
+    setting, x = draft.setting, draft.setting.variable
+    exact = draft.answer.threshold.bound if draft.answer.threshold else None
+    if exact is None or edge is None or isinstance(exact, Root) or isinstance(edge, Root):
+        return None
+    held = []
+    for left, relation, right in setting.regime.scaling:
+        left, right = left.subs(x, 1), right if right == oo else right.subs(x, 1)
+        if left == 1 and right != oo and right.free_symbols:
+            held.append((right, "->", oo))
+        elif left.free_symbols and (right == oo or right.free_symbols):
+            held.append((left, relation, right))
+    if not held or not (exact.is_rational_function() and edge.is_rational_function()):
+        return None
+    try:
+        found = similar(exact, edge, Regime((*held, *(r for r in setting.regime.relations if r[1] == "=")), setting.least_one))
+    except AlgebraError:
+        return None
+    if not found.holds or not found.certificates:
+        return None
+    assume = tuple(Compare(draft.write(a), r, Infinity() if b == oo else draft.write(b)) for a, r, b in held)
+    evidence = Dominated(draft.write(found.numerator), draft.write(found.denominator), found.certificates)
+    return Step("rule", Reason.RULE, bound(draft, exact), "~", bound(draft, edge), (*assume, *equalities(draft)), evidence, shown=False)
 
 
 def _exact_number(draft: Draft) -> Draft:
@@ -66,11 +96,13 @@ def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr 
     told = any(s.reason is Reason.RULE and not s.shown for s in draft.steps)  # prose says the number
     steps: list[Step] = []
     left = bound(draft, formula)
-    if left != exact and len(str(value.numerator)) <= 8 and len(str(value.denominator)) <= 8:
+    if left == RIDGE:  # the section on the ridge has its number
+        told = True
+    elif left != exact and len(str(value.numerator)) <= 8 and len(str(value.denominator)) <= 8:
         steps.append(Step(section, Reason.FIGURES, left, "=", exact, assume, shown=section == "rule" and not told))
         left = exact
     short = rounded(section, left if isinstance(edge, Root) else bound(draft, formula), value, assumptions=assume, joined=bool(steps), shown=section == "rule" and not told)
-    steps += () if isinstance(edge, Root) else short
+    steps += () if isinstance(edge, Root) or left == RIDGE else short
     first = smallest_integer(edge, step) if rises else None
     if first is not None:
         shown = Name("ridge") if formula == symbol("ridge") else exact
@@ -93,11 +125,12 @@ def _rule_factor(draft: Draft, rule_bound: Expr) -> Draft:
     if quotient == 1 or terms is None:
         return draft
     r = symbol("ridge")
+    parts = [(c, m) for c, m in terms if m.has(r)]
     plain = Add(*(Rational(c.numerator, c.denominator) * m for c, m in terms if not m.has(r)))
     per_ridge = Add(*(Rational(-c.numerator, c.denominator) * m / r for c, m in terms if m.has(r)))
     if per_ridge.has(r) or per_ridge == 0:
         return draft
-    gone = Product((RIDGE, draft.write(per_ridge)))
+    gone = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(r * per_ridge)
     right = Quotient(number(1), Sum((draft.write(plain), Negative(gone))))
     left = Quotient(bound(draft, exact), bound(draft, rule_bound))
     guards = tuple(guard_of(draft, case) for case in solved.cases if case.guard)

@@ -9,7 +9,7 @@ from sympy import Add, Expr, Rational, oo
 from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
 from symroof.algebra.dominance import leading, limit, similar
 from symroof.algebra.optima import growth, highest, monotony
-from symroof.algebra.rational import sign_of, symbols_of
+from symroof.algebra.rational import polynomial, ratio, sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import INTENSITY, Draft
 from symroof.derivation.layout import Layout
@@ -46,7 +46,7 @@ def intensity(draft: Draft) -> Draft:
     equalities = tuple(r for r in setting.problem.assume if r.relation == "=")
     if equalities:
         steps.append(Step("intensity", Reason.EQUALITY, INTENSITY, "=", value, equalities, facts={"equalities": equalities}))
-    elif value != quotient:
+    elif not _is_reduced(quotient, answer.intensity):
         gone = tuple(n for n in names(quotient) if symbol(n) not in answer.intensity.free_symbols)
         steps.append(Step("intensity", Reason.CANCEL, INTENSITY, "=", value, joined=True, facts={"gone": tuple(map(Name, gone))}))
     draft = draft.add(*steps)
@@ -83,6 +83,15 @@ def _flat(formula: Formula) -> Formula:
     return formula
 
 
+def _is_reduced(quotient: Quotient, value: Expr) -> bool:
+    """Whether the quotient as written is in lowest terms already."""
+    symbols = symbols_of(value)
+    if not symbols:
+        return False
+    above, below = (polynomial(terms, symbols) for terms in ratio(value, symbols))
+    return bool((expression(quotient.above) - above).expand() == 0 and (expression(quotient.below) - below).expand() == 0)
+
+
 def _dims(draft: Draft) -> tuple[Expr, ...]:
     order = draft.layout.order
     return tuple(sorted(draft.answer.intensity.free_symbols, key=lambda s: order.index(s.name) if s.name in order else -1))
@@ -100,11 +109,18 @@ def _reciprocal(draft: Draft, equalities: tuple[Formula, ...]) -> Draft:
     upside_down = Sum(tuple(draft.write(1 / m) for m in parts))
     steps = [Step("intensity", Reason.RECIPROCAL, Quotient(number(1), INTENSITY), "=", upside_down, equalities,
                   facts={"uses": _uses(draft, parts)})]  # fmt: skip
-    each = tuple(draft.write(m) for m in parts)
+    each, all_parts = tuple(draft.write(m) for m in _least(parts)), tuple(draft.write(m) for m in parts)
     steps += [Step("intensity", Reason.BELOW_EACH, INTENSITY, "<", m, equalities, shown=False, facts={"each": each}) for m in each]
-    least = Quotient(Call("min", each), number(len(each)))
-    steps.append(Step("intensity", Reason.BRACKET, least, "<=", INTENSITY, equalities, Harmonic(each), shown=False))
+    least = Quotient(Call("min", each) if len(each) > 1 else each[0], number(len(parts)))
+    steps.append(Step("intensity", Reason.BRACKET, least, "<=", INTENSITY, equalities, Harmonic(all_parts), {"least": least.above}, shown=False))
     return draft.add(*steps)
+
+
+def _least(parts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The parts without those that are never below a constant one: sizes are at least 1."""
+    constants = [m for m in parts if not m.free_symbols]
+    floor = min(constants, default=None)
+    return parts if floor is None else (floor, *(m for m in parts if m.free_symbols and m.as_coeff_Mul()[0] < floor))
 
 
 def _uses(draft: Draft, parts: tuple[Expr, ...]) -> tuple[tuple[str, Formula], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import floor
 
-from sympy import Add, Expr
+from sympy import Add, Expr, Integer
 
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.optima import highest, supremum
@@ -146,8 +146,10 @@ def bound(draft: Draft, value: Expr | Root) -> Formula:
     signs = {bool(t.as_coeff_Mul()[0] < 0): t for t in Add.make_args(below.expand()) if not t.has(symbol("ridge"))}
     if (True in signs and False not in signs) or (not signs and below.could_extract_minus_sign()):
         above, below = -above, -below
-    top, bottom = (draft.layout.grouped(part.expand(), "ridge") for part in (above, below))
-    return top if below == 1 else Quotient(top, bottom)
+    top = draft.layout.grouped(above.expand(), "ridge")
+    size, inner = below.expand().primitive() if below.expand().is_Add else (Integer(1), below.expand())
+    bottom = draft.layout.grouped(inner, "ridge")
+    return top if below == 1 else Quotient(top, bottom if size == 1 else product(draft.write(size), bottom))
 
 
 def _otherwise(draft: Draft, solved: Threshold, top: Expr | None) -> Draft:

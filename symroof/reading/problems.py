@@ -211,7 +211,7 @@ def _points(options: Mapping[str, Any], operation: AnyOperation) -> tuple[dict[s
         for name, value in point.items():
             if value < 1:
                 raise ReadingError(f"at: {name} = {value} is no size of a dimension", expected="a number from 1")
-    return tuple(read)
+    return tuple(point for i, point in enumerate(read) if point not in read[:i])
 
 
 def _let(options: Mapping[str, Any], scope: Scope, hardware: Accelerator | None) -> dict[str, Formula]:

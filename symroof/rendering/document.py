@@ -140,7 +140,6 @@ class _Scribe:
             "relations": merged_regime,
             "figure": lambda name: draft.in_digits(Name(name)),
             "over_one": lambda formula: Quotient(number(1), formula),
-            "least": lambda formula: formula.above if isinstance(formula, Quotient) else formula,
             "shown": decimal_number,
             "display": self.display,
             "micro": self.micro,

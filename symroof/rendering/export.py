@@ -11,8 +11,8 @@ from symroof.algebra.threshold import ALWAYS, NEVER, Threshold
 from symroof.derivation.derivation import Derivation, Point
 from symroof.derivation.draft import Draft, numeric
 from symroof.derivation.solution import bound, known, positive
-from symroof.derivation.step import Step
-from symroof.formula import Call, Formula, Name, Quotient, Sum, number
+from symroof.derivation.step import Reason, Step
+from symroof.formula import Call, Formula, Name, Quotient, Sum
 from symroof.rendering.latex import LatexPrinter
 from symroof.rendering.letters import Letters
 from symroof.rendering.plain import PlainPrinter
@@ -63,7 +63,6 @@ class _Recorder:
         bytes_ = Sum(tuple(self.draft.write(t.amount) for t in (*cost.loads, *cost.stores)))
         flops, moved = self.draft.write(apply(setting.flops)), self.draft.write(apply(setting.moved))
         t_math, t_comms = (self.draft.in_digits(Quotient(a, Name(b))) for a, b in ((flops, "peak"), (moved, "bandwidth")))
-        each = tuple(self.draft.write(m) for m in found.reciprocals or ())
         return {
             "flops": self.text(self.setting.layout.factored(cost.flops)),
             "flops_exact": self.text(self.setting.layout.factored(cost.flops_exact)),
@@ -74,7 +73,7 @@ class _Recorder:
             "sent": self.text(setting.moved) if setting.over_network else None,
             "intensity": self.text(found.intensity),
             "reciprocal": self.text(Sum(tuple(self.draft.write(1 / m) for m in found.reciprocals))) if found.reciprocals else None,
-            "bracket": self.bracket(each),
+            "bracket": self.bracket(),
             "intensity_leading": self.text(found.leading.approximate) if found.leading else None,
             "intensity_factor": self.text(found.leading.factor) if found.leading else None,
             "within": self.within(),
@@ -93,11 +92,9 @@ class _Recorder:
         """A value as text, and as a float where it is a number."""
         return {key: self.text(value), f"{key}_float": None if decimal is None else float(decimal)}
 
-    def bracket(self, each: tuple[Formula, ...]) -> str | None:
-        if not each:
-            return None
-        least = Call("min", each)
-        return f"{self.text(Quotient(least, number(len(each))))} <= intensity < {self.text(least)}"
+    def bracket(self) -> str | None:
+        step = self.derivation.find(Reason.BRACKET)
+        return None if step is None else f"{self.text(step.left)} <= intensity < {self.text(step.facts['least'])}"
 
     def within(self) -> str | None:
         found = self.derivation.answer.leading

@@ -145,7 +145,8 @@ class View(Naming):
         solved = solved or self.derivation.answer.rule or self.derivation.answer.threshold
         relation = ">" if solved is None or solved.rises else "<"
         x = self.derivation.setting.variable if variable is None else variable
-        return {"variable": Name(x.name), "relation": relation, "bound": decimal_number(value), "first": None if first is None else number(first)}
+        exact = decimal_number(value).value == value
+        return {"variable": Name(x.name), "sign": "=" if exact else "~", "relation": relation, "bound": decimal_number(value), "first": None if first is None else number(first)}
 
     @property
     def exact_condition(self) -> Formula | None:
@@ -163,7 +164,7 @@ class View(Naming):
     @property
     def rule_formula(self) -> Formula | None:
         found = self.find("rule")
-        return None if found is None else found.right
+        return None if found is None else found.facts["condition"]
 
     @property
     def number_condition(self) -> dict[str, Any] | None:
