@@ -1,5 +1,5 @@
 """``python -m symroof``."""
 
-from symroof.cli import main
+from symroof.cli import entry
 
-main()
+entry()

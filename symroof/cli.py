@@ -226,7 +226,6 @@ def _complain(error: SymroofError) -> None:
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line. One clear message and exit status 2 for any fault, never a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    gc.disable()  # a short run ends before a collection would pay
     try:
         status = cli.main(given, prog_name="symroof", standalone_mode=False)
     except SymroofError as error:
@@ -246,6 +245,10 @@ def main(arguments: Iterable[str] | None = None) -> None:
             raise
         click.echo(f"symroof: internal error, please report it: {type(error).__name__}: {str(error)[:300]}", err=True)
         status = 2
-    finally:
-        gc.enable()
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def entry() -> None:
+    """The command of the shell: a short process, which ends before a collection of garbage would pay."""
+    gc.disable()
+    main()
