@@ -244,6 +244,23 @@ def test_cost_functions_outside_the_class_are_refused(function, message):
         sr.derive(sr.Operation("odd", flops=function, reads=reads, writes=writes))
 
 
+def test_without_latexify_the_formula_is_typeset_here(monkeypatch):
+    """As on Python 3.14, where latexify does not install."""
+    import sys
+
+    from symroof.rendering.latexified import typeset
+    from symroof.rendering.letters import Letters
+
+    typeset.cache_clear()
+    dot = sr.Operation("dot product", flops=flops, reads=reads, writes=writes)
+    with_latexify = sr.derive(dot).to_markdown()
+    typeset.cache_clear()
+    monkeypatch.setitem(sys.modules, "latexify", None)
+    assert typeset(flops, Letters()) is None
+    assert sr.derive(dot).to_markdown() == with_latexify.replace("= N + N - 1 =", "= N + (N - 1) =")
+    typeset.cache_clear()
+
+
 def test_bytes_that_may_vanish_are_refused():
     with pytest.raises(ModelError, match="the bytes may be zero or negative"):
         sr.derive(sr.Operation("odd", flops=flops, reads=lambda N: N - 2, writes=lambda N: 1))

@@ -113,16 +113,6 @@ class Regime:
         """``expression`` with the equalities put in."""
         return expression.subs(self.substitution) if self.substitution else expression
 
-    def without(self, symbols: Iterable[Expr]) -> Regime:
-        """The regime once ``symbols`` have values: their relations are spent."""
-        spent = set(symbols)
-        kept = tuple(
-            (left, relation, right)
-            for left, relation, right in self.relations
-            if not (left.free_symbols | (right.free_symbols if right != oo else set())) & spent
-        )
-        return Regime(kept, self.least_one)
-
     def cone(self, symbols: tuple[Expr, ...]) -> Cone:
         """The directions of the regime over ``symbols``, which must hold every symbol of the regime."""
         small, bounded = [], []

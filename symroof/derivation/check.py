@@ -153,7 +153,6 @@ class _Prover:
         self.z3, self.exact, self.least_one = z3, exact, least_one
         self.variables: dict[str, Any] = {}
         self.domain: list[Any] = []
-        self.described: set[str] = set()
         self.guards: list[Any] = []
         self.obligations: list[tuple[list[Any], Any]] = []
 

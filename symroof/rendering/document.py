@@ -96,7 +96,7 @@ def _answer(scribe: _Scribe, prose: Any) -> list[dict[str, Any]]:
         {part: _line(getattr(prose, f"{macro}_{row}")()) for part, macro in (("label", "label"), ("exact", "cell"), ("near", "near"))}
         for row in (*rows, "compute")
     ]
-    for point in view.points:
+    for point in (point for point in view.points if not point["same"]):
         table.append({part: _line(getattr(prose, f"{macro}_point")(point)) for part, macro in (("label", "label"), ("exact", "cell"), ("near", "near"))})
     for row in table:
         row["lines"] = [(row["exact"], row["near"])]

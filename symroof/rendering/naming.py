@@ -34,7 +34,7 @@ class Naming:
         chip = self.chip or "a chip"
         if self.chips > 1:
             return f"{self.chips} {chip}" + (f", over {self.link}" if self.link != "HBM" else "")
-        article = "" if chip.startswith(("a ", "the ")) else "an " if chip[:1] in "AEIOH" and chip[:2] != "HO" else "a "
+        article = "" if chip.startswith(("a ", "an ", "the ")) else "an " if chip[:1] in "AEIOH" and chip[:2] != "HO" else "a "
         return f"{article}{chip}" + (f", from {self.link}" if self.link != "HBM" else "")
 
     @property

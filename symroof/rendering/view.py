@@ -186,6 +186,7 @@ class View(Naming):
             "condition": self.condition(point.bound, point.smallest_integer, point.variable, point.threshold),
             "formula": steps[0].right if steps else None,
             "outcome": point.outcome,
+            "same": point.bound is not None and point.bound == self.derivation.answer.bound,
             "gap": gap[0].facts if gap else None,
             "intensity": self.write(point.intensity) if value is None else decimal_number(value),
             "unit": unit[0],
