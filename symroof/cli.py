@@ -21,11 +21,11 @@ def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that describe a problem, the same for every command."""
     for option in reversed(
         (
-            click.option("--on", "hardware", metavar="CHIP", help="A chip; see `symroof hardware`."),
+            click.option("--on", "hardware", multiple=True, metavar="CHIP", help="A chip; see `symroof hardware`."),
             click.option("--assume", multiple=True, metavar="REGIME", help="A regime such as 'B << D, F' or 'N -> oo'."),
             click.option("--given", multiple=True, metavar="NAME=VALUE", help="A figure: HBM=8.1e11, peak='3.94e14 OPs/s'."),
             click.option("--mesh", multiple=True, metavar="AXIS=CHIPS", help="The size of a mesh axis: X=2."),
-            click.option("--link", metavar="NAME", help="The memory or link that is compared with: HBM (default), ICI, …"),
+            click.option("--link", multiple=True, metavar="NAME", help="The memory or link that is compared with: HBM (default), ICI, …"),
             click.option("--for", "solve_for", metavar="SIZE", help="The size to solve for."),
             click.option("--at", multiple=True, metavar="SIZES", help="Sizes to put in: D=F=8192,B=256."),
             click.option("--count", metavar="fma|exact", help="How additions count."),
@@ -170,6 +170,11 @@ def _flags(options: dict[str, Any]) -> dict[str, Any]:
     for key, value in flags.items():
         if value == "" or (isinstance(value, tuple) and "" in value):
             raise ReadingError(f"--{ {'hardware': 'on', 'solve_for': 'for'}.get(key, key) } is empty".replace("-- ", "--"))
+    for key, flag in (("hardware", "--on"), ("link", "--link")):
+        if len(flags.get(key, "1")) > 1:
+            raise ReadingError(f"a derivation has one {flag}, and there are {len(flags[key])}: {', '.join(flags[key])}")
+        if key in flags:
+            (flags[key],) = flags[key]
     for key in ("given", "mesh"):
         if key in flags:
             pairs = [_pair(key, text) for whole in flags[key] for text in whole.split(",")]
