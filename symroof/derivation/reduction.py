@@ -181,9 +181,14 @@ def regime(draft: Draft) -> Draft:
         draft = draft.add(Step("regime", Reason.LIMIT, INTENSITY, "->", right, assume, evidence, {"relations": assume}))
     else:
         draft = _take_out(draft, result)
-        facts = {"factor": draft.write(result.factor), "relations": assume}
+        facts = {"factor": draft.write(result.factor), "relations": assume, "side": _side(result, chosen)}
         draft = draft.add(Step("regime", Reason.LEADING, INTENSITY, "~", right, assume, evidence, facts))
     return _size_of_error(_above(draft, form), result, chosen, assume)
+
+
+def _side(found: Approximation, chosen: Regime) -> int | None:
+    """1 where the approximation is too high at every size, -1 where it is too low."""
+    return sign_of(found.factor - 1, chosen.least_one)
 
 
 def _take_out(draft: Draft, found: Approximation) -> Draft:

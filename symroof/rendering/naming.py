@@ -38,6 +38,12 @@ class Naming:
         return f"{article}{chip}" + (f", from {self.link}" if self.link != "HBM" else "")
 
     @property
+    def on_heading(self) -> str:
+        """The machine in the title, unless the title of the problem names it."""
+        named = self.chip is None or (self.title is not None and self.chip in self.title)
+        return "" if named else self.on
+
+    @property
     def on_short(self) -> str:
         chip = self.chip or ""
         return f"{self.chips} {chip}" if self.chips > 1 else chip
