@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -254,6 +255,14 @@ def main(arguments: Iterable[str] | None = None) -> None:
 
 
 def entry() -> None:
-    """The command of the shell: a short process, which ends before a collection of garbage would pay."""
+    """The command of the shell: a short process, whose memory is not tidied before it ends."""
     gc.disable()
-    main()
+    status: Any = 0
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status if isinstance(status, int) else 0)
