@@ -237,6 +237,8 @@ UNUSUAL = {
     "no term dominates": ([MATMUL, "--assume", "B ~~ D ~~ F"], "no term dominates"),
     "facts": ([MATMUL, "--assume", "B << D, F", "--assume", "D >= 8000, F >= 8000"], "the factor is at most B/4000 + 1"),
     "near sizes": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, B << D"], "B > 240.24, from B = 241"),
+    "near sizes in a circle": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, F ~ D, D ~ F, B << D"], "B > 240.24, from B = 241"),
+    "near sizes in a chain": ([MATMUL, "--on", "tpu-v5e", "--assume", "B ~ D, B ~ F, B -> oo"], "≈ F/3"),
     "three operands": (["bf16[A, B] * bf16[B, C] * bf16[C, D] -> bf16[A, D]", "--on", "tpu-v5e"], "3ABCD"),
     "on-chip memory": ([MATMUL, "--on", "tpu-v5e", "--link", "VMEM", "--assume", "B << D, F"], "B > 10.92, from B = 11"),
     "both directions": ([TWO_CHIPS, "--on", "tpu-v5e", "--mesh", "X=2", "--link", "ICI.bidirectional"], "D > 4377.78, from D = 4378"),

@@ -108,14 +108,22 @@ def leading(expression: Expr, regime: Regime) -> Leading:
 def merged(expression: Expr, regime: Regime) -> Expr:
     """``expression`` with equal symbols put in; and x for y where x ~ y, which is sound for positive terms alone."""
     expression = regime.apply(expression)
-    near = [(regime.apply(left), regime.apply(right)) for left, relation, right in regime.relations if relation == "~"]
-    for left, right in near:
-        if left.is_Symbol and expression.has(left):
-            symbols = symbols_of(expression)
-            if any(c < 0 for terms in ratio(expression, symbols) for c in terms.values()):
-                raise AlgebraError(f"{left} ~ {right} does not decide a difference", expected=f"{left} = {right}")
-            expression = expression.subs(left, right)
-    return expression
+    near: dict[Expr, Expr] = {}
+    for left, relation, right in regime.relations:
+        if relation != "~":
+            continue
+        left, right = regime.apply(left).subs(near), regime.apply(right).subs(near)
+        if not left.is_Symbol:
+            left, right = right, left
+        if left.is_Symbol and not right.has(left):
+            near = {key: value.subs(left, right) for key, value in near.items()} | {left: right}
+    if not any(expression.has(name) for name in near):
+        return expression
+    symbols = symbols_of(expression)
+    if any(c < 0 for terms in ratio(expression, symbols) for c in terms.values()):
+        shown = ", ".join(f"{left} ~ {right}" for left, right in near.items())
+        raise AlgebraError(f"{shown} does not decide a difference", expected="equal sizes, as in D = F")
+    return expression.subs(near)
 
 
 def _kept(terms: Polynomial, cone: Cone, regime: Regime) -> tuple[Polynomial, list[Certificate]]:

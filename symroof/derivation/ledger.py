@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from symroof.derivation.exact import Exact
 from symroof.derivation.step import Step
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Name
+from symroof.formula import Compare, Formula, Name, names
 
 
 @dataclass
@@ -36,13 +36,20 @@ class Ledger:
 def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict[str, Formula]:
     """What the assumptions of these relations put for names, each name once: x = y and x = z put z for y as well."""
     put: dict[str, Formula] = {}
+
+    def end(formula: Formula) -> Formula:
+        while isinstance(formula, Name) and formula.name in put:
+            formula = put[formula.name]
+        return formula
+
     for relation in assumptions:
-        if not isinstance(relation, Compare) or relation.relation not in relations or not isinstance(relation.left, Name):
+        if not isinstance(relation, Compare) or relation.relation not in relations:
             continue
-        left, right = relation.left, relation.right
-        if left.name in put and isinstance(right, Name):
+        left, right = end(relation.left), end(relation.right)
+        if not isinstance(left, Name):
             left, right = right, left
-        put.setdefault(left.name, right)
+        if isinstance(left, Name) and left.name not in names(right):
+            put[left.name] = right
     return put
 
 
