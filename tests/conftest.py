@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 from pathlib import Path
 
 import pytest
@@ -56,11 +55,3 @@ def golden(request):
         assert text == path.read_text("utf-8"), f"{path.name} has changed: review it, then pytest --renew"
 
     return compare
-
-
-def required(tool: str, present: bool) -> None:
-    """Skip with a reason on a bare machine; fail where the renderers are required."""
-    if not present:
-        if os.environ.get("SYMROOF_REQUIRE_RENDERERS"):
-            pytest.fail(f"{tool} is required here")
-        pytest.skip(f"{tool} is not installed")
