@@ -167,6 +167,41 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return ()
 
 
+def mapped(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+    """The tree with every node changed, children first.
+
+    >>> mapped(Sum((Name("B"), Name("D"))), lambda node: Name("N") if node == Name("D") else node)
+    Sum(terms=(Name(name='B'), Name(name='N')))
+    """
+    match formula:
+        case Sum(terms=parts):
+            formula = Sum(tuple(mapped(part, change) for part in parts))
+        case Product(factors=parts):
+            formula = Product(tuple(mapped(part, change) for part in parts))
+        case Both(parts=parts):
+            formula = Both(tuple(mapped(part, change) for part in parts))
+        case Either(parts=parts):
+            formula = Either(tuple(mapped(part, change) for part in parts))
+        case Call(function=function, arguments=parts):
+            formula = Call(function, tuple(mapped(part, change) for part in parts))
+        case Quotient(above=a, below=b):
+            formula = Quotient(mapped(a, change), mapped(b, change))
+        case Power(base=a, exponent=b):
+            formula = Power(mapped(a, change), mapped(b, change))
+        case Compare(left=a, relation=relation, right=b):
+            formula = Compare(mapped(a, change), relation, mapped(b, change))
+        case Negative(body=body):
+            formula = Negative(mapped(body, change))
+        case Group(body=body):
+            formula = Group(mapped(body, change))
+        case Written(body=body, function=source):
+            formula = Written(mapped(body, change), source)
+        case Cases(rows=rows, otherwise=otherwise):
+            done = tuple((mapped(consequence, change), mapped(guard, change)) for consequence, guard in rows)
+            formula = Cases(done, None if otherwise is None else mapped(otherwise, change))
+    return change(formula)
+
+
 def names(formula: Formula) -> tuple[str, ...]:
     """The names in a formula, each once, in reading order.
 

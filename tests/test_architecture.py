@@ -20,6 +20,7 @@ BELOW = {
     "reading": {"errors", "formula", "symbols", "model", "algebra"},
     "derivation": {"errors", "formula", "symbols", "model", "algebra"},
     "rendering": {"errors", "formula", "symbols", "model", "algebra", "derivation"},
+    "verification": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation"},
     "api": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "rendering"},
     "cli": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "rendering", "api"},
     "__main__": {"cli"},
@@ -28,7 +29,7 @@ BELOW = {
 ONLY_IN = {
     "jinja2": {"symroof.rendering.environment"},
     "latexify": {"symroof.rendering.latexified"},
-    "z3": {"symroof.derivation.check"},
+    "z3": {"symroof.derivation.prover"},
     "tomllib": {"symroof.reading.tables"},
     "click": {"symroof.cli"},
     "rich": {"symroof.cli"},
@@ -36,7 +37,7 @@ ONLY_IN = {
 }
 FORBIDDEN = {"sympify", "simplify", "nsimplify", "parse_expr", "eval", "exec", "solve", "compile"}
 # The second engine sees steps and formulas, and nothing that produces them.
-CHECK = {"check", "evidence", "certificates", "exact", "ledger", "points"}
+CHECK = {"check", "prover", "settling", "evidence", "certificates", "exact", "ledger", "points"}
 SEEN_BY_CHECK = {f"symroof.derivation.{name}" for name in (*CHECK, "step")} | {"symroof.errors", "symroof.formula"}
 
 

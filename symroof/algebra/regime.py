@@ -113,8 +113,11 @@ class Regime:
         """``expression`` with the equalities put in."""
         return expression.subs(self.substitution) if self.substitution else expression
 
-    def cone(self, symbols: tuple[Expr, ...]) -> Cone:
-        """The directions of the regime over ``symbols``, which must hold every symbol of the regime."""
+    def cone(self, symbols: tuple[Expr, ...], *, constants: bool = True) -> Cone:
+        """The directions of the regime over ``symbols``, which must hold every symbol of the regime.
+
+        Without ``constants`` the symbols that no relation mentions scale as they like.
+        """
         small, bounded = [], []
         for left, relation, right in self.scaling:
             origin = _shown(left, relation, right)
@@ -129,7 +132,7 @@ class Regime:
         for left, relation, right in self.facts:
             quotient = self.apply(left) / self.apply(right)
             bounded.append(Direction(_direction(quotient if relation == "<=" else 1 / quotient, symbols, ""), _shown(left, relation, right)))
-        mentioned = symbols_of(*(self.apply(s) for s in self.mentioned))
+        mentioned = symbols_of(*(self.apply(s) for s in self.mentioned)) if constants else symbols
         for place, name in enumerate(symbols):
             unit = tuple(int(i == place) for i in range(len(symbols)))
             inverse = tuple(-e for e in unit)

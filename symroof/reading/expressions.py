@@ -14,6 +14,7 @@ two ways, is an error: an undeclared product of letters is never a guess.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from symroof.errors import suggestion
@@ -45,6 +46,10 @@ class Scope:
 
     names: tuple[str, ...] = ()
     open: bool = False
+
+    def admits(self, word: str) -> bool:
+        """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""
+        return self.open and (len(word) == 1 or (word[1] == "_" and word[2:].isupper()))
 
 
 class ExpressionReader(Reader):
@@ -163,12 +168,25 @@ class ExpressionReader(Reader):
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.error("the brackets are nested too deeply", expected=f"at most {DEEPEST} levels")
+        outer = self.scope
+        if function.text == "sum" and (index := self._summation_index()) is not None:
+            self.scope = Scope((*outer.names, index), outer.open)
         arguments = [self._argument()]
         while self.accept(","):
             arguments.append(self._argument())
+        self.scope = outer
         self.depth -= 1
         self.expect(")")
         return Call(function.text, tuple(arguments))
+
+    def _summation_index(self) -> str | None:
+        """The name after the first comma of sum(e, i, a, b): known inside of it alone."""
+        depth = 0
+        for token, following in itertools.pairwise(self.tokens[self.index :]):
+            depth += (token.text == "(") - (token.text == ")")
+            if depth < 0 or (depth == 0 and token.text == ","):
+                return following.text if token.text == "," and following.kind == "word" else None
+        return None
 
     def _argument(self) -> Formula:
         left = self.expression()
@@ -176,6 +194,9 @@ class ExpressionReader(Reader):
 
     def _names(self, token: Token) -> Formula:
         word, scope = token.text, self.scope
+        if self.at(".") and not self.token.spaced and f"{word}.{self.following.text}" in scope.names:
+            self.next()
+            return Name(f"{word}.{self.next().text}")
         if word in scope.names:
             return Name(word)
         splits = split_word(word, scope.names)
@@ -184,11 +205,10 @@ class ExpressionReader(Reader):
         if len(splits) > 1:
             readings = " or ".join(" ".join(split) for split in splits[:2])
             raise self.error(f"{word} has two readings", token=token, expected=readings)
-        if scope.open:
-            if len(word) == 1 or (word[1] == "_" and word[2:].isupper()):
-                return Name(word)
-            if word.isalpha() and word.isupper():
-                return Product(tuple(Name(letter) for letter in word))
+        if scope.admits(word):
+            return Name(word)
+        if scope.open and word.isalpha() and word.isupper():
+            return Product(tuple(Name(letter) for letter in word))
         known = ", ".join(scope.names[:24]) or "no names are declared here"
         raise self.error(
             f"unknown name {word!r}", token=token, expected=f"one of {known}", hint=suggestion(word, scope.names)

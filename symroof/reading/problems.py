@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +23,8 @@ from symroof.reading.regimes import read_regime
 from symroof.reading.tables import flatten, read_table_file
 from symroof.symbols import QUANTITIES
 
-KEYS = ["title", "operation", "hardware", "given", "assume", "solve_for", "count", "mesh", "link", "symbols", "let", "at", "claims", "compute", "dtype", "chips", "sections"]
+WORD = re.compile(r"[^\W\d]\w*")
+KEYS = ["title", "operation", "hardware", "given", "assume", "solve_for", "count", "mesh", "link", "symbols", "let", "at", "claims", "compute", "dtype", "chips", "sections", "tolerance", "aliases"]
 
 
 def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
@@ -37,7 +39,7 @@ def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
     for entry in tables:
         if not isinstance(entry, Mapping):
             raise ReadingError(f"{path}: a problem is not a table", expected="[[problem]]")
-        _known_keys(entry, str(path))
+        require_known(entry, str(path))
     return tuple(dict(entry) for entry in tables)
 
 
@@ -48,54 +50,47 @@ def read_problem(options: Mapping[str, Any]) -> Problem:
     >>> problem.hardware.title, len(problem.assume)
     ('TPU v5e', 2)
     """
-    _known_keys(options, "the problem")
+    require_known(options, "the problem")
     if not options.get("operation"):
         raise ReadingError("the problem has no operation, so there is nothing to derive", expected="operation = \"…\"")
-    element = _dtype(options, "dtype")
+    element = dtype_of(options, "dtype")
     operation = options["operation"]
     if isinstance(operation, str):
         operation = read_operation(operation, element)
     if not isinstance(operation, Einsum | Operation):
         raise ReadingError(f"operation = {str(operation)[:60]!r} is not an operation", expected="text, or sr.Operation(…)")
-    scope = Scope((*operation.dimensions, *_texts(options, "symbols")))
-    hardware = _hardware(options)
-    let = _let(options, scope, hardware)
-    _claims(options)
-    _used(options, hardware, let)
+    scope = Scope((*operation.dimensions, *texts(options, "symbols")))
+    hardware = hardware_of(options)
+    let = formulas_of(options, scope, (*QUANTITIES, *figure_names(hardware)))
+    require_used(options, hardware, let)
     return Problem(
         operation=operation,
         hardware=hardware,
-        assume=_regime(options, scope),
-        title=_text(options, "title"),
+        assume=regime_of(options, scope),
+        title=text(options, "title"),
         solve_for=_choice(options, "solve_for", operation.dimensions),
         count=_choice(options, "count", COUNTINGS) or "fma",  # type: ignore[arg-type]
-        compute=_dtype(options, "compute"),
+        compute=dtype_of(options, "compute"),
         mesh=_mesh(options),
-        link=_text(options, "link") or "HBM",
+        link=text(options, "link") or "HBM",
         at=_points(options, operation),
-        symbols=_texts(options, "symbols"),
+        symbols=texts(options, "symbols"),
         let=let,
         sections=_sections(options),
     )
 
 
-def _claims(options: Mapping[str, Any]) -> None:
-    """Claims are judged by their reader; here they only have to be claims."""
-    claims = options.get("claims") or ()
-    if not isinstance(claims, list | tuple) or not all(isinstance(claim, str | Mapping) for claim in claims):
-        raise ReadingError(f"claims = {str(claims)[:60]} is not a list of claims")
-
-
-def _used(options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula]) -> None:
+def require_used(options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula]) -> None:
     """A figure that is given is one that chips have, the link, or one that a formula speaks of."""
     spoken = {name for formula in let.values() for name in names(formula)} | {str(options.get("link") or "HBM")}
+    spoken |= {word for claim in options.get("claims") or () for word in WORD.findall(str(claim))}
     usual = {figure for accelerator in shipped().values() for figure in accelerator.figures} | {"peak"}
     for name in flatten(options.get("given") or {}):
         if name.partition(".")[0] not in {figure.partition(".")[0] for figure in usual} | spoken:
             raise ReadingError(f"given: nothing uses {name}", hint=suggestion(name, usual | spoken))
 
 
-def _known_keys(options: Mapping[str, Any], where: str) -> None:
+def require_known(options: Mapping[str, Any], where: str) -> None:
     for key in options:
         if key not in KEYS:
             raise ReadingError(
@@ -103,14 +98,14 @@ def _known_keys(options: Mapping[str, Any], where: str) -> None:
             )
 
 
-def _text(options: Mapping[str, Any], key: str) -> str | None:
+def text(options: Mapping[str, Any], key: str) -> str | None:
     value = options.get(key)
     if value is not None and not isinstance(value, str):
         raise ReadingError(f"{key} = {str(value)[:60]} is not text")
     return value
 
 
-def _texts(options: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def texts(options: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = options.get(key) or ()
     texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
@@ -119,7 +114,7 @@ def _texts(options: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _choice(options: Mapping[str, Any], key: str, known: Iterable[str]) -> str | None:
-    value, known = _text(options, key), tuple(known)
+    value, known = text(options, key), tuple(known)
     if value is not None and value not in known:
         raise ReadingError(
             f"{key} = {value!r} is not known", expected=f"one of {', '.join(known)}", hint=suggestion(value, known)
@@ -128,23 +123,23 @@ def _choice(options: Mapping[str, Any], key: str, known: Iterable[str]) -> str |
 
 
 def _sections(options: Mapping[str, Any]) -> tuple[str, ...]:
-    chosen = tuple(name.strip() for text in _texts(options, "sections") for name in text.split(","))
+    chosen = tuple(name.strip() for text in texts(options, "sections") for name in text.split(","))
     for name in chosen:
         _choice({"sections": name}, "sections", SECTIONS)
     return chosen or tuple(SECTIONS)
 
 
-def _dtype(options: Mapping[str, Any], key: str) -> Dtype | None:
-    name = _text(options, key)
+def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:
+    name = text(options, key)
     return None if name is None else dtype(name)
 
 
-def _hardware(options: Mapping[str, Any]) -> Accelerator | None:
+def hardware_of(options: Mapping[str, Any]) -> Accelerator | None:
     named, given = options.get("hardware"), options.get("given") or {}
     if not isinstance(given, Mapping):
         raise ReadingError(f"given = {str(given)[:60]!r} is not a table", expected='{ HBM = "8.1e11 bytes/s" }')
     given = flatten(given)
-    paths = _texts(options, "chips")
+    paths = texts(options, "chips")
     if isinstance(named, Accelerator):
         accelerator = named
     elif isinstance(named, str):
@@ -171,8 +166,8 @@ def _referred(accelerator: Accelerator, name: str, value: Any) -> Known | None:
     return known
 
 
-def _regime(options: Mapping[str, Any], scope: Scope) -> tuple[Compare, ...]:
-    relations = [relation for text in _texts(options, "assume") for relation in read_regime(text, scope)]
+def regime_of(options: Mapping[str, Any], scope: Scope) -> tuple[Compare, ...]:
+    relations = [relation for text in texts(options, "assume") for relation in read_regime(text, scope)]
     return tuple(_turned(relation) for relation in relations)
 
 
@@ -214,17 +209,26 @@ def _points(options: Mapping[str, Any], operation: AnyOperation) -> tuple[dict[s
     return tuple(point for i, point in enumerate(read) if point not in read[:i])
 
 
-def _let(options: Mapping[str, Any], scope: Scope, hardware: Accelerator | None) -> dict[str, Formula]:
+def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
+    """The figures that a formula can speak of."""
+    return tuple(name for name in (hardware.figures if hardware else ()) if "." not in name)
+
+
+def formulas_of(options: Mapping[str, Any], scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()) -> dict[str, Formula]:
+    """The named formulas: each may speak of the ``known`` names and of those before it.
+
+    Names that are ``redefined`` may be given a formula although they have a meaning without one.
+    """
     table = options.get("let") or {}
     if not isinstance(table, Mapping):
         raise ReadingError(f"let = {str(table)[:60]} is not a table", expected='{ name = "formula" }')
-    figures = tuple(name for name in (hardware.figures if hardware else ()) if "." not in name)
-    names, formulas = (*scope.names, *QUANTITIES, *figures), {}
+    names, formulas = (*scope.names, *known), {}
     for name, text in table.items():
-        if name in names or name in KEYWORDS or not name.replace("_", "").isalnum() or name[:1].isdigit():
+        taken = name in names and name not in redefined
+        if taken or name in KEYWORDS or not name.replace("_", "").isalnum() or name[:1].isdigit():
             raise ReadingError(f"let: the name {name!r} is taken or is no name")
         try:
-            formulas[name] = read_expression(str(text), Scope(names))
+            formulas[name] = read_expression(str(text), Scope(names, scope.open))
         except SymroofError as error:
             error.problem = f"let {name}: {error.problem}"
             raise

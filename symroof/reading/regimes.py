@@ -24,6 +24,13 @@ def read_regime(text: str, scope: Scope) -> tuple[Compare, ...]:
     True
     """
     reader = ExpressionReader(text, scope)
+    relations = regime(reader)
+    reader.expect_end("a relation, ',' or the end")
+    return relations
+
+
+def regime(reader: ExpressionReader) -> tuple[Compare, ...]:
+    """The relations under the cursor."""
     relations: list[Compare] = []
     waiting: list[Formula] = []
     small: Formula | None = None
@@ -62,5 +69,4 @@ def read_regime(text: str, scope: Scope) -> tuple[Compare, ...]:
             break
     if waiting:
         raise reader.error("an expression stands alone in the regime", token=alone, expected="a relation, as in B << D or D -> oo")
-    reader.expect_end("a relation, ',' or the end")
     return tuple(relations)

@@ -1,0 +1,137 @@
+"""Exercises: claims, and what they speak of. An operation, or a model of named formulas, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from symroof.errors import ReadingError, suggestion
+from symroof.formula import Compare, Formula
+from symroof.model.dtype import Dtype
+from symroof.model.hardware import Accelerator
+from symroof.model.problem import Problem
+from symroof.reading.expressions import Scope
+from symroof.reading.problems import (
+    dtype_of,
+    figure_names,
+    formulas_of,
+    hardware_of,
+    read_problem,
+    regime_of,
+    require_known,
+    require_used,
+    text,
+    texts,
+)  # fmt: skip
+from symroof.reading.units import exact
+from symroof.symbols import QUANTITIES
+
+TOLERANCE = Fraction(1, 20)
+VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
+CLAIM_KEYS = ("claim", "expect", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A claim as it stands in its file: the verdict that its author expects, and where it comes from."""
+
+    text: str
+    expect: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """What claims are judged against. Without a ``problem`` the named formulas ``let`` are the whole model.
+
+    ``tolerance`` is how far ``~`` lets numbers differ. ``aliases`` are names that a document uses for known ones.
+    """
+
+    problem: Problem | None = None
+    hardware: Accelerator | None = None
+    title: str | None = None
+    assume: tuple[Compare, ...] = ()
+    symbols: tuple[str, ...] = ()
+    let: Mapping[str, Formula] = field(default_factory=dict)
+    claims: tuple[Stated, ...] = ()
+    tolerance: Fraction = TOLERANCE
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    compute: Dtype | None = None
+
+
+def read_exercise(options: Mapping[str, Any]) -> Exercise:
+    """The exercise that a table of options describes.
+
+    >>> exercise = read_exercise({"let": {"work": "1e12 FLOPs"}, "claims": ["work / 1e12 FLOPs/s = 1 s"]})
+    >>> exercise.problem, exercise.claims[0].text
+    (None, 'work / 1e12 FLOPs/s = 1 s')
+    """
+    require_known(options, "the problem")
+    common: dict[str, Any] = {
+        "title": text(options, "title"),
+        "claims": _claims(options),
+        "tolerance": _tolerance(options),
+        "aliases": _aliases(options),
+    }
+    if options.get("operation"):
+        problem = read_problem(options)
+        return Exercise(problem, problem.hardware, assume=problem.assume, symbols=problem.symbols, let=problem.let, **common)
+    for key in ("mesh", "link", "solve_for", "at"):
+        if options.get(key):
+            raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
+    symbols, hardware = texts(options, "symbols"), hardware_of(options)
+    scope = Scope(symbols, open=True)
+    free = tuple(name for name in QUANTITIES if name not in symbols)
+    let = formulas_of(options, scope, (*free, *figure_names(hardware)), redefined=free)
+    require_used(options, hardware, let)
+    assume = regime_of(options, Scope((*symbols, *let, *free), open=True))
+    return Exercise(None, hardware, assume=assume, symbols=symbols, let=let, compute=dtype_of(options, "compute"), **common)
+
+
+def _claims(options: Mapping[str, Any]) -> tuple[Stated, ...]:
+    claims = options.get("claims") or ()
+    if not isinstance(claims, list | tuple):
+        raise ReadingError(f"claims = {str(claims)[:60]} is not a list of claims")
+    return tuple(_stated(claim) for claim in claims)
+
+
+def _stated(claim: Any) -> Stated:
+    if isinstance(claim, str):
+        return Stated(claim)
+    if not isinstance(claim, Mapping) or not isinstance(claim.get("claim"), str):
+        raise ReadingError(f"{str(claim)[:60]} is not a claim", expected='text, or { claim = "…", expect = "wrong" }')
+    for key, value in claim.items():
+        if key not in CLAIM_KEYS:
+            raise ReadingError(f"a claim has no {key!r}", expected=f"one of {', '.join(CLAIM_KEYS)}", hint=suggestion(key, CLAIM_KEYS))
+        if not isinstance(value, str):
+            raise ReadingError(f"{key} = {str(value)[:60]} is not text")
+    return Stated(claim["claim"], expected_verdict(claim.get("expect")), claim.get("source"))
+
+
+def expected_verdict(value: Any) -> str | None:
+    """The verdict that an author expects, or None where nothing is said."""
+    if value is not None and value not in VERDICTS:
+        raise ReadingError(f"expect = {str(value)[:40]!r} is no verdict", expected=f"one of {', '.join(VERDICTS)}", hint=suggestion(str(value), VERDICTS))
+    return value
+
+
+def _tolerance(options: Mapping[str, Any]) -> Fraction:
+    value = options.get("tolerance")
+    if value is None:
+        return TOLERANCE
+    try:
+        found = exact(str(value).strip().removesuffix("%")) / (100 if str(value).strip().endswith("%") else 1)
+    except (ValueError, ReadingError):
+        found = Fraction(-1)
+    if isinstance(value, bool) or not 0 <= found < 1:
+        raise ReadingError(f"tolerance = {str(value)[:40]} is not a share", expected="a number from 0 to below 1, as in 0.05 or \"5 %\"")
+    return found
+
+
+def _aliases(options: Mapping[str, Any]) -> dict[str, str]:
+    table = options.get("aliases") or {}
+    if not isinstance(table, Mapping) or not all(isinstance(value, str) for value in table.values()):
+        raise ReadingError(f"aliases = {str(table)[:60]} is not a table of names", expected='{ "Rechenaufwand" = "flops" }')
+    return {str(key): value for key, value in table.items()}

@@ -1,0 +1,59 @@
+"""The judge: a claim against a context."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from symroof.errors import SymroofError
+from symroof.reading.claims import Claim, read_claim
+from symroof.reading.exercises import Exercise, Stated
+from symroof.verification.conditions import judge_condition
+from symroof.verification.context import Context, context_of
+from symroof.verification.diagnosis import diagnosed
+from symroof.verification.judgement import Finding, Judgement, Remark, worst
+from symroof.verification.links import judge_link
+from symroof.verification.patience import Impatience, limited
+
+
+def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
+    """A judgement for each claim of an exercise.
+
+    >>> from symroof.reading.exercises import read_exercise
+    >>> claims = ["intensity ~ B", "intensity < B", "intensity = B"]
+    >>> [j.verdict for j in judge_exercise(read_exercise({"operation": "matmul", "claims": claims}))]
+    ['conditional', 'holds', 'wrong']
+    """
+    context = context_of(exercise)
+    return tuple(judge_stated(stated, context, exercise.title) for stated in exercise.claims)
+
+
+def judge_stated(stated: Stated, context: Context, title: str | None = None) -> Judgement:
+    """The judgement of a claim as it stands in its file."""
+    try:
+        claim = read_claim(stated.text, context.scope)
+    except SymroofError as error:
+        found = Judgement(stated.text, "unreadable", column=error.column, error=str(error))
+    else:
+        found = judge(claim, context)
+    return replace(found, problem=title, expect=stated.expect, source=stated.source)
+
+
+def judge(claim: Claim, context: Context) -> Judgement:
+    """Every link of the claim, under what it assumes itself; a wrong one is examined for the mistake behind it."""
+    try:
+        with limited():
+            narrowed = context.at(claim.at).assuming(claim.regime)
+            findings = _findings(claim, narrowed)
+            findings = tuple(diagnosed(finding, narrowed) for finding in findings)
+    except Impatience:
+        findings = (Finding(claim.propositions[0][0].links[0], "undecided", "", remarks=(Remark("too_long"),)),)
+    except (SymroofError, RecursionError) as error:
+        why = error.problem if isinstance(error, SymroofError) else "the formula is nested too deeply"
+        return Judgement(claim.text, "undecided", error=why)
+    return Judgement(claim.text, worst(findings), findings)
+
+
+def _findings(claim: Claim, context: Context) -> tuple[Finding, ...]:
+    if claim.connectives or claim.always is not None:
+        return judge_condition(claim, context)
+    return tuple(judge_link(link, context) for chain in claim.propositions[0] for link in chain.links)

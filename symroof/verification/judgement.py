@@ -1,0 +1,84 @@
+"""What the judge says: findings on links, and the judgement of a claim, which is its worst link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from symroof.formula import Compare, Formula
+
+# From best to worst; the judgement of a claim is its worst link.
+VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
+GOOD = ("holds", "rounded", "conditional")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something to say about a finding: a kind, which has one macro in the templates, and what it speaks of."""
+
+    kind: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """Sizes at which the claim fails, and what its two sides are there, as numbers or truth values."""
+
+    values: Mapping[str, Fraction]
+    left: Fraction | bool | None = None
+    right: Fraction | bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict on one link, and what decided it.
+
+    ``value`` is what the failing side should be; ``needs`` are alternatives of relations under which the link is true,
+    and ``leaves`` is the factor by which it is then off.
+    """
+
+    link: Formula
+    verdict: str
+    by: str
+    value: Formula | None = None
+    remarks: tuple[Remark, ...] = ()
+    needs: tuple[tuple[Compare, ...], ...] = ()
+    leaves: Formula | None = None
+    counterexample: Counterexample | None = None
+    diagnosis: Remark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The judgement of a claim. ``line`` and ``column`` count from 1 and are None where the claim has no place."""
+
+    claim: str
+    verdict: str
+    findings: tuple[Finding, ...] = ()
+    problem: str | None = None
+    line: int | None = None
+    column: int | None = None
+    expect: str | None = None
+    source: str | None = None
+    error: str | None = None
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding that decides the verdict: the first of the worst ones."""
+        return max(self.findings, key=lambda finding: VERDICTS.index(finding.verdict), default=None)
+
+    @property
+    def good(self) -> bool:
+        """Whether the verdict is the expected one; without an expectation, whether the claim may stand."""
+        return self.verdict == self.expect if self.expect is not None else self.verdict in GOOD
+
+
+def worst(findings: tuple[Finding, ...]) -> str:
+    """The verdict of a claim with these links.
+
+    >>> worst((Finding(None, "rounded", ""), Finding(None, "holds", "")))
+    'rounded'
+    """
+    return max((finding.verdict for finding in findings), key=VERDICTS.index)
