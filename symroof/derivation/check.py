@@ -19,6 +19,7 @@ from symroof.derivation.prover import Prover, normal
 from symroof.derivation.step import Check, Step
 from symroof.formula import Compare, Name, names
 
+
 def checked(steps: Iterable[Step], ledger: Ledger) -> tuple[Step, ...]:
     """The steps, each with its outcome. Raises :class:`~symroof.errors.CheckError` on a refuted one."""
     return tuple(replace(step, check=check(step, ledger)) for step in steps)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from symroof.errors import suggestion
@@ -122,13 +123,13 @@ class ClaimReader(ExpressionReader):
             waiting = [self._bound_name(bound)]
             self.expect("=")
             while self.token.kind == "word" and self.following.text == "=":
-                waiting.append(self._bound_name({**bound, **dict.fromkeys(waiting)}))
+                waiting.append(self._bound_name((*bound, *waiting)))
                 self.next()
             bound |= dict.fromkeys(waiting, self.expression())
             if not self.accept(","):
                 return tuple(bound.items())
 
-    def _bound_name(self, bound: dict[str, Formula]) -> str:
+    def _bound_name(self, bound: Iterable[str]) -> str:
         token = self.token
         if token.kind != "word":
             raise self.error(expected="a name, as in D = 8192")

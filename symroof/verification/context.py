@@ -13,9 +13,22 @@ from fractions import Fraction
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
-from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Number, Quotient, Sum, mapped, names, number, product
+from symroof.formula import (
+    Call,
+    Compare,
+    Formula,
+    Group,
+    Infinity,
+    Name,
+    Number,
+    Quotient,
+    Sum,
+    mapped,
+    names,
+    number,
+    product,
+)
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.problem import Problem
 from symroof.reading.exercises import TOLERANCE, Exercise
 from symroof.reading.expressions import Scope
 from symroof.symbols import QUANTITIES
@@ -49,7 +62,7 @@ class Context:
     relations: tuple[Compare, ...] = ()
     tolerance: Fraction = TOLERANCE
     layout: Layout = field(default_factory=lambda: Layout(()))
-    problem: Problem | None = None
+    setting: Setting | None = None
     hardware: Accelerator | None = None
     count: str | None = None
     other: Context | None = None
@@ -151,7 +164,7 @@ def _counted(exercise: Exercise, setting: Setting) -> Context:
         frozenset(setting.problem.operation.dimensions),
         tolerance=exercise.tolerance,
         layout=setting.layout,
-        problem=setting.problem,
+        setting=setting,
         hardware=chip,
         count=setting.problem.count,
     )

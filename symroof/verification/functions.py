@@ -97,7 +97,7 @@ def _supremum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
 def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
     """Where the slope turns from negative to positive."""
     if isinstance(value, Max) and len(value.args) == 2:
-        return _crossing(*value.args, x, least_one)
+        return _crossing(value.args[0], value.args[1], x, least_one)
     slope = solve_for(cancelled(diff(value, x)), x, least_one - {x})
     case = slope.cases[0]
     if len(slope.cases) == 1 and not case.guard and case.implicit is None and len(case.intervals) == 1:

@@ -8,11 +8,12 @@ from itertools import islice
 from random import Random
 
 from symroof.errors import AlgebraError
-from symroof.formula import Both, Compare, Either, Formula, Name, Verdict, mapped, names, number
+from symroof.formula import Both, Compare, Either, Formula, Name, Product, Verdict, mapped, names, number
 from symroof.verification.judgement import Counterexample
 from symroof.verification.numbers import compared, enclosed
 
 MOST_POINTS = 80
+TYPICAL = 8  # sizes that are this many times larger count as much larger
 
 
 def truth(proposition: Formula, point: Mapping[str, Fraction]) -> bool | None:
@@ -50,12 +51,22 @@ def put(formula: Formula, point: Mapping[str, Fraction]) -> Formula:
 
 
 def witness(
-    proposition: Formula, least_one: frozenset[str], facts: Iterable[Formula] = (), first: Iterable[Mapping[str, Fraction]] = ()
+    proposition: Formula,
+    least_one: frozenset[str],
+    facts: Iterable[Formula] = (),
+    first: Iterable[Mapping[str, Fraction]] = (),
+    growing: Iterable[Compare] = (),
 ) -> Counterexample | None:
-    """A point of the domain at which the facts hold and the proposition does not; None where none was found."""
+    """A point of the domain at which the facts hold and the proposition does not; None where none was found.
+
+    Points that are typical of the regime ``growing`` come first.
+    """
     facts = tuple(facts)
     letters = tuple(dict.fromkeys(n for f in (proposition, *facts) for n in names(f)))
-    for point in islice(_candidates(letters, least_one, first), MOST_POINTS):
+    points = list(islice(_candidates(letters, least_one, first), MOST_POINTS))
+    typical = [Compare(Product((number(TYPICAL), r.left)), "<=", r.right) for r in growing if r.relation == "<<"]
+    points.sort(key=lambda point: not all(truth(relation, point) for relation in typical))
+    for point in points:
         if all(truth(fact, point) for fact in facts) and truth(proposition, point) is False:
             return Counterexample(point, *_sides(proposition, point))
     return None
@@ -78,7 +89,7 @@ def _candidates(letters: tuple[str, ...], least_one: frozenset[str], first: Iter
 
     yield point(1 for _ in letters)
     yield point(2 for _ in letters)
-    for small, large in ((1, 8192), (128, 8192), (512, 8192), (1024, 1), (8192, 128)):
+    for small, large in ((128, 8192), (512, 8192), (1, 8192), (1024, 1), (8192, 128)):
         for i in range(min(len(letters), 4)):
             yield point(small if i == j else large for j in range(len(letters)))
     yield point(range(2, 2 + len(letters)))
