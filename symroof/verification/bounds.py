@@ -125,7 +125,10 @@ def _single(rows: tuple[tuple[Threshold, ...], ...]) -> Threshold | None:
 
 def by_bound(link: Compare, unknown: Unknown, context: Context) -> Finding | None:
     """(ii) to (iv): the bounds compared in the stated regime."""
-    return _agreeing(link, unknown, _holding(regime_of(context), unknown.x), context) if unknown.same_direction else None
+    if not unknown.same_direction:
+        return None
+    found = _agreeing(link, unknown, _holding(regime_of(context), unknown.x), context)
+    return None if found is None else replace(found, value=unknown.right_value(context))
 
 
 def by_inferred_bound(link: Compare, unknown: Unknown, context: Context) -> Finding | None:

@@ -14,7 +14,9 @@ and it is conditional where (ii) to (iv) hold in a regime that nobody stated.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from symroof.derivation.settling import negated, settle
 from symroof.errors import AlgebraError, CheckError
@@ -25,7 +27,9 @@ from symroof.verification.context import Context
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import judge_link, sides_of
 from symroof.verification.literals import ORDER
-from symroof.verification.witness import witness
+from symroof.verification.numbers import enclosed
+from symroof.verification.units import unit_of
+from symroof.verification.witness import at_point, witness
 
 
 def judge_condition(claim: Claim, context: Context) -> tuple[Finding, ...]:
@@ -109,8 +113,20 @@ def judge_equivalence(p: Formula, connective: str, q: Formula, context: Context)
         return Finding(link, "undecided", "", remarks=why)
     if connective == "=>":
         shown = replace(shown, left=True, right=False)
+    shown = replace(shown, parts=_parts(p, put_in(p, context), shown.values, context))
     value = None if unknown is None else unknown.right_value(context)
     return Finding(link, "wrong", "exact numbers", value, counterexample=shown)
+
+
+def _parts(p: Formula, put: Formula, values: Mapping[str, Fraction], context: Context) -> tuple[tuple[Formula, Fraction, str], ...]:
+    """What the left condition compares, in numbers."""
+    if not isinstance(p, Compare) or not isinstance(put, Compare):
+        return ()
+    try:
+        pairs = ((p.left, put.left), (p.right, put.right))
+        return tuple((side, enclosed(at_point(known, values)).middle, unit_of(side, context)) for side, known in pairs)
+    except AlgebraError:
+        return ()
 
 
 def confirmed_equivalence(link: Compare, context: Context) -> Finding | None:

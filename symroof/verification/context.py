@@ -43,7 +43,7 @@ THEORY: Mapping[str, Formula] = {
     "T_upper": Sum((Name("T_math"), Name("T_comms"))),
     "throughput": Quotient(Name("flops"), Name("T_lower")),
 }
-UNITS = {"flops": "FLOPs", "bytes": "bytes", "reads": "bytes", "writes": "bytes", "peak": "FLOPs/s", "bandwidth": "bytes/s", "sent": "bytes", "bytes_per_chip": "bytes", "flops_per_chip": "FLOPs"}
+UNITS = {"flops": "FLOPs", "bytes": "bytes", "reads": "bytes", "writes": "bytes", "peak": "FLOPs/s", "bandwidth": "bytes/s", "sent": "bytes", "moved": "bytes", "bytes_per_chip": "bytes", "flops_per_chip": "FLOPs"}
 LONGEST_EXPANSION = 20_000
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from symroof.errors import SymroofError
+from symroof.formula import Compare
 from symroof.reading.claims import Claim, read_claim
 from symroof.reading.exercises import Exercise, Stated
 from symroof.verification.conditions import judge_condition
@@ -13,6 +14,7 @@ from symroof.verification.diagnosis import diagnosed
 from symroof.verification.judgement import Finding, Judgement, Remark, worst
 from symroof.verification.links import judge_link
 from symroof.verification.patience import Impatience, limited
+from symroof.verification.units import unit_of
 
 
 def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
@@ -45,12 +47,15 @@ def judge(claim: Claim, context: Context) -> Judgement:
             narrowed = context.at(claim.at).assuming(claim.regime)
             findings = _findings(claim, narrowed)
             findings = tuple(diagnosed(finding, narrowed) for finding in findings)
+            findings = tuple(replace(f, unit=unit_of(f.link.left, narrowed)) if isinstance(f.link, Compare) else f for f in findings)
     except Impatience:
+        narrowed = context
         findings = (Finding(claim.propositions[0][0].links[0], "undecided", "", remarks=(Remark("too_long"),)),)
     except (SymroofError, RecursionError) as error:
         why = error.problem if isinstance(error, SymroofError) else "the formula is nested too deeply"
-        return Judgement(claim.text, "undecided", error=why)
-    return Judgement(claim.text, worst(findings), findings)
+        return Judgement(claim.text, "undecided", error=why, statement=claim)
+    assumed = tuple(r for r in narrowed.relations if r not in claim.regime)
+    return Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed)
 
 
 def _findings(claim: Claim, context: Context) -> tuple[Finding, ...]:

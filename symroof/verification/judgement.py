@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from symroof.formula import Compare, Formula
+from symroof.reading.claims import Claim
 
 # From best to worst; the judgement of a claim is its worst link.
 VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
@@ -24,11 +25,15 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """Sizes at which the claim fails, and what its two sides are there, as numbers or truth values."""
+    """Sizes at which the claim fails, and what its two sides are there, as numbers or truth values.
+
+    ``parts`` are what the left condition of an equivalence compares, with their values and units.
+    """
 
     values: Mapping[str, Fraction]
     left: Fraction | bool | None = None
     right: Fraction | bool | None = None
+    parts: tuple[tuple[Formula, Fraction, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,15 @@ class Finding:
     leaves: Formula | None = None
     counterexample: Counterexample | None = None
     diagnosis: Remark | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judgement of a claim. ``line`` and ``column`` count from 1 and are None where the claim has no place."""
+    """The judgement of a claim. ``line`` and ``column`` count from 1 and are None where the claim has no place.
+
+    ``statement`` is the claim as it was read, ``assumed`` the regime that the problem states for it.
+    """
 
     claim: str
     verdict: str
@@ -63,6 +72,8 @@ class Judgement:
     expect: str | None = None
     source: str | None = None
     error: str | None = None
+    statement: Claim | None = None
+    assumed: tuple[Compare, ...] = ()
 
     @property
     def worst(self) -> Finding | None:

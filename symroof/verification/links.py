@@ -21,7 +21,7 @@ from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.settling import settle
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Formula, Infinity, Name, Quotient
+from symroof.formula import Compare, Formula, Group, Infinity, Name, Quotient, mapped
 from symroof.symbols import expression, fraction, symbol
 from symroof.verification.context import Context
 from symroof.verification.digits import bare, last_place, rounding
@@ -237,10 +237,11 @@ def _refuted(link: Compare, claim: Compare, context: Context, point: object, val
 
 
 def _written(formula: Formula, context: Context) -> Formula:
-    """The value of a side in lowest terms, in the order of the operation."""
+    """The value of a side: in lowest terms, or as its definition stands where figures are in it."""
+    if any(n.digits is not None and "e" in n.digits for n in literals(formula)):
+        return mapped(formula, lambda node: node.body if isinstance(node, Group) else node)
     try:
         value = expression(formula)
         return context.layout.write(cancelled(value) if value.is_rational_function() else value)
     except AlgebraError:
         return formula
-

@@ -60,6 +60,17 @@ def _written(formula: Formula) -> bool:
     return any(_written(child) for child in children(formula))
 
 
+def unit_of(formula: Formula, context: Context) -> str:
+    """The unit of a formula by name, empty where it has none or may have any."""
+    if isinstance(formula, Compare):
+        return ""
+    try:
+        found = _unit(formula, context)
+    except _Unlike:
+        return ""
+    return shown(found) if found else ""
+
+
 def base(unit: str) -> Unit:
     """The exponents of a unit.
 

@@ -36,7 +36,7 @@ def truth(proposition: Formula, point: Mapping[str, Fraction]) -> bool | None:
             return None if None in sides else sides[0] == sides[1]
         case Compare(left=left, relation=relation, right=right):
             try:
-                sign = compared(put(left, point), put(right, point))
+                sign = compared(at_point(left, point), at_point(right, point))
             except AlgebraError:
                 return None
             if sign is None:
@@ -45,7 +45,7 @@ def truth(proposition: Formula, point: Mapping[str, Fraction]) -> bool | None:
     return None
 
 
-def put(formula: Formula, point: Mapping[str, Fraction]) -> Formula:
+def at_point(formula: Formula, point: Mapping[str, Fraction]) -> Formula:
     """The formula with numbers for names."""
     return mapped(formula, lambda node: number(point[node.name]) if isinstance(node, Name) and node.name in point else node)
 
@@ -77,7 +77,7 @@ def _sides(proposition: Formula, point: Mapping[str, Fraction]) -> tuple[Fractio
         return None, None
     if proposition.relation == "<=>":
         return truth(proposition.left, point), truth(proposition.right, point)
-    left, right = (enclosed(put(side, point)).middle for side in (proposition.left, proposition.right))
+    left, right = (enclosed(at_point(side, point)).middle for side in (proposition.left, proposition.right))
     return left, right
 
 
