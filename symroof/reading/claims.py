@@ -84,7 +84,7 @@ class ClaimReader(ExpressionReader):
             return None
         self.next(), self.next()
         if not self.accept("bound"):
-            self.index = start
+            self.go_to(start)
             return None
         left, right = (Name(name) for name in SIDES[kind])
         bound = (Chain((left, right), (">",)),)

@@ -15,7 +15,7 @@ two ways, is an error: an undeclared product of letters is never a guess.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from symroof.errors import suggestion
 from symroof.formula import (
@@ -42,14 +42,18 @@ KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The declared names. An open scope lets single letters and runs of capitals declare themselves."""
+    """The declared names. An open scope lets single letters and runs of capitals declare themselves.
+
+    With ``indices``, as in typeset mathematics, a letter with any index does so as well.
+    """
 
     names: tuple[str, ...] = ()
     open: bool = False
+    indices: bool = False
 
     def admits(self, word: str) -> bool:
         """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""
-        return self.open and (len(word) == 1 or (word[1] == "_" and word[2:].isupper()))
+        return self.open and (len(word) == 1 or (word[1] == "_" and (self.indices or word[2:].isupper())))
 
 
 class ExpressionReader(Reader):
@@ -129,11 +133,9 @@ class ExpressionReader(Reader):
 
     def _begins_atom(self) -> bool:
         token = self.token
-        return (
-            token.kind == "number"
-            or (token.kind == "word" and (token.text not in KEYWORDS or token.text == "oo"))
-            or self.at("(", "\\frac")
-        )
+        if token.kind == "word":
+            return token.text not in KEYWORDS or token.text == "oo"
+        return token.kind == "number" or token.text in ("(", "\\frac")
 
     def _atom(self) -> Formula:
         token = self.token
@@ -170,7 +172,7 @@ class ExpressionReader(Reader):
             raise self.error("the brackets are nested too deeply", expected=f"at most {DEEPEST} levels")
         outer = self.scope
         if function.text == "sum" and (index := self._summation_index()) is not None:
-            self.scope = Scope((*outer.names, index), outer.open)
+            self.scope = replace(outer, names=(*outer.names, index))
         arguments = [self._argument()]
         while self.accept(","):
             arguments.append(self._argument())

@@ -90,11 +90,11 @@ class Reader:
     def __init__(self, source: str) -> None:
         self.source = source
         self.tokens = scan(source)
-        self.index = 0
+        self.go_to(0)
 
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.index]
+    def go_to(self, index: int) -> None:
+        self.index = index
+        self.token = self.tokens[index]
 
     @property
     def following(self) -> Token:
@@ -102,14 +102,16 @@ class Reader:
 
     def next(self) -> Token:
         token = self.token
-        self.index = min(self.index + 1, len(self.tokens) - 1)
+        if token.kind != "end":
+            self.index += 1
+            self.token = self.tokens[self.index]
         return token
 
     def at(self, *texts: str) -> bool:
-        return self.token.kind != "end" and self.token.text in texts
+        return self.token.text in texts and self.token.kind != "end"
 
     def accept(self, *texts: str) -> Token | None:
-        return self.next() if self.at(*texts) else None
+        return self.next() if self.token.text in texts and self.token.kind != "end" else None
 
     def expect(self, text: str, what: str | None = None) -> Token:
         if not self.at(text):

@@ -93,3 +93,37 @@ def worst(findings: tuple[Finding, ...]) -> str:
     'rounded'
     """
     return max((finding.verdict for finding in findings), key=VERDICTS.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A formula of a document that is not judged, and why."""
+
+    line: int
+    column: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """The judgements on one file. ``error`` is why it could not be read; ``formulas`` counts those with a relation."""
+
+    file: str
+    judgements: tuple[Judgement, ...]
+    kind: str
+    notes: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    formulas: int = 0
+    error: str | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many judgements there are of each verdict."""
+        return {verdict: sum(j.verdict == verdict for j in self.judgements) for verdict in VERDICTS}
+
+    def findings(self, strict: bool = False) -> bool:
+        """Whether there is something to mend. A document in which nothing was judged is a finding as well."""
+        if self.error is None and not self.judgements:
+            return True
+        return any(not j.good or (strict and j.expect is None and j.verdict == "conditional") for j in self.judgements)

@@ -1,0 +1,172 @@
+"""Documents: where the formulas stand in Markdown, LaTeX and plain text, and what comments say of them.
+
+Display and inline mathematics and inline code are found with their line and column. Front matter, code blocks, HTML
+tags and template tags are left alone: they are blanked out, so that places stay what they are. A comment
+``<!-- symroof … -->``, in LaTeX lines ``% symroof: …``, holds TOML, or the word ``ignore``.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from symroof.errors import ReadingError
+from symroof.reading.tables import LARGEST_FILE, read_table
+
+TEX_SUFFIXES = (".tex", ".ltx", ".latex")
+# Keys of a comment that speak of the next formula alone.
+NEXT_KEYS = ("expect", "is")
+ENVIRONMENTS = "equation|align|alignat|gather|multline|eqnarray|displaymath|math|flalign"
+
+FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]*)?)(?P<marks>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?:>[ \t]*)?(?P=marks)[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r"<!--(?P<body>.*?)(?:-->|\Z)", re.DOTALL)
+TEMPLATE_TAG = re.compile(r"\{%.*?%\}|\{\{(?![^{}]*\\).*?\}\}", re.DOTALL)
+TEX_VERBATIM = re.compile(r"\\begin\{(verbatim|lstlisting|minted|comment)\*?\}.*?\\end\{\1\*?\}", re.DOTALL)
+TEX_NOTE = re.compile(r"^[ \t]*%[ \t]*symroof:[ \t]?(?P<body>.*)$", re.MULTILINE)
+TEX_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
+BREAK = re.compile(r"\n[ \t]*(?=\n|[-*+][ \t]|\d+[.)][ \t]|#{1,6}[ \t]|>|\|)")
+HEADING = re.compile(r"^[ \t]*#{1,6}[ \t].*$|^[^\n]+\n(?:={3,}|-{3,})[ \t]*$|\\(?:part|chapter|section|subsection|subsubsection|paragraph)\*?\{", re.MULTILINE)
+
+FORMULA = re.compile(
+    rf"""
+    (?P<code>     (?<![`\\])(?P<ticks>`+)(?!`)(?P<code_body>[^`]+?)(?<!`)(?P=ticks)(?!`)                          )
+  | (?P<env>      \\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}(?P<env_body>.*?)\\end\{{(?P=name)\}}               )
+  | (?P<square>   (?<!\\)\\\[(?P<square_body>.*?)\\\]                                                             )
+  | (?P<round>    (?<!\\)\\\((?P<round_body>.*?)\\\)                                                              )
+  | (?P<display>  (?<!\\)\$\$(?P<display_body>.+?)(?<!\\)\$\$                                                     )
+  | (?P<inline>   (?<![\\$])\$(?!\$)(?P<inline_body>[^$]+?)(?<!\\)\$(?!\$)                                        )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An offset in a document, as a line and a column that count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A formula as it stands in a document. ``before`` is the text between it and the formula before, in one paragraph."""
+
+    text: str
+    kind: str
+    place: Place
+    offset: int
+    section: int
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A comment: a table of options in force from here on, and what it says of the next formula."""
+
+    options: dict[str, Any]
+    following: dict[str, Any]
+    place: Place
+    ignore: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    name: str
+    parts: tuple[Written | Note, ...]
+    text: str
+
+
+def read_document(path: Path) -> Document:
+    """The formulas and comments of a file, in order. Bytes that are not UTF-8 are replaced, never an error."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ReadingError(f"{path} has {path.stat().st_size} bytes", expected=f"at most {LARGEST_FILE}")
+        text = path.read_bytes().decode("utf-8-sig", errors="replace")
+    except OSError as error:
+        raise ReadingError(f"{path} cannot be read: {error.strerror}") from None
+    return read_text(text, str(path), tex=path.suffix.lower() in TEX_SUFFIXES)
+
+
+def read_text(text: str, name: str = "text", *, tex: bool = False) -> Document:
+    """The formulas and comments of a text, in order.
+
+    >>> document = read_text("A product takes $2BDF$ FLOPs.\\n\\nSo `2*3 = 6`.")
+    >>> [(part.text, part.place.line, part.place.column) for part in document.parts]
+    [('2BDF', 1, 17), ('2*3 = 6', 3, 4)]
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    reader = _Document(text, name, tex)
+    return Document(name, tuple(reader.parts()), text)
+
+
+class _Document:
+    def __init__(self, text: str, name: str, tex: bool) -> None:
+        self.text, self.name, self.tex = text, name, tex
+        self.lines = [0, *(m.end() for m in re.finditer("\n", text))]
+        self.body = self._blanked(text, (TEX_VERBATIM,) if tex else (FRONT_MATTER, FENCE))
+        self.headings = [m.start() for m in HEADING.finditer(self.body)]
+
+    def place(self, offset: int) -> Place:
+        line = bisect.bisect_right(self.lines, offset)
+        return Place(line, offset - self.lines[line - 1] + 1)
+
+    def parts(self) -> Iterator[Written | Note]:
+        notes = list(self._notes())
+        body = self._blanked(self.body, (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_TAG))
+        edges = [0, *sorted({m.start() for m in BREAK.finditer(body)} | {at for at, _, _ in notes}), len(body)]
+        formulas = [written for start, end in zip(edges, edges[1:], strict=False) for written in self._formulas(body, start, end)]
+        items: list[tuple[int, Written | Note]] = [(w.offset, w) for w in formulas if not any(at <= w.offset < end for at, end, _ in notes)]
+        items += [(at, note) for at, _, note in notes]
+        for _, part in sorted(items, key=lambda item: item[0]):
+            yield part
+
+    def _formulas(self, body: str, start: int, end: int) -> Iterator[Written]:
+        last: int | None = None
+        for match in FORMULA.finditer(body, start, end):
+            kind = match.lastgroup or ""
+            kind = next(k for k in ("code", "env", "square", "round", "display", "inline") if match.group(k) is not None)
+            inside = match.group(f"{kind}_body")
+            offset = match.start(f"{kind}_body")
+            lead = len(inside) - len(inside.lstrip())
+            text = match.group("env") if kind == "env" else inside.strip()
+            at = match.start() if kind == "env" else offset + lead
+            section = bisect.bisect_right(self.headings, at)
+            yield Written(text, "code" if kind == "code" else "math", self.place(at), at, section, None if last is None else body[last : match.start()])
+            last = match.end()
+
+    def _notes(self) -> Iterator[tuple[int, int, Note]]:
+        if self.tex:
+            yield from self._tex_notes()
+            return
+        for match in COMMENT.finditer(self.body):
+            content = match.group("body").strip()
+            if content == "symroof" or content[:8].startswith("symroof") and not content[7:8].isalnum():
+                yield match.start(), match.end(), self._note(content[7:].lstrip(" :\t"), match.start())
+
+    def _tex_notes(self) -> Iterator[tuple[int, int, Note]]:
+        lines = list(TEX_NOTE.finditer(self.body))
+        while lines:
+            group = [lines.pop(0)]
+            while lines and lines[0].start() <= group[-1].end() + 1:
+                group.append(lines.pop(0))
+            yield group[0].start(), group[-1].end(), self._note("\n".join(m.group("body") for m in group), group[0].start())
+
+    def _note(self, content: str, offset: int) -> Note:
+        place = self.place(offset)
+        if content.strip() == "ignore":
+            return Note({}, {}, place, ignore=True)
+        table = read_table(content, f"{self.name}:{place.line}: the comment")
+        following = {key: table.pop(key) for key in NEXT_KEYS if key in table}
+        return Note(table, following, place)
+
+    @staticmethod
+    def _blanked(text: str, patterns: tuple[re.Pattern[str], ...]) -> str:
+        for pattern in patterns:
+            text = pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+        return text

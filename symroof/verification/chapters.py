@@ -1,0 +1,266 @@
+"""The formulas of a document, judged in their order: comments, definitions, restated conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from symroof.errors import ReadingError, SymroofError
+from symroof.formula import Compare, Formula, names
+from symroof.reading.claims import Chain, Claim, read_claim
+from symroof.reading.documents import Document, Note, Written, read_document
+from symroof.reading.exercises import Exercise, Stated, expected_verdict, read_exercise
+from symroof.reading.expressions import Scope, read_expression
+from symroof.reading.latex import Dialect, read_latex, read_latex_expression
+from symroof.symbols import QUANTITIES
+from symroof.verification.conditions import judge_equivalence
+from symroof.verification.context import Context, context_of
+from symroof.verification.judge import judge, judge_stated
+from symroof.verification.judgement import FileReport, Judgement, Skipped
+from symroof.verification.literals import ORDER
+from symroof.verification.numbers import is_numeric
+from symroof.verification.patience import Impatience, limited
+from symroof.verification.selection import Skip, skipped
+
+# Lists of a comment are added to those before it; tables are merged; anything else replaces.
+ADDED = ("assume", "symbols")
+MERGED = ("given", "let", "aliases", "mesh")
+# Words between two conditions that say that they are the same.
+RESTATING = ("equivalently", "that is", "i.e.", "in other words", "which means")
+SIGNS = ("=", "<", ">", "≤", "≥", "≈", "→", "≪", "≫", "⇒", "⇔", "~", "\\le", "\\ge", "\\ll", "\\gg", "\\approx", "\\sim", "\\cong", "\\to", "\\rightarrow", "\\Rightarrow", "\\implies", "\\iff", "\\lt", "\\gt", "\\longrightarrow", "\\Longrightarrow", "\\Leftrightarrow", "\\Longleftrightarrow")  # fmt: skip
+
+
+def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
+    """The judgements on a document; ``overrides`` are options that go before those of its comments."""
+    document = read_document(path)
+    return _Chapter(document, dict(overrides or {})).report()
+
+
+@dataclass
+class _Chapter:
+    document: Document
+    overrides: dict[str, Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    following: dict[str, Any] = field(default_factory=dict)
+    ignored: bool = False
+    section: int = -1
+    defined: dict[str, Formula] = field(default_factory=dict)
+    condition: Compare | None = None
+    exercise: Exercise = field(default_factory=Exercise)
+    context: Context = field(default_factory=lambda: context_of(Exercise()))
+    left_out: list[Skipped] = field(default_factory=list)
+    formulas: int = 0
+
+    def report(self) -> FileReport:
+        judgements: list[Judgement] = []
+        notes = 0
+        if self.overrides:
+            self._read_options("")
+        for part in self.document.parts:
+            if isinstance(part, Note):
+                notes += 1
+                judgements += self._note(part)
+            else:
+                judgements += self._written(part)
+        return FileReport(self.document.name, tuple(judgements), "document", notes, tuple(self.left_out), self.formulas)
+
+    def _note(self, note: Note) -> Iterator[Judgement]:
+        """A comment: its options are in force from here on, its claims are judged here."""
+        where = f"{self.document.name}:{note.place.line}: "
+        self.ignored = self.ignored or note.ignore
+        if "expect" in note.following:
+            try:
+                expected_verdict(note.following["expect"])
+            except SymroofError as error:
+                error.problem = where + error.problem
+                raise
+        self.following |= note.following
+        options = dict(note.options)
+        if not options:
+            return
+        claims = options.pop("claims", None)
+        self.options = {} if "operation" in options else self.options
+        for key, value in options.items():
+            before = self.options.get(key)
+            if key in ADDED and before is not None:
+                value = [*_listed(before), *_listed(value)]
+            elif key in MERGED and isinstance(before, Mapping) and isinstance(value, Mapping):
+                value = {**before, **value}
+            self.options[key] = value
+        self._read_options(where, claims)
+        self.defined, self.condition = {}, None
+        for stated in self.exercise.claims:
+            found = judge_stated(stated, self.context, self.exercise.title)
+            yield replace(found, line=note.place.line + self._line_in_note(note, stated), column=1)
+
+    def _line_in_note(self, note: Note, stated: Stated) -> int:
+        lines = self.document.text.split("\n")[note.place.line - 1 :]
+        return next((i for i, line in enumerate(lines) if stated.text in line), 0)
+
+    def _read_options(self, where: str, claims: Any = None) -> None:
+        merged = {**self.options, **self.overrides}
+        for key in MERGED:
+            if isinstance(self.options.get(key), Mapping) and isinstance(self.overrides.get(key), Mapping):
+                merged[key] = {**self.options[key], **self.overrides[key]}
+        try:
+            self.exercise = read_exercise({**merged, **({"claims": claims} if claims is not None else {})})
+            self.context = context_of(self.exercise)
+        except SymroofError as error:
+            error.problem = where + error.problem
+            raise
+
+    def _written(self, written: Written) -> Iterator[Judgement]:
+        if written.section != self.section:
+            self.section, self.defined, self.condition = written.section, {}, None
+        following, ignored = self.following, self.ignored
+        if "is" not in following and not any(sign in written.text for sign in SIGNS):
+            return
+        self.following, self.ignored = {}, False
+        self.formulas += 1
+        if ignored:
+            self._skip(written, "ignored by a comment")
+            return
+        found = list(self._judged(written, following))
+        expect = following.get("expect")
+        if not found and following:
+            reason = self.left_out.pop().reason if self.left_out else "it is not a claim"
+            found = [Judgement(written.text, "unreadable", error=reason)]
+        for judgement in found:
+            yield replace(judgement, line=written.place.line, column=written.place.column, expect=expect, problem=self.exercise.title)
+
+    def _skip(self, written: Written, reason: str) -> None:
+        self.left_out.append(Skipped(written.place.line, written.place.column, " ".join(written.text.split()), reason))
+
+    def _judged(self, written: Written, following: Mapping[str, Any]) -> Iterator[Judgement]:
+        try:
+            with limited():
+                claims, context = self._claims(written, following)
+                selected = [self._selected(claim, context, written, bool(following)) for claim in claims]
+        except Impatience:
+            self._skip(written, "it takes too long")
+            return
+        except (SymroofError, RecursionError) as error:
+            self._skip(written, _why(error))
+            return
+        for claim in filter(None, selected):
+            found = judge(claim, context)
+            if found.verdict == "undecided" and context.setting is None and not following:
+                self._skip(written, "it is not decided")
+            else:
+                yield replace(found, claim=claim.text)
+
+    def _claims(self, written: Written, following: Mapping[str, Any]) -> tuple[tuple[Claim, ...], Context]:
+        """The claims of a formula, in the names of the problem; else in letters of its own."""
+        context = self.context.defining(self.defined) if self.defined else self.context
+        scope, aliases = context.scope, self.exercise.aliases
+        if "is" in following:
+            left = read_expression(str(following["is"]), scope)
+            right = read_latex_expression(written.text, Dialect(scope, aliases)) if written.kind == "math" else read_expression(written.text, scope)
+            return (Claim(written.text, ((Chain((left, right), ("=",)),),)),), context
+        own = Scope(tuple(dict.fromkeys((*QUANTITIES, *self.defined))), open=True, indices=True)
+        scopes = [(scope, context)] if not scope.open else []
+        bare = context_of(Exercise()).defining(self.defined) if context.setting is not None else context
+        scopes.append((replace(own, names=tuple(dict.fromkeys((*own.names, *bare.scope.names)))), replace(bare, scope=own)))
+        error: SymroofError | None = None
+        for names_known, chosen in scopes:
+            try:
+                if written.kind == "code":
+                    return (read_claim(written.text, names_known),), chosen
+                return read_latex(written.text, Dialect(names_known, aliases)), chosen
+            except SymroofError as found:
+                error = error or found
+        raise error or ReadingError("the formula cannot be read")
+
+    def _selected(self, claim: Claim, context: Context, written: Written, wanted: bool) -> Claim | None:
+        """The part of a claim that is judged, or None: then its reason has been noted."""
+        narrowed = context.at(claim.at).assuming(claim.regime)
+        if wanted:
+            return claim
+        if claim.always is not None or (claim.connectives and self._valued(claim, narrowed)):
+            return claim
+        chains, reason = [], ""
+        for proposition in claim.propositions:
+            for chain in proposition:
+                kept, why = self._links(chain, narrowed)
+                chains += kept
+                reason = reason or why
+        if chains:
+            self._remember(claim)
+            return replace(claim, propositions=(tuple(chains),), connectives=())
+        restated = self._restated(claim, written)
+        self._remember(claim)
+        if restated is None:
+            self._skip(written, reason or "it is not a claim")
+        return restated
+
+    def _valued(self, claim: Claim, context: Context) -> bool:
+        """Whether every name of a claim with <=> or => has a meaning here."""
+        links = [link for proposition in claim.propositions for chain in proposition for link in chain.links]
+        free = {n for link in links for side in (link.left, link.right) for n in names(context.expanded(side))}
+        if context.setting is not None:
+            return not any(link.relation not in (*ORDER, "=", "~", "->") for link in links)
+        if any(n in QUANTITIES for n in free):
+            return free <= set(QUANTITIES) and all(link.relation in ORDER for link in links)
+        letters = [{*names(link.left), *names(link.right)} for link in links if link.relation in ORDER]
+        return all(link.relation in (*ORDER, "=") for link in links) and len({frozenset(found) for found in letters}) == 1
+
+    def _links(self, chain: Chain, context: Context) -> tuple[list[Chain], str]:
+        """The links of a chain that are judged, as chains, and why the first other one is not."""
+        kept: list[Chain] = []
+        reason, last = "", -2
+        for i, link in enumerate(chain.links):
+            skip = skipped(link, context)
+            if skip is None:
+                if last == i - 1 and kept:
+                    kept[-1] = Chain((*kept[-1].sides, link.right), (*kept[-1].relations, link.relation))
+                else:
+                    kept.append(Chain((link.left, link.right), (link.relation,)))
+                last = i
+                continue
+            reason = reason or skip.reason
+            self._define(skip, link, context)
+        return kept, reason
+
+    def _define(self, skip: Skip, link: Compare, context: Context) -> None:
+        if skip.defines is None or skip.defines in names(link.right):
+            return
+        meaning = context.expanded(link.right)
+        if skip.defines not in names(meaning) and not (is_numeric(meaning) and len(skip.defines) == 1):
+            self.defined[skip.defines] = meaning
+
+    def _remember(self, claim: Claim) -> None:
+        links = [link for proposition in claim.propositions for chain in proposition for link in chain.links]
+        orders = [link for link in links if link.relation in ORDER]
+        self.condition = orders[-1] if orders else None
+
+    def _restated(self, claim: Claim, written: Written) -> Claim | None:
+        """A condition right after another one on the same letter, where both say the same: 2B > 240, or B > 120."""
+        before, self_links = self.condition, [link for proposition in claim.propositions for chain in proposition for link in chain.links]
+        if before is None or written.before is None or len(self_links) != 1 or self_links[0].relation not in ORDER:
+            return None
+        link = self_links[0]
+        letters = {*names(before.left), *names(before.right)}
+        if letters != {*names(link.left), *names(link.right)} or len(letters) != 1 or letters & set(QUANTITIES):
+            return None
+        context = replace(context_of(Exercise()), least_one=frozenset(letters))
+        found = judge_equivalence(before, "<=>", link, context)
+        told = any(word in written.before.casefold() for word in RESTATING)
+        if found.verdict not in ("holds", "rounded") and not told:
+            return None
+        joined = ((Chain((before.left, before.right), (before.relation,)),), (Chain((link.left, link.right), (link.relation,)),))
+        return replace(claim, propositions=joined, connectives=("<=>",))
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _why(error: SymroofError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    column = f" (column {error.column})" if error.column is not None else ""
+    return error.problem + column
+
+

@@ -1,0 +1,109 @@
+"""Which formulas of a document are claims.
+
+Prose is full of formulas that claim nothing: definitions, conditions, assumptions, sizes put in. A link is judged when
+its names have values, or when its two sides stand on their own; every other one is skipped with a reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from symroof.derivation.settling import negated, settle
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Formula, Infinity, Name, names
+from symroof.symbols import QUANTITIES, expression
+from symroof.verification.context import THEORY, Context
+from symroof.verification.digits import bare
+from symroof.verification.links import sides_of
+from symroof.verification.literals import ORDER
+from symroof.verification.numbers import is_numeric
+
+BOUNDS = ("T_lower", "T_upper")
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Why a formula is not judged; ``defines`` is the name that it gives a meaning to."""
+
+    reason: str
+    defines: str | None = None
+
+
+def skipped(link: Compare, context: Context) -> Skip | None:
+    """Why a link is not judged, or None where it is.
+
+    >>> from symroof.reading.latex import Dialect, Scope, read_latex
+    >>> from symroof.verification.context import Exercise, context_of
+    >>> context, scope = context_of(Exercise()), Scope(open=True)
+    >>> for text in ("\\\\frac{486}{2} = 243", "B > 240", "S = 2N", "\\\\frac{BDF}{DF} = B", "B \\\\ll D"):
+    ...     link = read_latex(text, Dialect(scope))[0].propositions[0][0].links[0]
+    ...     print((found := skipped(link, context)) and found.reason)
+    None
+    a condition
+    a definition
+    None
+    an assumption
+    """
+    if link.relation in ("<<", ">>") or isinstance(bare(link.right), Infinity):
+        return Skip("an assumption")
+    left, right = sides_of(link, context)
+    if is_numeric(left) and is_numeric(right):
+        size = isinstance(link.left, Name) and link.left.name in context.spent
+        return Skip("a size that is put in") if size else None
+    if link.relation in ORDER:
+        return _condition(Compare(left, link.relation, right), context)
+    if isinstance(link.left, Name) and link.relation == "=":
+        name = link.left.name
+        if name in context.least_one:
+            return Skip("a size that is put in")
+        if name not in context.definitions and name not in QUANTITIES:
+            return Skip("a definition", name)
+    spoken = {n for n in names(link) if n in QUANTITIES or n in THEORY or n in context.definitions}
+    free = {*names(left), *names(right)}
+    if spoken:
+        return _quantities(link, left, right, free, context)
+    return _own(link, left, right)
+
+
+def _condition(claim: Compare, context: Context) -> Skip | None:
+    """An order that is true for some sizes and false for others claims nothing."""
+    if settle(claim, context.least_one, context.facts).truth:
+        return None
+    return None if settle(negated(claim), context.least_one, context.facts).truth else Skip("a condition")
+
+
+def _quantities(link: Compare, left: Formula, right: Formula, free: set[str], context: Context) -> Skip | None:
+    """A link with quantities: judged where an operation or a model gives them values, or where it holds whatever they are."""
+    without = [n for n in free if n in QUANTITIES]
+    if context.setting is not None or not without:
+        return None
+    name = link.left.name if isinstance(link.left, Name) else None
+    alone = Skip("a definition", name) if name is not None and link.relation == "=" else Skip(f"nothing says what {without[0]} is")
+    if free - set(QUANTITIES):
+        return alone
+    if name in BOUNDS or settle(Compare(left, "=", right), context.least_one).truth:
+        return None
+    return alone
+
+
+def _own(link: Compare, left: Formula, right: Formula) -> Skip | None:
+    """Two sides in letters alone: an identity, or an approximation that drops letters."""
+    try:
+        a, b = expression(left), expression(right)
+        from symroof.algebra.rational import cancelled
+
+        a, b = (cancelled(side) if side.is_rational_function() else side for side in (a, b))
+    except SymroofError as error:
+        return Skip(error.problem)
+    if not a.free_symbols:
+        return Skip("an equation")
+    if link.relation == "=":
+        return None if a.free_symbols == b.free_symbols else Skip("an equation between different letters")
+    if not b.free_symbols and link.relation == "~":
+        return Skip("an equation")
+    if not b.free_symbols <= a.free_symbols:
+        return Skip("letters that the left side does not have")
+    gone = a.free_symbols - b.free_symbols
+    if b.free_symbols and any(not (cancelled(a / s) if a.is_rational_function() else a).has(s) for s in gone):
+        return Skip("letters on one side alone")
+    return None
