@@ -8,6 +8,7 @@ tags and template tags are left alone: they are blanked out, so that places stay
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ class _Document:
         notes = list(self._notes())
         body = self._blanked(self.body, (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_TAG))
         edges = [0, *sorted({m.start() for m in BREAK.finditer(body)} | {at for at, _, _ in notes}), len(body)]
-        formulas = [written for start, end in zip(edges, edges[1:], strict=False) for written in self._formulas(body, start, end)]
+        formulas = [written for start, end in itertools.pairwise(edges) for written in self._formulas(body, start, end)]
         items: list[tuple[int, Written | Note]] = [(w.offset, w) for w in formulas if not any(at <= w.offset < end for at, end, _ in notes)]
         items += [(at, note) for at, _, note in notes]
         for _, part in sorted(items, key=lambda item: item[0]):
@@ -146,7 +147,7 @@ class _Document:
             return
         for match in COMMENT.finditer(self.body):
             content = match.group("body").strip()
-            if content == "symroof" or content[:8].startswith("symroof") and not content[7:8].isalnum():
+            if content == "symroof" or (content[:8].startswith("symroof") and not content[7:8].isalnum()):
                 yield match.start(), match.end(), self._note(content[7:].lstrip(" :\t"), match.start())
 
     def _tex_notes(self) -> Iterator[tuple[int, int, Note]]:

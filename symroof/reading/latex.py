@@ -36,8 +36,7 @@ COMMANDS = {
 FUNCTIONS = {"\\max": "max", "\\min": "min", "\\log": "log", "\\ln": "log", "\\exp": "exp"}
 # What changes the look and not the meaning.
 LOOKS = frozenset(
-    "\\left \\right \\bigl \\bigr \\Bigl \\Bigr \\big \\Big \\bigg \\Bigg \\displaystyle \\textstyle \\limits \\nolimits \\nonumber \\notag "
-    "\\quad \\qquad \\, \\; \\: \\! \\> \\  \\enspace \\thinspace \\hfill \\allowbreak \\boxed \\mathstrut".split(" ")
+    ["\\left", "\\right", "\\bigl", "\\bigr", "\\Bigl", "\\Bigr", "\\big", "\\Big", "\\bigg", "\\Bigg", "\\displaystyle", "\\textstyle", "\\limits", "\\nolimits", "\\nonumber", "\\notag", "\\quad", "\\qquad", "\\,", "\\;", "\\:", "\\!", "\\>", "\\", "", "\\enspace", "\\thinspace", "\\hfill", "\\allowbreak", "\\boxed", "\\mathstrut"]
 ) | {"\\ "}  # fmt: skip
 TEXTS = ("text", "textrm", "textit", "textbf", "textsf", "texttt", "mathrm", "mathit", "mathbf", "mathsf", "operatorname", "mbox")
 CLAUSES = {"as": "as", "when": "assuming", "if": "assuming", "for": "assuming", "where": "assuming", "assuming": "assuming", "and": "and"}
@@ -58,6 +57,7 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 INDEX = re.compile(rf"\s*_\s*(?:\{{\s*(?:\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([^{{}}\\$]*))\s*\}}|\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([A-Za-z0-9]))")
+PLAIN_INDEX = re.compile(r"_[A-Za-z]{2,}")  # T_math, as people type it
 OF = re.compile(r"\s*(?:\\left)?\(\s*\\text(?:rm)?\s*\{([^{}$\\]*)\}\s*(?:\\right)?\)")
 POWER_OF_TEN = re.compile(r"\s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{\s*([+-]?\d+)\s*\}")
 SUFFIX = re.compile(r"[A-Za-z0-9]+")
@@ -126,6 +126,10 @@ class _Scanner:
     def _word(self, match: re.Match[str]) -> int:
         """Letters; an index belongs to the last of them. A bare word may be one of the vocabulary."""
         word, start, end = match.group(), match.start(), match.end()
+        typed = PLAIN_INDEX.match(self.source, end)
+        if typed is not None and named(word + typed.group(), self.dialect.aliases):
+            self.add("word", self._known(word + typed.group()), start, typed.end())
+            return typed.end()
         index = INDEX.match(self.source, end)
         if index is None:
             known = word if word in self.dialect.scope.names else named(word, self.dialect.aliases) if len(word) > 1 else None

@@ -14,6 +14,7 @@ from symroof.reading.documents import Document, Note, Written, read_document
 from symroof.reading.exercises import Exercise, Stated, expected_verdict, read_exercise
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.latex import Dialect, read_latex, read_latex_expression
+from symroof.reading.suggestions import typed_operation
 from symroof.symbols import QUANTITIES
 from symroof.verification.conditions import judge_equivalence
 from symroof.verification.context import Context, context_of
@@ -122,6 +123,9 @@ class _Chapter:
         if ignored:
             self._skip(written, "ignored by a comment")
             return
+        if not following and typed_operation(written.text) is not None:
+            self._skip(written, "an operation")
+            return
         found = list(self._judged(written, following))
         expect = following.get("expect")
         if not found and following:
@@ -211,7 +215,7 @@ class _Chapter:
         kept: list[Chain] = []
         reason, last = "", -2
         for i, link in enumerate(chain.links):
-            skip = skipped(link, context)
+            skip = skipped(link, context, self.defined)
             if skip is None:
                 if last == i - 1 and kept:
                     kept[-1] = Chain((*kept[-1].sides, link.right), (*kept[-1].relations, link.relation))

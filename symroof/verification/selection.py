@@ -6,6 +6,7 @@ its names have values, or when its two sides stand on their own; every other one
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from symroof.derivation.settling import negated, settle
@@ -29,8 +30,8 @@ class Skip:
     defines: str | None = None
 
 
-def skipped(link: Compare, context: Context) -> Skip | None:
-    """Why a link is not judged, or None where it is.
+def skipped(link: Compare, context: Context, redefined: Container[str] = ()) -> Skip | None:
+    """Why a link is not judged, or None where it is. Names that are ``redefined`` may be given another meaning.
 
     >>> from symroof.reading.latex import Dialect, Scope, read_latex
     >>> from symroof.verification.context import Exercise, context_of
@@ -47,6 +48,8 @@ def skipped(link: Compare, context: Context) -> Skip | None:
     if link.relation in ("<<", ">>") or isinstance(bare(link.right), Infinity):
         return Skip("an assumption")
     left, right = sides_of(link, context)
+    if isinstance(link.left, Name) and link.left.name in redefined and link.relation == "=":
+        return Skip("a definition", link.left.name)
     if is_numeric(left) and is_numeric(right):
         size = isinstance(link.left, Name) and link.left.name in context.spent
         return Skip("a size that is put in") if size else None
@@ -78,10 +81,12 @@ def _quantities(link: Compare, left: Formula, right: Formula, free: set[str], co
     if context.setting is not None or not without:
         return None
     name = link.left.name if isinstance(link.left, Name) else None
+    if name in BOUNDS and set(names(link)) <= set(QUANTITIES):
+        return None
     alone = Skip("a definition", name) if name is not None and link.relation == "=" else Skip(f"nothing says what {without[0]} is")
     if free - set(QUANTITIES):
         return alone
-    if name in BOUNDS or settle(Compare(left, "=", right), context.least_one).truth:
+    if settle(Compare(left, "=", right), context.least_one).truth:
         return None
     return alone
 

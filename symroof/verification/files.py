@@ -1,0 +1,141 @@
+"""Files of problems and documents, judged; and judged again under other figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from symroof.errors import SymroofError
+from symroof.formula import Formula
+from symroof.reading.exercises import read_exercise
+from symroof.reading.problems import read_problem_file
+from symroof.reading.tables import flatten
+from symroof.verification.chapters import judge_document
+from symroof.verification.judge import judge_exercise
+from symroof.verification.judgement import FileReport, Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A claim whose verdict or value is another one under other figures."""
+
+    file: str
+    before: Judgement
+    after: Judgement
+
+
+def judge_file(path: Path | str, overrides: Mapping[str, Any] | None = None) -> FileReport:
+    """The judgements on a file: of problems if it is TOML, else a document. Faults of the input are in the report."""
+    path = Path(path)
+    try:
+        if path.suffix.lower() == ".toml":
+            return _judge_problems(path, dict(overrides or {}))
+        return judge_document(path, overrides)
+    except SymroofError as error:
+        prefix = "" if str(error).startswith(str(path)) else f"{path}: "
+        return FileReport(str(path), (), "problems" if path.suffix.lower() == ".toml" else "document", error=prefix + str(error))
+
+
+def _judge_problems(path: Path, overrides: dict[str, Any]) -> FileReport:
+    places = _Places(path)
+    judgements: list[Judgement] = []
+    tables = read_problem_file(path)
+    for index, table in enumerate(tables):
+        try:
+            exercise = read_exercise(merged(table, overrides))
+            found = judge_exercise(exercise)
+        except SymroofError as error:
+            title = table.get("title")
+            where = f"{path}: " + (f"problem {index + 1}{f' ({title})' if title else ''}: " if len(tables) > 1 else "")
+            error.problem = where + error.problem
+            raise
+        judgements += [places.placed(judgement) for judgement in found]
+    return FileReport(str(path), tuple(judgements), "problems", notes=len(tables))
+
+
+def merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Options under overrides: figures and axes add to those of the table, everything else replaces.
+
+    >>> merged({"given": {"HBM": "8.2e11"}, "hardware": "tpu-v5e"}, {"given": {"peak": "2e14"}})
+    {'given': {'HBM': '8.2e11', 'peak': '2e14'}, 'hardware': 'tpu-v5e'}
+    """
+    joined = {key: {**flatten(table.get(key) or {}), **overrides[key]} for key in ("given", "mesh") if overrides.get(key)}
+    return {**table, **overrides, **joined}
+
+
+class _Places:
+    """Where the claims of a TOML file stand, found by their text, from one to the next."""
+
+    def __init__(self, path: Path) -> None:
+        self.text = path.read_bytes().decode("utf-8-sig")
+        self.offset = 0
+
+    def placed(self, judgement: Judgement) -> Judgement:
+        found = -1
+        for form in (judgement.claim, judgement.claim.replace("\\", "\\\\")):
+            for quote in ('"', "'", ""):
+                at = self.text.find(quote + form + quote, self.offset)
+                if at >= 0:
+                    found = at + len(quote)
+                    break
+            if found >= 0:
+                break
+        if found < 0:
+            return judgement
+        self.offset = found + len(judgement.claim)
+        line = self.text.count("\n", 0, found) + 1
+        start = found - (self.text.rfind("\n", 0, found) + 1) + 1
+        return replace(judgement, line=line, column=start + (judgement.column or 1) - 1)
+
+
+def judge_files(
+    paths: Iterable[Path | str],
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    jobs: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[FileReport, ...]:
+    """The reports on several files, in their order, in ``jobs`` processes at once."""
+    names = [str(path) for path in paths]
+    if jobs <= 1 or len(names) <= 1:
+        reports = []
+        for path in names:
+            if progress is not None:
+                progress(path)
+            reports.append(judge_file(path, overrides))
+        return tuple(reports)
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(judge_file, path, overrides) for path in names]
+        reports = []
+        for path, future in zip(names, waiting, strict=True):
+            if progress is not None:
+                progress(path)
+            reports.append(future.result())
+    return tuple(reports)
+
+
+def moved(before: Iterable[FileReport], after: Iterable[FileReport]) -> tuple[Moved, ...]:
+    """The claims whose verdict or value moves between two reports on the same files."""
+    found = []
+    for one, other in zip(before, after, strict=True):
+        for a, b in _pairs(one.judgements, other.judgements):
+            if (a.verdict, _values(a)) != (b.verdict, _values(b)):
+                found.append(Moved(one.file, a, b))
+    return tuple(found)
+
+
+def _pairs(before: Iterable[Judgement], after: Iterable[Judgement]) -> Iterable[tuple[Judgement, Judgement]]:
+    places = {(j.line, j.column, j.claim): j for j in after}
+    for judgement in before:
+        key = (judgement.line, judgement.column, judgement.claim)
+        if key in places:
+            yield judgement, places[key]
+
+
+def _values(judgement: Judgement) -> tuple[Formula | None, ...]:
+    return tuple(finding.value for finding in judgement.findings)
