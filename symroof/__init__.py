@@ -15,12 +15,14 @@ __version__ = "0.1.0"
 # Where each public name lives; nothing is imported before it is asked for.
 _PUBLIC = {
     "derive": "symroof.api",
+    "verify": "symroof.api",
     "operation": "symroof.api",
     "chips": "symroof.api",
     "dimensions": "symroof.api",
     "Operation": "symroof.model.operation",
     "Problem": "symroof.model.problem",
     "Derivation": "symroof.derivation.derivation",
+    "Judgement": "symroof.verification.judgement",
     "Step": "symroof.derivation.step",
     "Reason": "symroof.derivation.step",
     "SymroofError": "symroof.errors",

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from symroof.derivation.pipeline import derive as run
+from symroof.errors import ReadingError
 from symroof.model.dtype import dtype as read_dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
 from symroof.reading.catalogue import catalogue
+from symroof.reading.exercises import read_exercise
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import read_problem
-from symroof.rendering.shown import ShownDerivation
+from symroof.rendering.shown import ShownDerivation, ShownReport
 from symroof.symbols import symbol
+from symroof.verification.files import judge_file
+from symroof.verification.judge import judge_exercise
+from symroof.verification.judgement import FileReport
 
 Sizes = Mapping[str, int | Fraction | str]
 
@@ -89,3 +95,20 @@ def derive(
         problem = read_problem({key: value for key, value in options.items() if value is not None})
     found = run(problem)
     return ShownDerivation(*(getattr(found, field.name) for field in fields(found)))
+
+
+def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:
+    """Judge the claims of a file of problems, the formulas of a document, or the claims of a problem given as a table.
+
+    Raises :class:`SymroofError` where the input itself cannot be read.
+
+    >>> report = verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": ["compute-bound when B > 240"]})
+    >>> report.judgements[0].verdict
+    'conditional'
+    """
+    if isinstance(source, Mapping):
+        return ShownReport((FileReport("the problem", judge_exercise(read_exercise(source)), "problems"),))
+    report = judge_file(source)
+    if report.error is not None:
+        raise ReadingError(report.error)
+    return ShownReport((report,))

@@ -136,7 +136,7 @@ class _Document:
             offset = match.start(f"{kind}_body")
             lead = len(inside) - len(inside.lstrip())
             text = match.group("env") if kind == "env" else inside.strip()
-            at = match.start() if kind == "env" else offset + lead
+            at = offset + lead if kind in ("display", "square") else match.start()
             section = bisect.bisect_right(self.headings, at)
             yield Written(text, "code" if kind == "code" else "math", self.place(at), at, section, None if last is None else body[last : match.start()])
             last = match.end()

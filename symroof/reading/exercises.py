@@ -14,6 +14,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import (
+    claims_of,
     dtype_of,
     figure_names,
     formulas_of,
@@ -71,7 +72,7 @@ def read_exercise(options: Mapping[str, Any]) -> Exercise:
     require_known(options, "the problem")
     common: dict[str, Any] = {
         "title": text(options, "title"),
-        "claims": _claims(options),
+        "claims": tuple(_stated(claim) for claim in claims_of(options)),
         "tolerance": _tolerance(options),
         "aliases": _aliases(options),
     }
@@ -88,13 +89,6 @@ def read_exercise(options: Mapping[str, Any]) -> Exercise:
     require_used(options, hardware, let)
     assume = regime_of(options, Scope((*symbols, *let, *free), open=True))
     return Exercise(None, hardware, assume=assume, symbols=symbols, let=let, compute=dtype_of(options, "compute"), **common)
-
-
-def _claims(options: Mapping[str, Any]) -> tuple[Stated, ...]:
-    claims = options.get("claims") or ()
-    if not isinstance(claims, list | tuple):
-        raise ReadingError(f"claims = {str(claims)[:60]} is not a list of claims")
-    return tuple(_stated(claim) for claim in claims)
 
 
 def _stated(claim: Any) -> Stated:

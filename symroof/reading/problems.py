@@ -80,10 +80,28 @@ def read_problem(options: Mapping[str, Any]) -> Problem:
     )
 
 
+def claims_of(options: Mapping[str, Any]) -> list[Any]:
+    """The claims of a problem, as they were written; their reader judges them one by one."""
+    claims = options.get("claims") or []
+    if not isinstance(claims, list | tuple):
+        raise ReadingError(f"claims = {str(claims)[:60]} is not a list of claims")
+    return list(claims)
+
+
+def merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Options under overrides: figures and axes add to those of the table, everything else replaces.
+
+    >>> merged({"given": {"HBM": "8.2e11"}, "hardware": "tpu-v5e"}, {"given": {"peak": "2e14"}})
+    {'given': {'HBM': '8.2e11', 'peak': '2e14'}, 'hardware': 'tpu-v5e'}
+    """
+    joined = {key: {**flatten(table.get(key) or {}), **overrides[key]} for key in ("given", "mesh") if overrides.get(key)}
+    return {**table, **overrides, **joined}
+
+
 def require_used(options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula]) -> None:
     """A figure that is given is one that chips have, the link, or one that a formula speaks of."""
     spoken = {name for formula in let.values() for name in names(formula)} | {str(options.get("link") or "HBM")}
-    spoken |= {word for claim in options.get("claims") or () for word in WORD.findall(str(claim))}
+    spoken |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
     usual = {figure for accelerator in shipped().values() for figure in accelerator.figures} | {"peak"}
     for name in flatten(options.get("given") or {}):
         if name.partition(".")[0] not in {figure.partition(".")[0] for figure in usual} | spoken:

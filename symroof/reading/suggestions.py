@@ -43,6 +43,6 @@ def suggested(document: Document, tex: bool) -> Iterator[tuple[int, str]]:
             continue
         seen.add(found)
         operation, typed = found
-        lines = [f'operation = "{operation}"', *([] if typed else ['dtype     = "bf16"']), 'hardware  = "tpu-v5e"']
+        lines = [f'operation = "{operation}"', *([] if typed else ['dtype     = "bf16"']), '# hardware = "…"   see `symroof hardware`']
         comment = "\n".join(f"% symroof: {line}" for line in lines) if tex else "\n".join(["<!-- symroof", *lines, "-->"])
         yield part.place.line, comment

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from symroof.algebra.rounding import decimal, magnitude, to_digits
-from symroof.errors import RenderingError, printable
+from symroof.errors import RenderingError, SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Infinity, Name, Number
 from symroof.reading.claims import Claim
+from symroof.rendering.amounts import digits, percent, quantity, short, sizes
 from symroof.rendering.environment import guarded, load, render
 from symroof.rendering.letters import Letters
 from symroof.rendering.plain import PlainPrinter
 from symroof.verification.files import Moved
 from symroof.verification.judgement import GOOD, VERDICTS, FileReport, Finding, Judgement, Remark
+from symroof.verification.numbers import enclosed, is_numeric
 
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
 LONGEST_CLAIM = 120
-UNITS_OF_TIME = (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
 # GitHub's workflow commands end at a new line, and use these marks themselves.
 ESCAPED = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 
@@ -101,23 +101,23 @@ class _Page:
         """The explanation of a judgement, line by line."""
         finding = judgement.worst
         if finding is None:
-            return [("why    ", judgement.error.split("\n"))] if judgement.error else []
+            return [("why", judgement.error.split("\n"))] if judgement.error else []
         rows: list[tuple[str, list[str]]] = []
         if judgement.verdict == "conditional":
-            rows.append(("needs  ", [self.needs(finding) + ", which is not said"]))
+            rows.append(("needs", [self.needs(finding) + (f", which line {judgement.line} does not say" if judgement.line else ", which is not said")]))
             rows += [("without", [self.say(r)]) for r in finding.remarks if r.kind == "at_equal"]
             regime = self.regime(finding.needs[0])
             exact = f', or write {self.printer.print(finding.value)}, which is exact' if finding.leaves is not None and finding.value is not None else ""
-            rows.append(("fix    ", [f'say "when {regime}"{exact}']))
+            rows.append(("fix", [f'say "when {regime}"{exact}']))
             return rows
         if judgement.verdict in ("wrong", "undecided"):
             right = self.right(finding, judgement) if judgement.verdict == "wrong" else None
             if right:
-                rows.append(("right  ", [right]))
+                rows.append(("right", [right]))
             tries = self.counterexample(finding)
             if tries:
-                rows.append(("try    ", tries))
-            rows += [("why    ", [self.say(r)]) for r in finding.remarks]
+                rows.append(("try", tries))
+            rows += [("why", [self.say(r)]) for r in finding.remarks]
             if finding.diagnosis is not None:
                 rows.append(("mistake", [self.say(finding.diagnosis)]))
         return rows
@@ -135,7 +135,7 @@ def render_report(files: tuple[FileReport, ...], form: str, *, verbose: bool = F
         raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(REPORTS)}, json")
     with guarded():
         page = _Page(template)
-        entries = [_file(file, page, form, verbose, strict) for file in files]
+        entries = [_file(file, page, form, verbose, strict) for file in files] if moves is None or verbose else []
         names = {"files": entries, "last": last_line(files), "moves": None if moves is None else [_move(move, page) for move in moves]}
         names["moved_line"] = None if moves is None else f"{len(moves)} claim{'s' if len(moves) != 1 else ''} move{'s' if len(moves) == 1 else ''} under the other figures."
         return render(REPORTS[form], template, names).lstrip("\n")
@@ -166,19 +166,19 @@ def _worth_showing(judgement: Judgement, strict: bool) -> bool:
 def _entry(file: FileReport, judgement: Judgement, page: _Page) -> dict[str, Any]:
     claim = printable(page.claim(judgement))
     labels = [] if judgement.expect == judgement.verdict else page.labels(judgement)
-    expected = [("expect ", [f"{judgement.expect} was expected"])] if judgement.expect and not judgement.good else []
+    expected = [("expect", [f"{judgement.expect} was expected"])] if judgement.expect and not judgement.good else []
     labels = [(label, [printable(line) for line in lines]) for label, lines in (*expected, *labels)]
     aside = page.aside(judgement) if judgement.verdict in GOOD and judgement.verdict != "conditional" else ""
     if judgement.expect == judgement.verdict:
         aside = "as expected" + (f"; {aside}" if aside else "")
-    brief = aside or "; ".join(" ".join(lines) for label, lines in labels if label.strip() in ("right", "needs", "mistake", "why"))
-    annotation = f"{claim}" + "".join(f"\n{label.strip()}: {' '.join(lines)}" for label, lines in labels)
+    brief = aside or "; ".join(" ".join(lines) for label, lines in labels if label in ("right", "needs", "mistake", "why"))
+    annotation = f"{claim}" + "".join(f"\n{label}: {' '.join(lines)}" for label, lines in labels)
     return {
         "place": _place(file.file, judgement),
         "file": _escaped(file.file),
         "line": judgement.line,
         "column": judgement.column,
-        "verdict": f"{judgement.verdict:<11}",
+        "verdict": judgement.verdict,
         "claim": _elided(claim),
         "aside": aside,
         "labels": labels,
@@ -242,73 +242,8 @@ def last_line(files: Iterable[FileReport]) -> str:
     return text
 
 
-def sizes(values: Mapping[str, Fraction]) -> str:
-    """``B = 128, D = F = 8192``.
-
-    >>> sizes({"B": Fraction(128), "D": Fraction(8192), "F": Fraction(8192)})
-    'B = 128, D = F = 8192'
-    """
-    by_value: dict[Fraction, list[str]] = {}
-    for name, value in values.items():
-        by_value.setdefault(value, []).append(name)
-    return ", ".join(" = ".join((*names, number(value))) for value, names in by_value.items()) or "everywhere"
-
-
-def number(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 or len(str(value)) < 12 else short(value, 6)
-
-
-def quantity(value: Fraction, unit: str) -> str:
-    """A value with its unit; times in the unit that gives them digits before the point.
-
-    >>> quantity(Fraction(872, 10**7), "s"), quantity(Fraction(3), "bytes")
-    ('87.2 us', '3 bytes')
-    """
-    if unit == "s" and value:
-        for name, per_second in UNITS_OF_TIME:
-            if abs(value * per_second) >= 1 and (abs(value) >= 1 or abs(value * per_second) < 1000):
-                return f"{short(value * per_second, 4)} {name}"
-    return f"{short(value, 6)} {unit}".rstrip()
-
-
-def short(value: Fraction, digits: int = 6) -> str:
-    """A number for people: whole ones in full up to a million, others in some significant digits.
-
-    >>> short(Fraction(9850, 41)), short(Fraction(1, 3), 3), short(Fraction(197 * 10**12))
-    ('240.24', '0.333', '1.97e14')
-    """
-    if value == 0:
-        return "0"
-    power = magnitude(value)
-    if -4 < power < 7:
-        if value.denominator == 1:
-            return str(value)
-        return decimal(value) if abs(value) >= 1 and digits >= 5 else _trimmed(to_digits(value, max(digits, 3)))
-    mantissa = value / Fraction(10) ** power
-    return f"{_trimmed(to_digits(mantissa, min(digits, 6)))}e{power}"
-
-
-def _trimmed(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def percent(share: Fraction) -> str:
-    """
-    >>> percent(Fraction(-21, 1979)), percent(Fraction(1, 10**6))
-    ('1.1 %', '0.0001 %')
-    """
-    return f"{_trimmed(to_digits(abs(share) * 100, 2))} %"
-
-
-def digits(count: int) -> str:
-    return "one digit" if count == 1 else f"{count} digits"
-
-
 def _value_of(formula: Formula) -> Fraction | None:
     """The number that a formula without names is, where it is one."""
-    from symroof.errors import SymroofError
-    from symroof.verification.numbers import enclosed, is_numeric
-
     if isinstance(formula, Number):
         return formula.value
     if isinstance(formula, Compare | Both) or not is_numeric(formula):

@@ -1,4 +1,4 @@
-"""A derivation that shows itself: in every format, and in a notebook."""
+"""Derivations and reports that show themselves: in every format, and in a notebook."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 from symroof.derivation.derivation import Derivation
 from symroof.rendering.document import render_derivation
 from symroof.rendering.export import record
+from symroof.rendering.judged import report_record
+from symroof.rendering.reports import last_line, render_report
+from symroof.verification.judgement import FileReport, Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +55,49 @@ class ShownDerivation(Derivation):
     def __repr__(self) -> str:
         counts = self.counts()
         return f"<Derivation of {self.setting.problem.operation}: {counts['proved']} proved, {counts['sampled']} sampled>"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReport:
+    """The judgements on claims, and their text.
+
+    >>> import symroof as sr
+    >>> report = sr.verify({"operation": "matmul", "claims": ["flops = 2BDF", "intensity = B"]})
+    >>> [judgement.verdict for judgement in report.judgements]
+    ['holds', 'wrong']
+    >>> report
+    <2 claims: 1 holds, 1 wrong.>
+    """
+
+    files: tuple[FileReport, ...]
+
+    @property
+    def judgements(self) -> tuple[Judgement, ...]:
+        return tuple(judgement for file in self.files for judgement in file.judgements)
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing has to be mended."""
+        return not any(file.findings() for file in self.files)
+
+    def to_text(self, *, verbose: bool = True) -> str:
+        """Lines for a terminal."""
+        return render_report(self.files, "text", verbose=verbose)
+
+    def to_markdown(self) -> str:
+        """A table of every claim, and the explanation of those that are not good."""
+        return render_report(self.files, "markdown", verbose=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object as a Python value."""
+        return report_record(self.files)
+
+    def to_json(self) -> str:
+        """The JSON object, ``"schema": 1``."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def __repr__(self) -> str:
+        return f"<{last_line(self.files)}>"

@@ -13,7 +13,8 @@ from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import Document, Note, Written, read_document
 from symroof.reading.exercises import Exercise, Stated, expected_verdict, read_exercise
 from symroof.reading.expressions import Scope, read_expression
-from symroof.reading.latex import Dialect, read_latex, read_latex_expression
+from symroof.reading.latex import read_latex, read_latex_expression
+from symroof.reading.latex_tokens import Dialect
 from symroof.reading.suggestions import typed_operation
 from symroof.symbols import QUANTITIES
 from symroof.verification.conditions import judge_equivalence

@@ -22,13 +22,14 @@ from symroof.derivation.settling import negated, settle
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Compare, Either, Formula, Verdict
 from symroof.reading.claims import Claim, Proposition
-from symroof.verification.bounds import by_bound, by_inferred_bound, unknown_of
+from symroof.verification.bounds import by_bound, by_inferred_bound
 from symroof.verification.context import Context
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import judge_link, sides_of
 from symroof.verification.literals import ORDER
 from symroof.verification.numbers import enclosed
 from symroof.verification.units import unit_of
+from symroof.verification.unknowns import unknown_of
 from symroof.verification.witness import at_point, witness
 
 

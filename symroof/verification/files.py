@@ -10,8 +10,7 @@ from typing import Any
 from symroof.errors import SymroofError
 from symroof.formula import Formula
 from symroof.reading.exercises import read_exercise
-from symroof.reading.problems import read_problem_file
-from symroof.reading.tables import flatten
+from symroof.reading.problems import merged, read_problem_file
 from symroof.verification.chapters import judge_document
 from symroof.verification.judge import judge_exercise
 from symroof.verification.judgement import FileReport, Judgement
@@ -53,16 +52,6 @@ def _judge_problems(path: Path, overrides: dict[str, Any]) -> FileReport:
             raise
         judgements += [places.placed(judgement) for judgement in found]
     return FileReport(str(path), tuple(judgements), "problems", notes=len(tables))
-
-
-def merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Options under overrides: figures and axes add to those of the table, everything else replaces.
-
-    >>> merged({"given": {"HBM": "8.2e11"}, "hardware": "tpu-v5e"}, {"given": {"peak": "2e14"}})
-    {'given': {'HBM': '8.2e11', 'peak': '2e14'}, 'hardware': 'tpu-v5e'}
-    """
-    joined = {key: {**flatten(table.get(key) or {}), **overrides[key]} for key in ("given", "mesh") if overrides.get(key)}
-    return {**table, **overrides, **joined}
 
 
 class _Places:

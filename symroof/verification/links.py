@@ -21,7 +21,7 @@ from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.settling import settle
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Formula, Group, Infinity, Name, Quotient, mapped
+from symroof.formula import Compare, Formula, Group, Infinity, Name, Quotient, mapped, names
 from symroof.symbols import expression, fraction, symbol
 from symroof.verification.context import Context
 from symroof.verification.digits import bare, last_place, rounding
@@ -45,12 +45,26 @@ def judge_link(link: Compare, context: Context) -> Finding:
     unlike = disagreement(link, context)
     if unlike is not None:
         return Finding(link, "wrong", "units", remarks=(unlike,))
-    found = _judge(link, context)
+    found = _bound_of_time(link, context) or _judge(link, context)
     if found.verdict in ("wrong", "undecided") and context.other is not None:
         second = _judge(link, context.other)
         if second.verdict in ("holds", "rounded"):
             return replace(second, remarks=(*second.remarks, Remark("other_count", {"count": context.other.count})))
+    if found.verdict == "holds" and context.count == "fma" and context.other is not None and link.left == Name("flops") and link.relation == "=":
+        exactly = context.layout.factored(expression(context.other.expanded(link.left)))
+        return replace(found, remarks=(*found.remarks, Remark("this_count", {"count": context.count, "exactly": exactly})))
     return found
+
+
+def _bound_of_time(link: Compare, context: Context) -> Finding | None:
+    """T_lower and T_upper are what they are of any two times: judged with both left open, where nothing else is said."""
+    times = {"T_math", "T_comms"}
+    own = isinstance(link.left, Name) and link.left.name in ("T_lower", "T_upper") and set(names(link.right)) == times
+    if not own or not times <= set(context.definitions):
+        return None
+    known = {name: formula for name, formula in context.definitions.items() if name not in times}
+    found = _judge(link, replace(context, definitions=known, other=None))
+    return replace(found, value=context.definitions[link.left.name]) if found.verdict == "wrong" and isinstance(link.left, Name) else found
 
 
 def confirmed(link: Compare, context: Context) -> Finding | None:
@@ -185,7 +199,7 @@ def _conditional(
     free = symbols_of(a, b)
     equal = {s: free[0] for s in free if symbol(s.name) in regime.least_one or not regime.least_one}
     if len(free) > 1 and len(equal) == len(free):
-        remarks.append(Remark("at_equal", {"names": tuple(Name(s.name) for s in free), "value": write(cancelled(a.subs(equal)))}))
+        remarks.append(Remark("at_equal", {"left": link.left, "names": tuple(Name(s.name) for s in free), "value": write(cancelled(a.subs(equal)))}))
     joined = Regime((*regime.relations, *found[0]), regime.least_one)
     factor = approximation(a, b, joined).factor
     exact = Quotient(write(b), write(factor))

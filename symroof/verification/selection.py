@@ -33,7 +33,8 @@ class Skip:
 def skipped(link: Compare, context: Context, redefined: Container[str] = ()) -> Skip | None:
     """Why a link is not judged, or None where it is. Names that are ``redefined`` may be given another meaning.
 
-    >>> from symroof.reading.latex import Dialect, Scope, read_latex
+    >>> from symroof.reading.latex import read_latex
+    >>> from symroof.reading.latex_tokens import Dialect, Scope
     >>> from symroof.verification.context import Exercise, context_of
     >>> context, scope = context_of(Exercise()), Scope(open=True)
     >>> for text in ("\\\\frac{486}{2} = 243", "B > 240", "S = 2N", "\\\\frac{BDF}{DF} = B", "B \\\\ll D"):

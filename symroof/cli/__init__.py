@@ -1,0 +1,71 @@
+"""The command line: the only room that prints. Commands import what they need when they run."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from symroof import __version__
+from symroof.cli.deriving import derive, hardware, operations
+from symroof.cli.options import QUOTE
+from symroof.cli.output import complain
+from symroof.cli.verifying import names, verify
+from symroof.errors import SymroofError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="symroof")
+def cli() -> None:
+    """Symbolic roofline derivations: written step by step, every line proved by a second engine.
+
+    Exit status: 0 all good, 1 a finding, 2 the input or the usage is at fault.
+    """
+
+
+for command in (derive, verify, hardware, operations, names):
+    cli.add_command(command)
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """Run the command line. One clear message and exit status 2 for any fault, never a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = cli.main(given, prog_name="symroof", standalone_mode=False)
+    except SymroofError as error:
+        complain(error)
+        status = 2
+    except click.ClickException as error:
+        broken = isinstance(error, click.NoSuchOption) and error.option_name in ("-", "->", "->>")
+        click.echo(f"symroof: {error.format_message()}" + (f"\n  {QUOTE}" if broken else ""), err=True)
+        status = 2
+    except (click.Abort, KeyboardInterrupt):
+        status = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 0
+    except Exception as error:  # a bug: say so in one line, unless its traceback is wanted
+        if os.environ.get("SYMROOF_TRACEBACK"):
+            raise
+        click.echo(f"symroof: internal error, please report it: {type(error).__name__}: {str(error)[:300]}", err=True)
+        status = 2
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def entry() -> None:
+    """The command of the shell: a short process, whose memory is not tidied before it ends."""
+    gc.disable()
+    status: Any = 0
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,115 @@
+"""The commands that derive, and that list what derivations are made of."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from symroof.cli.options import QUOTE, given_flags, output_options, problem_options
+from symroof.cli.output import complain, terminal, write
+from symroof.errors import ReadingError, SymroofError
+
+
+@click.command()
+@click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
+@problem_options
+@output_options
+def derive(operation: tuple[str, ...], form: str, output: str | None, color: str, **options: Any) -> None:
+    """Derive the roofline of an operation.
+
+    \b
+    symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192
+    """
+    from symroof.api import derive as run
+    from symroof.reading.problems import read_problem
+
+    style = {key: options.pop(key) for key in ("brief", "heading", "template")}
+    tables = _tables(operation, options)
+    found, failures = [], 0
+    for index, table in enumerate(tables):
+        try:
+            found.append(run(read_problem(table)))
+        except SymroofError as error:
+            failures += 1
+            error.problem = _place(operation, index, tables) + error.problem
+            complain(error)
+    if form == "json":
+        import json
+
+        records = [derivation.to_dict() for derivation in found]
+        shown = json.dumps(records[0] if len(tables) == 1 and records else records, indent=2, ensure_ascii=False) + "\n"
+        if found:
+            write(shown, output, "never")
+    else:
+        from symroof.rendering.document import render_derivation
+
+        width, unicode = terminal(output)
+        pages = [render_derivation(d, form, **style, width=width, unicode=unicode) for d in found]
+        if pages:
+            write("\n".join(pages), output, color if form == "text" else "never")
+    if failures:
+        sys.exit(2)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--chips", multiple=True, metavar="FILE", help="A file with chips of your own.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def hardware(name: str | None, chips: tuple[str, ...], form: str) -> None:
+    """List the chips, or the figures of one with their sources."""
+    from symroof.reading.catalogue import catalogue, chip
+    from symroof.rendering.listing import chip_record, chip_table, chips_table
+
+    _finish(form, [chip(name, *chips)] if name else list(catalogue(*chips).values()), chip_record,
+            lambda found: chip_table(found[0]) if name else chips_table(found), single=bool(name))  # fmt: skip
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def operations(name: str | None, form: str) -> None:
+    """List the operations of the library, or show one with its costs."""
+    from symroof.model.library import LIBRARY, library_operation
+    from symroof.rendering.listing import operation_record, operation_table, operations_table
+
+    if name:
+        library_operation(name)  # an unknown name is refused with a suggestion
+    _finish(form, [LIBRARY[name]] if name else list(LIBRARY.values()), operation_record,
+            lambda found: operation_table(found[0]) if name else operations_table(found), single=bool(name))  # fmt: skip
+
+
+def _finish(form: str, found: list[Any], record: Callable[[Any], Any], table: Callable[[list[Any]], str], *, single: bool) -> None:
+    if form == "json":
+        import json
+
+        records = [record(entry) for entry in found]
+        click.echo(json.dumps(records[0] if single else records, indent=2, ensure_ascii=False))
+    else:
+        click.echo(table(found), nl=False)
+
+
+def _tables(operation: tuple[str, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
+    """The problems that are asked for: those of a file, or the one on the command line. Flags override the file."""
+    if not operation:
+        raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")
+    if len(operation) > 1:
+        raise ReadingError(f"there are {len(operation)} operations", hint=QUOTE)
+    flags = given_flags(options)
+    (text,) = operation
+    if not text.endswith(".toml"):
+        return [{"operation": text, **flags}]
+    from symroof.reading.problems import merged, read_problem_file
+
+    return [merged(table, flags) for table in read_problem_file(Path(text))]
+
+
+def _place(operation: tuple[str, ...], index: int, tables: list[dict[str, Any]]) -> str:
+    """Which problem of which file an error is about."""
+    if not operation[0].endswith(".toml"):
+        return ""
+    title = tables[index].get("title")
+    return f"{operation[0]}: " + (f"problem {index + 1}{f' ({title})' if title else ''}: " if len(tables) > 1 else "")

@@ -1,0 +1,77 @@
+"""The options of the commands, and the problems that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from symroof.errors import ReadingError
+
+QUOTE = "the shell took the operation apart: put it in quotes, symroof derive \"bf16[B, D] * bf16[D, F] -> bf16[B, F]\""
+
+
+def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that describe a problem, the same for every command."""
+    for option in reversed(
+        (
+            click.option("--on", "hardware", multiple=True, metavar="CHIP", help="A chip; see `symroof hardware`."),
+            click.option("--assume", multiple=True, metavar="REGIME", help="A regime such as 'B << D, F' or 'N -> oo'."),
+            click.option("--given", multiple=True, metavar="NAME=VALUE", help="A figure: HBM=8.1e11, peak='3.94e14 OPs/s'."),
+            click.option("--mesh", multiple=True, metavar="AXIS=CHIPS", help="The size of a mesh axis: X=2."),
+            click.option("--link", multiple=True, metavar="NAME", help="The memory or link that is compared with: HBM (default), ICI, …"),
+            click.option("--for", "solve_for", metavar="SIZE", help="The size to solve for."),
+            click.option("--at", multiple=True, metavar="SIZES", help="Sizes to put in: D=F=8192,B=256."),
+            click.option("--count", metavar="fma|exact", help="How additions count."),
+            click.option("--compute", metavar="DTYPE", help="The dtype whose peak rate the arithmetic runs at."),
+            click.option("--dtype", metavar="DTYPE", help="The dtype of tensors that do not state one."),
+            click.option("--chips", multiple=True, metavar="FILE", help="A file with chips of your own."),
+            click.option("--section", "sections", multiple=True, metavar="NAME", help="Only these sections."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that describe the output."""
+    for option in reversed(
+        (
+            click.option("--format", "form", type=click.Choice(["text", "markdown", "latex", "json"]), default="text"),
+            click.option("--brief", is_flag=True, help="The answer alone."),
+            click.option("--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none."),
+            click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones."),
+            click.option("-o", "--output", metavar="FILE", help="Write to a file."),
+            click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def given_flags(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given, as the keys of a problem."""
+    flags = {key: value for key, value in options.items() if value not in (None, ())}
+    for key, value in flags.items():
+        if value == "" or (isinstance(value, tuple) and "" in value):
+            raise ReadingError(f"--{ {'hardware': 'on', 'solve_for': 'for'}.get(key, key) } is empty".replace("-- ", "--"))
+    for key, flag in (("hardware", "--on"), ("link", "--link")):
+        if len(flags.get(key, "1")) > 1:
+            raise ReadingError(f"a derivation has one {flag}, and there are {len(flags[key])}: {', '.join(flags[key])}")
+        if key in flags:
+            (flags[key],) = flags[key]
+    for key in ("given", "mesh"):
+        if key in flags:
+            pairs = [pair(key, text) for whole in flags[key] for text in whole.split(",")]
+            flags[key] = dict(pairs)
+            if len(flags[key]) < len(pairs):
+                raise ReadingError(f"--{key} gives a name twice: {', '.join(name for name, _ in pairs)}")
+    return flags
+
+
+def pair(key: str, text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip() or not value.strip():
+        raise ReadingError(f"--{key} {text!r} is not NAME=VALUE", source=text, span=(0, max(1, len(text))))
+    return name.strip(), value.strip()

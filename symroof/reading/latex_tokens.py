@@ -1,0 +1,219 @@
+"""Textbook LaTeX to the tokens of the grammar of claims.
+
+The mathematics of the field is a small language: fractions, products by juxtaposition, powers, names with an index,
+words that name quantities, numbers such as ``1.97e14``, ``1.97 \\times 10^{14}`` and ``10{,}000``, relations, and rows
+that go on with a chain. Everything in it becomes a token of the grammar; nothing else is skipped: a command that is not
+listed here is an error at its place.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from symroof.errors import ReadingError
+from symroof.reading.expressions import Scope
+from symroof.reading.scanner import GREEK, LONGEST_TEXT, SYNONYMS, Token
+from symroof.reading.units import UNITS
+from symroof.reading.vocabulary import named
+
+GREEK_COMMANDS = {"\\" + unicodedata.name(c).split()[-1].lower().replace("lamda", "lambda"): c for c in GREEK if c.islower()}
+GREEK_COMMANDS |= {"\\" + unicodedata.name(c).split()[-1].capitalize().replace("Lamda", "Lambda"): c for c in GREEK if c.isupper()}
+
+COMMANDS = {
+    **{command: text for command, text in SYNONYMS.items() if command.startswith("\\")},
+    "\\ast": "*", "\\div": "/", "\\simeq": "~", "\\cong": "~", "\\leqslant": "<=", "\\geqslant": ">=", "\\lt": "<", "\\gt": ">",
+    "\\longrightarrow": "->", "\\Rightarrow": "=>", "\\Longrightarrow": "=>", "\\Longleftrightarrow": "<=>",
+    "\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\frac": "\\frac", "\\over": "\\over", "\\sqrt": "\\sqrt",
+    "\\lceil": "\\lceil", "\\rceil": "\\rceil", "\\lfloor": "\\lfloor", "\\rfloor": "\\rfloor", "\\{": "(", "\\}": ")",
+    "\\lbrace": "(", "\\rbrace": ")", "\\lparen": "(", "\\rparen": ")", "\\%": "%",
+    "[": "[", "]": "]",
+}  # fmt: skip
+FUNCTIONS = {"\\max": "max", "\\min": "min", "\\log": "log", "\\ln": "log", "\\exp": "exp"}
+# What changes the look and not the meaning.
+LOOKS = frozenset(
+    ["\\left", "\\right", "\\bigl", "\\bigr", "\\Bigl", "\\Bigr", "\\big", "\\Big", "\\bigg", "\\Bigg", "\\displaystyle", "\\textstyle", "\\limits", "\\nolimits", "\\nonumber", "\\notag", "\\quad", "\\qquad", "\\,", "\\;", "\\:", "\\!", "\\>", "\\", "", "\\enspace", "\\thinspace", "\\hfill", "\\allowbreak", "\\boxed", "\\mathstrut"]
+) | {"\\ "}  # fmt: skip
+TEXTS = ("text", "textrm", "textit", "textbf", "textsf", "texttt", "mathrm", "mathit", "mathbf", "mathsf", "operatorname", "mbox")
+CLAUSES = {"as": "as", "when": "assuming", "if": "assuming", "for": "assuming", "where": "assuming", "assuming": "assuming", "and": "and"}
+ENVIRONMENTS = "equation|align|aligned|alignat|gather|gathered|split|multline|eqnarray|displaymath|math"
+
+TOKEN = re.compile(
+    rf"""
+    (?P<space>   \s+ | ~ | & | %[^\n]*\n?                                                    )
+  | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b                                         )
+  | (?P<frame>   \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}})? | \\(?:label|tag|vspace|hspace)\*?\{{[^}}]*\}} )
+  | (?P<number>  (?:\d+(?:(?:\{{,\}}|\\,)\d{{3}})* (?:\.\d*)? | \.\d+) (?:[eE][+-]?\d+)?
+                 (?: \s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{{\s*[+-]?\d+\s*\}} )?          )
+  | (?P<text>    \\(?:{"|".join(TEXTS)})\s*\{{(?P<words>[^{{}}$\\]*(?:\\[_ %&,][^{{}}$\\]*)*)\}} )
+  | (?P<word>    [A-Za-z{GREEK}]+                                                            )
+  | (?P<command> \\[A-Za-z]+ | \\.                                                           )
+  | (?P<symbol>  <=>|=>|<=|>=|<<|>>|->|~~|:=|[-+*/^=<>(){{}}\[\],.!:;|_'·•×−≈→≤≥≪≫⇒⇔∞]     )
+    """,
+    re.VERBOSE,
+)
+INDEX = re.compile(rf"\s*_\s*(?:\{{\s*(?:\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([^{{}}\\$]*))\s*\}}|\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([A-Za-z0-9]))")
+PLAIN_INDEX = re.compile(r"_[A-Za-z]{2,}")  # T_math, as people type it
+OF = re.compile(r"\s*(?:\\left)?\(\s*\\text(?:rm)?\s*\{([^{}$\\]*)\}\s*(?:\\right)?\)")
+POWER_OF_TEN = re.compile(r"\s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{\s*([+-]?\d+)\s*\}")
+SUFFIX = re.compile(r"[A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a document names things: the declared names, and words of its own for known quantities."""
+
+    scope: Scope
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+
+def scan_latex(source: str, dialect: Dialect) -> tuple[Token, ...]:
+    r"""The tokens of LaTeX mathematics, closed by an end token.
+
+    >>> [t.text for t in scan_latex(r"T_\text{math} \leq \frac{2BDF}{1.97 \times 10^{14}}", Dialect(Scope()))]
+    ['T_math', '<=', '\\frac', '{', '2', 'BDF', '}', '{', '1.97e14', '}', '']
+    """
+    if len(source) > LONGEST_TEXT:
+        raise ReadingError(f"the formula has {len(source)} characters", expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1))
+    return _Scanner(source, dialect).tokens()
+
+
+class _Scanner:
+    def __init__(self, source: str, dialect: Dialect) -> None:
+        self.source, self.dialect = source, dialect
+        self.found: list[Token] = []
+        self.spaced = False
+
+    def tokens(self) -> tuple[Token, ...]:
+        source, position, end = self.source, 0, len(self.source)
+        while position < end:
+            match = TOKEN.match(source, position)
+            if match is None:
+                raise self.error(f"unexpected character {source[position]!r}", position, position + 1)
+            kind = match.lastgroup if match.lastgroup != "words" else "text"
+            position = getattr(self, "_" + str(kind))(match) or match.end()
+        return (*self.found, Token("end", "", end, end, self.spaced))
+
+    def error(self, problem: str, start: int, end: int, expected: str | None = None) -> ReadingError:
+        return ReadingError(problem, source=self.source, span=(start, end), expected=expected)
+
+    def add(self, kind: str, text: str, start: int, end: int) -> None:
+        self.found.append(Token(kind, text, start, end, self.spaced))
+        self.spaced = False
+
+    def _space(self, match: re.Match[str]) -> None:
+        self.spaced = True
+
+    _frame = _space
+
+    def _row(self, match: re.Match[str]) -> None:
+        self.add("row", "\\\\", match.start(), match.end())
+
+    def _number(self, match: re.Match[str]) -> None:
+        text = match.group().replace("{,}", "").replace("\\,", "")
+        power = POWER_OF_TEN.search(text)
+        if power:
+            mantissa = text[: power.start()]
+            if "e" in mantissa.lower():
+                raise self.error("the number has two exponents", match.start(), match.end())
+            text = f"{mantissa}e{power.group(1)}"
+        self.add("number", text, match.start(), match.end())
+
+    def _word(self, match: re.Match[str]) -> int:
+        """Letters; an index belongs to the last of them. A bare word may be one of the vocabulary."""
+        word, start, end = match.group(), match.start(), match.end()
+        typed = PLAIN_INDEX.match(self.source, end)
+        if typed is not None and named(word + typed.group(), self.dialect.aliases):
+            self.add("word", self._known(word + typed.group()), start, typed.end())
+            return typed.end()
+        index = INDEX.match(self.source, end)
+        if index is None:
+            known = word if word in self.dialect.scope.names else named(word, self.dialect.aliases) if len(word) > 1 else None
+            text = known if known is not None and (known in self.dialect.scope.names or known == word) else word
+            self.add("word", self._unit(word) or text, start, end)
+            return end
+        suffix = next(part for part in index.groups() if part is not None).strip()
+        if not SUFFIX.fullmatch(suffix.replace("_", "")):
+            raise self.error(f"the index {suffix!r} is no name", index.start(), index.end(), expected="letters and digits")
+        whole = f"{word}_{suffix}"
+        if whole in self.dialect.scope.names or named(whole, self.dialect.aliases):
+            self.add("word", self._known(whole), start, index.end())
+            return index.end()
+        if len(word) > 1:
+            self.add("word", word[:-1], start, end - 1)
+        self.add("word", self._known(f"{word[-1]}_{suffix}"), end - 1, index.end())
+        return index.end()
+
+    def _known(self, name: str) -> str:
+        return name if name in self.dialect.scope.names else named(name, self.dialect.aliases) or name
+
+    def _unit(self, word: str) -> str | None:
+        after_number = bool(self.found) and self.found[-1].kind == "number"
+        return word if after_number and word in UNITS and word not in self.dialect.scope.names else None
+
+    def _text(self, match: re.Match[str]) -> int:
+        """Words: a quantity, a unit after a number, or a word of the grammar."""
+        words, start, end = re.sub(r"\\([_ %&])", r"\1", match.group("words")).strip(), match.start(), match.end()
+        after_number = bool(self.found) and self.found[-1].kind == "number"
+        if not words:
+            self.spaced = True
+            return end
+        of = OF.match(self.source, end)
+        if of is not None and named(f"{words}({of.group(1)})", self.dialect.aliases):
+            self.add("word", named(f"{words}({of.group(1)})", self.dialect.aliases) or "", start, of.end())
+            return of.end()
+        family, slash, per = words.partition("/")
+        if after_number and family in UNITS and (not slash or per == "s"):
+            self.add("word", family, start, end)
+            if slash:
+                self.add("symbol", "/", start, end)
+                self.add("word", per, start, end)
+            return end
+        if words in CLAUSES:
+            self.add("word", CLAUSES[words], start, end)
+            self.spaced = True
+            return end
+        known = words if words in self.dialect.scope.names else named(words, self.dialect.aliases)
+        index = INDEX.match(self.source, end)
+        if index is not None:
+            suffix = next(part for part in index.groups() if part is not None).strip()
+            known, end = self._known(f"{words}_{suffix}"), index.end()
+        if known is None:
+            raise self.error(f"unknown words {words!r}", start, end, expected="a word of `symroof names`, or one of the aliases of the problem")
+        self.add("word", known, start, end)
+        return end
+
+    def _command(self, match: re.Match[str]) -> int | None:
+        command, start, end = match.group(), match.start(), match.end()
+        if command in LOOKS:
+            self.spaced = self.spaced or command not in ("\\left", "\\right")
+            if command in ("\\left", "\\right") and self.source[end : end + 1] == ".":
+                return end + 1
+            return None
+        if command in GREEK_COMMANDS:
+            return self._greek(command, start, end)
+        if command in FUNCTIONS:
+            name = FUNCTIONS[command]
+            base = re.compile(r"\s*_\s*(?:\{\s*2\s*\}|2)").match(self.source, end) if name == "log" else None
+            self.add("word", "log2" if base else name, start, end)
+            return base.end() if base else None
+        if command not in COMMANDS:
+            raise self.error(f"unknown command {command}", start, end, expected="the mathematics of the field: \\frac, \\cdot, \\max, \\ll, \\text, …")
+        text = COMMANDS[command]
+        self.add("word" if text == "oo" else "symbol", text, start, end)
+        return None
+
+    def _greek(self, command: str, start: int, end: int) -> int:
+        index = INDEX.match(self.source, end)
+        suffix = next((part for part in index.groups() if part is not None), "").strip() if index else ""
+        name = GREEK_COMMANDS[command] + (f"_{suffix}" if suffix else "")
+        self.add("word", name, start, index.end() if index else end)
+        return index.end() if index else end
+
+    def _symbol(self, match: re.Match[str]) -> None:
+        text = SYNONYMS.get(match.group(), match.group())
+        if text == ":=":
+            text = "="
+        self.add("word" if text == "oo" else "symbol", text, match.start(), match.end())
