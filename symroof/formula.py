@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from symroof.errors import AlgebraError
+
 
 @dataclass(frozen=True, slots=True)
 class Formula:
@@ -145,7 +147,9 @@ def fold(formula: Formula, rules: Any) -> Any:
     >>> sorted(fold(Sum((Name("B"), Name("D"))), Letters()))
     ['B', 'D']
     """
-    rule = getattr(rules, type(formula).__name__.lower())
+    rule = getattr(rules, type(formula).__name__.lower(), None)
+    if rule is None:
+        raise AlgebraError(f"{type(formula).__name__.lower()} has no place in this formula")
     return rule(formula, *(fold(child, rules) for child in children(formula)))
 
 

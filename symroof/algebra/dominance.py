@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from sympy import Expr, oo
 
@@ -160,6 +161,7 @@ def _bounded_below(terms: Polynomial, cone: Cone, regime: Regime) -> bool:
     return False
 
 
+@lru_cache(maxsize=1024)
 def similar(a: Expr, b: Expr, regime: Regime) -> Similarity:
     """Whether a/b tends to 1 along every scaling of the regime.
 
@@ -202,6 +204,7 @@ def vanishes(expression: Expr, regime: Regime) -> bool:
     return all(negligible(m, beside, cone) is not None for m in above)
 
 
+@lru_cache(maxsize=1024)
 def limit(expression: Expr, regime: Regime) -> Expr | None:
     """The limit along every scaling of the regime: a value, oo, 0, or None where it depends on the path.
 

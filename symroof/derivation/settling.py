@@ -77,9 +77,10 @@ def _by_coefficients(claim: Compare, exact: Exact, least_one: frozenset[str], fa
         return Settled(True, "identity of the cleared sides") if sides[0] is not None and sides[0] == sides[1] else None
     above, below = exact.difference(claim.left, claim.right)
     if claim.relation == "=":
-        if not above and (sign(below, least_one) or Prover(exact, least_one).apart_from_zero(below, facts)):
-            return Settled(True, "identity")
-        return OPEN if above and not exact.atoms else None
+        if not above:
+            apart = sign(below, least_one) or Prover(exact, least_one).apart_from_zero(below, facts)
+            return Settled(True, "identity" if apart else "identity where the denominators are not 0")
+        return OPEN if not exact.atoms else None
     if claim.relation not in ORDER or exact.atoms:
         return None
     strict = claim.relation in "<>"

@@ -31,6 +31,8 @@ from symroof.symbols import QUANTITIES
 
 TOLERANCE = Fraction(1, 20)
 VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
+# Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
+GIVE_WAY = ("bytes",)
 CLAIM_KEYS = ("claim", "expect", "source")
 
 
@@ -83,7 +85,7 @@ def read_exercise(options: Mapping[str, Any]) -> Exercise:
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
     symbols, hardware = texts(options, "symbols"), hardware_of(options)
-    scope = Scope(symbols, open=True)
+    scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)
     free = tuple(name for name in QUANTITIES if name not in symbols)
     let = formulas_of(options, scope, (*free, *figure_names(hardware)), redefined=free)
     require_used(options, hardware, let)
@@ -102,6 +104,11 @@ def _stated(claim: Any) -> Stated:
         if not isinstance(value, str):
             raise ReadingError(f"{key} = {str(value)[:60]} is not text")
     return Stated(claim["claim"], expected_verdict(claim.get("expect")), claim.get("source"))
+
+
+def giving_way(exercise: Exercise) -> tuple[str, ...]:
+    """The names of an exercise that are units after a number."""
+    return tuple(name for name in GIVE_WAY if name not in (*exercise.symbols, *exercise.let))
 
 
 def expected_verdict(value: Any) -> str | None:

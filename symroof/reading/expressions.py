@@ -44,12 +44,14 @@ KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", 
 class Scope:
     """The declared names. An open scope lets single letters and runs of capitals declare themselves.
 
-    With ``indices``, as in typeset mathematics, a letter with any index does so as well.
+    With ``indices``, as in typeset mathematics, a letter with any index does so as well. Names are never units, but
+    for those that ``give_way``: in ``2 bytes`` the quantity of that name does, unless a problem defines it.
     """
 
     names: tuple[str, ...] = ()
     open: bool = False
     indices: bool = False
+    give_way: tuple[str, ...] = ()
 
     def admits(self, word: str) -> bool:
         """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""
@@ -116,7 +118,7 @@ class ExpressionReader(Reader):
             return Negative(self._exponent())
         token = self.token
         if token.kind == "number":
-            base: Formula = read_number(self, self.scope.names)
+            base: Formula = self._number()
             if isinstance(base, Number) and abs(base.value) > LARGEST_EXPONENT:
                 raise self.error(
                     "the exponent is too large", token=token, expected=f"at most {LARGEST_EXPONENT} in size"
@@ -131,6 +133,9 @@ class ExpressionReader(Reader):
             raise self.error(expected="an exponent")
         return Power(base, self._exponent()) if self.accept("^") else base
 
+    def _number(self) -> Number:
+        return read_number(self, () if self.following.text in self.scope.give_way else self.scope.names)
+
     def _begins_atom(self) -> bool:
         token = self.token
         if token.kind == "word":
@@ -140,7 +145,7 @@ class ExpressionReader(Reader):
     def _atom(self) -> Formula:
         token = self.token
         if token.kind == "number":
-            return read_number(self, self.scope.names)
+            return self._number()
         if token.kind == "word" and (token.text not in KEYWORDS or token.text == "oo"):
             self.next()
             if token.text == "oo":

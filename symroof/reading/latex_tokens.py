@@ -151,7 +151,8 @@ class _Scanner:
 
     def _unit(self, word: str) -> str | None:
         after_number = bool(self.found) and self.found[-1].kind == "number"
-        return word if after_number and word in UNITS and word not in self.dialect.scope.names else None
+        declared = word in self.dialect.scope.names and word not in self.dialect.scope.give_way
+        return word if after_number and word in UNITS and not declared else None
 
     def _text(self, match: re.Match[str]) -> int:
         """Words: a quantity, a unit after a number, or a word of the grammar."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -246,7 +247,7 @@ def formulas_of(options: Mapping[str, Any], scope: Scope, known: tuple[str, ...]
         if taken or name in KEYWORDS or not name.replace("_", "").isalnum() or name[:1].isdigit():
             raise ReadingError(f"let: the name {name!r} is taken or is no name")
         try:
-            formulas[name] = read_expression(str(text), Scope(names, scope.open))
+            formulas[name] = read_expression(str(text), replace(scope, names=names))
         except SymroofError as error:
             error.problem = f"let {name}: {error.problem}"
             raise

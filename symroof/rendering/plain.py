@@ -55,7 +55,7 @@ class PlainPrinter:
 
     def number(self, node: Number) -> Part:
         if node.digits is not None:
-            return node.digits, ATOM
+            return node.digits, QUOTIENT if "/" in node.digits else ATOM
         if node.value.denominator == 1:
             return str(node.value), ATOM if node.value >= 0 else NEGATIVE
         return str(node.value), QUOTIENT

@@ -72,12 +72,14 @@ class _Page:
             return text + (f"    assuming {self.regime(assumed)}" if assumed else "")
         link = finding.link
         if isinstance(link, Compare) and link.relation in ("=", "~", "->"):
-            return f"{self.printer.print(link.left)} {link.relation if link.relation != '->' else '->'} {self.shown(value)}"
+            return f"{self.printer.print(link.left)} {link.relation} {self.shown(value, finding.unit)}"
         return self.shown(value)
 
-    def shown(self, value: Formula) -> str:
+    def shown(self, value: Formula, unit: str = "") -> str:
         number = _value_of(value)
-        return short(number, 6) if number is not None else self.printer.print(value)
+        if number is None:
+            return self.printer.print(value)
+        return quantity(number, unit) if unit == "s" else f"{short(number, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
 
     def counterexample(self, finding: Finding) -> list[str]:
         found = finding.counterexample
@@ -117,7 +119,8 @@ class _Page:
             tries = self.counterexample(finding)
             if tries:
                 rows.append(("try", tries))
-            rows += [("why", [self.say(r)]) for r in finding.remarks]
+            told = finding.diagnosis is not None
+            rows += [("why", [self.say(r)]) for r in finding.remarks if not (told and r.kind in ("deviation", "quotient_tends"))]
             if finding.diagnosis is not None:
                 rows.append(("mistake", [self.say(finding.diagnosis)]))
         return rows

@@ -11,7 +11,7 @@ from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, names
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import Document, Note, Written, read_document
-from symroof.reading.exercises import Exercise, Stated, expected_verdict, read_exercise
+from symroof.reading.exercises import GIVE_WAY, Exercise, Stated, expected_verdict, read_exercise
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_tokens import Dialect
@@ -164,7 +164,7 @@ class _Chapter:
             left = read_expression(str(following["is"]), scope)
             right = read_latex_expression(written.text, Dialect(scope, aliases)) if written.kind == "math" else read_expression(written.text, scope)
             return (Claim(written.text, ((Chain((left, right), ("=",)),),)),), context
-        own = Scope(tuple(dict.fromkeys((*QUANTITIES, *self.defined))), open=True, indices=True)
+        own = Scope(tuple(dict.fromkeys((*QUANTITIES, *self.defined))), open=True, indices=True, give_way=GIVE_WAY)
         scopes = [(scope, context)] if not scope.open else []
         bare = context_of(Exercise()).defining(self.defined) if context.setting is not None else context
         scopes.append((replace(own, names=tuple(dict.fromkeys((*own.names, *bare.scope.names)))), replace(bare, scope=own)))
@@ -216,7 +216,7 @@ class _Chapter:
         kept: list[Chain] = []
         reason, last = "", -2
         for i, link in enumerate(chain.links):
-            skip = skipped(link, context, self.defined)
+            skip = skipped(link, context, self.defined, chained=i > 0 and chain.relations[i - 1] in ("=", "~"))
             if skip is None:
                 if last == i - 1 and kept:
                     kept[-1] = Chain((*kept[-1].sides, link.right), (*kept[-1].relations, link.relation))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symroof.derivation.layout import Layout
-from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.setting import NETWORK, Setting, setting_of
 from symroof.errors import ModelError
 from symroof.formula import (
     Call,
@@ -29,7 +29,7 @@ from symroof.formula import (
     product,
 )
 from symroof.model.hardware import Accelerator, Known
-from symroof.reading.exercises import TOLERANCE, Exercise
+from symroof.reading.exercises import TOLERANCE, Exercise, giving_way
 from symroof.reading.expressions import Scope
 from symroof.symbols import QUANTITIES
 
@@ -156,7 +156,7 @@ def _counted(exercise: Exercise, setting: Setting) -> Context:
     figures = _figures(chip)
     known = {**definitions(setting), **figures, **exercise.let}
     units = {**_units(chip), **UNITS}
-    scope = Scope((*setting.problem.operation.dimensions, *exercise.symbols, *dict.fromkeys((*known, *_QUANTITIES))))
+    scope = Scope((*setting.problem.operation.dimensions, *exercise.symbols, *dict.fromkeys((*known, *_QUANTITIES))), give_way=giving_way(exercise))
     return Context(
         scope,
         known,
@@ -173,28 +173,35 @@ def _counted(exercise: Exercise, setting: Setting) -> Context:
 _QUANTITIES = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
 
 
-def definitions(setting: Setting) -> dict[str, Formula]:
-    """The quantities of an operation as formulas of its dimensions and of the figures."""
+def costs(setting: Setting) -> dict[str, Formula]:
+    """What the operation does and moves, as formulas of its dimensions."""
     write, cost = setting.layout.write, setting.cost
-    flops, moved = Name("flops"), Name("moved")
-    found: dict[str, Formula] = {
-        **THEORY,
+    return {
         "flops": write(cost.flops),
         "reads": write(cost.reads),
         "writes": write(cost.writes),
         "bytes": write(cost.bytes),
         "moved": write(setting.moved),
+    }
+
+
+def definitions(setting: Setting) -> dict[str, Formula]:
+    """The quantities of an operation as formulas of its dimensions and of the figures."""
+    flops, moved = Name("flops"), Name("moved")
+    found: dict[str, Formula] = {
+        **THEORY,
+        **costs(setting),
         "intensity": Quotient(Quotient(flops, number(setting.chips)) if setting.chips > 1 else flops, moved),
         "T_math": Quotient(flops, product(number(setting.chips), Name("peak"))),
         "T_comms": Quotient(moved, Name("bandwidth")),
     }
     chip = setting.problem.hardware
     for link in chip.links if chip else ():
-        try:
-            other = setting_of(replace(setting.problem, link=link))
-        except ModelError:
+        crossed = link.partition(".")[0] in NETWORK
+        if crossed and not setting.exchanges:
             continue
-        found[f"T_comms_{link}"] = Quotient(write(other.moved), Name(link))
+        other = setting_of(replace(setting.problem, link=link)) if setting.exchanges else setting
+        found[f"T_comms_{link}"] = Quotient(setting.layout.write(other.moved), Name(link))
     for name, figure in (("peak", setting.peak), ("bandwidth", setting.bandwidth)):
         if figure is not None:
             found[name] = _number(figure)
@@ -216,7 +223,7 @@ def _of_model(exercise: Exercise) -> Context:
     if "HBM" in figures:
         known.setdefault("bandwidth", figures["HBM"])
     quantities = (name for name in _QUANTITIES if name not in hidden)
-    scope = Scope(tuple(dict.fromkeys((*exercise.symbols, *known, *quantities))), open=True)
+    scope = Scope(tuple(dict.fromkeys((*exercise.symbols, *known, *quantities))), open=True, give_way=giving_way(exercise))
     units = {name: unit for name, unit in {**_units(chip), **UNITS}.items() if name not in own}
     context = Context(scope, known, units, tolerance=exercise.tolerance, hardware=chip)
     return context.assuming(exercise.assume)

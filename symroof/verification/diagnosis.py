@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare
-from symroof.verification.conditions import confirmed_equivalence
+from symroof.formula import Compare, Name, names
+from symroof.verification.conditions import confirmed_equivalence, put_in
 from symroof.verification.context import Context
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import confirmed
+from symroof.verification.numbers import enclosed
 from symroof.verification.slips import (
     binary_prefix,
     factor_two,
@@ -25,6 +27,7 @@ from symroof.verification.slips import (
     turned,
     upside_down,
 )  # fmt: skip
+from symroof.verification.witness import at_point, truth
 from symroof.verification.worlds import (
     Trials,
     elements_for_bytes,
@@ -35,6 +38,11 @@ from symroof.verification.worlds import (
     other_width,
     rounded_early,
 )  # fmt: skip
+
+PRIMES = (97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173)
+SIZES = (1, 10**4, 10**9)
+# Rounding to two digits changes a number by less than this factor.
+FAR_APART = Fraction(3, 2)
 
 # In the order in which people would look for them; each name is that of a macro in the templates.
 MISTAKES: dict[str, Callable[[Compare, Context], Trials]] = {
@@ -69,7 +77,42 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
 
 def _right(link: Compare, context: Context) -> bool:
     try:
-        found = confirmed_equivalence(link, context) if link.relation in ("<=>", "=>") else confirmed(link, context)
+        if link.relation in ("<=>", "=>"):
+            return _may_agree(link, context) and confirmed_equivalence(link, context) is not None
+        return _may_be_equal(link, context) and confirmed(link, context, exactly=True) is not None
     except (SymroofError, RecursionError):
         return False
-    return found is not None
+
+
+def _may_be_equal(link: Compare, context: Context) -> bool:
+    """A quick look at one point: sides that are far apart there need no proof."""
+    if link.relation != "=":
+        return True
+    left, right = (context.expanded(side) for side in (link.left, link.right))
+    point = dict(zip(dict.fromkeys((*names(left), *names(right))), map(Fraction, PRIMES), strict=False))
+    try:
+        a, b = (enclosed(at_point(side, point), 12).middle for side in (left, right))
+    except SymroofError:
+        return True
+    return a == b or (a * b > 0 and FAR_APART > abs(a / b) > 1 / FAR_APART)
+
+
+def _may_agree(link: Compare, context: Context) -> bool:
+    """A quick look at both sides of a claimed bound: conditions that differ there, wherever the other sizes are, differ."""
+    right = link.right
+    if not (isinstance(right, Compare) and isinstance(right.left, Name)):
+        return True
+    p, q = put_in(link.left, context), put_in(right, context)
+    bound, x = context.expanded(right.right), right.left.name
+    letters = dict.fromkeys((*names(p), *names(q), *names(bound)))
+    for size in SIZES:
+        point = {name: Fraction(size + i) for i, name in enumerate(letters)}
+        try:
+            edge = enclosed(at_point(bound, point), 12).middle
+        except SymroofError:
+            return True
+        around = [{**point, x: edge * share} for share in (Fraction(1, 2), Fraction(2)) if edge * share >= 1]
+        truths = [(truth(p, at), truth(q, at)) for at in around]
+        if all(None in pair or pair[0] == pair[1] for pair in truths):
+            return True
+    return False

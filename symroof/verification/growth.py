@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from sympy import Expr, oo
 
@@ -16,6 +17,9 @@ from symroof.formula import Compare, Infinity
 from symroof.symbols import expression, symbol
 from symroof.verification.context import Context
 
+# Where a symbol grows without bound, small sizes of it do not matter.
+FAR = 64
+
 
 def relations_of(relations: Iterable[Compare]) -> tuple[Relation, ...]:
     """Relations between formulas as relations between values."""
@@ -23,9 +27,18 @@ def relations_of(relations: Iterable[Compare]) -> tuple[Relation, ...]:
 
 
 def regime_of(context: Context) -> Regime:
-    """The regime of a context, with its facts; equalities are put in already."""
+    """The regime of a context, with its facts; equalities are put in already.
+
+    A symbol that grows without bound is at least 1 from some point on, which is all that a limit asks of it.
+    """
     facts = tuple(r for r in context.facts if r.relation in ("<=", ">="))
-    return Regime(relations_of((*context.growing, *facts)), frozenset(map(symbol, context.least_one)))
+    return _regime(relations_of((*context.growing, *facts)), frozenset(map(symbol, context.least_one)))
+
+
+@lru_cache(maxsize=256)
+def _regime(relations: tuple[Relation, ...], least_one: frozenset[Expr]) -> Regime:
+    grown = {left for left, relation, _ in relations if relation == "->" and left.is_Symbol}
+    return Regime(relations, least_one | grown)
 
 
 def near(a: Expr, b: Expr, context: Context, regime: Regime) -> str | None:
@@ -35,7 +48,14 @@ def near(a: Expr, b: Expr, context: Context, regime: Regime) -> str | None:
     """
     if not (a.is_rational_function() and b.is_rational_function()):
         raise AlgebraError("approximations are decided between rational functions")
-    found = similar(a, b, regime)
+    try:
+        found = similar(a, b, regime)
+    except AlgebraError:
+        large = {left: FAR * left for left, relation, _ in regime.relations if relation == "->" and left.is_Symbol}
+        if not large:
+            raise
+        a, b = a.subs(large), b.subs(large)  # from some point on; a constant factor is nothing to a regime
+        found = similar(a, b, regime)
     if not found.holds:
         return None
     if not found.certificates:
@@ -44,5 +64,5 @@ def near(a: Expr, b: Expr, context: Context, regime: Regime) -> str | None:
     assumed = tuple(Compare(write(x), r, Infinity() if y == oo else write(y)) for x, r, y in regime.relations)
     evidence = Dominated(write(found.numerator), write(found.denominator), found.certificates)
     step = Step("claim", Reason.LEADING, write(a), "~", write(b), assumed, evidence)
-    check(step, Ledger(context.least_one))
+    check(step, Ledger(frozenset(s.name for s in regime.least_one)))
     return "certificate"

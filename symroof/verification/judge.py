@@ -40,13 +40,14 @@ def judge_stated(stated: Stated, context: Context, title: str | None = None) -> 
     return replace(found, problem=title, expect=stated.expect, source=stated.source)
 
 
-def judge(claim: Claim, context: Context) -> Judgement:
-    """Every link of the claim, under what it assumes itself; a wrong one is examined for the mistake behind it."""
+def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
+    """Every link of the claim, under what it assumes itself; to ``explain`` a wrong one, its mistake is looked for."""
     try:
         with limited():
             narrowed = context.at(claim.at).assuming(claim.regime)
             findings = _findings(claim, narrowed)
-            findings = tuple(diagnosed(finding, narrowed) for finding in findings)
+            if explain:
+                findings = tuple(diagnosed(finding, narrowed) for finding in findings)
             findings = tuple(replace(f, unit=unit_of(f.link.left, narrowed)) if isinstance(f.link, Compare) else f for f in findings)
     except Impatience:
         narrowed = context

@@ -11,6 +11,7 @@ What is not proved does not hold: a link is wrong where an exact point shows it,
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from sympy import Expr, oo
 
@@ -67,15 +68,19 @@ def _bound_of_time(link: Compare, context: Context) -> Finding | None:
     return replace(found, value=context.definitions[link.left.name]) if found.verdict == "wrong" and isinstance(link.left, Name) else found
 
 
-def confirmed(link: Compare, context: Context) -> Finding | None:
-    """The finding on a link that is proved as it stands, or None; nothing is refuted and nothing inferred."""
+def confirmed(link: Compare, context: Context, *, exactly: bool = False) -> Finding | None:
+    """The finding on a link that is proved as it stands, or None; nothing is refuted and nothing inferred.
+
+    With ``exactly``, ~ allows no share between numbers.
+    """
     left, right = sides_of(link, context)
     if is_numeric(left) and is_numeric(right):
-        found: Finding | None = compare_numbers(link, left, right, context)
+        strict = replace(context, tolerance=Fraction(0)) if exactly else context
+        found: Finding | None = compare_numbers(link, left, right, strict)
     elif link.relation == "=":
         found = _identical(link, left, right, context)
     elif link.relation in ("~", "->") and not _infinite(left, right):
-        found = _near(link, left, right, context)
+        found = _near(link, left, right, context, exactly=exactly)
     elif link.relation in ORDER:
         settled = settle(Compare(left, link.relation, right), context.least_one, context.facts)
         found = Finding(link, "holds", settled.by) if settled.truth else None
@@ -120,7 +125,7 @@ def _identical(link: Compare, left: Formula, right: Formula, context: Context) -
     return None
 
 
-def _near(link: Compare, left: Formula, right: Formula, context: Context) -> Finding | None:
+def _near(link: Compare, left: Formula, right: Formula, context: Context, *, exactly: bool = False) -> Finding | None:
     """a/b -> 1 in the regime; or, with numbers in print, to a number within the share that ~ allows."""
     settled = settle(Compare(left, "=", right), context.least_one, context.facts)
     if settled.truth:
@@ -132,8 +137,10 @@ def _near(link: Compare, left: Formula, right: Formula, context: Context) -> Fin
     by = near(a, b, context, regime)
     if by is not None:
         return Finding(link, "holds", by, remarks=_factor(a, b, regime, context))
+    if exactly or not any(last_place(n)[0] > 1 for n in literals(link.right)):
+        return None
     tends = _quotient_limit(a, b, regime)
-    if tends is not None and tends.is_Rational and tends > 0 and any(last_place(n)[0] > 1 for n in literals(link.right)):
+    if tends is not None and tends.is_Rational and tends > 0:
         off = 1 / fraction(tends) - 1
         if abs(off) <= context.tolerance and near(a, b * tends, context, regime) is not None:
             return Finding(link, "holds", "limit of the quotient", remarks=(Remark("deviation", {"share": off}),))

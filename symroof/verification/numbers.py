@@ -27,11 +27,11 @@ class Enclosure:
 
     @property
     def exact(self) -> bool:
-        return self.low == self.high
+        return self.low is self.high or self.low == self.high
 
     @property
     def middle(self) -> Fraction:
-        return (self.low + self.high) / 2
+        return self.low if self.low is self.high else (self.low + self.high) / 2
 
     def sign(self) -> int | None:
         """1, 0 or -1 where the enclosure tells it."""
@@ -90,11 +90,17 @@ class _Enclosing:
         raise AlgebraError("oo is no number")
 
     def sum(self, node: Formula, *terms: Enclosure) -> Enclosure:
-        return self._kept(sum((t.low for t in terms), Fraction(0)), sum((t.high for t in terms), Fraction(0)))
+        low = sum((t.low for t in terms), Fraction(0))
+        if all(t.low is t.high for t in terms):
+            return Enclosure(low, low)
+        return self._kept(low, sum((t.high for t in terms), Fraction(0)))
 
     def product(self, node: Formula, *factors: Enclosure) -> Enclosure:
         low = high = Fraction(1)
         for f in factors:
+            if low is high and f.low is f.high:
+                low = high = low * f.low
+                continue
             ends = [low * f.low, low * f.high, high * f.low, high * f.high]
             low, high = min(ends), max(ends)
         return self._kept(low, high)
@@ -102,10 +108,14 @@ class _Enclosing:
     def quotient(self, node: Formula, above: Enclosure, below: Enclosure) -> Enclosure:
         if below.low <= 0 <= below.high:
             raise AlgebraError("division by zero" if below.exact else "division by what may be zero")
+        if above.low is above.high and below.low is below.high:
+            value = above.low / below.low
+            return Enclosure(value, value)
         return self.product(node, above, Enclosure(1 / below.high, 1 / below.low))
 
     def negative(self, node: Formula, body: Enclosure) -> Enclosure:
-        return Enclosure(-body.high, -body.low)
+        low = -body.high
+        return Enclosure(low, low if body.low is body.high else -body.low)
 
     def group(self, node: Formula, body: Enclosure) -> Enclosure:
         return body
@@ -155,7 +165,7 @@ class _Enclosing:
     def _kept(self, low: Fraction, high: Fraction) -> Enclosure:
         """Exact values stay exact; the ends of others are shortened outwards."""
         if low == high:
-            return Enclosure(low, high)
+            return Enclosure(low, low)
         scale = 10 ** (self.digits + max(0, -_magnitude(min(abs(low), abs(high)) or abs(high))))
         return Enclosure(Fraction(floor(low * scale), scale), Fraction(ceil(high * scale), scale))
 

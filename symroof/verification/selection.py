@@ -30,8 +30,10 @@ class Skip:
     defines: str | None = None
 
 
-def skipped(link: Compare, context: Context, redefined: Container[str] = ()) -> Skip | None:
+def skipped(link: Compare, context: Context, redefined: Container[str] = (), *, chained: bool = False) -> Skip | None:
     """Why a link is not judged, or None where it is. Names that are ``redefined`` may be given another meaning.
+
+    A link that is ``chained`` goes on from one before it: S = 2N = N + N asserts that its last two sides are the same.
 
     >>> from symroof.reading.latex import read_latex
     >>> from symroof.reading.latex_tokens import Dialect, Scope
@@ -66,7 +68,7 @@ def skipped(link: Compare, context: Context, redefined: Container[str] = ()) -> 
     free = {*names(left), *names(right)}
     if spoken:
         return _quantities(link, left, right, free, context)
-    return _own(link, left, right)
+    return _own(link, left, right, chained or free <= context.least_one)
 
 
 def _condition(claim: Compare, context: Context) -> Skip | None:
@@ -92,8 +94,12 @@ def _quantities(link: Compare, left: Formula, right: Formula, free: set[str], co
     return alone
 
 
-def _own(link: Compare, left: Formula, right: Formula) -> Skip | None:
-    """Two sides in letters alone: an identity, or an approximation that drops letters."""
+def _own(link: Compare, left: Formula, right: Formula, chained: bool) -> Skip | None:
+    """Two sides in letters alone: an identity, or an approximation that drops letters.
+
+    An equation between different letters may be one to be solved, or a definition; within a chain, or between the
+    sizes of the operation, it is an identity as soon as the letters of one side are among those of the other.
+    """
     try:
         a, b = expression(left), expression(right)
         from symroof.algebra.rational import cancelled
@@ -104,7 +110,9 @@ def _own(link: Compare, left: Formula, right: Formula) -> Skip | None:
     if not a.free_symbols:
         return Skip("an equation")
     if link.relation == "=":
-        return None if a.free_symbols == b.free_symbols else Skip("an equation between different letters")
+        within = a.free_symbols <= b.free_symbols or b.free_symbols <= a.free_symbols
+        same = a.free_symbols == b.free_symbols or (chained and within and bool(b.free_symbols))
+        return None if same else Skip("an equation between different letters")
     if not b.free_symbols and link.relation == "~":
         return Skip("an equation")
     if not b.free_symbols <= a.free_symbols:

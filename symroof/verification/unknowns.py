@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -16,6 +17,7 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root
 from symroof.algebra.threshold import Threshold
+from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, names
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.context import Context
@@ -64,8 +66,9 @@ class Unknown:
         regime = holding(regime_of(context), self.x)
         edge = self.edge
         if not isinstance(edge, Root) and not edge.is_Rational and edge.is_rational_function() and regime.scaling:
-            tends = limit(edge, regime)
-            edge = tends if tends is not None and tends != oo and tends != 0 else edge
+            with suppress(AlgebraError):
+                tends = limit(edge, regime)
+                edge = tends if tends is not None and tends != oo and tends != 0 else edge
         if self.solved.outcome != "depends":
             return None
         return Compare(Name(self.x.name), ">" if self.solved.rises else "<", context.layout.write(edge))

@@ -13,6 +13,7 @@ from symroof.verification.judgement import Counterexample
 from symroof.verification.numbers import compared, enclosed
 
 MOST_POINTS = 80
+LARGE = 65536
 TYPICAL = 8  # sizes that are this many times larger count as much larger
 
 
@@ -96,7 +97,7 @@ def _candidates(letters: tuple[str, ...], least_one: frozenset[str], first: Iter
     yield point(range(2 + len(letters), 2, -1))
     yield point(10**4 for _ in letters)
     for offered in first:
-        whole = {n: Fraction(offered.get(n, 1)) for n in letters}
+        whole = {n: Fraction(offered.get(n, LARGE)) for n in letters}
         yield {n: Fraction(round(v)) if round(v) >= 1 else v for n, v in whole.items()}
         if all(v >= 1 if n in least_one else v > 0 for n, v in whole.items()):
             yield whole

@@ -17,7 +17,7 @@ from symroof.algebra.rounding import to_digits
 from symroof.formula import Compare, Name, Number, Quotient, names
 from symroof.model.cost import Cost, Term
 from symroof.model.operation import Einsum
-from symroof.verification.context import Context, definitions
+from symroof.verification.context import Context, costs
 from symroof.verification.numbers import enclosed, is_numeric
 
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -40,8 +40,7 @@ def _costed(context: Context, cost: Cost) -> Context:
     setting = context.setting
     assert setting is not None
     moved = cost.bytes if setting.moved_name == "bytes" else setting.moved
-    changed = definitions(replace(setting, cost=cost, moved=moved))
-    return context.defining({name: changed[name] for name in ("flops", "reads", "writes", "bytes", "moved")})
+    return context.defining(costs(replace(setting, cost=cost, moved=moved)))
 
 
 def not_moved(link: Compare, context: Context) -> Trials:
