@@ -65,7 +65,11 @@ class LatexReader(ClaimReader):
         return super()._atom()
 
     def _exponent(self) -> Formula:
-        return self._braced() if self.at("{") else super()._exponent()
+        if self.at("{"):
+            return self._braced()
+        if self.token.kind == "number" and len(self.token.text) > 1:
+            raise self.error("an exponent of several digits stands in braces", expected=f"^{{{self.token.text}}}")
+        return super()._exponent()
 
     def _braced(self) -> Formula:
         """A group in braces, or a quotient written with ``\\over``."""

@@ -1,0 +1,225 @@
+"""Claims: the corpus comes out as written, and no claim that was made false on purpose is accepted."""
+
+import tomllib
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import symroof as sr
+from symroof.formula import Compare, Group, Number, Product, Quotient
+from symroof.reading.claims import Chain, read_claim
+from symroof.reading.exercises import read_exercise
+from symroof.verification.context import context_of
+from symroof.verification.judge import judge
+from symroof.verification.judgement import GOOD
+
+DATA = Path(__file__).parent / "data"
+PROBLEMS = tomllib.loads((DATA / "claims.toml").read_text("utf-8"), parse_float=str)["problem"]
+ORDER = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
+def test_every_claim_comes_out_as_written(problem):
+    for judgement in sr.verify(problem).judgements:
+        expected = (judgement.expect,) if judgement.expect else ("holds", "rounded")
+        assert judgement.verdict in expected, f"{judgement.claim}: {judgement.verdict} {judgement.error or ''}"
+
+
+def test_the_corpus_is_large():
+    assert sum(len(p["claims"]) for p in PROBLEMS) >= 200
+    assert sum(isinstance(c, dict) and c["expect"] == "wrong" for p in PROBLEMS for c in p["claims"]) >= 90
+
+
+def times(formula, factor):
+    return Product((Number(Fraction(factor)), Group(formula)))
+
+
+def falsified(claim):
+    """Claims that are false where this one is true."""
+    chain = claim.propositions[-1][-1]
+    last, relation = chain.sides[-1], chain.relations[-1]
+
+    def ending(side, sign=relation):
+        changed = Chain((*chain.sides[:-1], side), (*chain.relations[:-1], sign))
+        return replace(claim, propositions=(*claim.propositions[:-1], (*claim.propositions[-1][:-1], changed)))
+
+    if claim.always is not None:
+        yield replace(claim, always=not claim.always)
+    elif claim.connectives:
+        if relation in ORDER:
+            yield ending(last, ORDER[relation])
+            if claim.connectives[-1] == "<=>":
+                yield ending(times(last, "3/2"))
+                yield ending(times(last, "1/2"))
+    elif relation in ORDER:
+        yield ending(last, ORDER[relation])
+    elif relation in ("=", "~", "->"):
+        for factor in ("3/2", "2", "1/2", "1000"):
+            yield ending(times(last, factor))
+        yield ending(Quotient(Number(Fraction(1)), Group(times(last, "7/3"))))
+
+
+# The opposite of these is no falsehood: both sides are 0, infinite, or the domain has no point on the other side.
+KEPT = ("B << D", "BD << DF", "intensity <= min(min(T, S), H)")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
+def test_no_falsified_claim_is_accepted(problem):
+    context = context_of(read_exercise(problem))
+    tried = 0
+    for stated in problem["claims"]:
+        text = stated if isinstance(stated, str) else stated["claim"] if stated["expect"] == "rounded" else None
+        if text is None or text in KEPT:
+            continue
+        claim = read_claim(text, context.scope)
+        for false in falsified(claim):
+            found = judge(false, context, explain=False)
+            tried += 1
+            assert found.verdict not in GOOD, f"{text}, falsified: {false.propositions}"
+    assert tried or all(isinstance(stated, dict) for stated in problem["claims"])
+
+
+def verdict(claim, **options):
+    (found,) = sr.verify({**options, "claims": [claim]}).judgements
+    return found
+
+
+MATMUL = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e"}
+REGIME = {**MATMUL, "assume": "B << D, F"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "options", "kind"),
+    [
+        ("compute-bound when B < 240", REGIME, "turned"),
+        ("T_upper = max(T_math, T_comms)", MATMUL, "other_extreme"),
+        ("T_lower = T_math + T_comms", MATMUL, "other_extreme"),
+        ("bytes = BD + DF + BF", MATMUL, "elements_for_bytes"),
+        ("bytes = 2BD + 2DF", MATMUL, "not_moved"),
+        ("bytes = 2DF + 2BF", MATMUL, "not_moved"),
+        ("intensity = 2BDF/(2BD + 2DF + BF)", MATMUL, "other_width"),
+        ("flops = BDF", MATMUL, "multiply_add"),
+        ("flops = 4BDF", MATMUL, "multiply_add"),
+        ("ridge = 243", MATMUL, "other_figure"),
+        ("ridge = 480", MATMUL, "other_figure"),
+        ("compute-bound when B > 590", {**REGIME, "hardware": "h100-sxm", "given": {"peak": "1e15"}}, "other_figure"),
+        ("T_comms = 4BF/4.5e10", {**MATMUL, "operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 2}, "link": "ICI"}, "other_rate"),
+        ("flops = 2BDD", MATMUL, "other_letter"),
+        ("T_math = 174.4 ms at B = 256, D = F = 8192", MATMUL, "other_unit"),
+        ("16*7e9 bytes = 112 GiB", {}, "other_unit"),
+        ("1e12/1e9 = 100", {}, "power_of_ten"),
+        ("2^30 = 1e9 * 1.00", {}, "binary_prefix"),
+        ("4/8 = 2", {}, "upside_down"),
+        ("A + A = A", {}, "factor_two"),
+        ("compute-bound when B > 129.35 at D = F = 8000", {**MATMUL, "operation": "bf16[B, D] * int8[D, F] -> bf16[B, F]", "given": {"HBM": "8.1e11"}}, "rounded_early"),
+    ],
+)
+def test_the_mistake_is_named(claim, options, kind):
+    found = verdict(claim, **options)
+    assert found.verdict == "wrong"
+    assert found.worst.diagnosis.kind == kind
+
+
+@pytest.mark.parametrize("claim", ["flops = 3BDF", "intensity = B/2 + 7", "ridge = 266", "compute-bound when B > 333"])
+def test_a_mistake_that_almost_fits_is_not_named(claim):
+    found = verdict(claim, **REGIME)
+    assert (found.verdict, found.worst.diagnosis) == ("wrong", None)
+
+
+@pytest.mark.parametrize(
+    ("claim", "left", "right"),
+    [
+        ("3 bytes = 3 FLOPs", "bytes", "FLOPs"),
+        ("T_math = 5 GB", "s", "bytes"),
+        ("bytes = 3 ms at B = D = F = 1", "bytes", "s"),
+        ("peak = 8.2e11 bytes/s", "FLOPs/s", "bytes/s"),
+        ("1 s + 3 bytes = 4", "s", "bytes"),
+        ("6 FLOPs / (3 bytes) = 2 s", "FLOPs/bytes", "s"),
+    ],
+)
+def test_units_that_do_not_agree_are_named(claim, left, right):
+    found = verdict(claim, **MATMUL)
+    assert found.verdict == "wrong"
+    assert dict(found.worst.remarks[0].facts) == {"left": left, "right": right}
+
+
+@pytest.mark.parametrize(
+    ("claim", "how", "digits"),
+    [
+        ("9850/41 = 240", "rounded", 2), ("39400/9 = 4377", "truncated", 4), ("61333 = 61000", "rounded", 2), ("1999 = 1000", "truncated", 1),
+        ("9850/41 = 240.2", "rounded", 4), ("9850/41 = 240.24", "rounded", 5), ("2/3 = 0.67", "rounded", 2), ("2/3 = 0.66", "truncated", 2),
+        ("-2/3 = -0.66", "truncated", 2), ("1/989 = 1.01 ms", "rounded", 3),
+    ],
+)  # fmt: skip
+def test_the_rounding_rule(claim, how, digits):
+    found = verdict(claim)
+    assert found.verdict == "rounded"
+    assert (found.worst.remarks[0].kind, found.worst.remarks[0].facts["digits"]) == (how, digits)
+
+
+@pytest.mark.parametrize("claim", ["9850/41 = 250", "13.69 = 13.9", "9850/41 = 240.3", "61333 = 62000", "2/3 = 0.65", "-2/3 = 0.66", "0.001 = 0", "4 = 2"])
+def test_what_rounds_to_nothing_printed(claim):
+    assert verdict(claim).verdict == "wrong"
+
+
+def test_tolerance_is_the_users():
+    assert verdict("100 ~ 104").verdict == "holds"
+    assert verdict("100 ~ 104", tolerance="1 %").verdict == "wrong"
+    assert verdict("100 ~ 110", tolerance="0.2").verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("claim", "needs"),
+    [
+        ("intensity ~ B", [("B << D", "B << F")]),
+        ("intensity ~ BF/(B + F)", [("B << D",), ("F << D",)]),
+        ("bytes ~ 2DF", [("B << D", "B << F")]),
+        ("flops/writes ~ D", None),
+        ("compute-bound when B > 240", [("B << D", "B << F")]),
+    ],
+)
+def test_the_unstated_regime_is_inferred_and_minimal(claim, needs):
+    found = verdict(claim, **MATMUL)
+    if needs is None:
+        assert found.verdict == "holds"
+        return
+    assert found.verdict == "conditional"
+    shown = [tuple(f"{r.left.name} {r.relation} {r.right.name}" for r in relations) for relations in found.worst.needs]
+    assert sorted(shown) == sorted(needs)
+    for relations in needs:  # true with it, and with no part of it alone
+        assert verdict(claim, **MATMUL, assume=list(relations)).verdict in ("holds", "rounded")
+        for left_out in relations:
+            fewer = [r for r in relations if r != left_out]
+            assert verdict(claim, **MATMUL, assume=fewer).verdict not in ("holds", "rounded")
+
+
+def test_a_counterexample_is_one():
+    """What is shown as a counterexample is evaluated again, by plain arithmetic."""
+    found = verdict("intensity = B", **MATMUL).worst.counterexample
+    b, d, f = (found.values[name] for name in "BDF")
+    assert found.left == b * d * f / (b * d + d * f + b * f)
+    assert found.right == b != found.left
+
+
+def test_sampling_alone_never_accepts():
+    for claim in ("log(AB) = log(A) + log(B)", "2^N > N", "exp(A) >= A"):
+        assert verdict(claim).verdict == "undecided"
+
+
+def test_the_time_of_a_claim_is_limited(monkeypatch):
+    import time
+
+    from symroof.verification import judge as module
+    from symroof.verification import patience
+
+    monkeypatch.setattr(module, "_findings", lambda claim, context: time.sleep(5))
+    monkeypatch.setattr(module, "limited", lambda: patience.limited(0.05))
+    assert [j.verdict for j in sr.verify({"claims": ["1 = 1", "2 = 2"]}).judgements] == ["undecided", "undecided"]
+
+
+def test_links_say_what_decided_them():
+    (found,) = sr.verify({**REGIME, "claims": ["intensity = 2BDF/(2BD + 2DF + 2BF) ~ B"]}).judgements
+    assert [finding.by for finding in found.findings] == ["identity", "certificate"]
+    assert all(isinstance(finding.link, Compare) for finding in found.findings)

@@ -1,0 +1,209 @@
+"""Documents: which formulas are claims, where they stand, and that prose around them does no harm."""
+
+from pathlib import Path
+
+import pytest
+
+from symroof.reading.documents import read_text
+from symroof.verification.chapters import judge_document
+from symroof.verification.files import judge_file, judge_files, moved
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\n-->\n'
+
+
+def judged(tmp_path, text, name="chapter.md"):
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    report = judge_document(path)
+    return report
+
+
+def verdicts(report):
+    return [(j.line, j.column, j.verdict) for j in report.judgements]
+
+
+def test_the_chapter_is_right_in_every_formula():
+    report = judge_file(EXAMPLES / "rooflines.md")
+    assert not report.findings()
+    assert len(report.judgements) == report.formulas - 1 == 29
+    assert [s.reason for s in report.skipped] == ["an operation"]
+
+
+def test_every_seeded_mistake_is_found_and_nothing_else():
+    right, wrong = ((EXAMPLES / name).read_text("utf-8").split("\n") for name in ("rooflines.md", "rooflines-mistakes.md"))
+    changed = {i + 1 for i, (a, b) in enumerate(zip(right, wrong, strict=True)) if a != b and i}
+    report = judge_file(EXAMPLES / "rooflines-mistakes.md")
+    found = {j.line for j in report.judgements if not j.good}
+    assert len([j for j in report.judgements if not j.good]) == 11
+    assert found - changed <= {min(found, key=lambda line: abs(line - c)) for c in changed}  # a display starts on its first line
+    assert all(any(abs(line - c) <= 2 for c in changed) for line in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The ridge is $\\frac{1.97e14}{8.2e11} = 240$.", [(1, 14, "rounded")]),
+        ("Ein *Satz* mit `1e12 / 1e9 = 1000` darin.", [(1, 16, "holds")]),
+        ("$$\n2 \\cdot 3 = 7\n$$", [(2, 1, "wrong")]),
+        ("문장 $\\frac{BDF}{DF} = B$ 문장", [(1, 4, "holds")]),
+        ("\\[ 2 = 2 \\] and \\( 3 = 4 \\)", [(1, 4, "holds"), (1, 17, "wrong")]),
+        ("> - quoted $1 = 1$\n> - again $1 = 2$", [(1, 12, "holds"), (2, 11, "wrong")]),
+        ("| $1 = 1$ | $2 = 2$ |\n|:--|:--|\n| $3 = 4$ | x |", [(1, 3, "holds"), (1, 13, "holds"), (3, 3, "wrong")]),
+        ("a\r\n\r\n$1 = 2$\r\n", [(3, 1, "wrong")]),
+        ("<d-footnote>see $4 = 4$</d-footnote> {% cite x=y %}", [(1, 17, "holds")]),
+        ("``1 = 1`` and `x`", [(1, 1, "holds")]),
+    ],
+)
+def test_formulas_are_found_with_line_and_column(tmp_path, text, expected):
+    assert verdicts(judged(tmp_path, text)) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs $5 and $10 = cheap.",
+        "```\n$1 = 2$\n```",
+        "~~~ py\nx = `1 = 2`\n~~~",
+        "````\n```\n$1 = 2$\n```\n````",
+        "---\ntitle: $1 = 2$\n---\n",
+        "<!-- $1 = 2$ -->",
+        "{% include x.html a=$1 = 2$ %}",
+        "an open $ sign\n\n1 = 2$ in another paragraph",
+        "`A = X[:, :D // 2]`, `x == y`, `a.b = c`, `for i in range(3)`, `-> None`",
+        "\\$1 = 2\\$",
+    ],
+)
+def test_what_is_no_mathematics_is_left_alone(tmp_path, text):
+    assert judged(tmp_path, text).judgements == ()
+
+
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        ("B > 240", "a condition"), ("B \\ll D", "an assumption"), ("N \\to \\infty", "an assumption"), ("S = 2N", "a definition"),
+        ("F = D = 4096", "a definition"), ("X * Y = Z", "an equation between different letters"), ("E F = m c^2", "an equation between different letters"),
+        ("\\text{Zeit} = 3", "unknown words 'Zeit' (column 1)"), ("\\foo = 3", "unknown command \\foo (column 1)"), ("T_\\text{math} > T_\\text{comms}", "a condition"),
+        ("\\text{FLOPs} = 2BDF", "a definition"), ("X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]", "an operation"), ("D/2 = 4096", "an equation between different letters"),
+        ("0/0 = 1", None),
+    ],
+)  # fmt: skip
+def test_everything_else_is_skipped_with_a_reason(tmp_path, formula, reason):
+    report = judged(tmp_path, f"Let ${formula}$ be.")
+    assert report.judgements == ()
+    (skip,) = report.skipped
+    assert reason is None or skip.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [
+        ("\\text{FLOPs} = 2BDF", "holds"), ("\\text{Intensity} \\approx B", "conditional"), ("\\text{Intensity} = B", "wrong"), ("\\text{Intensity} < B", "holds"),
+        ("\\text{Intensity} > B", "wrong"), ("T_\\text{math} > T_\\text{comms} \\iff B > 2", "wrong"), ("\\text{bytes} = 2(BD + DF + BF)", "holds"),
+        ("\\text{ridge} = 240", "rounded"), ("\\frac{BDF}{BD + DF + BF} = B", "wrong"), ("T_{mem} = \\frac{\\text{bytes}}{8.2e11}", "holds"),
+    ],
+)  # fmt: skip
+def test_with_an_operation_quantities_are_known(tmp_path, formula, verdict):
+    report = judged(tmp_path, f"{MATMUL}\nHere ${formula}$.")
+    assert [j.verdict for j in report.judgements] == [verdict]
+
+
+def test_a_definition_is_held_to_in_its_section(tmp_path):
+    text = "# One\n\n$S = 2N$ and $S/N = 3$ but $\\frac{S}{2} = N$.\n\n# Two\n\n$S/N = 3$"
+    report = judged(tmp_path, text)
+    assert verdicts(report) == [(3, 14, "wrong"), (3, 28, "holds")]
+    assert [s.reason for s in report.skipped] == ["a definition", "an equation"] or len(report.skipped) == 2
+
+
+def test_conditions_that_are_restated_are_compared(tmp_path):
+    assert verdicts(judged(tmp_path, "when $2B > 240$ or $B > 120$")) == [(1, 20, "holds")]
+    assert verdicts(judged(tmp_path, "when $2B > 240$, i.e. $B > 130$")) == [(1, 23, "wrong")]
+    assert verdicts(judged(tmp_path, "not $B > 240$ but $B > 480$")) == []
+    assert verdicts(judged(tmp_path, "when $2B > 240$\n\n$B > 120$")) == []
+
+
+def test_comments_add_and_an_operation_starts_afresh(tmp_path):
+    text = (
+        MATMUL + "\n$\\text{Intensity} \\approx B$\n\n<!-- symroof assume = ['B << D', 'B << F'] -->\n\n$\\text{Intensity} \\approx B$\n\n"
+        '<!-- symroof given = { HBM = "1.97e12" } -->\n$\\text{ridge} = 100$ and $\\text{Intensity} \\approx B$\n\n'
+        '<!-- symroof operation = "int8[B, D] * int8[D, F] -> int8[B, F]" -->\n$\\text{Intensity} \\approx 2B$'
+    )
+    assert [j.verdict for j in judged(tmp_path, text).judgements] == ["conditional", "holds", "holds", "holds", "conditional"]
+
+
+def test_comments_speak_of_the_next_formula(tmp_path):
+    text = (
+        '<!-- symroof ignore --> $1 = 2$ and <!-- symroof expect = "wrong" --> $2 = 3$, $3 = 4$.\n\n'
+        '<!-- symroof\nsymbols = ["bm", "bn", "bk"]\nlet = { tile = "2 bm bn bk" }\n-->\n'
+        'A tile takes <!-- symroof is = "tile" --> $2 \\cdot bm \\cdot bn \\cdot bk$, not <!-- symroof is = "tile" --> $2 \\cdot bm \\cdot bk \\cdot bm$.'
+    )
+    report = judged(tmp_path, text)
+    assert [(j.verdict, j.good) for j in report.judgements] == [("wrong", True), ("wrong", False), ("holds", True), ("wrong", False)]
+    assert report.judgements[-1].worst.diagnosis.kind == "other_letter"
+    assert report.skipped[0].reason == "ignored by a comment"
+
+
+def test_claims_in_a_comment_are_judged_at_their_line(tmp_path):
+    text = MATMUL.replace("-->", 'claims = [\n  "flops = 2BDF",\n  "flops = BDF",\n]\n-->')
+    assert [(j.line, j.verdict) for j in judged(tmp_path, text).judgements] == [(5, "holds"), (6, "wrong")]
+
+
+def test_a_wrong_letter_in_a_footnote_is_found(tmp_path):
+    text = (
+        '<!-- symroof\nsymbols = ["tm", "tn", "tk", "bm", "bn", "bk"]\nlet = { work = "2 tm tn tk bm bn bk" }\nclaims = ["work = 2 tm tn tk bm bk bm"]\n-->\n'
+    )
+    (found,) = judged(tmp_path, text).judgements
+    assert (found.verdict, found.worst.diagnosis.kind) == ("wrong", "other_letter")
+
+
+def test_latex_documents(tmp_path):
+    text = (
+        "\\section{One}\n% symroof: operation = \"bf16[B, D] * bf16[D, F] -> bf16[B, F]\"\n% symroof: hardware = 'tpu-v5e'\n"
+        "We have $\\text{FLOPs} = 2BDF$. % $1 = 2$\n\\begin{align}\n\\text{Intensity} &= \\frac{2BDF}{2BD + 2DF + 2BF} \\\\\n &= \\frac{BDF}{BD+DF+BF}\n\\end{align}\n"
+        "\\begin{verbatim}\n$1 = 2$\n\\end{verbatim}\n% symroof: ignore\n$3 = 4$ and $50\\% = 0.5$\n"
+    )
+    report = judged(tmp_path, text, "notes.tex")
+    assert [j.verdict for j in report.judgements] == ["holds", "holds", "holds"]
+    assert report.notes == 2
+
+
+def test_aliases_are_words_in_any_language(tmp_path):
+    text = MATMUL.replace("-->", 'aliases = { "Rechenaufwand" = "flops", "필요한 연산" = "flops" }\n-->') + "\n$\\text{Rechenaufwand} = 2BDF$, $\\text{필요한 연산} = BDF$"
+    assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds", "wrong"]
+
+
+def test_nothing_judged_is_a_finding(tmp_path):
+    assert judged(tmp_path, "Prose, and $S = 2N$.").findings()
+    assert judged(tmp_path, "").findings()
+    assert not judged(tmp_path, "$1 = 1$").findings()
+
+
+def test_faults_of_the_input_name_file_and_line(tmp_path):
+    path = tmp_path / "x.md"
+    for text, message in (
+        ("\n<!-- symroof\noperation = -->", "x.md:2: the comment is not TOML"),
+        ("<!-- symroof\nbanana = 3 -->", "x.md:1: the problem: unknown key 'banana'"),
+        ('\n\n<!-- symroof expect = "fine" -->', "x.md:3: expect = 'fine' is no verdict"),
+        ("<!-- symroof hardware = 'tpu-v99' -->", "x.md:1: unknown chip 'tpu-v99'"),
+    ):
+        path.write_text(text, "utf-8")
+        assert message in (judge_file(path).error or "")
+    assert "cannot be read" in (judge_file(tmp_path / "missing.md").error or "")
+    assert "cannot be read" in (judge_file(tmp_path).error or "")
+
+
+def test_processes_give_the_same_report(tmp_path):
+    paths = [EXAMPLES / "rooflines.md", EXAMPLES / "rooflines-mistakes.md"]
+    assert repr(judge_files(paths, jobs=2)) == repr(judge_files(paths))
+
+
+def test_another_figure_moves_the_claims_that_depend_on_it(tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text(MATMUL + "\n$\\text{ridge} = 240$, $\\text{FLOPs} = 2BDF$, $\\text{ridge} = 240.24$", "utf-8")
+    moves = moved(judge_files([path]), judge_files([path], {"given": {"HBM": "8.19e11"}}))
+    assert [(m.before.verdict, m.after.verdict) for m in moves] == [("rounded", "rounded"), ("rounded", "wrong")]
+
+
+def test_places_survive_what_is_blanked():
+    document = read_text("---\na: b\n---\n\n```\nx\n```\n{% tag %} $x$ <!-- c --> `y`\n")
+    assert [(p.text, p.place.line, p.place.column) for p in document.parts] == [("x", 8, 11), ("y", 8, 26)]
