@@ -1,9 +1,11 @@
 """The command line: answers on stdout, faults on stderr, one clear message, exit status 2."""
 
 import json
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -319,3 +321,98 @@ def test_named_formulas_are_shown(run):
 def test_the_same_input_gives_the_same_output(run):
     first, second = (run("derive", "examples/quantized.toml", "--format", "json").out for _ in range(2))
     assert first == second
+
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+CHAPTER = """<!-- symroof
+operation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+hardware  = "tpu-v5e"
+-->
+The intensity is $\\text{Intensity} \\approx B$.
+"""
+
+
+def test_verify_says_so_by_its_exit_status(run, tmp_path):
+    good, bad, empty, broken = (tmp_path / name for name in ("good.md", "bad.md", "empty.md", "broken.toml"))
+    good.write_text("$1 + 1 = 2$")
+    bad.write_text("$1 + 1 = 3$")
+    empty.write_text("prose")
+    broken.write_text("banana = 3")
+    assert run("verify", str(good)).code == 0
+    done = run("verify", str(good), str(bad))
+    assert done.code == 1
+    assert done.out.startswith(f"{bad}:1:1  wrong         1 + 1 = 3\n")
+    assert done.out.endswith("2 claims: 1 holds, 1 wrong.  0 comments read, 0 formulas skipped.  2 files.\n")
+    done = run("verify", str(empty))
+    assert (done.code, done.out.splitlines()[0]) == (1, f"{empty}: no claims read (0 formulas, no symroof comment)")
+    done = run("verify", str(broken), str(bad), str(tmp_path / "missing.md"))
+    assert done.code == 2
+    assert "unknown key 'banana'" in done.err
+    assert "missing.md cannot be read" in done.err
+    assert "1 + 1 = 3" in done.out
+
+
+def test_a_conditional_claim_is_a_finding_only_when_strict(run, tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text(CHAPTER)
+    done = run("verify", str(path))
+    assert done.code == 0
+    assert "needs      B << D and B << F, which line 5 does not say" in done.out
+    assert run("verify", "--strict", str(path)).code == 1
+
+
+def test_verify_in_other_formats(run, tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text("$1 + 1 = 3$ and $2 = 2$")
+    record = json.loads(run("verify", "--format", "json", str(path)).out)
+    assert record["schema"] == 1
+    (file,) = record["files"]
+    first, second = file["judgements"]
+    assert set(first) == {"claim", "problem", "line", "column", "verdict", "value", "detail", "needs", "counterexample", "diagnosis", "expect", "source", "good", "links"}
+    assert (first["verdict"], first["line"], first["column"], first["value"], first["good"]) == ("wrong", 1, 1, "1 + 1", False)
+    assert (second["verdict"], second["good"]) == ("holds", True)
+    assert record["counts"]["wrong"] == 1
+    assert run("verify", "--format", "github", str(path)).out.startswith(f"::error file={path},line=1,col=1,title=wrong::1 + 1 = 3%0A")
+    assert "| **wrong** | `1 + 1 = 3` |" in run("verify", "--format", "markdown", str(path)).out
+
+
+def test_verify_under_another_figure_lists_what_moves(run, tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text(CHAPTER + "$\\text{ridge} = 240.24$ and $\\text{FLOPs} = 2BDF$\n")
+    done = run("verify", "--given", "HBM=8.19e11", str(path))
+    assert "1 claim moves under the other figures." in done.out
+    assert "before     rounded    ridge = 240.24" in done.out
+    assert "after      wrong    ridge = 240.54" in done.out
+    assert run("verify", "--on", "tpu-v5p", str(path)).code == 1
+
+
+def test_suggestions_can_be_pasted(run, tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text("We compute `bf16[B, D] * int8[D, F] -> bf16[B, F]`, that is $X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]$. So $\\text{FLOPs} = 2BDF$.")
+    done = run("verify", "--suggest", str(path))
+    assert done.code == 0
+    comments = re.findall(r"<!--.*?-->", done.out, re.DOTALL)
+    assert len(comments) == 2
+    for comment in comments:
+        pasted = tmp_path / "y.md"
+        pasted.write_text(comment + "\n\n" + path.read_text())
+        assert run("verify", str(pasted)).code == 0
+
+
+def test_names_are_listed(run):
+    done = run("names")
+    assert done.code == 0
+    assert "arithmetic intensity" in done.out
+    assert "T_math" in json.loads(run("names", "--format", "json").out)
+
+
+def test_verify_wants_files(run):
+    done = run("verify")
+    assert (done.code, done.err.splitlines()[0]) == (2, "symroof: there is nothing to verify")
+    assert run("verify", "--format", "html", "x.md").code == 2
+    assert run("verify", "--given", "HBM", "x.md").code == 2
+
+
+def test_the_same_input_gives_the_same_report(run):
+    arguments = ("verify", "-v", str(EXAMPLES / "rooflines-mistakes.md"), str(EXAMPLES / "answers.toml"))
+    assert run(*arguments).out == run(*arguments).out

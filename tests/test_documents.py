@@ -15,8 +15,7 @@ MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhar
 def judged(tmp_path, text, name="chapter.md"):
     path = tmp_path / name
     path.write_text(text, "utf-8")
-    report = judge_document(path)
-    return report
+    return judge_document(path)
 
 
 def verdicts(report):

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import runpy
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 
 import symroof as sr
 from symroof.reading.problems import read_problem, read_problem_file
+from symroof.rendering.judged import report_record
+from symroof.rendering.reports import render_report
+from symroof.verification.files import judge_files
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
@@ -22,7 +26,7 @@ PAGES = {
     "clash": {"operation": "bf16[R, C] * bf16[C, W] -> bf16[R, W]", "assume": "R << C, W"},
     "softmax": {"operation": "softmax", "on": "tpu-v5e"},
 }  # fmt: skip
-EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.toml") if path.stem != "answers")
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
 
@@ -57,6 +61,21 @@ def test_example_script(path, golden):
     golden(path.with_suffix(".txt"), out.getvalue())
 
 
+@pytest.mark.parametrize(("name", "report"), [("answers.toml", "answers.txt"), ("rooflines-mistakes.md", "rooflines-mistakes.txt")])
+def test_example_report(name, report, golden, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = judge_files([f"examples/{name}"])
+    golden(ROOT / "examples" / report, render_report(found, "text", verbose=name == "answers.toml"))
+
+
+@pytest.mark.parametrize("form", ["markdown", "github", "json"])
+def test_report_in_other_formats(form, golden, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = judge_files(["examples/rooflines-mistakes.md", "examples/answers.toml"])
+    text = json.dumps(report_record(found), indent=2, ensure_ascii=False) + "\n" if form == "json" else render_report(found, form)
+    golden(GOLDEN / f"report.{ {'markdown': 'md', 'github': 'txt'}.get(form, form) }", text)
+
+
 def test_no_golden_file_is_left_over():
-    expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json"}
+    expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json", "report.md", "report.txt", "report.json"}
     assert {path.name for path in GOLDEN.iterdir()} == expected

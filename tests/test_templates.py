@@ -71,3 +71,16 @@ def test_markdown_and_latex_have_the_same_steps():
     displays = d.to_markdown().count("\n$$\n") // 2, d.to_latex().count("\\[\n")
     assert displays[0] == displays[1] > 8
     assert environment(None) is environment(None)
+
+
+def test_every_remark_and_mistake_has_a_macro_and_every_macro_is_one():
+    import ast
+
+    from symroof.verification.diagnosis import MISTAKES
+
+    kinds = set(MISTAKES) | {"exact", "rounded", "truncated"}
+    for path in (TEMPLATES.parent / "symroof" / "verification").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remark" and isinstance(node.args[0], ast.Constant):
+                kinds.add(node.args[0].value)
+    assert macros("remarks.j2") == kinds

@@ -148,7 +148,7 @@ def _file(file: FileReport, page: _Page, form: str, verbose: bool, strict: bool)
     shown = [j for j in file.judgements if verbose or form == "markdown" or _worth_showing(j, strict)]
     nothing = None
     if file.error is None and not file.judgements:
-        seen = f"{file.formulas} formula{'s' if file.formulas != 1 else ''}, {'no' if not file.notes else file.notes} symroof comment{'s' if file.notes != 1 else ''}"
+        seen = f"{file.formulas} formula{'s' if file.formulas != 1 else ''}, {file.notes or 'no'} symroof comment{'s' if file.notes > 1 else ''}"
         nothing = seen if file.kind == "document" else "no claims in it"
     skips = [
         {"place": f"{file.file}:{s.line}:{s.column}", "text": _elided(printable(s.text)), "reason": printable(s.reason)} for s in file.skipped

@@ -38,9 +38,9 @@ def judge_file(path: Path | str, overrides: Mapping[str, Any] | None = None) -> 
 
 
 def _judge_problems(path: Path, overrides: dict[str, Any]) -> FileReport:
-    places = _Places(path)
     judgements: list[Judgement] = []
     tables = read_problem_file(path)
+    places = _Places(path)
     for index, table in enumerate(tables):
         try:
             exercise = read_exercise(merged(table, overrides))

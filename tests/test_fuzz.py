@@ -1,0 +1,124 @@
+"""Any input gives a report or one error: claims, LaTeX and documents made of pieces, and of anything."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from symroof.errors import SymroofError
+from symroof.reading.claims import read_claim
+from symroof.reading.exercises import Exercise, Stated, read_exercise
+from symroof.reading.expressions import Scope
+from symroof.reading.latex import read_latex
+from symroof.reading.latex_tokens import Dialect
+from symroof.verification.context import context_of
+from symroof.verification.files import judge_file
+from symroof.verification.judge import judge_stated
+from symroof.verification.judgement import VERDICTS
+
+CONTEXT = context_of(read_exercise({"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "assume": "B << D, F"}))
+OPEN = context_of(Exercise())
+PIECES = [
+    "B", "D", "F", "BDF", "flops", "bytes", "intensity", "T_math", "T_comms", "ridge", "1", "2", "240", "1.97e14", "0", "0.5", "oo", "(", ")", "+", "-", "*",
+    "/", "^", "=", "~", "->", "<", "<=", ">", ">=", "<<", ">>", "=>", "<=>", " ", " ", ",", "and", "as", "assuming", "at", "when", "never", "always",
+    "compute-bound", "max(", "min(", "sqrt(", "sum(", "argmin(", "limit(", "sup(", "diff(", "log(", "exp(", "floor(", "abs(", "3 ms", "2 GB", "50%", "i", "N",
+]  # fmt: skip
+COMMANDS = [
+    r"\frac", r"\sqrt", "{", "}", r"\cdot", r"\times", r"\max(", r"\text{FLOPs}", r"\text{Unsinn}", r"T_\text{math}", r"\\", "&", r"\left(", r"\right)",
+    r"\approx", r"\iff", r"\implies", r"\to", r"\infty", r"\lceil", r"\rceil", "_", "'", r"\ll", r"\begin{align}", r"\end{align}", r"10^{14}", "$", "%", "\\",
+]  # fmt: skip
+MARKUP = [
+    "$", "$$", "`", "```", "\n", "\n\n", "<!--", "-->", "<!-- symroof", "operation = \"matmul\"", "hardware = 'tpu-v5e'", "ignore", "expect = 'wrong'", "is = 'flops'",
+    "claims = ['1 = 1']", "---", "# A", "- ", "> ", "|", "{% x %}", "\\[", "\\]", "\\(", "\\)", "<b>", "ß", "필", "\x00", "\r\n", "% symroof: ",
+]  # fmt: skip
+
+QUICK = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+def joined(pieces, longest=14):
+    return st.lists(st.sampled_from(pieces), max_size=longest).map("".join)
+
+
+@QUICK
+@given(joined(PIECES) | joined(PIECES).map(lambda text: f"flops {text}") | st.text(max_size=40))
+def test_any_claim_is_judged(text):
+    for context in (CONTEXT, OPEN):
+        assert judge_stated(Stated(text), context).verdict in VERDICTS
+
+
+@QUICK
+@given(st.tuples(joined(PIECES[:30], 6), st.sampled_from(["=", "~", "<", "<=>", "->", "<<"]), joined(PIECES[:30], 6)).map(" ".join))
+def test_any_pair_of_sides_is_judged(text):
+    assert judge_stated(Stated(text), OPEN).verdict in VERDICTS
+
+
+@QUICK
+@given(joined(COMMANDS + PIECES[:24], 16) | st.text(max_size=40))
+def test_any_latex_is_read_or_refused_at_a_place(text):
+    fault = None
+    try:
+        read_latex(text, Dialect(Scope(("T_math", "flops"), open=True, indices=True)))
+    except SymroofError as error:
+        fault = error
+    if fault is not None:
+        assert str(fault)
+        assert fault.span is None or 0 <= fault.span[0] <= len(text)
+
+
+@QUICK
+@given(text=joined(MARKUP + COMMANDS[:20] + PIECES[:24], 40), suffix=st.sampled_from([".md", ".tex", ".txt"]))
+def test_any_document_gives_a_report_or_one_error(tmp_path_factory, text, suffix):
+    path = tmp_path_factory.mktemp("fuzz") / f"x{suffix}"
+    path.write_text(text, "utf-8", newline="")
+    report = judge_file(path)
+    assert report.error is None or report.error.startswith(str(path))
+    for judgement in report.judgements:
+        assert 1 <= judgement.line <= text.count("\n") + text.count("\r") + 1
+
+
+@QUICK
+@given(data=st.binary(max_size=200), suffix=st.sampled_from([".md", ".tex", ".toml"]))
+def test_any_bytes_give_a_report_or_one_error(tmp_path_factory, data, suffix):
+    path = tmp_path_factory.mktemp("fuzz") / f"x{suffix}"
+    path.write_bytes(data)
+    report = judge_file(path)
+    assert report.error is None or str(path) in report.error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 200 + "1" + ")" * 200 + " = 1", "1" + "+1" * 1500 + " = 1", "2^" * 200 + "2 = 1", "9^9^9^9^9 = 1", "10^10000 = 1", "(A+B)^32 * (A+B)^32 * (A+B)^32 = C",
+        "sum(i^9, i, 1, 10^9) = N", "sum(1/i, i, 1, 10^9) = N", "max(" + ",".join("AB" for _ in range(300)) + ") = A", "A" * 4000 + " = B",
+        "((A+B+C+D+E+F+G)^20)^20 = H", "sqrt(sqrt(sqrt(A + sqrt(B)))) = C", "exp(exp(exp(10))) = 3", "log(0) = 1", "1/0 = 1", "0/0 = 0/0", "floor(exp(100)) = 3",
+        "A^B^C^D = 1", "argmin(A^20/X + X^20, X) = 1", "-1 = abs(1)", "1e9999 = 1", "1e99999999 = 1", "sqrt(0 - 1) = 1", "A = A at A = A", "A = B at A = B, B = A",
+    ],
+)  # fmt: skip
+def test_hard_inputs_end_in_time(text):
+    import time
+
+    started = time.perf_counter()
+    assert judge_stated(Stated(text), OPEN).verdict in VERDICTS
+    assert time.perf_counter() - started < 20
+
+
+@pytest.mark.skipif("SYMROOF_ATHERIS" not in os.environ, reason="a coverage-guided run takes minutes: set SYMROOF_ATHERIS to its seconds")
+def test_coverage_guided():
+    """atheris mutates bytes towards new branches of the readers."""
+    pytest.importorskip("atheris")
+    import subprocess
+
+    seconds = os.environ["SYMROOF_ATHERIS"]
+    script = Path(__file__).parent / "fuzz_readers.py"
+    done = subprocess.run([sys.executable, str(script), f"-max_total_time={seconds}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_reading_is_pure():
+    """Nothing in a claim is evaluated as code."""
+    for text in ("__import__('os') = 1", "eval(1) = 1", "B.__class__ = 1", "flops = lambda x", "exec = 1"):
+        with pytest.raises(SymroofError):
+            read_claim(text, CONTEXT.scope)
