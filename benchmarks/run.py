@@ -32,7 +32,7 @@ def process(*arguments: str) -> Callable[[], object]:
 
 
 def row(name: str, seconds: float, beside: str = "") -> None:
-    print(f"  {name:<58} {seconds * 1000:9.1f} ms   {beside}")
+    print(f"  {name:<58} {seconds * 1000:9.2f} ms   {beside}")
 
 
 def cold(runs: int) -> None:
@@ -119,11 +119,62 @@ def growth(runs: int) -> None:
         row(f"{operands} operands in a chain", median_of(runs, lambda t=text: sr.derive(t, on="tpu-v5e")), f"{found['proved']} proved, {found['sampled']} sampled")
 
 
+CLAIMS = [
+    "flops = 2BDF", "reads = 2BD + 2DF", "writes = 2BF", "bytes = 2BD + 2DF + 2BF", "intensity = 2BDF/(2BD + 2DF + 2BF) = BDF/(BD + DF + BF)", "intensity ~ B",
+    "intensity < D", "ridge = 240", "T_math = 2BDF/1.97e14", "T_comms = (2BD + 2DF + 2BF)/8.2e11", "T_upper <= 2 T_lower", "compute-bound when B > 240",
+    "compute-bound when B > 255.2 at D = F = 8192", "compute-bound never at D = F = 480", "T_math = 174.4 us at B = 256, D = F = 8192", "1.97e14/8.2e11 = 240",
+]  # fmt: skip
+FORMULAS = [
+    r"\frac{2BDF}{2BD + 2DF + 2BF} = \frac{BDF}{BD + DF + BF}", r"B > \frac{1.97 \times 10^{14}}{8.20 \times 10^{11}}", r"T_\text{math} = \frac{2BDF}{1.97e14}",
+    r"T_\text{lower} = \max(T_\text{math}, T_\text{comms})", r"\frac{B}{X} > \frac{C}{W_\text{ici}}", r"2 \cdot B \cdot D \cdot F = 2BDF", r"BF \times (2D - 1) < 2BDF",
+]  # fmt: skip
+
+
+def claims(runs: int) -> None:
+    """Claims judged one after another on one core, in a process that has begun; and wrong ones with their diagnosis."""
+    from symroof.reading.exercises import Stated, read_exercise
+    from symroof.verification.context import context_of
+    from symroof.verification.judge import judge_stated
+
+    print("claims, warm")
+    context = context_of(read_exercise({"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F"}))
+    sets = {"right claims": CLAIMS, "wrong claims, with their diagnosis": [c.replace("2BF", "3BF").replace("240", "260").replace("~ B", "~ 2B") for c in CLAIMS[2:5] + CLAIMS[5:8] + CLAIMS[11:12]]}
+    for name, texts in sets.items():
+        stated = [Stated(text) for text in texts]
+        for one in stated:
+            judge_stated(one, context)
+        seconds = median_of(runs, lambda found=stated: [judge_stated(one, context) for one in found])
+        row(name, seconds / len(stated), f"{len(stated) / seconds:.0f} a second" + (" (goal: at least 100)" if name == "right claims" else ""))
+
+
+def latex(runs: int) -> None:
+    """A formula of a textbook read, beside SymPy's own reader."""
+    from symroof.reading.expressions import Scope
+    from symroof.reading.latex import read_latex
+    from symroof.reading.latex_tokens import Dialect
+
+    print("LaTeX, a formula")
+    dialect = Dialect(Scope(("T_math", "T_comms", "T_lower"), open=True, indices=True))
+    seconds = median_of(runs, lambda: [read_latex(text, dialect) for _ in range(50) for text in FORMULAS])
+    row("symroof", seconds / 50 / len(FORMULAS), "goal: at most 0.2 ms")
+    try:
+        from sympy.parsing.latex import parse_latex
+
+        def sympys() -> object:
+            return [parse_latex(text) for text in FORMULAS]
+
+        sympys()
+    except ImportError:
+        print("  SymPy's parse_latex needs antlr4-python3-runtime 4.11")
+        return
+    row("SymPy parse_latex", median_of(runs, sympys) / len(FORMULAS), "several of these it misreads")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="one run of each")
     runs = 1 if parser.parse_args().smoke else 7
-    for part in (cold, threshold, warm, growth):
+    for part in (cold, threshold, warm, growth, claims, latex):
         part(runs)
         print()
 
