@@ -32,6 +32,7 @@ from symroof.model.hardware import Accelerator, Known
 from symroof.reading.exercises import TOLERANCE, Exercise, giving_way
 from symroof.reading.expressions import Scope
 from symroof.symbols import QUANTITIES
+from symroof.verification.numbers import enclosed
 
 # What the quantities mean wherever nobody says otherwise.
 THEORY: Mapping[str, Formula] = {
@@ -53,6 +54,7 @@ class Context:
 
     ``other`` is the same context under the other way of counting additions, where that makes a difference.
     ``spent`` are the symbols that have values: relations of the regime that mention them say nothing any more.
+    ``equations`` are equalities that put nothing for a name; they are facts.
     """
 
     scope: Scope
@@ -67,6 +69,7 @@ class Context:
     count: str | None = None
     other: Context | None = None
     spent: frozenset[str] = frozenset()
+    equations: tuple[Compare, ...] = ()
 
     def expanded(self, formula: Formula) -> Formula:
         """The formula with every known name replaced by what it stands for."""
@@ -86,15 +89,21 @@ class Context:
         """With further relations, ``=`` among them put in."""
         more = tuple(relations)
         equal: dict[str, Formula] = {}
+        left_over: list[Compare] = []
         for r in more:
-            if r.relation == "=" and isinstance(r.left, Name) and r.left.name not in self.definitions:
-                right = replace(self, definitions={**self.definitions, **equal}).expanded(r.right)
-                if r.left.name not in names(right):
-                    equal[r.left.name] = right
+            if r.relation != "=":
+                continue
+            so_far = replace(self, definitions={**self.definitions, **equal})
+            right = so_far.expanded(r.right)
+            if isinstance(r.left, Name) and r.left.name not in so_far.definitions and r.left.name not in names(right):
+                equal[r.left.name] = right
+            else:
+                left_over.append(Compare(so_far.expanded(r.left), "=", right))
         return replace(
             self,
             relations=(*self.relations, *more),
             definitions={**self.definitions, **equal},
+            equations=(*self.equations, *left_over),
             other=self.other and self.other.assuming(more),
         )
 
@@ -103,6 +112,8 @@ class Context:
         put = {name: self.expanded(value) for name, value in values}
         if not put:
             return self
+        for name, value in put.items():
+            self._require_size(name, value)
         kept = tuple(r for r in self.relations if not set(put) & {*names(r.left), *names(r.right)})
         return replace(
             self,
@@ -112,6 +123,14 @@ class Context:
             other=self.other and self.other.at(values),
         )
 
+    def _require_size(self, name: str, value: Formula) -> None:
+        """A size that is put in lies in the domain."""
+        if names(value):
+            return
+        low = 1 if name in self.least_one else 0
+        if enclosed(value).high < low or (low == 0 and enclosed(value).high <= 0):
+            raise ModelError(f"{name} is {'at least 1' if low else 'above 0'}, and the claim puts in less")
+
     def defining(self, definitions: Mapping[str, Formula]) -> Context:
         """With other formulas for some names: another world, as a mistake would have it."""
         return replace(self, definitions={**self.definitions, **definitions}, other=None)
@@ -120,7 +139,8 @@ class Context:
     def facts(self) -> tuple[Compare, ...]:
         """The relations that are plain facts about sizes, expanded."""
         kept = (r for r in self.relations if r.relation in ("<=", ">=", "<", ">"))
-        return tuple(Compare(self.expanded(r.left), r.relation, self.expanded(r.right)) for r in kept)
+        orders = (Compare(self.expanded(r.left), r.relation, self.expanded(r.right)) for r in kept)
+        return (*orders, *(Compare(self.expanded(r.left), "=", self.expanded(r.right)) for r in self.equations))
 
     @property
     def growing(self) -> tuple[Compare, ...]:

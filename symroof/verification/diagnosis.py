@@ -14,8 +14,10 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names
 from symroof.verification.conditions import confirmed_equivalence, put_in
 from symroof.verification.context import Context
+from symroof.verification.digits import last_place
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import confirmed
+from symroof.verification.literals import literals
 from symroof.verification.numbers import enclosed
 from symroof.verification.slips import (
     binary_prefix,
@@ -42,7 +44,7 @@ from symroof.verification.worlds import (
 PRIMES = (97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173)
 SIZES = (1, 10**4, 10**9)
 # Rounding to two digits changes a number by less than this factor.
-FAR_APART = Fraction(3, 2)
+FAR_APART = Fraction(5, 4)
 
 # In the order in which people would look for them; each name is that of a macro in the templates.
 MISTAKES: dict[str, Callable[[Compare, Context], Trials]] = {
@@ -94,7 +96,10 @@ def _may_be_equal(link: Compare, context: Context) -> bool:
         a, b = (enclosed(at_point(side, point), 12).middle for side in (left, right))
     except SymroofError:
         return True
-    return a == b or (a * b > 0 and FAR_APART > abs(a / b) > 1 / FAR_APART)
+    if a == b:
+        return True
+    printed = any(last_place(n)[0] > 1 for n in (*literals(link.left), *literals(link.right)))
+    return printed and a * b > 0 and FAR_APART > abs(a / b) > 1 / FAR_APART
 
 
 def _may_agree(link: Compare, context: Context) -> bool:
@@ -111,7 +116,7 @@ def _may_agree(link: Compare, context: Context) -> bool:
             edge = enclosed(at_point(bound, point), 12).middle
         except SymroofError:
             return True
-        around = [{**point, x: edge * share} for share in (Fraction(1, 2), Fraction(2)) if edge * share >= 1]
+        around = [{**point, x: edge * share} for share in (1 / FAR_APART, FAR_APART) if edge * share >= 1]
         truths = [(truth(p, at), truth(q, at)) for at in around]
         if all(None in pair or pair[0] == pair[1] for pair in truths):
             return True

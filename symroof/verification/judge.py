@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from symroof.errors import SymroofError
-from symroof.formula import Compare
+from symroof.derivation.settling import settle
+from symroof.errors import ContradictionError, SymroofError
+from symroof.formula import Compare, Verdict
 from symroof.reading.claims import Claim, read_claim
 from symroof.reading.exercises import Exercise, Stated
 from symroof.verification.conditions import judge_condition
 from symroof.verification.context import Context, context_of
 from symroof.verification.diagnosis import diagnosed
+from symroof.verification.growth import regime_of
 from symroof.verification.judgement import Finding, Judgement, Remark, worst
 from symroof.verification.links import judge_link
 from symroof.verification.patience import Impatience, limited
@@ -45,6 +47,7 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
     try:
         with limited():
             narrowed = context.at(claim.at).assuming(claim.regime)
+            _require_possible(narrowed)
             findings = _findings(claim, narrowed)
             if explain:
                 findings = tuple(diagnosed(finding, narrowed) for finding in findings)
@@ -57,6 +60,14 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
         return Judgement(claim.text, "undecided", error=why, statement=claim)
     assumed = tuple(r for r in narrowed.relations if r not in claim.regime)
     return Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed)
+
+
+def _require_possible(context: Context) -> None:
+    """From assumptions that nothing satisfies everything would follow."""
+    if context.facts and settle(Verdict(False), context.least_one, context.facts).truth:
+        raise ContradictionError("the assumptions contradict one another: no sizes satisfy them")
+    if context.growing:
+        regime_of(context)
 
 
 def _findings(claim: Claim, context: Context) -> tuple[Finding, ...]:
