@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, Symbol, ceiling, exp, floor, log, oo, sqrt
+from sympy import Abs, Add, Expr, I, Max, Min, Mul, Pow, Rational, Symbol, ceiling, exp, floor, log, nan, oo, sqrt, zoo
 
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Figure, Formula, Infinity, Name, Number, fold
@@ -109,4 +109,10 @@ class _Value:
             return log(arguments[0]) / log(2)
         if node.function not in FUNCTIONS:
             raise AlgebraError(f"{node.function}(…) has no value here")
-        return FUNCTIONS[node.function](*arguments)
+        try:
+            value = FUNCTIONS[node.function](*arguments)
+        except (TypeError, ValueError):
+            value = nan
+        if value.has(zoo, nan, I) or value in (oo, -oo):
+            raise AlgebraError(f"{node.function}(…) has no value here")
+        return value

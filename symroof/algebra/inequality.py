@@ -57,6 +57,9 @@ def solve_for(
     terms = above if side == 1 else {e: -c for e, c in above.items()} if side == -1 else multiply(above, below)
     place = symbols.index(variable)
     parts = coefficients(terms, place)
+    while len(parts) > 1 and not parts[0]:  # the symbol is positive: a power of it in front of everything decides nothing
+        parts = parts[1:]
+        terms = {(*e[:place], e[place] - 1, *e[place + 1 :]): c for e, c in terms.items()}
     low = Fraction(1) if variable in least_one else Fraction(0)
     case = _Solver(variable, symbols, least_one, values or {}, low, parts, polynomial(terms, symbols))
     return case.solve()

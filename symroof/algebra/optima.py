@@ -36,8 +36,8 @@ def supremum(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> Ex
         return None
     symbols = symbols_of(expression)
     above, below = (coefficients(terms, symbols.index(variable)) for terms in ratio(expression, symbols))
-    if len(above) > len(below):
-        return oo
+    if len(above) != len(below):
+        return oo if len(above) > len(below) else expression * 0
     return cancelled(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))
 
 

@@ -12,8 +12,12 @@ def magnitude(value: Fraction) -> int:
     (2, -2)
     """
     size = abs(value)
-    power = len(str(size.numerator)) - len(str(size.denominator))
-    return power if size >= Fraction(10) ** power else power - 1
+    power = (size.numerator.bit_length() - size.denominator.bit_length()) * 30103 // 100000
+    while size >= Fraction(10) ** (power + 1):
+        power += 1
+    while size < Fraction(10) ** power:
+        power -= 1
+    return power
 
 
 def to_places(value: Fraction, places: int) -> str:

@@ -59,6 +59,8 @@ def _tends_to(draft: Draft, edge: Expr | Root | None) -> Step | None:
         return None
     held = []
     for left, relation, right in setting.regime.scaling:
+        if relation in ("~", "~~") and (left.has(x) or right.has(x)):
+            return None  # what is tied to the variable does not grow while it is held
         left, right = left.subs(x, 1), right if right == oo else right.subs(x, 1)
         if left == 1 and right != oo and right.free_symbols:
             held.append((right, "->", oo))

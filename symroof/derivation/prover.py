@@ -51,10 +51,18 @@ class Prover:
         z3 = self.z3
         premises = [self.proposition(a, []) for a in assumptions if is_fact(a)]
         wanted = self.proposition(claim, premises)
-        for known, must in self.obligations:
-            if self._ask(*known, *premises, z3.Not(must)) is not True:
-                return None
+        if not self._defined(premises):
+            return None
         return self._ask(*self.domain, *premises, z3.Not(wanted))
+
+    def defined(self, assumptions: Iterable[Formula]) -> bool:
+        """Whether every function that was met has a value on the whole domain, also where it cancels."""
+        return self._defined([self.proposition(a, []) for a in assumptions if is_fact(a)])
+
+    def _defined(self, premises: list[Any]) -> bool:
+        for atom in list(self.exact.atoms):
+            self.variable(atom)
+        return all(self._ask(*known, *premises, self.z3.Not(must)) is True for known, must in self.obligations)
 
     def apart_from_zero(self, poly: Poly, assumptions: Iterable[Formula]) -> bool:
         """Whether the assumptions keep a polynomial away from 0."""
@@ -91,17 +99,19 @@ class Prover:
         return self.variables[name]
 
     def _describe(self, atom: str, v: Any) -> None:
-        """What a root, maximum or minimum is, in inequalities without quotients."""
+        """What a root, maximum or minimum is, in inequalities without quotients; of others, only where they have a value."""
         function, arguments = self.exact.atoms[atom]
-        if function not in ("max", "min", "sqrt"):
-            return  # nothing is known of it, so nothing is proved with it
-        gaps = []  # (v - argument) times its positive denominator
+        gaps = []  # (v - argument) times something positive
         for above, below in arguments:
-            bottom = self.polynomial(below)
+            top, bottom, side = self.polynomial(above), self.polynomial(below), sign(below, self.least_one)
+            if not side:
+                self._oblige(bottom != 0)
+            if function == "log":
+                self._oblige(top * bottom > 0)
             if function == "sqrt":
-                self._oblige(self.polynomial(above) * bottom >= 0)
-                self.domain += [v >= 0, v * v * bottom == self.polynomial(above)]
-            gaps.append(v * bottom - self.polynomial(above))
+                self._oblige(top * bottom >= 0)
+                self.domain += [v >= 0, v * v * bottom == top]
+            gaps.append((v * bottom - top) * (side or bottom))
         if function in ("max", "min"):
             self.domain += [gap >= 0 if function == "max" else gap <= 0 for gap in gaps]
             self.domain.append(self.z3.Or(*(gap == 0 for gap in gaps)))

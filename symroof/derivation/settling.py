@@ -13,7 +13,7 @@ from fractions import Fraction
 from symroof.derivation.exact import Exact, sign
 from symroof.derivation.points import ORDER
 from symroof.derivation.prover import Prover, normal
-from symroof.errors import CheckError
+from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Compare, Either, Formula, Verdict
 
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -63,7 +63,7 @@ def settle(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] =
             if found is not None:
                 return found
         answer = Prover(exact, least_one).decide(claim, facts)
-    except (CheckError, RecursionError):
+    except (CheckError, AlgebraError, RecursionError):
         return OPEN
     if answer is True:
         return Settled(True, "z3")
@@ -78,9 +78,12 @@ def _by_coefficients(claim: Compare, exact: Exact, least_one: frozenset[str], fa
     above, below = exact.difference(claim.left, claim.right)
     if claim.relation == "=":
         if not above:
-            apart = sign(below, least_one) or Prover(exact, least_one).apart_from_zero(below, facts)
+            prover = Prover(exact, least_one)
+            if exact.atoms and not prover.defined(facts):
+                return OPEN
+            apart = sign(below, least_one) or prover.apart_from_zero(below, facts)
             return Settled(True, "identity" if apart else "identity where the denominators are not 0")
-        return OPEN if not exact.atoms else None
+        return OPEN if not exact.atoms and not facts else None
     if claim.relation not in ORDER or exact.atoms:
         return None
     strict = claim.relation in "<>"

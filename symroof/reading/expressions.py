@@ -33,7 +33,7 @@ from symroof.formula import (
     Sum,
 )  # fmt: skip
 from symroof.reading.scanner import Reader, Token
-from symroof.reading.units import LARGEST_EXPONENT, read_number
+from symroof.reading.units import LARGEST_EXPONENT, UNITS, read_number
 
 DEEPEST = 64
 FUNCTIONS = ["max", "min", "sqrt", "log", "log2", "exp", "floor", "ceil", "abs", "sum", "argmin", "minimum", "sup", "limit", "diff"]
@@ -134,6 +134,10 @@ class ExpressionReader(Reader):
         return Power(base, self._exponent()) if self.accept("^") else base
 
     def _number(self) -> Number:
+        """The number under the cursor. Letters right behind it may be a unit or declared names, but not both."""
+        word = self.following
+        if word.text in UNITS and not word.spaced and word.text not in self.scope.names and split_word(word.text, self.scope.names):
+            raise self.error(f"{self.token.text}{word.text} has two readings", span=(self.token.start, word.end), expected=f"{self.token.text} {word.text} for the unit, or {self.token.text}*{word.text} for the names")
         return read_number(self, () if self.following.text in self.scope.give_way else self.scope.names)
 
     def _begins_atom(self) -> bool:

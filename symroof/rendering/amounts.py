@@ -23,7 +23,8 @@ def sizes(values: Mapping[str, Fraction]) -> str:
 
 
 def number(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 or len(str(value)) < 12 else short(value, 6)
+    small = max(abs(value.numerator).bit_length(), value.denominator.bit_length()) < 40
+    return str(value) if small and (value.denominator == 1 or len(str(value)) < 12) else short(value, 6)
 
 
 def quantity(value: Fraction, unit: str) -> str:

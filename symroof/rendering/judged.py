@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from symroof.formula import Compare, Formula
+from symroof.rendering.amounts import short
 from symroof.rendering.environment import guarded
 from symroof.rendering.plain import PlainPrinter
 from symroof.rendering.reports import _Page
@@ -85,9 +86,14 @@ def _regime(relations: Iterable[Compare]) -> str:
 def _counterexample(found: Counterexample | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    values = {name: str(value) for name, value in found.values.items()}
+    values = {name: _exact(value) for name, value in found.values.items()}
     return {"values": values, "left": _side(found.left), "right": _side(found.right)}
 
 
 def _side(value: Fraction | bool | None) -> str | bool | None:
-    return value if isinstance(value, bool) or value is None else str(value)
+    return value if isinstance(value, bool) or value is None else _exact(value)
+
+
+def _exact(value: Fraction) -> str:
+    """A rational in full, up to a length that people and parsers take."""
+    return str(value) if max(abs(value.numerator).bit_length(), value.denominator.bit_length()) < 4000 else short(value)

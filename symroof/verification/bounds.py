@@ -22,7 +22,7 @@ from symroof.formula import Compare, Infinity, Name, Number
 from symroof.symbols import expression, fraction, symbol
 from symroof.verification.context import Context
 from symroof.verification.digits import bare
-from symroof.verification.growth import near, regime_of
+from symroof.verification.growth import eventually_positive, near, regime_of, relations_of
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.literals import printed_digits, rounded_remark
 from symroof.verification.numbers import Enclosure, enclosed, is_numeric
@@ -31,17 +31,14 @@ from symroof.verification.unknowns import UP, Unknown, holding
 
 def by_bound(link: Compare, unknown: Unknown, context: Context) -> Finding | None:
     """(ii) to (iv): the bounds compared in the stated regime."""
-    if not unknown.same_direction:
-        return None
     found = _agreeing(link, unknown, holding(regime_of(context), unknown.x), context)
     return None if found is None else replace(found, value=unknown.right_value(context))
 
 
 def by_inferred_bound(link: Compare, unknown: Unknown, context: Context) -> Finding | None:
     """The bounds compared in a regime that nobody stated, with no relation too many."""
-    stated = holding(regime_of(context), unknown.x)
-    if not unknown.same_direction:
-        return None
+    whole = regime_of(context)
+    stated = holding(whole, unknown.x)
     for relations in _possible_regimes(unknown, stated):
         found = _tried(link, unknown, stated, relations, context)
         if found is None:
@@ -52,6 +49,10 @@ def by_inferred_bound(link: Compare, unknown: Unknown, context: Context) -> Find
             if fewer and _tried(link, unknown, stated, fewer, context):
                 kept = list(fewer)
         needs = tuple(sorted((_released(r, unknown.x, context) for r in kept), key=str))
+        try:
+            Regime((*whole.relations, *relations_of(needs)), whole.least_one)
+        except AlgebraError:  # what is missing contradicts what is stated
+            continue
         return replace(found, verdict="conditional", needs=(needs,), value=unknown.right_value(context))
     return None
 
@@ -79,7 +80,10 @@ def regime_symbols(context: Context) -> frozenset[Expr]:
 
 def _agreeing(link: Compare, unknown: Unknown, regime: Regime, context: Context) -> Finding | None:
     """Whether the edge, put into the left side of Q, is the claimed bound in this regime."""
-    value = unknown.of_side()
+    found = unknown.edge(regime, context)
+    if found is None or found[1] != (unknown.relation in UP):
+        return None
+    value = unknown.of_side(found[0])
     if isinstance(value, Root):
         return _number(link, unknown, Enclosure(value.low, value.high), context)
     if value.is_Rational:
@@ -97,7 +101,32 @@ def _agreeing(link: Compare, unknown: Unknown, regime: Regime, context: Context)
     if not regime.scaling or not (claimed.is_rational_function() and value.is_rational_function()):
         return None
     by = near(value, claimed, context, regime)
-    return None if by is None else Finding(link, "holds", by)
+    if by is None or not eventually_positive(claimed, regime, context):
+        return None
+    same_edge = by != "identity" or unknown.closed == (unknown.relation in (">=", "<="))
+    return Finding(link, "holds", by) if same_edge else None
+
+
+def by_implication(link: Compare, unknown: Unknown, context: Context, *, explicit_first: bool) -> Finding | None:
+    """P => Q in the regime, in one direction: the bound of the condition that is solved lies beyond the explicit one.
+
+    With ``explicit_first`` the explicit condition is P, and its bound has to lie beyond.
+    """
+    regime = holding(regime_of(context), unknown.x)
+    found = unknown.edge(regime, context)
+    if found is None or found[1] != (unknown.relation in UP) or not is_numeric(unknown.claimed):
+        return None
+    value, by = unknown.of_side(found[0]), "exact numbers"
+    if not isinstance(value, Root) and value.free_symbols:
+        tends = limit(value, regime) if regime.scaling and value.is_rational_function() else None
+        if tends is None or not tends.is_Rational or tends <= 0 or near(value, tends, context, regime) is None:
+            return None
+        value, by = tends, "certificate"
+    true = Enclosure(value.low, value.high) if isinstance(value, Root) else enclosed(context.layout.write(value))
+    claimed = enclosed(unknown.claimed)
+    above = true.low > claimed.high if not explicit_first else claimed.low > true.high
+    below = true.high < claimed.low if not explicit_first else claimed.high < true.low
+    return Finding(link, "holds", by) if (above if found[1] else below) else None
 
 
 def _number(link: Compare, unknown: Unknown, true: Enclosure, context: Context, by: str = "exact numbers") -> Finding | None:
@@ -105,15 +134,13 @@ def _number(link: Compare, unknown: Unknown, true: Enclosure, context: Context, 
     if not is_numeric(unknown.claimed) or true.low <= 0:
         return None
     claimed = enclosed(unknown.claimed)
-    at_edge = unknown.solved.cases[0].guard == () and by == "exact numbers"
-    if true.exact and claimed == true:
-        strict = unknown.relation in "<>"
-        return Finding(link, "holds", by) if strict or not at_edge else None
+    if true.exact and claimed == true and (by == "certificate" or unknown.closed == (unknown.relation in (">=", "<="))):
+        return Finding(link, "holds", by)
     whole = _whole(unknown, true, claimed, context)
     if whole is not None:
         return Finding(link, "holds", by, remarks=(whole,))
     printed = printed_digits(Compare(Number(Fraction(0)), "=", unknown.printed), true, unknown.printed, context)
-    if printed is not None and isinstance(bare(unknown.printed), Number):
+    if printed is not None and printed.how != "exact" and isinstance(bare(unknown.printed), Number):
         return Finding(link, "rounded", by, remarks=(rounded_remark(printed, true),))
     return None
 
@@ -130,7 +157,7 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure, context: Conte
     slope = above[(1,)] / below[(0,)]
     ends = [(e.low / slope, e.high / slope) for e in (true, claimed)]
     first = []
-    for (low, high), strict in zip(ends, (True, unknown.relation in "<>"), strict=True):
+    for (low, high), strict in zip(ends, (not unknown.closed, unknown.relation in "<>"), strict=True):
         if unknown.relation in UP:
             found = {floor(e) + 1 if strict else ceil(e) for e in (low, high)}
         else:
@@ -145,8 +172,9 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure, context: Conte
 
 def _possible_regimes(unknown: Unknown, stated: Regime) -> Iterator[tuple[Relation, ...]]:
     """Regimes, with x constant, in which one term of the bound leads: those that could make the claim true."""
-    value = unknown.of_side()
-    if isinstance(value, Root) or not value.free_symbols or not value.is_rational_function():
+    edge = next((end for case in unknown.solved.cases for interval in case.intervals for end in (interval.low, interval.high) if end is not None), None)
+    value = None if edge is None else unknown.of_side(edge)
+    if value is None or isinstance(value, Root) or not value.free_symbols or not value.is_rational_function():
         return
     symbols = symbols_of(value)
     sizes = [s for s in symbols if s != unknown.x]

@@ -22,15 +22,15 @@ from symroof.derivation.settling import negated, settle
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Compare, Either, Formula, Verdict
 from symroof.reading.claims import Claim, Proposition
-from symroof.verification.bounds import by_bound, by_inferred_bound
+from symroof.verification.bounds import by_bound, by_implication, by_inferred_bound
 from symroof.verification.context import Context
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import judge_link, sides_of
 from symroof.verification.literals import ORDER
 from symroof.verification.numbers import enclosed
 from symroof.verification.units import unit_of
-from symroof.verification.unknowns import unknown_of
-from symroof.verification.witness import at_point, witness
+from symroof.verification.unknowns import Unknown, unknown_of
+from symroof.verification.witness import at_point, is_typical, witness
 
 
 def judge_condition(claim: Claim, context: Context) -> tuple[Finding, ...]:
@@ -41,9 +41,9 @@ def judge_condition(claim: Claim, context: Context) -> tuple[Finding, ...]:
         findings += [judge_link(link, context) for link in sure]
         parts.append(condition)
     if claim.always is not None:
-        return (*findings, _second_chance(parts[0], "<=>", Verdict(claim.always), context))
+        return (*findings, judge_equivalence(parts[0], "<=>", Verdict(claim.always), context))
     for (p, q), connective in zip(itertools.pairwise(parts), claim.connectives, strict=True):
-        findings.append(_second_chance(p, connective, q, context))
+        findings.append(judge_equivalence(p, connective, q, context))
     return tuple(findings)
 
 
@@ -81,15 +81,6 @@ def put_in(formula: Formula, context: Context) -> Formula:
     return formula
 
 
-def _second_chance(p: Formula, connective: str, q: Formula, context: Context) -> Finding:
-    found = judge_equivalence(p, connective, q, context)
-    if found.verdict in ("wrong", "undecided") and context.other is not None:
-        second = judge_equivalence(p, connective, q, context.other)
-        if second.verdict in ("holds", "rounded"):
-            return replace(second, remarks=(*second.remarks, Remark("other_count", {"count": context.other.count})))
-    return found
-
-
 def judge_equivalence(p: Formula, connective: str, q: Formula, context: Context) -> Finding:
     """The finding on P <=> Q or P => Q."""
     link = Compare(p, connective, q)
@@ -102,6 +93,8 @@ def judge_equivalence(p: Formula, connective: str, q: Formula, context: Context)
     try:
         unknown = unknown_of(put_in(p, context), put_in(q, context), q, context)
         found = None if unknown is None else by_bound(link, unknown, context) or by_inferred_bound(link, unknown, context)
+        if found is None and connective == "=>":
+            found = _implied(link, unknown, p, q, context)
         if found is not None:
             return found
     except (AlgebraError, CheckError) as error:
@@ -109,6 +102,8 @@ def judge_equivalence(p: Formula, connective: str, q: Formula, context: Context)
     first = (settled.point,) if settled.point else ()
     near_bound = () if unknown is None else tuple(unknown.points())
     shown = witness(claimed, context.least_one, context.facts, (*near_bound, *first), context.growing)
+    if shown is not None and reason is not None and context.growing and not is_typical(shown.values, context.growing):
+        shown = None  # the regime was not decided, and a point outside of it refutes nothing
     if shown is None:
         why = (Remark("not_decided", {"why": reason.problem}),) if reason else (Remark("no_proof"),)
         return Finding(link, "undecided", "", remarks=why)
@@ -117,6 +112,15 @@ def judge_equivalence(p: Formula, connective: str, q: Formula, context: Context)
     shown = replace(shown, parts=_parts(p, put_in(p, context), shown.values, context))
     value = None if unknown is None else unknown.right_value(context)
     return Finding(link, "wrong", "exact numbers", value, counterexample=shown)
+
+
+def _implied(link: Compare, unknown: Unknown | None, p: Formula, q: Formula, context: Context) -> Finding | None:
+    """P => Q in one direction: with P solved and Q explicit, or the other way round."""
+    found = None if unknown is None else by_implication(link, unknown, context, explicit_first=False)
+    if found is not None:
+        return found
+    other = unknown_of(put_in(q, context), put_in(p, context), p, context)
+    return None if other is None else by_implication(link, other, context, explicit_first=True)
 
 
 def _parts(p: Formula, put: Formula, values: Mapping[str, Fraction], context: Context) -> tuple[tuple[Formula, Fraction, str], ...]:

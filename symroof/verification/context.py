@@ -54,7 +54,7 @@ class Context:
 
     ``other`` is the same context under the other way of counting additions, where that makes a difference.
     ``spent`` are the symbols that have values: relations of the regime that mention them say nothing any more.
-    ``equations`` are equalities that put nothing for a name; they are facts.
+    ``equations`` are facts of another kind: equalities that put nothing for a name, and that a replaced size is one.
     """
 
     scope: Scope
@@ -96,7 +96,9 @@ class Context:
             so_far = replace(self, definitions={**self.definitions, **equal})
             right = so_far.expanded(r.right)
             if isinstance(r.left, Name) and r.left.name not in so_far.definitions and r.left.name not in names(right):
+                self._require_size(r.left.name, right)
                 equal[r.left.name] = right
+                left_over += self._still_a_size(r.left.name, right)
             else:
                 left_over.append(Compare(so_far.expanded(r.left), "=", right))
         return replace(
@@ -114,14 +116,22 @@ class Context:
             return self
         for name, value in put.items():
             self._require_size(name, value)
+        sizes = tuple(fact for name, value in put.items() for fact in self._still_a_size(name, value))
         kept = tuple(r for r in self.relations if not set(put) & {*names(r.left), *names(r.right)})
         return replace(
             self,
             relations=kept,
             definitions={**self.definitions, **put},
             spent=self.spent | set(put),
+            equations=(*self.equations, *sizes),
             other=self.other and self.other.at(values),
         )
+
+    def _still_a_size(self, name: str, value: Formula) -> tuple[Compare, ...]:
+        """That a replaced symbol stays in the domain is a fact about what replaces it."""
+        if not names(value) or isinstance(value, Name):
+            return ()
+        return (Compare(value, ">=", number(1)),) if name in self.least_one else (Compare(value, ">", number(0)),)
 
     def _require_size(self, name: str, value: Formula) -> None:
         """A size that is put in lies in the domain."""
@@ -140,7 +150,7 @@ class Context:
         """The relations that are plain facts about sizes, expanded."""
         kept = (r for r in self.relations if r.relation in ("<=", ">=", "<", ">"))
         orders = (Compare(self.expanded(r.left), r.relation, self.expanded(r.right)) for r in kept)
-        return (*orders, *(Compare(self.expanded(r.left), "=", self.expanded(r.right)) for r in self.equations))
+        return (*orders, *(Compare(self.expanded(r.left), r.relation, self.expanded(r.right)) for r in self.equations))
 
     @property
     def growing(self) -> tuple[Compare, ...]:

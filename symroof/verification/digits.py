@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symroof.formula import Formula, Number
+from symroof.formula import Formula, Group, Negative, Number
 from symroof.reading.units import exact
 from symroof.verification.numbers import Enclosure
 
@@ -79,9 +79,9 @@ def is_printed(formula: Formula) -> bool:
 
 
 def bare(formula: Formula) -> Formula:
-    """The formula without brackets around it."""
-    from symroof.formula import Group
-
+    """The formula without brackets around it; a negative number is a number."""
     while isinstance(formula, Group):
         formula = formula.body
+    if isinstance(formula, Negative) and isinstance(inner := bare(formula.body), Number):
+        return Number(-inner.value, inner.digits, inner.unit)
     return formula

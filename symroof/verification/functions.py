@@ -13,19 +13,33 @@ maxima and minima only.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import comb
 
-from sympy import Expr, Integer, Max, diff
+from sympy import Expr, Integer, Max, diff, oo
 
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.optima import growth, monotony, supremum
-from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
+from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, sign, sign_of, symbols_of, weak_sign
 from symroof.algebra.roots import Root
 from symroof.algebra.threshold import ALWAYS
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError
-from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, mapped, names, number
+from symroof.formula import (
+    Call,
+    Compare,
+    Formula,
+    Group,
+    Infinity,
+    Name,
+    Negative,
+    Quotient,
+    children,
+    mapped,
+    names,
+    number,
+)
 from symroof.symbols import expression, rational, symbol
 from symroof.verification.numbers import enclosed, is_numeric
 
@@ -62,13 +76,13 @@ def resolved(formula: Formula, least_one: frozenset[str], layout: Layout) -> For
 
 def _value(node: Call, least_one: frozenset[Expr]) -> Expr:
     if node.function == "sum":
-        return _sum(node)
+        return _sum(node, least_one)
     if node.function == "limit":
         body, towards = node.arguments
         if not isinstance(towards, Compare) or not isinstance(towards.right, Infinity) or not isinstance(towards.left, Name):
             raise AlgebraError("limit(…) has no place to go", expected="limit(e, N -> oo)")
         value, x = expression(body), symbol(towards.left.name)
-        return growth(value, x) if value.has(x) else value
+        return _limit(value, x, least_one) if value.has(x) else value
     body, place = node.arguments
     if not isinstance(place, Name):
         raise AlgebraError(f"the second argument of {node.function}(…) is no name")
@@ -83,6 +97,21 @@ def _value(node: Call, least_one: frozenset[Expr]) -> Expr:
     return _minimum(value, x, least_one)
 
 
+def _limit(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
+    found = growth(value, x)
+    if found == oo:
+        leading = growth(value / x ** (_degree(value, x)), x)
+        if sign_of(leading, least_one) != 1:
+            raise AlgebraError(f"limit over {x}: the function is not known to grow to oo")
+    return found
+
+
+def _degree(value: Expr, x: Expr) -> int:
+    symbols = symbols_of(value, x)
+    above, below = (coefficients(terms, symbols.index(x)) for terms in ratio(value, symbols))
+    return len(above) - len(below)
+
+
 def _supremum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
     if not value.has(x):
         return value
@@ -95,15 +124,18 @@ def _supremum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
 
 
 def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
-    """Where the slope turns from negative to positive."""
+    """Where the slope turns from negative to positive, for a function without poles in the domain."""
     if isinstance(value, Max) and len(value.args) == 2:
         return _crossing(value.args[0], value.args[1], x, least_one)
+    symbols = symbols_of(value, x)
+    if not sign(ratio(value, symbols)[1], symbols, least_one):
+        raise AlgebraError(f"argmin over {x}: the function may have a pole")
     slope = solve_for(cancelled(diff(value, x)), x, least_one - {x})
     case = slope.cases[0]
     if len(slope.cases) == 1 and not case.guard and case.implicit is None and len(case.intervals) == 1:
         low, high = case.intervals[0].low, case.intervals[0].high
         if low is not None and high is None and not isinstance(low, Root):
-            return Max(Integer(1), low) if x in least_one else low
+            return _placed(low, x, least_one)
         if case.intervals == ALWAYS and x in least_one:
             return Integer(1)
     raise AlgebraError(f"argmin over {x}: the function is not known to fall and then rise in it")
@@ -116,28 +148,55 @@ def _crossing(a: Expr, b: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
         rising, falling = (a, b) if monotony(a, x, least_one - {x}) == 1 else (b, a)
         met = solve_for(rising - falling, x, least_one - {x})
         if met.bound is not None and not isinstance(met.bound, Root) and met.rises and not met.cases[0].guard:
-            return Max(Integer(1), met.bound) if x in least_one else met.bound
+            return _placed(met.bound, x, least_one)
     raise AlgebraError(f"argmin over {x}: the two parts are not known to cross once")
+
+
+def _placed(found: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
+    """The place in the domain: a size is at least 1, and any other symbol above 0."""
+    if x in least_one:
+        return Max(Integer(1), found)
+    if found.is_positive or (found.is_rational_function() and sign_of(found, least_one) == 1):
+        return found
+    raise AlgebraError(f"the least value over {x} may lie at no {x} above 0")
 
 
 def _minimum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
     return value.subs(x, _argmin(value, x, least_one))
 
 
-def _sum(node: Call) -> Expr:
+def _parts(formula: Formula) -> Iterator[Formula]:
+    yield formula
+    for child in children(formula):
+        yield from _parts(child)
+
+
+def _sum(node: Call, least_one: frozenset[Expr]) -> Expr:
     body, index, first, last = node.arguments
     if not isinstance(index, Name):
         raise AlgebraError("the second argument of sum(…) is no name")
+    inner = [part for part in _parts(body) if index in (set(map(Name, names(part))))]
+    divided = any(isinstance(part, Quotient) and index.name in names(part.below) for part in inner)
+    polynomial_in_index = not divided and not any(isinstance(part, Call) for part in inner)
     if is_numeric(first) and is_numeric(last) and set(names(body)) <= {index.name}:
         start, end = enclosed(first), enclosed(last)
         if not (start.exact and end.exact and start.low.denominator == end.low.denominator == 1):
             raise AlgebraError("the ends of the sum are no whole numbers")
-        if end.low - start.low >= LONGEST_SUM:
+        if end.low - start.low >= LONGEST_SUM and polynomial_in_index and end.low >= start.low:
             return _faulhaber(expression(body), symbol(index.name), expression(first), expression(last))
+        if end.low - start.low >= LONGEST_SUM:
+            raise AlgebraError(f"the sum has more than {LONGEST_SUM} terms")
         total = Integer(0)
         for i in range(int(start.low), int(end.low) + 1):
             total += expression(mapped(body, lambda n, i=i: number(i) if n == index else n))  # type: ignore[misc]
         return total
+    if not polynomial_in_index:
+        raise AlgebraError("sum(…): the body is no polynomial in its index", expected="a polynomial, or ends that are numbers")
+    length = expression(last) - expression(first) + 1
+    symbols = symbols_of(length)
+    above, below = ratio(length, symbols)
+    if weak_sign(above, symbols, least_one) not in (0, 1) or sign(below, symbols, least_one) != 1:
+        raise AlgebraError("sum(…): it is not known that the last index is not before the first")
     return _faulhaber(expression(body), symbol(index.name), expression(first), expression(last))
 
 

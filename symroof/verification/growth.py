@@ -8,11 +8,12 @@ from functools import lru_cache
 from sympy import Expr, oo
 
 from symroof.algebra.dominance import similar
+from symroof.algebra.rational import polynomial, ratio, sign, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.check import check
 from symroof.derivation.ledger import Ledger
 from symroof.derivation.step import Dominated, Reason, Step
-from symroof.errors import AlgebraError
+from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Infinity
 from symroof.symbols import expression, symbol
 from symroof.verification.context import Context
@@ -31,7 +32,7 @@ def regime_of(context: Context) -> Regime:
 
     A symbol that grows without bound is at least 1 from some point on, which is all that a limit asks of it.
     """
-    facts = tuple(r for r in context.facts if r.relation in ("<=", ">="))
+    facts = tuple(Compare(context.expanded(r.left), r.relation, context.expanded(r.right)) for r in context.relations if r.relation in ("<=", ">="))
     return _regime(relations_of((*context.growing, *facts)), frozenset(map(symbol, context.least_one)))
 
 
@@ -39,6 +40,28 @@ def regime_of(context: Context) -> Regime:
 def _regime(relations: tuple[Relation, ...], least_one: frozenset[Expr]) -> Regime:
     grown = {left for left, relation, _ in relations if relation == "->" and left.is_Symbol}
     return Regime(relations, least_one | grown)
+
+
+def eventually_positive(value: Expr, regime: Regime, context: Context) -> bool:
+    """Whether a rational function is above 0 along every scaling of the regime from some point on."""
+    symbols = symbols_of(value)
+    side = 1
+    for terms in ratio(value, symbols):
+        found = sign(terms, symbols, regime.least_one)
+        if found in (1, -1):
+            side *= found
+            continue
+        for way in (1, -1):
+            kept = {e: c for e, c in terms.items() if c * way > 0}
+            try:
+                if kept and near(polynomial(terms, symbols), polynomial(kept, symbols), context, regime) is not None:
+                    side *= way
+                    break
+            except (AlgebraError, CheckError):
+                continue
+        else:
+            return False
+    return side == 1
 
 
 def near(a: Expr, b: Expr, context: Context, regime: Regime) -> str | None:

@@ -48,15 +48,15 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
         with limited():
             narrowed = context.at(claim.at).assuming(claim.regime)
             _require_possible(narrowed)
-            findings = _findings(claim, narrowed)
+            findings = _counted_either_way(claim, narrowed)
             if explain:
                 findings = tuple(diagnosed(finding, narrowed) for finding in findings)
             findings = tuple(replace(f, unit=unit_of(f.link.left, narrowed)) if isinstance(f.link, Compare) else f for f in findings)
     except Impatience:
         narrowed = context
         findings = (Finding(claim.propositions[0][0].links[0], "undecided", "", remarks=(Remark("too_long"),)),)
-    except (SymroofError, RecursionError) as error:
-        why = error.problem if isinstance(error, SymroofError) else "the formula is nested too deeply"
+    except (SymroofError, RecursionError, OverflowError, ValueError) as error:
+        why = error.problem if isinstance(error, SymroofError) else "the formula is nested too deeply, or a number in it is too long"
         return Judgement(claim.text, "undecided", error=why, statement=claim)
     assumed = tuple(r for r in narrowed.relations if r not in claim.regime)
     return Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed)
@@ -68,6 +68,17 @@ def _require_possible(context: Context) -> None:
         raise ContradictionError("the assumptions contradict one another: no sizes satisfy them")
     if context.growing:
         regime_of(context)
+
+
+def _counted_either_way(claim: Claim, context: Context) -> tuple[Finding, ...]:
+    """The findings under the stated way of counting additions; under the other one, where the whole claim is true there."""
+    findings = _findings(claim, context)
+    if context.other is not None and worst(findings) in ("wrong", "undecided"):
+        second = _findings(claim, context.other)
+        if worst(second) in ("holds", "rounded"):
+            said = Remark("other_count", {"count": context.other.count})
+            return tuple(replace(f, remarks=(*f.remarks, said)) for f in second)
+    return findings
 
 
 def _findings(claim: Claim, context: Context) -> tuple[Finding, ...]:

@@ -27,7 +27,7 @@ from symroof.symbols import expression, fraction, symbol
 from symroof.verification.context import Context
 from symroof.verification.digits import bare, last_place, rounding
 from symroof.verification.functions import resolved
-from symroof.verification.growth import near, regime_of
+from symroof.verification.growth import eventually_positive, near, regime_of
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.literals import ORDER, compare_numbers, literals, needed_literal, rounded_remark
 from symroof.verification.numbers import is_numeric
@@ -42,15 +42,11 @@ def sides_of(link: Compare, context: Context) -> tuple[Formula, Formula]:
 
 
 def judge_link(link: Compare, context: Context) -> Finding:
-    """The finding on one link. Under the other way of counting, a link that fails gets a second chance."""
+    """The finding on one link."""
     unlike = disagreement(link, context)
     if unlike is not None:
         return Finding(link, "wrong", "units", remarks=(unlike,))
     found = _bound_of_time(link, context) or _judge(link, context)
-    if found.verdict in ("wrong", "undecided") and context.other is not None:
-        second = _judge(link, context.other)
-        if second.verdict in ("holds", "rounded"):
-            return replace(second, remarks=(*second.remarks, Remark("other_count", {"count": context.other.count})))
     if found.verdict == "holds" and context.count == "fma" and context.other is not None and link.left == Name("flops") and link.relation == "=":
         exactly = context.layout.factored(expression(context.other.expanded(link.left)))
         return replace(found, remarks=(*found.remarks, Remark("this_count", {"count": context.count, "exactly": exactly})))
@@ -61,11 +57,14 @@ def _bound_of_time(link: Compare, context: Context) -> Finding | None:
     """T_lower and T_upper are what they are of any two times: judged with both left open, where nothing else is said."""
     times = {"T_math", "T_comms"}
     own = isinstance(link.left, Name) and link.left.name in ("T_lower", "T_upper") and set(names(link.right)) == times
-    if not own or not times <= set(context.definitions):
+    if not own or link.relation != "=" or not times <= set(context.definitions):
         return None
     known = {name: formula for name, formula in context.definitions.items() if name not in times}
     found = _judge(link, replace(context, definitions=known, other=None))
-    return replace(found, value=context.definitions[link.left.name]) if found.verdict == "wrong" and isinstance(link.left, Name) else found
+    if found.verdict != "wrong" or not isinstance(link.left, Name):
+        return found
+    settled = _judge(link, context) if context.setting is not None else found
+    return replace(found, value=context.definitions[link.left.name]) if settled.verdict == "wrong" else settled
 
 
 def confirmed(link: Compare, context: Context, *, exactly: bool = False) -> Finding | None:
@@ -137,13 +136,27 @@ def _near(link: Compare, left: Formula, right: Formula, context: Context, *, exa
     by = near(a, b, context, regime)
     if by is not None:
         return Finding(link, "holds", by, remarks=_factor(a, b, regime, context))
-    if exactly or not any(last_place(n)[0] > 1 for n in literals(link.right)):
-        return None
+    if exactly or not is_numeric(right):
+        return _rounded_near(link, right, a, b, regime, context)
     tends = _quotient_limit(a, b, regime)
     if tends is not None and tends.is_Rational and tends > 0:
         off = 1 / fraction(tends) - 1
         if abs(off) <= context.tolerance and near(a, b * tends, context, regime) is not None:
-            return Finding(link, "holds", "limit of the quotient", remarks=(Remark("deviation", {"share": off}),))
+            return Finding(link, "holds", "limit, and exact numbers", remarks=(Remark("deviation", {"share": off}),))
+    return None
+
+
+def _rounded_near(link: Compare, right: Formula, a: Expr, b: Expr, regime: Regime, context: Context) -> Finding | None:
+    """a/b tends to a number that is 1 once a printed number of the right side is taken for the one that it rounds."""
+    printed = [literal for literal in literals(link.right) if last_place(literal)[0] > 1]
+    tends = _quotient_limit(a, b, regime) if printed else None
+    if tends is None or not tends.is_Rational or tends <= 0 or near(a, b * tends, context, regime) is None:
+        return None
+    for literal in printed:
+        needed = needed_literal(context.layout.write(b * tends), link.right, literal, context)
+        found = None if needed is None else rounding(needed, literal)
+        if needed is not None and found is not None:
+            return Finding(link, "rounded", "limit, and exact numbers", remarks=(rounded_remark(found, needed),))
     return None
 
 
@@ -161,6 +174,8 @@ def _similar(link: Compare, left: Formula, right: Formula, context: Context) -> 
         if needs:
             return _conditional(link, a, b, context, regime, needs)
         tends = _quotient_limit(a, b, regime) if b != 0 else None
+        if any(r.relation == "~" and not (isinstance(r.left, Name) and isinstance(r.right, Name)) for r in context.growing):
+            raise AlgebraError("~ between products is not decided", expected="~ between two names")
     except (AlgebraError, CheckError) as error:
         return Finding(link, "undecided", "", remarks=(Remark("not_decided", {"why": error.problem}),))
     return Finding(link, "wrong", "no regime makes it true", _leading_value(a, context, regime), remarks=_tends(tends, context))
@@ -219,7 +234,7 @@ def _to_infinity(link: Compare, left: Formula, right: Formula, context: Context)
         return Finding(link, "undecided", "", remarks=(Remark("not_decided", {"why": "oo stands only after ->"}),))
     try:
         a, regime = expression(left), regime_of(context)
-        holds = near(1 / a + 1, a * 0 + 1, context, regime) is not None
+        holds = near(1 / a + 1, a * 0 + 1, context, regime) is not None and eventually_positive(a, regime, context)
         return Finding(link, "holds" if holds else "wrong", "certificate", None if holds else _leading_value(a, context, regime))
     except (AlgebraError, CheckError) as error:
         return Finding(link, "undecided", "", remarks=(Remark("not_decided", {"why": error.problem}),))

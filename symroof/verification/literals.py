@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Name, Number, Power, children, mapped
+from symroof.formula import Compare, Formula, Group, Name, Negative, Number, Power, Product, Quotient, children, mapped
 from symroof.symbols import expression, fraction, symbol
 from symroof.verification.context import Context
 from symroof.verification.digits import Rounding, bare, is_printed, last_place, rounding
@@ -72,9 +72,23 @@ def literals(side: Formula) -> Iterator[Number]:
             yield from literals(child)
 
 
+def _is_factor(literal: Number, side: Formula) -> bool:
+    """Whether the literal multiplies or divides the whole side: a printed term of a sum may hide all of a difference."""
+    match side:
+        case Number():
+            return side == literal
+        case Product(factors=parts):
+            return any(_is_factor(literal, part) for part in parts)
+        case Quotient(above=above, below=below):
+            return _is_factor(literal, above) or _is_factor(literal, below)
+        case Group(body=body) | Negative(body=body):
+            return _is_factor(literal, body)
+    return False
+
+
 def needed_literal(other: Formula, side: Formula, literal: Number, context: Context) -> Enclosure | None:
     """The number that would have to stand in the place of a literal for the sides to be the same."""
-    if sum(1 for n in literals(side) if n == literal) > 1:
+    if sum(1 for n in literals(side) if n == literal) > 1 or not _is_factor(literal, side):
         return None
     marked = mapped(side, lambda node: PRINTED if node == literal else node)
     try:

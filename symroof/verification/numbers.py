@@ -133,7 +133,7 @@ class _Enclosing:
         width = max(base.low.numerator.bit_length(), base.low.denominator.bit_length(), base.high.numerator.bit_length())
         if abs(e) * width > LARGEST_BITS:
             raise AlgebraError(f"the power is too large to compute: exponent {e}")
-        if e < 0 and base.low <= 0 <= base.high:
+        if e <= 0 and base.low <= 0 <= base.high:
             raise AlgebraError("zero to a power that is not positive")
         ends = [base.low ** int(e), base.high ** int(e)]
         low = Fraction(0) if base.low < 0 < base.high and e % 2 == 0 else min(ends)

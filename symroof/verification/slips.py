@@ -16,6 +16,7 @@ from symroof.verification.context import Context
 from symroof.verification.worlds import TURNED, Trial, Trials
 
 MOST_LETTERS = 48
+LONGEST_NUMBER = 4000  # bits of a number that is written out
 
 
 def turned(link: Compare, context: Context) -> Trials:
@@ -104,6 +105,8 @@ def _right_times(link: Compare, factor: Fraction) -> Iterator[Compare]:
 
 def _digits_of(number: Number, factor: Fraction) -> str | None:
     value = number.value * factor
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > LONGEST_NUMBER:
+        return None
     return str(value.numerator) if value.denominator == 1 else to_digits(value, 12) if _terminates(value) else None
 
 

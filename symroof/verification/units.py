@@ -6,7 +6,7 @@ symbol of which nothing is known.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from fractions import Fraction
 
 from symroof.formula import (
@@ -26,7 +26,7 @@ from symroof.formula import (
 from symroof.verification.context import Context
 from symroof.verification.judgement import Remark
 
-Unit = Counter[str]
+Unit = Mapping[str, Fraction]
 # A whole number below this counts things; a larger one without a unit may be in any unit.
 COUNT = 100
 
@@ -74,13 +74,11 @@ def unit_of(formula: Formula, context: Context) -> str:
 def base(unit: str) -> Unit:
     """The exponents of a unit.
 
-    >>> sorted(base("FLOPs/s").items())
-    [('FLOPs', 1), ('s', -1)]
+    >>> {name: int(e) for name, e in base("FLOPs/s").items()}
+    {'FLOPs': 1, 's': -1}
     """
     above, _, below = unit.partition("/")
-    found = Counter({above: 1})
-    found.subtract(Counter({below: 1}) if below else Counter())
-    return found
+    return {above: Fraction(1)} | ({below: Fraction(-1)} if below else {})
 
 
 def shown(unit: Unit) -> str:
@@ -95,13 +93,13 @@ def _unit(formula: Formula, context: Context) -> Unit | None:
     match formula:
         case Number(value=value, unit=unit):
             if unit is not None:
-                return Counter() if unit == "%" else base(unit)
-            return Counter() if value.denominator == 1 and abs(value) < COUNT else None
+                return {} if unit == "%" else base(unit)
+            return {} if value.denominator == 1 and abs(value) < COUNT else None
         case Name(name=name):
             if name in context.units:
                 return base(context.units[name])
             if name in context.least_one:
-                return Counter()
+                return {}
             return _unit(context.definitions[name], context) if name in context.definitions else None
         case Infinity() | Compare():
             return None
@@ -109,13 +107,16 @@ def _unit(formula: Formula, context: Context) -> Unit | None:
             return _alike(terms, context)
         case Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=arguments):
             return _alike(arguments, context)
+        case Call(function="sqrt", arguments=(body,)):
+            inner = _unit(body, context)
+            return None if inner is None else {name: e / 2 for name, e in inner.items()}
         case Product(factors=factors):
             return _times(factors, (), context)
         case Quotient(above=above, below=below):
             return _times((above,), (below,), context)
         case Power(base=root, exponent=Number(value=power)) if power == Fraction(int(power)):
             inner = _unit(root, context)
-            return None if inner is None else Counter({name: e * int(power) for name, e in inner.items() if e * power})
+            return None if inner is None else {name: e * power for name, e in inner.items() if power}
         case Negative(body=body):
             return _unit(body, context)
     inside = children(formula)
@@ -131,12 +132,12 @@ def _alike(terms: tuple[Formula, ...], context: Context) -> Unit | None:
 
 
 def _times(above: tuple[Formula, ...], below: tuple[Formula, ...], context: Context) -> Unit | None:
-    total: Counter[str] = Counter()
+    total: dict[str, Fraction] = {}
     for side, sign in ((above, 1), (below, -1)):
         for factor in side:
             unit = _unit(factor, context)
             if unit is None:
                 return None
             for name, e in unit.items():
-                total[name] += sign * e
-    return Counter({name: e for name, e in total.items() if e})
+                total[name] = total.get(name, Fraction(0)) + sign * e
+    return {name: e for name, e in total.items() if e}

@@ -65,12 +65,22 @@ def witness(
     facts = tuple(facts)
     letters = tuple(dict.fromkeys(n for f in (proposition, *facts) for n in names(f)))
     points = list(islice(_candidates(letters, least_one, first), MOST_POINTS))
-    typical = [Compare(Product((number(TYPICAL), r.left)), "<=", r.right) for r in growing if r.relation == "<<"]
-    points.sort(key=lambda point: not all(truth(relation, point) for relation in typical))
+    growing = tuple(growing)
+    points.sort(key=lambda point: not is_typical(point, growing))
     for point in points:
         if all(truth(fact, point) for fact in facts) and truth(proposition, point) is False:
             return Counterexample(point, *_sides(proposition, point))
     return None
+
+
+def is_typical(point: Mapping[str, Fraction], growing: Iterable[Compare]) -> bool:
+    """Whether a point looks like the regime: what is much smaller is, by some factor; what is alike is equal."""
+    for r in growing:
+        if r.relation == "<<" and not truth(Compare(Product((number(TYPICAL), r.left)), "<=", r.right), point):
+            return False
+        if r.relation in ("~", "~~") and not truth(Compare(r.left, "=", r.right), point):
+            return False
+    return True
 
 
 def _sides(proposition: Formula, point: Mapping[str, Fraction]) -> tuple[Fraction | bool | None, Fraction | bool | None]:
