@@ -62,7 +62,7 @@ def falsified(claim):
 
 
 # The opposite of these is no falsehood: both sides are 0, infinite, or the domain has no point on the other side.
-KEPT = ("B << D", "BD << DF", "intensity <= min(min(T, S), H)")
+KEPT = ("max(1/(1-2B), 0) = 0", "sup(-1/B, B) = 0", "B << D", "BD << DF", "intensity <= min(min(T, S), H)")
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])

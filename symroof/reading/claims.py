@@ -42,7 +42,7 @@ Proposition = tuple[Chain, ...]
 class Claim:
     """Propositions joined by ``connectives``; ``always`` is set where the claim is about the whole domain.
 
-    ``regime`` is what the claim itself assumes, ``at`` the sizes that it puts in.
+    ``regime`` is what the claim itself assumes, ``at`` the sizes that it puts in; ``start`` is where it begins in its source.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Claim:
     always: bool | None = None
     regime: tuple[Compare, ...] = ()
     at: tuple[tuple[str, Formula], ...] = ()
+    start: int = 0
 
 
 def read_claim(text: str, scope: Scope) -> Claim:

@@ -24,23 +24,34 @@ NEXT_KEYS = ("expect", "is")
 ENVIRONMENTS = "equation|align|alignat|gather|multline|eqnarray|displaymath|math|flalign"
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]*)?)(?P<marks>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?:>[ \t]*)?(?P=marks)[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]*)?)(?P<marks>`{3,}+|~{3,}+)(?!math)[^\n]*\n.*?(?:^[ \t]*(?:>[ \t]*)?(?P=marks)[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!--(?P<body>.*?)(?:-->|\Z)", re.DOTALL)
-TEMPLATE_TAG = re.compile(r"\{%.*?%\}|\{\{(?![^{}]*\\).*?\}\}", re.DOTALL)
-TEX_VERBATIM = re.compile(r"\\begin\{(verbatim|lstlisting|minted|comment)\*?\}.*?\\end\{\1\*?\}", re.DOTALL)
+TEMPLATE_BLOCK = re.compile(r"\{%-?\s*(highlight|comment|raw)\b[^%]{0,200}%\}.{0,20000}?\{%-?\s*end\1\s*-?%\}|\{::comment\}.{0,20000}?\{:/(?:comment)?\}", re.DOTALL)
+TEMPLATE_TAG = re.compile(r"\{%[^%]{0,2000}%\}|\{\{[^{}\\]{0,500}\}\}")
+HTML_BLOCK = re.compile(r"<(pre|code|script|style|kbd|samp)\b[^<>]{0,500}>.{0,20000}?</\1\s*>", re.DOTALL | re.IGNORECASE)
+TAGS = "a|abbr|b|blockquote|br|details|div|em|figure|h[1-6]|hr|i|iframe|img|input|li|link|meta|ol|p|section|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul|d-footnote|d-cite"
+HTML_TAG = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,1000}}>|\]\([^()\s]{{0,500}}\)", re.IGNORECASE)
+CODE_SPAN = re.compile(r"(?<![`\\])(`++)([^`]{1,2000}?)\1(?!`)")
+TEX_LITERAL = re.compile(r"\\verb\*?([^A-Za-z*\s]).{0,500}?\1|\\lstinline(?:\[[^\]]*\])?(?:\{[^{}]{0,500}\}|([^A-Za-z{\s]).{0,500}?\2)|\\iffalse\b.{0,20000}?\\fi\b|\\end\{document\}.*", re.DOTALL)
+TEX_VERBATIM = re.compile(r"\\begin\{(verbatim|lstlisting|minted|comment)\*?\}.{0,50000}?\\end\{\1\*?\}", re.DOTALL)
 TEX_NOTE = re.compile(r"^[ \t]*%[ \t]*symroof:[ \t]?(?P<body>.*)$", re.MULTILINE)
 TEX_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 BREAK = re.compile(r"\n[ \t]*(?=\n|[-*+][ \t]|\d+[.)][ \t]|#{1,6}[ \t]|>|\|)")
 HEADING = re.compile(r"^[ \t]*#{1,6}[ \t].*$|^[^\n]+\n(?:={3,}|-{3,})[ \t]*$|\\(?:part|chapter|section|subsection|subsubsection|paragraph)\*?\{", re.MULTILINE)
 
+KINDS = ("github", "fence", "code", "env", "square", "round", "display", "inline")
+QUOTED = re.compile(r"\n[ \t]*>[ \t]?")
+
 FORMULA = re.compile(
     rf"""
-    (?P<code>     (?<![`\\])(?P<ticks>`+)(?!`)(?P<code_body>[^`]+?)(?<!`)(?P=ticks)(?!`)                          )
-  | (?P<env>      \\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}(?P<env_body>.*?)\\end\{{(?P=name)\}}               )
-  | (?P<square>   (?<!\\)\\\[(?P<square_body>.*?)\\\]                                                             )
-  | (?P<round>    (?<!\\)\\\((?P<round_body>.*?)\\\)                                                              )
-  | (?P<display>  (?<!\\)\$\$(?P<display_body>.+?)(?<!\\)\$\$                                                     )
-  | (?P<inline>   (?<![\\$])\$(?!\$)(?P<inline_body>[^$]+?)(?<!\\)\$(?!\$)                                        )
+    (?P<github>   \$`(?P<github_body>[^`]{{1,2000}}?)`\$                                                            )
+  | (?P<fence>    ```math[^\n]*\n(?P<fence_body>.{{0,4096}}?)```                                                  )
+  | (?P<code>     (?<![`\\])(?P<ticks>`++)(?P<code_body>[^`]{{1,2000}}?)(?P=ticks)(?!`)                           )
+  | (?P<env>      \\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}(?P<env_body>.{{0,8192}}?)\\end\{{(?P=name)\}}     )
+  | (?P<square>   (?<!\\)\\{{1,2}}\[(?P<square_body>.{{0,4096}}?)\\{{1,2}}\]                                      )
+  | (?P<round>    (?<!\\)\\{{1,2}}\((?P<round_body>.{{0,4096}}?)\\{{1,2}}\)                                       )
+  | (?P<display>  (?<!\\)\$\$(?P<display_body>.{{1,4096}}?)(?<!\\)\$\$                                          )
+  | (?P<inline>   (?<![\\$])\$(?!\$)(?P<inline_body>[ \t][^$]{{1,4096}}?[ \t]|[^$\s](?:[^$]{{0,4096}}?[^$\s\\])?)\$(?![\d$])   )
     """,
     re.DOTALL | re.VERBOSE,
 )
@@ -110,7 +121,7 @@ class _Document:
     def __init__(self, text: str, name: str, tex: bool) -> None:
         self.text, self.name, self.tex = text, name, tex
         self.lines = [0, *(m.end() for m in re.finditer("\n", text))]
-        self.body = self._blanked(text, (TEX_VERBATIM,) if tex else (FRONT_MATTER, FENCE))
+        self.body = self._blanked(text, (TEX_VERBATIM, TEX_LITERAL) if tex else (FRONT_MATTER, FENCE))
         self.headings = [m.start() for m in HEADING.finditer(self.body)]
 
     def place(self, offset: int) -> Place:
@@ -119,8 +130,12 @@ class _Document:
 
     def parts(self) -> Iterator[Written | Note]:
         notes = list(self._notes())
-        body = self._blanked(self.body, (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_TAG))
-        edges = [0, *sorted({m.start() for m in BREAK.finditer(body)} | {at for at, _, _ in notes}), len(body)]
+        body = self._blanked(self.body, (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG))
+        breaks = {m.start() for m in BREAK.finditer(body)} | {at for at, _, _ in notes}
+        for match in FORMULA.finditer(body):
+            if not self._is_inline(match):
+                breaks = {at for at in breaks if not match.start() < at < match.end()} if match.end() - match.start() > 2 else breaks
+        edges = [0, *sorted(breaks), len(body)]
         formulas = [written for start, end in itertools.pairwise(edges) for written in self._formulas(body, start, end)]
         items: list[tuple[int, Written | Note]] = [(w.offset, w) for w in formulas if not any(at <= w.offset < end for at, end, _ in notes)]
         items += [(at, note) for at, _, note in notes]
@@ -130,22 +145,28 @@ class _Document:
     def _formulas(self, body: str, start: int, end: int) -> Iterator[Written]:
         last: int | None = None
         for match in FORMULA.finditer(body, start, end):
-            kind = match.lastgroup or ""
-            kind = next(k for k in ("code", "env", "square", "round", "display", "inline") if match.group(k) is not None)
+            kind = next(k for k in KINDS if match.group(k) is not None)
+            if kind == "code" and self.tex:
+                continue
             inside = match.group(f"{kind}_body")
             offset = match.start(f"{kind}_body")
             lead = len(inside) - len(inside.lstrip())
             text = match.group("env") if kind == "env" else inside.strip()
-            at = offset + lead if kind in ("display", "square") else match.start()
+            text = QUOTED.sub(lambda m: "\n" + " " * (len(m.group()) - 1), text)
+            at = offset + lead if kind in ("display", "square", "fence") else match.start()
             section = bisect.bisect_right(self.headings, at)
             yield Written(text, "code" if kind == "code" else "math", self.place(at), at, section, None if last is None else body[last : match.start()])
             last = match.end()
+
+    @staticmethod
+    def _is_inline(match: re.Match[str]) -> bool:
+        return any(match.group(kind) is not None for kind in ("inline", "code", "github", "round"))
 
     def _notes(self) -> Iterator[tuple[int, int, Note]]:
         if self.tex:
             yield from self._tex_notes()
             return
-        for match in COMMENT.finditer(self.body):
+        for match in COMMENT.finditer(self._blanked(self.body, (CODE_SPAN,))):
             content = match.group("body").strip()
             if content == "symroof" or (content[:8].startswith("symroof") and not content[7:8].isalnum()):
                 yield match.start(), match.end(), self._note(content[7:].lstrip(" :\t"), match.start())

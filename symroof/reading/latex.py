@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
+from symroof.errors import ReadingError
 from symroof.formula import Call, Formula, Group, Quotient, number
 from symroof.reading.claims import CONNECTIVES, RELATIONS, Claim, ClaimReader
 from symroof.reading.latex_tokens import Dialect, scan_latex
@@ -21,6 +25,11 @@ class LatexReader(ClaimReader):
     def _joined(self, tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         """Rows that begin with a relation go on with the chain; marks at the end are punctuation."""
         kept: list[Token] = []
+        for i, (a, b) in enumerate(itertools.pairwise(tokens)):
+            if a.kind == "number" and b.text == "\\frac" and not b.spaced:
+                kinds = [t.text if t.kind == "symbol" else t.kind for t in tokens[i + 2 : i + 8]]
+                if kinds == ["{", "number", "}", "{", "number", "}"]:
+                    raise ReadingError("a number and a fraction have two readings", source=self.source, span=(a.start, b.end), expected="\\cdot, or +, between the two")
         for i, token in enumerate(tokens):
             after = tokens[i + 1] if i + 1 < len(tokens) else token
             if token.kind == "row" and (after.kind == "end" or after.text in (*RELATIONS, *CONNECTIVES) or not kept or kept[-1].text in (*RELATIONS, *CONNECTIVES)):
@@ -32,12 +41,16 @@ class LatexReader(ClaimReader):
 
     def claims(self) -> tuple[Claim, ...]:
         """Every chain of the formula: rows that do not go on with the one before are claims of their own."""
-        found = [self.claim()]
+        found = [self._placed()]
         while self.token.kind == "row":
             self.next()
-            found.append(self.claim())
+            found.append(self._placed())
         self.expect_end("a relation or the end")
         return tuple(found)
+
+    def _placed(self) -> Claim:
+        start = self.token.start
+        return replace(self.claim(), start=start)
 
     def expect_end(self, what: str = "the end") -> None:
         if self.token.kind not in ("end", "row"):

@@ -17,7 +17,7 @@ from symroof.errors import ReadingError
 from symroof.reading.expressions import Scope
 from symroof.reading.scanner import GREEK, LONGEST_TEXT, SYNONYMS, Token
 from symroof.reading.units import UNITS
-from symroof.reading.vocabulary import named
+from symroof.reading.vocabulary import folded, named
 
 GREEK_COMMANDS = {"\\" + unicodedata.name(c).split()[-1].lower().replace("lamda", "lambda"): c for c in GREEK if c.islower()}
 GREEK_COMMANDS |= {"\\" + unicodedata.name(c).split()[-1].capitalize().replace("Lamda", "Lambda"): c for c in GREEK if c.isupper()}
@@ -34,18 +34,27 @@ COMMANDS = {
 FUNCTIONS = {"\\max": "max", "\\min": "min", "\\log": "log", "\\ln": "log", "\\exp": "exp"}
 # What changes the look and not the meaning.
 LOOKS = frozenset(
-    ["\\left", "\\right", "\\bigl", "\\bigr", "\\Bigl", "\\Bigr", "\\big", "\\Big", "\\bigg", "\\Bigg", "\\displaystyle", "\\textstyle", "\\limits", "\\nolimits", "\\nonumber", "\\notag", "\\quad", "\\qquad", "\\,", "\\;", "\\:", "\\!", "\\>", "\\", "", "\\enspace", "\\thinspace", "\\hfill", "\\allowbreak", "\\boxed", "\\mathstrut"]
-) | {"\\ "}  # fmt: skip
+    ["\\left", "\\right", "\\bigl", "\\bigr", "\\Bigl", "\\Bigr", "\\biggl", "\\biggr", "\\big", "\\Big", "\\bigg", "\\Bigg", "\\displaystyle", "\\textstyle",
+     "\\limits", "\\nolimits", "\\nonumber", "\\notag", "\\quad", "\\qquad", "\\,", "\\;", "\\:", "\\!", "\\>", "\\ ", "\\enspace", "\\thinspace", "\\hfill",
+     "\\allowbreak", "\\boxed", "\\mathstrut"]
+)  # fmt: skip
 TEXTS = ("text", "textrm", "textit", "textbf", "textsf", "texttt", "mathrm", "mathit", "mathbf", "mathsf", "operatorname", "mbox")
-CLAUSES = {"as": "as", "when": "assuming", "if": "assuming", "for": "assuming", "where": "assuming", "assuming": "assuming", "and": "and"}
+FUNCTION_WORDS = ("max", "min", "log2", "exp", "floor", "ceil")
+# What people write for a unit, and what they count.
+UNIT_WORDS = {
+    "seconds": "s", "second": "s", "sec": "s", "byte": "bytes", "FLOP": "FLOPs", "FLOPS": "FLOPs/s", "FLOP/s": "FLOPs/s", "TFLOPS": "TFLOPs/s", "TFLOP/s": "TFLOPs/s",
+    "GFLOPS": "GFLOPs/s", "GFLOP/s": "GFLOPs/s", "PFLOPS": "PFLOPs/s", "PFLOP/s": "PFLOPs/s", "TFLOP": "TFLOPs", "GFLOP": "GFLOPs", "PFLOP": "PFLOPs", "bytes/second": "bytes/s",
+}  # fmt: skip
+COUNTED = frozenset(["tokens", "rows", "chips", "layers", "heads", "elements", "parameters", "params", "sequences", "devices", "steps", "FLOPs/byte", "FLOPs/bytes", "FLOP/byte", "OPs/byte", "times", "operations"])
+CLAUSES = {"at": "at", "as": "as", "when": "assuming", "if": "assuming", "for": "assuming", "where": "assuming", "assuming": "assuming", "and": "and"}
 ENVIRONMENTS = "equation|align|aligned|alignat|gather|gathered|split|multline|eqnarray|displaymath|math"
 
 TOKEN = re.compile(
     rf"""
     (?P<space>   \s+ | ~ | & | %[^\n]*\n?                                                    )
-  | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b                                         )
-  | (?P<frame>   \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}})? | \\(?:label|tag|vspace|hspace)\*?\{{[^}}]*\}} )
-  | (?P<number>  (?:\d+(?:(?:\{{,\}}|\\,)\d{{3}})* (?:\.\d*)? | \.\d+) (?:[eE][+-]?\d+)?
+  | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b | ,\s*(?:\\q?quad\b|&) )
+  | (?P<frame>   \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$)) | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}})? | \\(?:label|tag|vspace|hspace)\*?\{{[^}}]*\}} )
+  | (?P<number>  (?:[1-9]\d{{0,2}}(?:(?:\{{,\}}|\\,)\d{{3}})+(?:\.\d*)? | \d+(?:\.\d*)? | \.\d+) (?:[eE][+-]?\d+)?
                  (?: \s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{{\s*[+-]?\d+\s*\}} )?          )
   | (?P<text>    \\(?:{"|".join(TEXTS)})\s*\{{(?P<words>[^{{}}$\\]*(?:\\[_ %&,][^{{}}$\\]*)*)\}} )
   | (?P<word>    [A-Za-z{GREEK}]+                                                            )
@@ -58,6 +67,8 @@ INDEX = re.compile(rf"\s*_\s*(?:\{{\s*(?:\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$
 PLAIN_INDEX = re.compile(r"_[A-Za-z]{2,}")  # T_math, as people type it
 OF = re.compile(r"\s*(?:\\left)?\(\s*\\text(?:rm)?\s*\{([^{}$\\]*)\}\s*(?:\\right)?\)")
 POWER_OF_TEN = re.compile(r"\s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{\s*([+-]?\d+)\s*\}")
+LOG_BASE = re.compile(r"\s*_\s*(?:\{\s*2\s*\}|2)")
+ENDS = re.compile(r"(?:\s|~|\\[,;:! ]|[.,;])*(?:$|\\\\|\\end|&|[=<>)}]|\\(?:le|leq|ge|geq|approx|sim|iff|implies|ll|gg|quad|qquad|to|rightarrow|right)\b)")
 SUFFIX = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -85,6 +96,7 @@ class _Scanner:
         self.source, self.dialect = source, dialect
         self.found: list[Token] = []
         self.spaced = False
+        self.gap = False  # a wide space, after which words are remarks
 
     def tokens(self) -> tuple[Token, ...]:
         source, position, end = self.source, 0, len(self.source)
@@ -101,25 +113,35 @@ class _Scanner:
 
     def add(self, kind: str, text: str, start: int, end: int) -> None:
         self.found.append(Token(kind, text, start, end, self.spaced))
-        self.spaced = False
+        self.spaced = self.gap = False
 
     def _space(self, match: re.Match[str]) -> None:
         self.spaced = True
+        self.gap = self.gap or "&" in match.group()
 
     _frame = _space
 
     def _row(self, match: re.Match[str]) -> None:
         self.add("row", "\\\\", match.start(), match.end())
 
-    def _number(self, match: re.Match[str]) -> None:
+    def _number(self, match: re.Match[str]) -> int | None:
+        """A number; with a power of ten behind it where that cannot belong to something in front."""
         text = match.group().replace("{,}", "").replace("\\,", "")
         power = POWER_OF_TEN.search(text)
+        before = self.found[-1].text if self.found else ""
+        scientific = power is not None and ("." in text[: power.start()] or any("e" in t.text for t in self.found if t.kind == "number"))
+        if power and (before in ("^", "\\frac") or (before == "/" and not scientific)):
+            alone = POWER_OF_TEN.search(match.group())
+            end = match.start() + (alone.start() if alone else 0)
+            self.add("number", text[: power.start()], match.start(), end)
+            return end
         if power:
             mantissa = text[: power.start()]
             if "e" in mantissa.lower():
                 raise self.error("the number has two exponents", match.start(), match.end())
             text = f"{mantissa}e{power.group(1)}"
         self.add("number", text, match.start(), match.end())
+        return None
 
     def _word(self, match: re.Match[str]) -> int:
         """Letters; an index belongs to the last of them. A bare word may be one of the vocabulary."""
@@ -130,14 +152,15 @@ class _Scanner:
             return typed.end()
         index = INDEX.match(self.source, end)
         if index is None:
-            known = word if word in self.dialect.scope.names else named(word, self.dialect.aliases) if len(word) > 1 else None
+            alias = {folded(k): v for k, v in self.dialect.aliases.items()}.get(folded(word)) if self.dialect.aliases else None
+            known = alias or (word if word in self.dialect.scope.names else named(word, {}) if len(word) > 1 else None)
             text = known if known is not None and (known in self.dialect.scope.names or known == word) else word
             self.add("word", self._unit(word) or text, start, end)
             return end
         suffix = next(part for part in index.groups() if part is not None).strip()
-        if not SUFFIX.fullmatch(suffix.replace("_", "")):
-            raise self.error(f"the index {suffix!r} is no name", index.start(), index.end(), expected="letters and digits")
         whole = f"{word}_{suffix}"
+        if not SUFFIX.fullmatch(suffix.replace("_", "")) and named(whole, self.dialect.aliases) is None:
+            raise self.error(f"the index {suffix!r} is no name", index.start(), index.end(), expected="letters and digits")
         if whole in self.dialect.scope.names or named(whole, self.dialect.aliases):
             self.add("word", self._known(whole), start, index.end())
             return index.end()
@@ -158,14 +181,20 @@ class _Scanner:
         """Words: a quantity, a unit after a number, or a word of the grammar."""
         words, start, end = re.sub(r"\\([_ %&])", r"\1", match.group("words")).strip(), match.start(), match.end()
         after_number = bool(self.found) and self.found[-1].kind == "number"
-        if not words:
+        if not words.strip(".,;: "):
+            self.spaced = True
+            return end
+        if words in FUNCTION_WORDS:
+            self.add("word", words, start, end)
+            return end
+        if self._is_remark(words, end):
             self.spaced = True
             return end
         of = OF.match(self.source, end)
         if of is not None and named(f"{words}({of.group(1)})", self.dialect.aliases):
             self.add("word", named(f"{words}({of.group(1)})", self.dialect.aliases) or "", start, of.end())
             return of.end()
-        family, slash, per = words.partition("/")
+        family, slash, per = UNIT_WORDS.get(words, words).partition("/")
         if after_number and family in UNITS and (not slash or per == "s"):
             self.add("word", family, start, end)
             if slash:
@@ -186,9 +215,20 @@ class _Scanner:
         self.add("word", known, start, end)
         return end
 
+    def _is_remark(self, words: str, end: int) -> bool:
+        """Words that say what is counted, or in which unit, behind an expression; or anything behind a wide space."""
+        if not self.found or (self.found[-1].kind == "symbol" and self.found[-1].text not in (")", "}", "]")):
+            return False
+        closing = ENDS.match(self.source, end) is not None
+        unit = UNIT_WORDS.get(words, words)
+        counted = words in COUNTED or (unit.partition("/")[0] in UNITS and self.found[-1].kind != "number")
+        known = words in self.dialect.scope.names or named(words, self.dialect.aliases) is not None or words in CLAUSES
+        return closing and (counted or (self.gap and not known))
+
     def _command(self, match: re.Match[str]) -> int | None:
         command, start, end = match.group(), match.start(), match.end()
         if command in LOOKS:
+            self.gap = self.gap or command in ("\\quad", "\\qquad")
             self.spaced = self.spaced or command not in ("\\left", "\\right")
             if command in ("\\left", "\\right") and self.source[end : end + 1] == ".":
                 return end + 1
@@ -197,7 +237,9 @@ class _Scanner:
             return self._greek(command, start, end)
         if command in FUNCTIONS:
             name = FUNCTIONS[command]
-            base = re.compile(r"\s*_\s*(?:\{\s*2\s*\}|2)").match(self.source, end) if name == "log" else None
+            base = LOG_BASE.match(self.source, end) if command == "\\log" else None
+            if command == "\\log" and base is None:
+                raise self.error("the base of the logarithm is not said", start, end, expected="\\ln, or \\log_2")
             self.add("word", "log2" if base else name, start, end)
             return base.end() if base else None
         if command not in COMMANDS:

@@ -40,6 +40,8 @@ def rounding(true: Enclosure, printed: Number) -> Rounding | None:
     if c == 0:
         return None
     half = unit_in_last_place * scale / 2
+    if max(abs(true.low), abs(true.high)) < 2 * half:
+        half /= 10  # no digit of the value stands at that place: 9.6 is 10, and 6 is not
     if true.low >= c - half and true.high <= c + half:
         return Rounding("rounded", digits)
     if true.low * c > 0 and true.high * c > 0:
