@@ -78,7 +78,7 @@ def test_no_falsified_claim_is_accepted(problem):
             found = judge(false, context, explain=False)
             tried += 1
             assert found.verdict not in GOOD, f"{text}, falsified: {false.propositions}"
-    assert tried or all(isinstance(stated, dict) for stated in problem["claims"])
+    assert tried or all(isinstance(stated, dict) or stated in KEPT for stated in problem["claims"])
 
 
 def verdict(claim, **options):

@@ -206,3 +206,107 @@ def test_another_figure_moves_the_claims_that_depend_on_it(tmp_path):
 def test_places_survive_what_is_blanked():
     document = read_text("---\na: b\n---\n\n```\nx\n```\n{% tag %} $x$ <!-- c --> `y`\n")
     assert [(p.text, p.place.line, p.place.column) for p in document.parts] == [("x", 8, 11), ("y", 8, 26)]
+
+
+REGIME = MATMUL.replace("-->", 'assume = ["B << D", "B << F"]\n-->') + "\n"
+BARE = MATMUL.replace('hardware = "tpu-v5e"\n', "") + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts"),
+    [
+        # worked examples: the sizes of the paragraph are put in
+        ("With $B = 16$, $D = F = 4096$: $\\text{Intensity} = 15.9$ and $T_\\text{comms} = 41\\text{ us}$.", ["rounded", "rounded"]),
+        ("At $B = D = F = 1024$, $\\text{Intensity} = 341.3$; not $\\text{Intensity} = 310$.", ["rounded", "wrong"]),
+        ("Somewhere $\\text{Intensity} = 341.3$.", []),
+        ("$\\text{Intensity} = 341.3 \\text{ at } B = D = F = 1024$", ["rounded"]),
+        # equations to be solved
+        ("$T_\\text{math} = T_\\text{comms}$, $\\text{Intensity} = \\text{ridge}$, $T_\\text{lower} = T_\\text{math}$, $T_\\text{upper} \\approx T_\\text{lower}$", []),
+        ("$\\frac{B}{D} = \\frac{D}{B}$, $4BD^2 = 8B^2D$, $BD = B + D$", []),
+        # a definition does not replace what the operation says
+        ("$T_\\text{comms} = \\frac{2BD + 2DF + 2BF}{W}$. So $T_\\text{math} > T_\\text{comms} \\iff B > 240$", ["holds"]),
+        ("$T_\\text{math} = \\frac{\\text{FLOPs}}{C}$ and $T_\\text{math} = \\frac{BDF}{1.97e14}$", ["wrong"]),
+        # units
+        ("$T_\\text{math} = \\frac{2BDF}{1.97\\times10^{14}\\text{ FLOPs/s}}$", ["holds"]),
+        ("$T_\\text{comms} \\approx \\frac{2DF}{820\\text{ GB/s}}$", ["holds"]),
+        ("$7\\times10^9\\times2\\text{ bytes} = 14\\text{ GB}$", ["holds"]),
+        ("$\\text{bytes} = 2BD+2DF+2BF\\text{ bytes}$, $\\text{FLOPs} = 2BDF\\text{ FLOPs}$", ["holds", "holds"]),
+        ("$\\text{ridge} = \\frac{1.97\\times10^{14}\\text{ FLOPs/s}}{8.2\\times10^{11}\\text{ bytes/s}} = 240\\text{ FLOPs/byte}$", ["rounded"]),
+        # remarks, two formulas in one display
+        ("$$\\text{reads} = 2BD+2DF, \\qquad \\text{writes} = 3BF$$", ["holds", "wrong"]),
+        ("$$\\begin{aligned}\\text{FLOPs} &= 2BDF && \\text{one product} \\\\ &= BDF \\quad\\text{(forward)}\\end{aligned}$$", ["wrong"]),
+    ],
+)
+def test_a_chapter_with_an_operation(tmp_path, text, verdicts):
+    assert [j.verdict for j in judged(tmp_path, REGIME + text).judgements] == verdicts
+
+
+def test_without_a_chip_no_figure_is_wrong(tmp_path):
+    text = BARE + "$\\text{peak} = 1.97\\times10^{14}$, $\\text{ridge} = 240$, $T_\\text{math} = \\frac{2BDF}{1.97e14}$, $T_\\text{math} > T_\\text{comms} \\iff B > 240$, $\\text{FLOPs} = 2BDF$"
+    assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds"]
+
+
+def test_a_chip_may_be_named_before_the_operation(tmp_path):
+    text = "<!-- symroof hardware = 'tpu-v5e' -->\n" + BARE + "$\\text{ridge} = 240$"
+    assert [j.verdict for j in judged(tmp_path, text).judgements] == ["rounded"]
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts"),
+    [
+        ("$2^3\\times10^{2} = 800$, $10^3\\times10^{6} = 10^9$, $B^2\\times10^{3} = 1000B^2$", ["holds", "holds", "holds"]),
+        ("$1/2\\times10^{3} = 500$, $\\frac12\\times10^{3} = 500$, $1.97\\times10^{14}/8.2\\times10^{11} = 240$", ["holds", "holds", "rounded"]),
+        ("$B > 240.24$, so $B \\ge 241$. Then $B > 12$, that is $B \\ge 14$.", ["holds", "wrong"]),
+        ("$T(n) = 2T(n/2) + n$, $f(N) = N + f(N)$, $f(B) = 2f(B/2)$", []),
+        ("$$2BDF+4BDF = 6BDF \\qquad (2)$$", ["holds"]),
+        ("$0{,}125\\cdot8 = 1$ and $1{,}500\\cdot2 = 3000$", ["holds"]),
+        ("for $x < 0$, $\\alpha < 0$, $0 < x < 1$, $x > 0$", []),
+        ("$x^2 = 4x$, $2N = N + 1$, but $(a+b)^2 = a^2+b^2$", ["wrong"]),
+        ("$\\log(100) = 2$ and $2\\frac{1}{2} = 2.5$ and $\\log_2(8) = 3$", ["holds"]),
+        ("$2\\times3 = 10$, $9.6 = 10$", ["wrong", "rounded"]),
+        ("$1.34\\times10^9\\text{ bytes} = 1.34\\text{ GB}$, $1.00\\text{ GB} = 2^{30}\\text{ bytes}$", ["holds", "wrong"]),
+        ("<pre>$2+2=5$</pre> <code>$2+2=5$</code> <a title=\"$2+2=5$\">x</a> [x](a$2+2=5$)", []),
+        ("{% highlight py %}\n$2+2=5$\n{% endhighlight %}\n{% comment %}$2+2=5${% endcomment %}", []),
+        ("Write `<!-- symroof ignore -->` to skip, or `<!-- symroof banana = 3 -->`. $2=3$", ["wrong"]),
+        ("`1 << 10 = 1024`, `x == 3`", []),
+        ("$$\n2 + 3\n+ 4 = 10\n$$\n\n$$\n1 = 2\n\n$$", ["wrong", "wrong"]),
+        ("> $$\n> 2+2=7\n> $$\n", ["wrong"]),
+        ("It costs $5 today, and $2 \\times 3 = 7$ is wrong.", ["wrong"]),
+        ("We pay $3,000 and $4,000, then $2 = 3$.", ["wrong"]),
+        ("$`2 = 3`$ and\n\n```math\n2 = 4\n```\n", ["wrong", "wrong"]),
+        ("$B \\ll D, F$", []),
+    ],
+)
+def test_a_chapter_without_a_comment(tmp_path, text, verdicts):
+    assert [j.verdict for j in judged(tmp_path, text).judgements] == verdicts
+
+
+def test_latex_that_is_not_typeset_is_left_alone(tmp_path):
+    text = "\\verb|$2=3$| \\lstinline{$2=3$} \\iffalse $2=3$ \\fi ``quoted'' $1=1$ `single' $2=2$\n\\end{document}\n$2=3$"
+    assert [j.verdict for j in judged(tmp_path, text, "x.tex").judgements] == ["holds", "holds"]
+    text = "\\begin{align}\n1 &= 1 \\\\\n% a remark\n2 &= 3\n\\end{align}"
+    assert verdicts(judged(tmp_path, text, "x.tex")) == [(2, 1, "holds"), (4, 1, "wrong")]
+
+
+def test_aliases_of_one_letter_and_figures_of_ones_own(tmp_path):
+    text = MATMUL.replace("-->", 'aliases = { I = "intensity", "T_Übertragung" = "T_comms" }\ngiven = { N = "70e9" }\n-->') + "\n$I = \\frac{BDF}{BD + DF + BF}$, $T_\\text{Übertragung} = \\frac{\\text{bytes}}{8.2e11}$, $\\frac{N}{7} = 10^{10}$"
+    assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds", "holds", "holds"]
+    path = tmp_path / "y.md"
+    path.write_text('<!-- symroof aliases = { x = "nope" } -->')
+    assert "aliases: x stands for 'nope', which is no name here" in (judge_file(path).error or "")
+
+
+@pytest.mark.parametrize("piece", ["{", "{{ x ", "{% x ", "\\[ x ", "\\( x ", "`", "\\begin{align} x ", "\\begin{verbatim} x ", "<a ", "$", "$$", "<!-- x ", "> "])
+def test_reading_takes_time_in_proportion(piece):
+    import time
+
+    started = time.perf_counter()
+    read_text(piece * (60_000 // len(piece)))
+    read_text(piece * (60_000 // len(piece)), tex=True)
+    assert time.perf_counter() - started < 10
+
+
+def test_the_pages_that_symroof_writes_are_true():
+    for name in ("matmul", "dot", "two_chips", "quantized", "attention", "own_chip"):
+        report = judge_file(EXAMPLES / f"{name}.md")
+        assert [(j.claim, j.verdict) for j in report.judgements if not j.good] == []

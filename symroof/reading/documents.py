@@ -24,7 +24,7 @@ NEXT_KEYS = ("expect", "is")
 ENVIRONMENTS = "equation|align|alignat|gather|multline|eqnarray|displaymath|math|flalign"
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]*)?)(?P<marks>`{3,}+|~{3,}+)(?!math)[^\n]*\n.*?(?:^[ \t]*(?:>[ \t]*)?(?P=marks)[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]*)?)(?P<marks>`{3,}+|~{3,}+)(?P<info>[^\n]*)\n.*?(?:^[ \t]*(?:>[ \t]*)?(?P=marks)[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!--(?P<body>.*?)(?:-->|\Z)", re.DOTALL)
 TEMPLATE_BLOCK = re.compile(r"\{%-?\s*(highlight|comment|raw)\b[^%]{0,200}%\}.{0,20000}?\{%-?\s*end\1\s*-?%\}|\{::comment\}.{0,20000}?\{:/(?:comment)?\}", re.DOTALL)
 TEMPLATE_TAG = re.compile(r"\{%[^%]{0,2000}%\}|\{\{[^{}\\]{0,500}\}\}")
@@ -40,7 +40,7 @@ BREAK = re.compile(r"\n[ \t]*(?=\n|[-*+][ \t]|\d+[.)][ \t]|#{1,6}[ \t]|>|\|)")
 HEADING = re.compile(r"^[ \t]*#{1,6}[ \t].*$|^[^\n]+\n(?:={3,}|-{3,})[ \t]*$|\\(?:part|chapter|section|subsection|subsubsection|paragraph)\*?\{", re.MULTILINE)
 
 KINDS = ("github", "fence", "code", "env", "square", "round", "display", "inline")
-QUOTED = re.compile(r"\n[ \t]*>[ \t]?")
+QUOTED = re.compile(r"(?<=\n)[ \t]*>[ \t]?")
 
 FORMULA = re.compile(
     rf"""
@@ -132,10 +132,10 @@ class _Document:
         notes = list(self._notes())
         body = self._blanked(self.body, (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG))
         breaks = {m.start() for m in BREAK.finditer(body)} | {at for at, _, _ in notes}
-        for match in FORMULA.finditer(body):
-            if not self._is_inline(match):
-                breaks = {at for at in breaks if not match.start() < at < match.end()} if match.end() - match.start() > 2 else breaks
-        edges = [0, *sorted(breaks), len(body)]
+        displays = [match.span() for match in FORMULA.finditer(body) if not self._is_inline(match)]
+        starts = [start for start, _ in displays]
+        kept = (at for at in breaks if not (i := bisect.bisect_left(starts, at)) or at >= displays[i - 1][1])
+        edges = [0, *sorted(kept), len(body)]
         formulas = [written for start, end in itertools.pairwise(edges) for written in self._formulas(body, start, end)]
         items: list[tuple[int, Written | Note]] = [(w.offset, w) for w in formulas if not any(at <= w.offset < end for at, end, _ in notes)]
         items += [(at, note) for at, _, note in notes]
@@ -150,9 +150,8 @@ class _Document:
                 continue
             inside = match.group(f"{kind}_body")
             offset = match.start(f"{kind}_body")
-            lead = len(inside) - len(inside.lstrip())
-            text = match.group("env") if kind == "env" else inside.strip()
-            text = QUOTED.sub(lambda m: "\n" + " " * (len(m.group()) - 1), text)
+            lead = len(inside) - len(_unquoted(inside).lstrip())
+            text = _unquoted(match.group("env")) if kind == "env" else _unquoted(inside).strip()
             at = offset + lead if kind in ("display", "square", "fence") else match.start()
             section = bisect.bisect_right(self.headings, at)
             yield Written(text, "code" if kind == "code" else "math", self.place(at), at, section, None if last is None else body[last : match.start()])
@@ -190,5 +189,19 @@ class _Document:
     @staticmethod
     def _blanked(text: str, patterns: tuple[re.Pattern[str], ...]) -> str:
         for pattern in patterns:
-            text = pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+            text = pattern.sub(_blank, text)
         return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Spaces for what is left alone; a block of code that is mathematics stays."""
+    if (match.groupdict().get("info") or "").strip() == "math":
+        return match.group()
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+def _unquoted(text: str) -> str:
+    """A display without the marks of the block quote that it stands in; its length stays what it is."""
+    rows = text.split("\n")[1:]
+    quoted = bool(rows) and all(row.lstrip().startswith(">") for row in rows if row.strip())
+    return QUOTED.sub(lambda m: " " * len(m.group()), text) if quoted else text

@@ -64,8 +64,8 @@ class Exercise:
     compute: Dtype | None = None
 
 
-def read_exercise(options: Mapping[str, Any]) -> Exercise:
-    """The exercise that a table of options describes.
+def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Exercise:
+    """The exercise that a table of options describes; ``spoken`` are words that may use what it gives.
 
     >>> exercise = read_exercise({"let": {"work": "1e12 FLOPs"}, "claims": ["work / 1e12 FLOPs/s = 1 s"]})
     >>> exercise.problem, exercise.claims[0].text
@@ -79,7 +79,7 @@ def read_exercise(options: Mapping[str, Any]) -> Exercise:
         "aliases": _aliases(options),
     }
     if options.get("operation"):
-        problem = read_problem(options)
+        problem = read_problem(options, spoken)
         return Exercise(problem, problem.hardware, assume=problem.assume, symbols=problem.symbols, let=problem.let, **common)
     for key in ("mesh", "link", "solve_for", "at"):
         if options.get(key):
@@ -88,7 +88,7 @@ def read_exercise(options: Mapping[str, Any]) -> Exercise:
     scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)
     free = tuple(name for name in QUANTITIES if name not in symbols)
     let = formulas_of(options, scope, (*free, *figure_names(hardware)), redefined=free)
-    require_used(options, hardware, let)
+    require_used(options, hardware, let, spoken)
     assume = regime_of(options, Scope((*symbols, *let, *free), open=True))
     return Exercise(None, hardware, assume=assume, symbols=symbols, let=let, compute=dtype_of(options, "compute"), **common)
 

@@ -217,7 +217,7 @@ class _Scanner:
 
     def _is_remark(self, words: str, end: int) -> bool:
         """Words that say what is counted, or in which unit, behind an expression; or anything behind a wide space."""
-        if not self.found or (self.found[-1].kind == "symbol" and self.found[-1].text not in (")", "}", "]")):
+        if not self.found or self.found[-1].kind == "row" or (self.found[-1].kind == "symbol" and self.found[-1].text not in (")", "}", "]")):
             return False
         closing = ENDS.match(self.source, end) is not None
         unit = UNIT_WORDS.get(words, words)

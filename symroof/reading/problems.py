@@ -44,7 +44,7 @@ def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
     return tuple(dict(entry) for entry in tables)
 
 
-def read_problem(options: Mapping[str, Any]) -> Problem:
+def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Problem:
     """The problem that a table of options describes. Every key is optional but ``operation``.
 
     >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e", "assume": "B << D, F"})
@@ -63,7 +63,7 @@ def read_problem(options: Mapping[str, Any]) -> Problem:
     scope = Scope((*operation.dimensions, *texts(options, "symbols")))
     hardware = hardware_of(options)
     let = formulas_of(options, scope, (*QUANTITIES, *figure_names(hardware)))
-    require_used(options, hardware, let)
+    require_used(options, hardware, let, spoken)
     return Problem(
         operation=operation,
         hardware=hardware,
@@ -99,9 +99,10 @@ def merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, 
     return {**table, **overrides, **joined}
 
 
-def require_used(options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula]) -> None:
+def require_used(options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula], words: frozenset[str]) -> None:
     """A figure that is given is one that chips have, the link, or one that a formula speaks of."""
     spoken = {name for formula in let.values() for name in names(formula)} | {str(options.get("link") or "HBM")}
+    spoken |= words
     spoken |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
     usual = {figure for accelerator in shipped().values() for figure in accelerator.figures} | {"peak"}
     for name in flatten(options.get("given") or {}):

@@ -114,7 +114,7 @@ class _Page:
             return rows
         if judgement.verdict in ("wrong", "undecided"):
             right = self.right(finding, judgement) if judgement.verdict == "wrong" else None
-            if right:
+            if right and right.replace(" ", "") not in (self.printer.print(finding.link).replace(" ", ""), _both_sides_same(right)):
                 rows.append(("right", [right]))
             tries = self.counterexample(finding)
             if tries:
@@ -243,6 +243,12 @@ def last_line(files: Iterable[FileReport]) -> str:
     if len(files) > 1:
         text += f"  {len(files)} files."
     return text
+
+
+def _both_sides_same(text: str) -> str | None:
+    """The text where it says of something that it is itself."""
+    left, sign, right = text.replace(" ", "").partition("=")
+    return text.replace(" ", "") if sign and left == right else None
 
 
 def _value_of(formula: Formula) -> Fraction | None:

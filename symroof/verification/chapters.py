@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ReadingError, SymroofError
-from symroof.formula import Compare, Formula, names
+from symroof.errors import ReadingError, SymroofError, suggestion
+from symroof.formula import Compare, Formula, Name, names
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import Document, Note, Written, read_document
 from symroof.reading.exercises import GIVE_WAY, Exercise, Stated, expected_verdict, read_exercise
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_tokens import Dialect
+from symroof.reading.problems import WORD
 from symroof.reading.suggestions import typed_operation
 from symroof.symbols import QUANTITIES
 from symroof.verification.conditions import judge_equivalence
@@ -50,6 +51,7 @@ class _Chapter:
     section: int = -1
     defined: dict[str, Formula] = field(default_factory=dict)
     condition: Compare | None = None
+    sizes: dict[str, Formula] = field(default_factory=dict)
     exercise: Exercise = field(default_factory=Exercise)
     context: Context = field(default_factory=lambda: context_of(Exercise()))
     left_out: list[Skipped] = field(default_factory=list)
@@ -83,7 +85,8 @@ class _Chapter:
         if not options:
             return
         claims = options.pop("claims", None)
-        self.options = {} if "operation" in options else self.options
+        if "operation" in options and "operation" in self.options:
+            self.options = {}
         for key, value in options.items():
             before = self.options.get(key)
             if key in ADDED and before is not None:
@@ -107,8 +110,12 @@ class _Chapter:
             if isinstance(self.options.get(key), Mapping) and isinstance(self.overrides.get(key), Mapping):
                 merged[key] = {**self.options[key], **self.overrides[key]}
         try:
-            self.exercise = read_exercise({**merged, **({"claims": claims} if claims is not None else {})})
+            given = {**merged, **({"claims": claims} if claims is not None else {})}
+            self.exercise = read_exercise(given, frozenset(WORD.findall(self.document.text)))
             self.context = context_of(self.exercise)
+            for alias, name in self.exercise.aliases.items():
+                if name not in self.context.scope.names:
+                    raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=suggestion(name, self.context.scope.names))
         except SymroofError as error:
             error.problem = where + error.problem
             raise
@@ -116,6 +123,8 @@ class _Chapter:
     def _written(self, written: Written) -> Iterator[Judgement]:
         if written.section != self.section:
             self.section, self.defined, self.condition = written.section, {}, None
+        if written.before is None:
+            self.sizes = {}
         following, ignored = self.following, self.ignored
         if "is" not in following and not any(sign in written.text for sign in SIGNS):
             return
@@ -133,7 +142,16 @@ class _Chapter:
             reason = self.left_out.pop().reason if self.left_out else "it is not a claim"
             found = [Judgement(written.text, "unreadable", error=reason)]
         for judgement in found:
-            yield replace(judgement, line=written.place.line, column=written.place.column, expect=expect, problem=self.exercise.title)
+            line, column = written.place.line, written.place.column
+            start = judgement.statement.start if judgement.statement else 0
+            if "\n" in written.text[:start]:  # a later row of a display stands on its own line
+                line, column = self._place(written, start)
+            yield replace(judgement, line=line, column=column, expect=expect, problem=self.exercise.title)
+
+    def _place(self, written: Written, start: int) -> tuple[int, int]:
+        offset = written.offset + start
+        text = self.document.text
+        return text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1
 
     def _skip(self, written: Written, reason: str) -> None:
         self.left_out.append(Skipped(written.place.line, written.place.column, " ".join(written.text.split()), reason))
@@ -149,9 +167,9 @@ class _Chapter:
         except (SymroofError, RecursionError) as error:
             self._skip(written, _why(error))
             return
-        for claim in filter(None, selected):
-            found = judge(claim, context)
-            if found.verdict == "undecided" and context.setting is None and not following:
+        for claim, place in filter(None, selected):
+            found = judge(claim, place)
+            if found.verdict == "undecided" and not following:
                 self._skip(written, "it is not decided")
             else:
                 yield replace(found, claim=claim.text)
@@ -172,49 +190,66 @@ class _Chapter:
         for names_known, chosen in scopes:
             try:
                 if written.kind == "code":
+                    if any(sign in written.text for sign in ("<<", ">>", "==")):
+                        raise ReadingError("it is code")
                     return (read_claim(written.text, names_known),), chosen
                 return read_latex(written.text, Dialect(names_known, aliases)), chosen
             except SymroofError as found:
                 error = error or found
         raise error or ReadingError("the formula cannot be read")
 
-    def _selected(self, claim: Claim, context: Context, written: Written, wanted: bool) -> Claim | None:
-        """The part of a claim that is judged, or None: then its reason has been noted."""
+    def _selected(self, claim: Claim, context: Context, written: Written, wanted: bool) -> tuple[Claim, Context] | None:
+        """The part of a claim that is judged, and in which context; or None: then its reason has been noted."""
         narrowed = context.at(claim.at).assuming(claim.regime)
         if wanted:
-            return claim
+            return claim, context
         if claim.always is not None or (claim.connectives and self._valued(claim, narrowed)):
-            return claim
-        chains, reason = [], ""
+            return claim, context
+        chains, reasons = [], []
         for proposition in claim.propositions:
             for chain in proposition:
-                kept, why = self._links(chain, narrowed)
+                kept, skips = self._links(chain, narrowed)
                 chains += kept
-                reason = reason or why
+                reasons += skips
+        if any(skip.at_sizes for skip in reasons):
+            sized = self._at_sizes(claim, narrowed)
+            if sized is not None:
+                return sized, context
         if chains:
             self._remember(claim)
-            return replace(claim, propositions=(tuple(chains),), connectives=())
+            return replace(claim, propositions=(tuple(chains),), connectives=()), context
         restated = self._restated(claim, written)
         self._remember(claim)
         if restated is None:
-            self._skip(written, reason or "it is not a claim")
+            self._skip(written, reasons[0].reason if reasons else "it is not a claim")
         return restated
+
+    def _at_sizes(self, claim: Claim, context: Context) -> Claim | None:
+        """The claim at the sizes that stand in its paragraph, where they leave nothing open."""
+        if claim.connectives or claim.at or not self.sizes:
+            return None
+        links = [link for proposition in claim.propositions for chain in proposition for link in chain.links]
+        free = {n for link in links for side in (link.left, link.right) for n in names(context.expanded(side))}
+        return replace(claim, at=tuple(self.sizes.items())) if free <= set(self.sizes) else None
 
     def _valued(self, claim: Claim, context: Context) -> bool:
         """Whether every name of a claim with <=> or => has a meaning here."""
         links = [link for proposition in claim.propositions for chain in proposition for link in chain.links]
         free = {n for link in links for side in (link.left, link.right) for n in names(context.expanded(side))}
         if context.setting is not None:
-            return not any(link.relation not in (*ORDER, "=", "~", "->") for link in links)
+            priced = not free & {"peak", "bandwidth"}
+            return priced and not any(link.relation not in (*ORDER, "=", "~", "->") for link in links)
         if any(n in QUANTITIES for n in free):
             return free <= set(QUANTITIES) and all(link.relation in ORDER for link in links)
         letters = [{*names(link.left), *names(link.right)} for link in links if link.relation in ORDER]
         return all(link.relation in (*ORDER, "=") for link in links) and len({frozenset(found) for found in letters}) == 1
 
-    def _links(self, chain: Chain, context: Context) -> tuple[list[Chain], str]:
-        """The links of a chain that are judged, as chains, and why the first other one is not."""
+    def _links(self, chain: Chain, context: Context) -> tuple[list[Chain], list[Skip]]:
+        """The links of a chain that are judged, as chains, and why the others are not."""
         kept: list[Chain] = []
-        reason, last = "", -2
+        skips: list[Skip] = []
+        last = -2
+        self._note_sizes(chain, context)
         for i, link in enumerate(chain.links):
             skip = skipped(link, context, self.defined, chained=i > 0 and chain.relations[i - 1] in ("=", "~"))
             if skip is None:
@@ -224,13 +259,25 @@ class _Chapter:
                     kept.append(Chain((link.left, link.right), (link.relation,)))
                 last = i
                 continue
-            reason = reason or skip.reason
-            self._define(skip, link, context)
-        return kept, reason
+            skips.append(skip)
+            if set(chain.relations) == {"="}:  # what is approximated later may be used in either form
+                self._define(skip, link, context)
+            elif skip.defines:
+                self.defined.pop(skip.defines, None)
+        return kept, skips
+
+    def _note_sizes(self, chain: Chain, context: Context) -> None:
+        """Sizes that are put in: B = 16, or D = F = 4096."""
+        *letters, value = chain.sides
+        if set(chain.relations) == {"="} and all(isinstance(s, Name) and s.name in context.least_one for s in letters) and is_numeric(value):
+            self.sizes |= {s.name: value for s in letters if isinstance(s, Name)}
 
     def _define(self, skip: Skip, link: Compare, context: Context) -> None:
         if skip.defines is None or skip.defines in names(link.right):
             return
+        own = self.exercise.problem is not None or self.exercise.hardware is not None
+        if own and (skip.defines in QUANTITIES or skip.defines in self.context.definitions):
+            return  # the problem says what it is
         meaning = context.expanded(link.right)
         if skip.defines not in names(meaning) and not (is_numeric(meaning) and len(skip.defines) == 1):
             self.defined[skip.defines] = meaning
@@ -240,7 +287,7 @@ class _Chapter:
         orders = [link for link in links if link.relation in ORDER]
         self.condition = orders[-1] if orders else None
 
-    def _restated(self, claim: Claim, written: Written) -> Claim | None:
+    def _restated(self, claim: Claim, written: Written) -> tuple[Claim, Context] | None:
         """A condition right after another one on the same letter, where both say the same: 2B > 240, or B > 120."""
         before, self_links = self.condition, [link for proposition in claim.propositions for chain in proposition for link in chain.links]
         if before is None or written.before is None or len(self_links) != 1 or self_links[0].relation not in ORDER:
@@ -255,7 +302,7 @@ class _Chapter:
         if found.verdict not in ("holds", "rounded") and not told:
             return None
         joined = ((Chain((before.left, before.right), (before.relation,)),), (Chain((link.left, link.right), (link.relation,)),))
-        return replace(claim, propositions=joined, connectives=("<=>",))
+        return replace(claim, propositions=joined, connectives=("<=>",)), context
 
 
 def _listed(value: Any) -> list[Any]:

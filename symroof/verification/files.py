@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,8 +34,13 @@ def judge_file(path: Path | str, overrides: Mapping[str, Any] | None = None) -> 
             return _judge_problems(path, dict(overrides or {}))
         return judge_document(path, overrides)
     except SymroofError as error:
+        kind = "problems" if path.suffix.lower() == ".toml" else "document"
         prefix = "" if str(error).startswith(str(path)) else f"{path}: "
-        return FileReport(str(path), (), "problems" if path.suffix.lower() == ".toml" else "document", error=prefix + str(error))
+        return FileReport(str(path), (), kind, error=prefix + str(error))
+    except Exception as error:  # a bug in the judgement of one file: the others are still judged
+        if os.environ.get("SYMROOF_TRACEBACK"):
+            raise
+        return FileReport(str(path), (), "document", error=f"{path}: internal error, please report it: {type(error).__name__}: {str(error)[:300]}")
 
 
 def _judge_problems(path: Path, overrides: dict[str, Any]) -> FileReport:

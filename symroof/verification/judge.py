@@ -55,7 +55,7 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
     except Impatience:
         narrowed = context
         findings = (Finding(claim.propositions[0][0].links[0], "undecided", "", remarks=(Remark("too_long"),)),)
-    except (SymroofError, RecursionError, OverflowError, ValueError) as error:
+    except (SymroofError, RecursionError, ArithmeticError, ValueError) as error:
         why = error.problem if isinstance(error, SymroofError) else "the formula is nested too deeply, or a number in it is too long"
         return Judgement(claim.text, "undecided", error=why, statement=claim)
     assumed = tuple(r for r in narrowed.relations if r not in claim.regime)

@@ -151,6 +151,8 @@ class _Enclosing:
             case "log":
                 return self._log(first)
             case "log2":
+                if first.exact and first.low > 0 and (power := _power_of_two(first.low)) is not None:
+                    return Enclosure(power, power)
                 return self.quotient(node, self._log(first), self._log(Enclosure(Fraction(2), Fraction(2))))
             case "exp":
                 return self._exp(first)
@@ -203,6 +205,13 @@ class _Enclosing:
             return Enclosure(_fraction(a.a), _fraction(b.b))
         finally:
             iv.dps = saved
+
+
+def _power_of_two(value: Fraction) -> Fraction | None:
+    """k with value = 2^k, where there is one."""
+    top, bottom = value.numerator, value.denominator
+    single = top & (top - 1) == 0 and bottom & (bottom - 1) == 0
+    return Fraction(top.bit_length() - bottom.bit_length()) if single else None
 
 
 def _fraction(end: Any) -> Fraction:

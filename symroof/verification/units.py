@@ -99,7 +99,7 @@ def _unit(formula: Formula, context: Context) -> Unit | None:
             if name in context.units:
                 return base(context.units[name])
             if name in context.least_one:
-                return {}
+                return None
             return _unit(context.definitions[name], context) if name in context.definitions else None
         case Infinity() | Compare():
             return None
@@ -113,6 +113,8 @@ def _unit(formula: Formula, context: Context) -> Unit | None:
         case Product(factors=factors):
             return _times(factors, (), context)
         case Quotient(above=above, below=below):
+            if not _unit(above, context) and _unit(below, context):
+                return None  # a bare number over a unit: the number may have one
             return _times((above,), (below,), context)
         case Power(base=root, exponent=Number(value=power)) if power == Fraction(int(power)):
             inner = _unit(root, context)
