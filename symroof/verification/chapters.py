@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ReadingError, SymroofError, suggestion
+from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, Name, names
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import Document, Note, Written, read_document
-from symroof.reading.exercises import GIVE_WAY, Exercise, Stated, expected_verdict, read_exercise
+from symroof.reading.exercises import GIVE_WAY, Exercise, Stated, expected_verdict
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_tokens import Dialect
-from symroof.reading.problems import WORD
 from symroof.reading.suggestions import typed_operation
 from symroof.symbols import QUANTITIES
+from symroof.verification.comments import InForce
 from symroof.verification.conditions import judge_equivalence
 from symroof.verification.context import Context, context_of
 from symroof.verification.judge import judge, judge_stated
@@ -27,9 +27,6 @@ from symroof.verification.numbers import is_numeric
 from symroof.verification.patience import Impatience, limited
 from symroof.verification.selection import Skip, skipped
 
-# Lists of a comment are added to those before it; tables are merged; anything else replaces.
-ADDED = ("assume", "symbols")
-MERGED = ("given", "let", "aliases", "mesh")
 # Words between two conditions that say that they are the same.
 RESTATING = ("equivalently", "that is", "i.e.", "in other words", "which means")
 SIGNS = ("=", "<", ">", "≤", "≥", "≈", "→", "≪", "≫", "⇒", "⇔", "~", "\\le", "\\ge", "\\ll", "\\gg", "\\approx", "\\sim", "\\cong", "\\to", "\\rightarrow", "\\Rightarrow", "\\implies", "\\iff", "\\lt", "\\gt", "\\longrightarrow", "\\Longrightarrow", "\\Leftrightarrow", "\\Longleftrightarrow")  # fmt: skip
@@ -38,30 +35,25 @@ SIGNS = ("=", "<", ">", "≤", "≥", "≈", "→", "≪", "≫", "⇒", "⇔", 
 def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
     """The judgements on a document; ``overrides`` are options that go before those of its comments."""
     document = read_document(path)
-    return _Chapter(document, dict(overrides or {})).report()
+    return _Chapter(document, InForce.over(document, overrides or {})).report()
 
 
 @dataclass
 class _Chapter:
     document: Document
-    overrides: dict[str, Any]
-    options: dict[str, Any] = field(default_factory=dict)
+    force: InForce
     following: dict[str, Any] = field(default_factory=dict)
     ignored: bool = False
     section: int = -1
     defined: dict[str, Formula] = field(default_factory=dict)
     condition: Compare | None = None
     sizes: dict[str, Formula] = field(default_factory=dict)
-    exercise: Exercise = field(default_factory=Exercise)
-    context: Context = field(default_factory=lambda: context_of(Exercise()))
     left_out: list[Skipped] = field(default_factory=list)
     formulas: int = 0
 
     def report(self) -> FileReport:
         judgements: list[Judgement] = []
         notes = 0
-        if self.overrides:
-            self._read_options("")
         for part in self.document.parts:
             if isinstance(part, Note):
                 notes += 1
@@ -81,44 +73,17 @@ class _Chapter:
                 error.problem = where + error.problem
                 raise
         self.following |= note.following
-        options = dict(note.options)
-        if not options:
+        if not note.options:
             return
-        claims = options.pop("claims", None)
-        if "operation" in options and "operation" in self.options:
-            self.options = {}
-        for key, value in options.items():
-            before = self.options.get(key)
-            if key in ADDED and before is not None:
-                value = [*_listed(before), *_listed(value)]
-            elif key in MERGED and isinstance(before, Mapping) and isinstance(value, Mapping):
-                value = {**before, **value}
-            self.options[key] = value
-        self._read_options(where, claims)
+        self.force.add(note.options, where)
         self.defined, self.condition = {}, None
-        for stated in self.exercise.claims:
-            found = judge_stated(stated, self.context, self.exercise.title)
+        for stated in self.force.exercise.claims:
+            found = judge_stated(stated, self.force.context, self.force.exercise.title)
             yield replace(found, line=note.place.line + self._line_in_note(note, stated), column=1)
 
     def _line_in_note(self, note: Note, stated: Stated) -> int:
         lines = self.document.text.split("\n")[note.place.line - 1 :]
         return next((i for i, line in enumerate(lines) if stated.text in line), 0)
-
-    def _read_options(self, where: str, claims: Any = None) -> None:
-        merged = {**self.options, **self.overrides}
-        for key in MERGED:
-            if isinstance(self.options.get(key), Mapping) and isinstance(self.overrides.get(key), Mapping):
-                merged[key] = {**self.options[key], **self.overrides[key]}
-        try:
-            given = {**merged, **({"claims": claims} if claims is not None else {})}
-            self.exercise = read_exercise(given, frozenset(WORD.findall(self.document.text)))
-            self.context = context_of(self.exercise)
-            for alias, name in self.exercise.aliases.items():
-                if name not in self.context.scope.names:
-                    raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=suggestion(name, self.context.scope.names))
-        except SymroofError as error:
-            error.problem = where + error.problem
-            raise
 
     def _written(self, written: Written) -> Iterator[Judgement]:
         if written.section != self.section:
@@ -146,7 +111,7 @@ class _Chapter:
             start = judgement.statement.start if judgement.statement else 0
             if "\n" in written.text[:start]:  # a later row of a display stands on its own line
                 line, column = self._place(written, start)
-            yield replace(judgement, line=line, column=column, expect=expect, problem=self.exercise.title)
+            yield replace(judgement, line=line, column=column, expect=expect, problem=self.force.exercise.title)
 
     def _place(self, written: Written, start: int) -> tuple[int, int]:
         offset = written.offset + start
@@ -176,8 +141,8 @@ class _Chapter:
 
     def _claims(self, written: Written, following: Mapping[str, Any]) -> tuple[tuple[Claim, ...], Context]:
         """The claims of a formula, in the names of the problem; else in letters of its own."""
-        context = self.context.defining(self.defined) if self.defined else self.context
-        scope, aliases = context.scope, self.exercise.aliases
+        context = self.force.context.defining(self.defined) if self.defined else self.force.context
+        scope, aliases = context.scope, self.force.exercise.aliases
         if "is" in following:
             left = read_expression(str(following["is"]), scope)
             right = read_latex_expression(written.text, Dialect(scope, aliases)) if written.kind == "math" else read_expression(written.text, scope)
@@ -275,8 +240,8 @@ class _Chapter:
     def _define(self, skip: Skip, link: Compare, context: Context) -> None:
         if skip.defines is None or skip.defines in names(link.right):
             return
-        own = self.exercise.problem is not None or self.exercise.hardware is not None
-        if own and (skip.defines in QUANTITIES or skip.defines in self.context.definitions):
+        own = self.force.exercise.problem is not None or self.force.exercise.hardware is not None
+        if own and (skip.defines in QUANTITIES or skip.defines in self.force.context.definitions):
             return  # the problem says what it is
         meaning = context.expanded(link.right)
         if skip.defines not in names(meaning) and not (is_numeric(meaning) and len(skip.defines) == 1):
@@ -303,10 +268,6 @@ class _Chapter:
             return None
         joined = ((Chain((before.left, before.right), (before.relation,)),), (Chain((link.left, link.right), (link.relation,)),))
         return replace(claim, propositions=joined, connectives=("<=>",)), context
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _why(error: SymroofError | RecursionError) -> str:
