@@ -208,7 +208,7 @@ class ExpressionReader(Reader):
         if self.at(".") and not self.token.spaced and f"{word}.{self.following.text}" in scope.names:
             self.next()
             return Name(f"{word}.{self.next().text}")
-        if word in scope.names:
+        if word in scope.names or (scope.open and len(word) == 1):
             return Name(word)
         splits = split_word(word, scope.names)
         if len(splits) == 1:

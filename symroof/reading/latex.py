@@ -50,7 +50,7 @@ class LatexReader(ClaimReader):
 
     def _placed(self) -> Claim:
         start = self.token.start
-        return replace(self.claim(), start=start)
+        return replace(self.claim(), start=start) if start else self.claim()
 
     def expect_end(self, what: str = "the end") -> None:
         if self.token.kind not in ("end", "row"):

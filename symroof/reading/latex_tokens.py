@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from symroof.errors import ReadingError
@@ -97,15 +97,20 @@ class _Scanner:
         self.found: list[Token] = []
         self.spaced = False
         self.gap = False  # a wide space, after which words are remarks
+        self.indexed = "_" in source
+        self.own = {folded(alias): name for alias, name in dialect.aliases.items()}
 
     def tokens(self) -> tuple[Token, ...]:
         source, position, end = self.source, 0, len(self.source)
+        rules: dict[str | None, Callable[[re.Match[str]], int | None]] = {
+            "space": self._space, "row": self._row, "frame": self._space, "number": self._number, "text": self._text, "words": self._text,
+            "word": self._word, "command": self._command, "symbol": self._symbol,
+        }  # fmt: skip
         while position < end:
             match = TOKEN.match(source, position)
             if match is None:
                 raise self.error(f"unexpected character {source[position]!r}", position, position + 1)
-            kind = match.lastgroup if match.lastgroup != "words" else "text"
-            position = getattr(self, "_" + str(kind))(match) or match.end()
+            position = rules[match.lastgroup](match) or match.end()
         return (*self.found, Token("end", "", end, end, self.spaced))
 
     def error(self, problem: str, start: int, end: int, expected: str | None = None) -> ReadingError:
@@ -118,8 +123,6 @@ class _Scanner:
     def _space(self, match: re.Match[str]) -> None:
         self.spaced = True
         self.gap = self.gap or "&" in match.group()
-
-    _frame = _space
 
     def _row(self, match: re.Match[str]) -> None:
         self.add("row", "\\\\", match.start(), match.end())
@@ -146,13 +149,13 @@ class _Scanner:
     def _word(self, match: re.Match[str]) -> int:
         """Letters; an index belongs to the last of them. A bare word may be one of the vocabulary."""
         word, start, end = match.group(), match.start(), match.end()
-        typed = PLAIN_INDEX.match(self.source, end)
+        typed = PLAIN_INDEX.match(self.source, end) if self.indexed else None
         if typed is not None and named(word + typed.group(), self.dialect.aliases):
             self.add("word", self._known(word + typed.group()), start, typed.end())
             return typed.end()
-        index = INDEX.match(self.source, end)
+        index = INDEX.match(self.source, end) if self.indexed else None
         if index is None:
-            alias = {folded(k): v for k, v in self.dialect.aliases.items()}.get(folded(word)) if self.dialect.aliases else None
+            alias = self.own.get(folded(word)) if self.own else None
             known = alias or (word if word in self.dialect.scope.names else named(word, {}) if len(word) > 1 else None)
             text = known if known is not None and (known in self.dialect.scope.names or known == word) else word
             self.add("word", self._unit(word) or text, start, end)

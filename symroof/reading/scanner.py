@@ -6,7 +6,7 @@ Synonyms (``≤``, ``\\leq``) become one spelling here and nowhere else. Nothing
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from symroof.errors import ReadingError
 
@@ -38,8 +38,7 @@ TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """``kind`` is number, word, command, symbol or end; ``spaced`` tells of a space before it."""
 
     kind: str
