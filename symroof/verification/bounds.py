@@ -14,17 +14,17 @@ from math import ceil, floor
 from sympy import Expr, oo
 
 from symroof.algebra.dominance import limit
-from symroof.algebra.rational import monomial, ratio, symbols_of
+from symroof.algebra.rational import cancelled, monomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Infinity, Name, Number
 from symroof.symbols import expression, fraction, symbol
 from symroof.verification.context import Context
-from symroof.verification.digits import bare
+from symroof.verification.digits import bare, last_place, rounding
 from symroof.verification.growth import eventually_positive, near, regime_of, relations_of
 from symroof.verification.judgement import Finding, Remark
-from symroof.verification.literals import printed_digits, rounded_remark
+from symroof.verification.literals import literals, needed_literal, printed_digits, rounded_remark
 from symroof.verification.numbers import Enclosure, enclosed, is_numeric
 from symroof.verification.unknowns import UP, Unknown, holding
 
@@ -98,6 +98,9 @@ def _agreeing(link: Compare, unknown: Unknown, regime: Regime, context: Context)
             return None
         return _number(link, unknown, Enclosure(fraction(tends), fraction(tends)), context, by="certificate")
     claimed = expression(unknown.claimed)
+    printed = _printed_factor(link, unknown, value, claimed, regime, context)
+    if printed is not None:
+        return printed
     if not regime.scaling or not (claimed.is_rational_function() and value.is_rational_function()):
         return None
     by = near(value, claimed, context, regime)
@@ -105,6 +108,24 @@ def _agreeing(link: Compare, unknown: Unknown, regime: Regime, context: Context)
         return None
     same_edge = by != "identity" or unknown.closed == (unknown.relation in (">=", "<="))
     return Finding(link, "holds", by) if same_edge else None
+
+
+def _printed_factor(link: Compare, unknown: Unknown, value: Expr, claimed: Expr, regime: Regime, context: Context) -> Finding | None:
+    """A symbolic bound with a number in print, as in B > 164 E/k: right once the number is taken for the one that it rounds."""
+    literals_in = [literal for literal in literals(unknown.printed) if last_place(literal)[0] > 1]
+    if not literals_in or not (claimed.is_rational_function() and value.is_rational_function()):
+        return None
+    tends = limit(value / claimed, regime) if regime.scaling else cancelled(value / claimed)
+    if tends is None or not tends.is_Rational or tends <= 0 or near(value, claimed * tends, context, regime) is None:
+        return None
+    if not eventually_positive(claimed, regime, context):
+        return None
+    for literal in literals_in:
+        needed = needed_literal(context.layout.write(claimed * tends), unknown.printed, literal, context)
+        found = None if needed is None else rounding(needed, literal)
+        if needed is not None and found is not None and found.how != "exact":
+            return Finding(link, "rounded", "certificate", remarks=(rounded_remark(found, needed),))
+    return None
 
 
 def by_implication(link: Compare, unknown: Unknown, context: Context, *, explicit_first: bool) -> Finding | None:

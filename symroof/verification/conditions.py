@@ -136,13 +136,14 @@ def _parts(p: Formula, put: Formula, values: Mapping[str, Fraction], context: Co
 
 def confirmed_equivalence(link: Compare, context: Context) -> Finding | None:
     """The finding on an equivalence that is proved as it stands, or None."""
+    unknown = None
     try:
         unknown = unknown_of(put_in(link.left, context), put_in(link.right, context), link.right, context)
         found = None if unknown is None else by_bound(link, unknown, context)
     except (AlgebraError, CheckError):
         found = None
-    if found is not None:
-        return found
+    if found is not None or (unknown is not None and context.growing):
+        return found  # in a regime the bound decides
     settled = settle(_proposition(link, context), context.least_one, context.facts)
     return Finding(link, "holds", settled.by) if settled.truth else None
 

@@ -14,6 +14,7 @@ from symroof.formula import Formula, Group, Negative, Number
 from symroof.reading.units import exact
 from symroof.verification.numbers import Enclosure
 
+WRITTEN = 10**100  # larger numbers without digits of their own are never in print
 NUMBER = re.compile(r"[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -57,9 +58,9 @@ def last_place(printed: Number) -> tuple[int, Fraction, Fraction]:
     >>> last_place(Number(Fraction(61000), "61000"))
     (2, Fraction(1, 1), Fraction(1000, 1))
     """
-    text = printed.digits or str(printed.value)
-    if printed.digits is None and printed.value.denominator != 1:
+    if printed.digits is None and (printed.value.denominator != 1 or abs(printed.value) >= WRITTEN):
         return 0, Fraction(1), Fraction(0)
+    text = printed.digits or str(printed.value)
     found = NUMBER.match(text)
     written = found.group().replace("_", "") if found else "0"
     mantissa, _, power = written.lower().partition("e")
