@@ -373,6 +373,7 @@ def test_verify_in_other_formats(run, tmp_path):
     assert (second["verdict"], second["good"]) == ("holds", True)
     assert record["counts"]["wrong"] == 1
     assert run("verify", "--format", "github", str(path)).out.startswith(f"::error file={path},line=1,col=1,title=wrong::1 + 1 = 3%0A")
+    assert f"::error file={tmp_path / 'gone.md'}::" in run("verify", "--format", "github", str(tmp_path / "gone.md")).out
     assert "| **wrong** | `1 + 1 = 3` |" in run("verify", "--format", "markdown", str(path)).out
 
 

@@ -181,6 +181,7 @@ def test_faults_of_the_input_name_file_and_line(tmp_path):
     path = tmp_path / "x.md"
     for text, message in (
         ("\n<!-- symroof\noperation = -->", "x.md:2: the comment is not TOML"),
+        ("\n\n<!-- symroof\noperation = 'matmul'\n\n$1 = 1$", "x.md:3: the comment is not closed"),
         ("<!-- symroof\nbanana = 3 -->", "x.md:1: the problem: unknown key 'banana'"),
         ('\n\n<!-- symroof expect = "fine" -->', "x.md:3: expect = 'fine' is no verdict"),
         ("<!-- symroof hardware = 'tpu-v99' -->", "x.md:1: unknown chip 'tpu-v99'"),

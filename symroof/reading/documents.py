@@ -167,6 +167,8 @@ class _Document:
             return
         for match in COMMENT.finditer(self._blanked(self.body, (CODE_SPAN,))):
             content = match.group("body").strip()
+            if content.startswith("symroof") and not match.group().endswith("-->"):
+                raise ReadingError(f"{self.name}:{self.place(match.start()).line}: the comment is not closed", expected="-->")
             if content == "symroof" or (content[:8].startswith("symroof") and not content[7:8].isalnum()):
                 yield match.start(), match.end(), self._note(content[7:].lstrip(" :\t"), match.start())
 

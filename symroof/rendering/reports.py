@@ -159,6 +159,7 @@ def _file(file: FileReport, page: _Page, form: str, verbose: bool, strict: bool)
         "entries": [_entry(file, judgement, page) for judgement in shown],
         "skips": skips if verbose else [],
         "nothing": nothing,
+        "error": None if file.error is None else _escaped(printable(file.error)),
     }
 
 
