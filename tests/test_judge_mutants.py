@@ -132,7 +132,7 @@ FAULTS = [
 
 def surprised():
     """The first claim of the corpus whose verdict is not the expected one."""
-    for problem in reversed(PROBLEMS):
+    for problem in (PROBLEMS[0], *reversed(PROBLEMS[1:])):
         for found in judge_exercise(read_exercise(problem)):
             if found.verdict not in ((found.expect,) if found.expect else ("holds", "rounded")):
                 return found.claim
@@ -145,7 +145,4 @@ def test_a_fault_of_the_judge_is_noticed(fault, monkeypatch):
     fault(monkeypatch)
     assert surprised() is not None
 
-
-def test_a_judge_without_a_fault_surprises_nobody(monkeypatch):
-    monkeypatch.setattr(judge, "diagnosed", lambda finding, context: finding)
-    assert surprised() is None
+# That a judge without a fault surprises nobody is what tests/test_claims.py asserts, claim by claim.
