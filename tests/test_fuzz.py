@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from symroof.errors import SymroofError
 from symroof.reading.claims import read_claim
-from symroof.reading.exercises import Exercise, Stated, read_exercise
+from symroof.reading.exercises import VERDICTS, Exercise, Stated, read_exercise
 from symroof.reading.expressions import Scope
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_tokens import Dialect
 from symroof.verification.context import context_of
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_stated
-from symroof.verification.judgement import VERDICTS
 
 CONTEXT = context_of(read_exercise({"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "assume": "B << D, F"}))
 OPEN = context_of(Exercise())

@@ -30,6 +30,7 @@ from symroof.reading.units import exact
 from symroof.symbols import QUANTITIES
 
 TOLERANCE = Fraction(1, 20)
+# From best to worst; the judgement of a claim is its worst link.
 VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)

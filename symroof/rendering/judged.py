@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from symroof.formula import Compare, Formula
+from symroof.reading.exercises import VERDICTS
 from symroof.rendering.amounts import short
 from symroof.rendering.environment import guarded
 from symroof.rendering.plain import PlainPrinter
 from symroof.rendering.reports import _Page
 from symroof.verification.files import Moved
-from symroof.verification.judgement import VERDICTS, Counterexample, FileReport, Finding, Judgement
+from symroof.verification.judgement import Counterexample, FileReport, Finding, Judgement
 
 EXPLICIT = PlainPrinter(explicit=True)
 

@@ -9,12 +9,13 @@ from typing import Any
 from symroof.errors import RenderingError, SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Infinity, Name, Number
 from symroof.reading.claims import Claim
+from symroof.reading.exercises import VERDICTS
 from symroof.rendering.amounts import digits, percent, quantity, short, sizes
 from symroof.rendering.environment import guarded, load, render
 from symroof.rendering.letters import Letters
 from symroof.rendering.plain import PlainPrinter
 from symroof.verification.files import Moved
-from symroof.verification.judgement import GOOD, VERDICTS, FileReport, Finding, Judgement, Remark
+from symroof.verification.judgement import GOOD, FileReport, Finding, Judgement, Remark
 from symroof.verification.numbers import enclosed, is_numeric
 
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}

@@ -9,9 +9,8 @@ from typing import Any
 
 from symroof.formula import Compare, Formula
 from symroof.reading.claims import Claim
+from symroof.reading.exercises import VERDICTS
 
-# From best to worst; the judgement of a claim is its worst link.
-VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
 GOOD = ("holds", "rounded", "conditional")
 
 
