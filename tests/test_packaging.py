@@ -26,7 +26,7 @@ def wheel(tmp_path_factory):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        if os.environ.get("CI"):
+        if os.environ.get("CI") or os.environ.get("SYMROOF_REQUIRE_RENDERERS"):
             pytest.fail(done.stderr[-2000:])
         pytest.skip("the wheel cannot be built here: " + done.stderr.strip()[-200:])
     return next(folder.glob("*.whl"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from math import ceil, floor
 
 from sympy import Expr, oo
@@ -160,7 +159,7 @@ def _number(link: Compare, unknown: Unknown, true: Enclosure, context: Context, 
     whole = _whole(unknown, true, claimed, context)
     if whole is not None:
         return Finding(link, "holds", by, remarks=(whole,))
-    printed = printed_digits(Compare(Number(Fraction(0)), "=", unknown.printed), true, unknown.printed, context)
+    printed = printed_digits(true, unknown.printed, context)
     if printed is not None and printed.how != "exact" and isinstance(bare(unknown.printed), Number):
         return Finding(link, "rounded", by, remarks=(rounded_remark(printed, true),))
     return None

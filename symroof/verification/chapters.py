@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from symroof.derivation.points import ORDER
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, Name, names
 from symroof.reading.claims import Chain, Claim, read_claim
@@ -22,7 +23,6 @@ from symroof.verification.conditions import judge_equivalence
 from symroof.verification.context import Context, context_of
 from symroof.verification.judge import judge, judge_stated
 from symroof.verification.judgement import FileReport, Judgement, Skipped
-from symroof.verification.literals import ORDER
 from symroof.verification.numbers import is_numeric
 from symroof.verification.patience import Impatience, limited
 from symroof.verification.selection import Skip, skipped
@@ -254,10 +254,10 @@ class _Chapter:
 
     def _restated(self, claim: Claim, written: Written) -> tuple[Claim, Context] | None:
         """A condition right after another one on the same letter, where both say the same: 2B > 240, or B > 120."""
-        before, self_links = self.condition, [link for proposition in claim.propositions for chain in proposition for link in chain.links]
-        if before is None or written.before is None or len(self_links) != 1 or self_links[0].relation not in ORDER:
+        before, links = self.condition, [link for proposition in claim.propositions for chain in proposition for link in chain.links]
+        if before is None or written.before is None or len(links) != 1 or links[0].relation not in ORDER:
             return None
-        link = self_links[0]
+        link = links[0]
         letters = {*names(before.left), *names(before.right)}
         if letters != {*names(link.left), *names(link.right)} or len(letters) != 1 or letters & set(QUANTITIES):
             return None

@@ -9,7 +9,7 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError, suggestion
 from symroof.reading.documents import Document
 from symroof.reading.exercises import Exercise, read_exercise
-from symroof.reading.problems import WORD
+from symroof.reading.problems import WORD, merged
 from symroof.verification.context import Context, context_of
 
 # Lists of a comment are added to those before it; tables are merged; anything else replaces.
@@ -51,12 +51,9 @@ class InForce:
         self._read(where, claims)
 
     def _read(self, where: str, claims: Any) -> None:
-        merged = {**self.options, **self.overrides}
-        for key in MERGED:
-            if isinstance(self.options.get(key), Mapping) and isinstance(self.overrides.get(key), Mapping):
-                merged[key] = {**self.options[key], **self.overrides[key]}
+        options = merged(self.options, self.overrides)
         try:
-            self.exercise = read_exercise({**merged, **({"claims": claims} if claims is not None else {})}, self.words)
+            self.exercise = read_exercise({**options, **({"claims": claims} if claims is not None else {})}, self.words)
             self.context = context_of(self.exercise)
             for alias, name in self.exercise.aliases.items():
                 if name not in self.context.scope.names:

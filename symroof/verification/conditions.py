@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from symroof.derivation.points import ORDER
 from symroof.derivation.settling import negated, settle
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Compare, Either, Formula, Verdict
@@ -26,7 +27,6 @@ from symroof.verification.bounds import by_bound, by_implication, by_inferred_bo
 from symroof.verification.context import Context
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import judge_link, sides_of
-from symroof.verification.literals import ORDER
 from symroof.verification.numbers import enclosed
 from symroof.verification.units import unit_of
 from symroof.verification.unknowns import Unknown, unknown_of
@@ -37,7 +37,7 @@ def judge_condition(claim: Claim, context: Context) -> tuple[Finding, ...]:
     """The findings on a claim that joins propositions, or speaks of always and never."""
     findings, parts = [], []
     for proposition in claim.propositions:
-        condition, sure = _parted(proposition, context)
+        condition, sure = _parted(proposition)
         findings += [judge_link(link, context) for link in sure]
         parts.append(condition)
     if claim.always is not None:
@@ -47,25 +47,22 @@ def judge_condition(claim: Claim, context: Context) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _parted(proposition: Proposition, context: Context) -> tuple[Formula, tuple[Compare, ...]]:
+def _parted(proposition: Proposition) -> tuple[Formula, tuple[Compare, ...]]:
     """The condition of a chain, and its links that are claims of their own: B > 9850/41 = 240 says two things."""
     links = [link for chain in proposition for link in chain.links]
     conditions = [link for link in links if link.relation in ORDER]
     if not conditions:
-        return _both(links, context), ()
+        return _condition(links), ()
     sure = tuple(link for link in links if link.relation not in ORDER)
-    return _both(conditions, context), sure
+    return _condition(conditions), sure
 
 
-def _both(links: list[Compare], context: Context) -> Formula:
-    parts = tuple(Compare(*_placed(link, context)) for link in links)
-    return parts[0] if len(parts) == 1 else Both(parts)
-
-
-def _placed(link: Compare, context: Context) -> tuple[Formula, str, Formula]:
-    if link.relation not in (*ORDER, "="):
-        raise AlgebraError(f"{link.relation} is no condition", expected="=, <, <=, > or >=")
-    return link.left, link.relation, link.right
+def _condition(links: list[Compare]) -> Formula:
+    """All of the links at once; each has to be one that is true or false at a point."""
+    for link in links:
+        if link.relation not in (*ORDER, "="):
+            raise AlgebraError(f"{link.relation} is no condition", expected="=, <, <=, > or >=")
+    return links[0] if len(links) == 1 else Both(tuple(links))
 
 
 def put_in(formula: Formula, context: Context) -> Formula:

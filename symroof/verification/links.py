@@ -14,6 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
+from symroof.derivation.points import ORDER
 from symroof.derivation.settling import settle
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, mapped, names
@@ -23,7 +24,7 @@ from symroof.verification.context import Context
 from symroof.verification.digits import bare, last_place, rounding
 from symroof.verification.functions import resolved
 from symroof.verification.judgement import Finding, Remark
-from symroof.verification.literals import ORDER, compare_numbers, literals, needed_literal, rounded_remark
+from symroof.verification.literals import compare_numbers, literals, needed_literal, rounded_remark
 from symroof.verification.numbers import is_numeric
 from symroof.verification.units import disagreement
 from symroof.verification.witness import witness

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
+from symroof.derivation.points import ORDER
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Group, Name, Negative, Number, Power, Product, Quotient, children, mapped
 from symroof.symbols import expression, fraction, symbol
@@ -15,7 +16,8 @@ from symroof.verification.functions import resolved
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.numbers import Enclosure, compared, enclosed
 
-ORDER = ("<", "<=", ">", ">=")
+# The same order with its sides exchanged.
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 PRINTED = Name("printed number")
 
 
@@ -35,7 +37,7 @@ def compare_numbers(link: Compare, left: Formula, right: Formula, context: Conte
     off = deviation(value, enclosed(right if true_value is left else left))
     if link.relation != "=" and off is not None and abs(off) <= context.tolerance:
         return Finding(link, "holds", "exact numbers", true_value, (Remark("deviation", {"share": off}),))
-    found = printed_digits(link, value, printed, context)
+    found = printed_digits(value, printed, context)
     if found is not None:
         return Finding(link, "rounded", "exact numbers", true_value, (rounded_remark(found, value),))
     remarks = (Remark("deviation", {"share": off}),) if off is not None and abs(off) < 10 else ()
@@ -51,7 +53,7 @@ def rounded_remark(found: Rounding, value: Enclosure) -> Remark:
     return Remark(found.how, {"digits": found.digits, "value": value.middle})
 
 
-def printed_digits(link: Compare, value: Enclosure, printed: Formula, context: Context) -> Rounding | None:
+def printed_digits(value: Enclosure, printed: Formula, context: Context) -> Rounding | None:
     """How a side that is one number, or has one number with several digits, comes from the true value."""
     number = bare(printed)
     if isinstance(number, Number):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
+from symroof.derivation.points import ORDER
 from symroof.derivation.settling import negated, settle
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, Product, names
@@ -19,7 +20,6 @@ from symroof.symbols import QUANTITIES, expression
 from symroof.verification.context import THEORY, Context
 from symroof.verification.digits import bare
 from symroof.verification.links import sides_of
-from symroof.verification.literals import ORDER
 from symroof.verification.numbers import is_numeric
 
 BOUNDS = ("T_lower", "T_upper")

@@ -13,7 +13,8 @@ from symroof.algebra.rounding import to_digits
 from symroof.formula import Call, Compare, Formula, Group, Name, Number, Product, Quotient, Sum, children, mapped, names
 from symroof.reading.units import UNITS
 from symroof.verification.context import Context
-from symroof.verification.worlds import TURNED, Trial, Trials
+from symroof.verification.literals import MIRRORED
+from symroof.verification.worlds import Trial, Trials
 
 MOST_LETTERS = 48
 LONGEST_NUMBER = 4000  # bits of a number that is written out
@@ -21,10 +22,10 @@ LONGEST_NUMBER = 4000  # bits of a number that is written out
 
 def turned(link: Compare, context: Context) -> Trials:
     """The inequality the other way round."""
-    if link.relation in TURNED:
-        yield Trial({}, replace(link, relation=TURNED[link.relation]), context)
-    elif link.relation in ("<=>", "=>") and isinstance(link.right, Compare) and link.right.relation in TURNED:
-        yield Trial({}, replace(link, right=replace(link.right, relation=TURNED[link.right.relation])), context)
+    if link.relation in MIRRORED:
+        yield Trial({}, replace(link, relation=MIRRORED[link.relation]), context)
+    elif link.relation in ("<=>", "=>") and isinstance(link.right, Compare) and link.right.relation in MIRRORED:
+        yield Trial({}, replace(link, right=replace(link.right, relation=MIRRORED[link.right.relation])), context)
 
 
 def other_extreme(link: Compare, context: Context) -> Trials:

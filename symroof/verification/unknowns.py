@@ -17,16 +17,16 @@ from symroof.algebra.rational import cancelled, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root
 from symroof.algebra.threshold import Threshold
+from symroof.derivation.points import ORDER
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Name, names
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.context import Context
 from symroof.verification.growth import eventually_positive, regime_of
-from symroof.verification.literals import ORDER
+from symroof.verification.literals import MIRRORED
 from symroof.verification.numbers import is_numeric
 
 UP = (">", ">=")
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)

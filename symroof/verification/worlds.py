@@ -18,9 +18,8 @@ from symroof.formula import Compare, Name, Number, Quotient, names
 from symroof.model.cost import Cost, Term
 from symroof.model.operation import Einsum
 from symroof.verification.context import Context, costs
+from symroof.verification.literals import MIRRORED
 from symroof.verification.numbers import enclosed, is_numeric
-
-TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,7 @@ def rounded_early(link: Compare, context: Context) -> Trials:
     value = enclosed(expanded).middle
     condition = Compare(Name("intensity"), link.left.relation, Name("ridge"))
     if link.left.left == Name("T_comms"):
-        condition = replace(condition, relation=TURNED[link.left.relation])
+        condition = replace(condition, relation=MIRRORED[link.left.relation])
     tried = set()
     for digits in (2, 3, 4):
         for shown in (Fraction(to_digits(value, digits)), _cut(value, digits)):
