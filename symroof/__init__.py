@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "derive": "symroof.api",
     "verify": "symroof.api",
+    "regimes": "symroof.api",
     "operation": "symroof.api",
     "chips": "symroof.api",
     "dimensions": "symroof.api",

@@ -9,17 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from symroof.derivation.pipeline import derive as run
+from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError
+from symroof.exploration.explore import Inferred, explore, infer
 from symroof.model.dtype import dtype as read_dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
 from symroof.reading.catalogue import catalogue
 from symroof.reading.exercises import read_exercise
+from symroof.reading.expressions import Scope
 from symroof.reading.operations import read_operation
-from symroof.reading.problems import read_problem
-from symroof.rendering.shown import ShownDerivation, ShownReport
-from symroof.symbols import symbol
+from symroof.reading.problems import figure_names, read_problem
+from symroof.reading.questions import read_question
+from symroof.rendering.shown import ShownDerivation, ShownRegimes, ShownReport
+from symroof.symbols import QUANTITIES, symbol
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_exercise
 from symroof.verification.judgement import FileReport
@@ -84,17 +88,58 @@ def derive(
     >>> d.answer.bound, d.answer.smallest_integer
     (78800/9, 8756)
     """
-    if isinstance(operation, Problem):
-        problem = operation
-    else:
-        options = {
-            "operation": operation, "hardware": on, "assume": assume, "solve_for": solve_for, "at": at, "given": given,
-            "mesh": mesh, "link": link, "count": count, "compute": compute, "dtype": dtype, "chips": chips,
-            "title": title, "let": let, "symbols": symbols, "sections": sections,
-        }  # fmt: skip
-        problem = read_problem({key: value for key, value in options.items() if value is not None})
+    problem = _problem(operation, {
+        "hardware": on, "assume": assume, "solve_for": solve_for, "at": at, "given": given,
+        "mesh": mesh, "link": link, "count": count, "compute": compute, "dtype": dtype, "chips": chips,
+        "title": title, "let": let, "symbols": symbols, "sections": sections,
+    })  # fmt: skip
     found = run(problem)
     return ShownDerivation(*(getattr(found, field.name) for field in fields(found)))
+
+
+def _problem(operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any]) -> Problem:
+    """The problem that keyword arguments describe; a problem, or a table of options, stands for itself."""
+    if isinstance(operation, Problem):
+        return operation
+    table = dict(operation) if isinstance(operation, Mapping) else {"operation": operation}
+    return read_problem(table | {key: value for key, value in options.items() if value is not None})
+
+
+def regimes(
+    operation: AnyOperation | Problem | str | Mapping[str, Any] | None = None,
+    *,
+    of: str | None = None,
+    every: bool = False,
+    **options: Any,
+) -> ShownRegimes | Inferred:
+    """Every asymptotic regime of the intensity of an operation, or of another quantity: proved complete.
+
+    ``of`` is a formula over named quantities, or an approximation ``a ~ b``, for which the weakest regimes are found
+    that make it true (then there need not be an operation). ``every`` lists all of a long list. The other options are
+    those of :func:`derive`. Raises :class:`SymroofError` for what cannot be read or enumerated.
+
+    >>> found = regimes("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e")
+    >>> [(str(row.leading), row.equal_sizes_from) for row in found.map.rows if row.corner]
+    [('B', 241), ('D', 241), ('F', 241)]
+    >>> inferred = regimes(of="BDF/(BD + DF + BF) ~ B")
+    >>> [relation.right.name for relation in inferred.alternatives[0].relations]
+    ['D', 'F']
+    """
+    if operation is None:
+        if of is None or options:
+            raise ReadingError("there is no operation to explore", expected='an operation, or of="a ~ b"')
+        exact, approximate = read_question(of, Scope(open=True))
+        if approximate is None:
+            raise ReadingError(f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b")
+        return infer(exact, approximate, None)
+    problem = _problem(operation, options)
+    if of is None:
+        return ShownRegimes(explore(problem, every=every))
+    figures = figure_names(problem.hardware)
+    exact, approximate = read_question(of, Scope((*problem.operation.dimensions, *QUANTITIES, *problem.let, *figures)))
+    if approximate is None:
+        return ShownRegimes(explore(problem, exact, every=every))
+    return infer(exact, approximate, setting_of(problem))
 
 
 def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:

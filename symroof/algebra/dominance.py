@@ -136,7 +136,7 @@ def _kept(terms: Polynomial, cone: Cone, regime: Regime) -> tuple[Polynomial, li
         if certificate is not None:
             del kept[m]
             certificates.append(certificate)
-    if certificates and not _bounded_below(kept, cone, regime):
+    if certificates and not bounded_below(kept, cone.symbols, regime):
         raise AlgebraError(
             "the leading terms cancel in part, so nothing can be neglected beside them",
             expected="leading terms that stay away from 0",
@@ -148,12 +148,12 @@ def _kept(terms: Polynomial, cone: Cone, regime: Regime) -> tuple[Polynomial, li
     return kept, [c for c in final if c is not None]
 
 
-def _bounded_below(terms: Polynomial, cone: Cone, regime: Regime) -> bool:
+def bounded_below(terms: Polynomial, symbols: tuple[Expr, ...], regime: Regime) -> bool:
     """Whether the terms stay above a fixed part of their positive ones on the whole domain."""
     positive = {e: c for e, c in terms.items() if c > 0}
     if len(positive) == len(terms):
         return True
-    places = tuple(i for i, s in enumerate(cone.symbols) if s in regime.least_one)
+    places = tuple(i for i, s in enumerate(symbols) if s in regime.least_one)
     for part in (Fraction(1, 2), Fraction(1, 16)):
         rest = subtract(terms, {e: c * part for e, c in positive.items()})
         if all(c >= 0 for c in shift(rest, places).values()):
@@ -179,7 +179,7 @@ def similar(a: Expr, b: Expr, regime: Regime) -> Similarity:
     difference = subtract(above, below)
     if not difference:
         return Similarity(True, *sides)
-    measure = next((g for g in (below, above) if _bounded_below(g, cone, regime)), None)
+    measure = next((g for g in (below, above) if bounded_below(g, cone.symbols, regime)), None)
     if measure is None:
         raise AlgebraError(f"{str(quotient)[:200]} has terms that cancel: its limit is not decided here")
     beside = [p for p in measure if measure[p] > 0]
@@ -198,7 +198,7 @@ def vanishes(expression: Expr, regime: Regime) -> bool:
     symbols = symbols_of(quotient, *(s for s in regime.symbols if s not in regime.substitution))
     cone = regime.cone(symbols)
     above, below = ratio(quotient, symbols)
-    if not _bounded_below(below, cone, regime):
+    if not bounded_below(below, cone.symbols, regime):
         return False
     beside = [p for p in below if below[p] > 0]
     return all(negligible(m, beside, cone) is not None for m in above)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
-from symroof.cli.options import QUOTE, given_flags, output_options, problem_options
-from symroof.cli.output import complain, terminal, write
-from symroof.errors import ReadingError, SymroofError
+from symroof.cli.options import output_options, problem_options
+from symroof.cli.output import terminal, write
+from symroof.cli.problems import answered
 
 
 @click.command()
@@ -28,20 +27,12 @@ def derive(operation: tuple[str, ...], form: str, output: str | None, color: str
     from symroof.reading.problems import read_problem
 
     style = {key: options.pop(key) for key in ("brief", "heading", "template")}
-    tables = _tables(operation, options)
-    found, failures = [], 0
-    for index, table in enumerate(tables):
-        try:
-            found.append(run(read_problem(table)))
-        except SymroofError as error:
-            failures += 1
-            error.problem = _place(operation, index, tables) + error.problem
-            complain(error)
+    found, alone, failures = answered(operation, options, lambda table: run(read_problem(table)))
     if form == "json":
         import json
 
         records = [derivation.to_dict() for derivation in found]
-        shown = json.dumps(records[0] if len(tables) == 1 and records else records, indent=2, ensure_ascii=False) + "\n"
+        shown = json.dumps(records[0] if alone and records else records, indent=2, ensure_ascii=False) + "\n"
         if found:
             write(shown, output, "never")
     else:
@@ -90,26 +81,3 @@ def _finish(form: str, found: list[Any], record: Callable[[Any], Any], table: Ca
         click.echo(json.dumps(records[0] if single else records, indent=2, ensure_ascii=False))
     else:
         click.echo(table(found), nl=False)
-
-
-def _tables(operation: tuple[str, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
-    """The problems that are asked for: those of a file, or the one on the command line. Flags override the file."""
-    if not operation:
-        raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")
-    if len(operation) > 1:
-        raise ReadingError(f"there are {len(operation)} operations", hint=QUOTE)
-    flags = given_flags(options)
-    (text,) = operation
-    if not text.endswith(".toml"):
-        return [{"operation": text, **flags}]
-    from symroof.reading.problems import merged, read_problem_file
-
-    return [merged(table, flags) for table in read_problem_file(Path(text))]
-
-
-def _place(operation: tuple[str, ...], index: int, tables: list[dict[str, Any]]) -> str:
-    """Which problem of which file an error is about."""
-    if not operation[0].endswith(".toml"):
-        return ""
-    title = tables[index].get("title")
-    return f"{operation[0]}: " + (f"problem {index + 1}{f' ({title})' if title else ''}: " if len(tables) > 1 else "")

@@ -27,7 +27,7 @@ def multiplied_out(step: Step, evidence: Dominated, ledger: Ledger) -> Check:
         raise refuted(step, "the quotient of the sides is not the one that the certificates speak of")
     difference = add(n, {m: -c for m, c in d.items()})
     equal = Exact(known | replaced(regime, ("=",)))
-    small, bounded = _directions(regime, equal, ledger, names_in(n) | names_in(d))
+    small, bounded = directions(regime, equal, ledger, names_in(n) | names_in(d))
     certified = {}
     for c in evidence.certificates:
         letters = [str(s) for s in c.symbols]
@@ -41,13 +41,16 @@ def multiplied_out(step: Step, evidence: Dominated, ledger: Ledger) -> Check:
     raise refuted(step, "the certificate does not multiply out")
 
 
-def _directions(regime: list[Compare], exact: Exact, ledger: Ledger, used: set[str]) -> tuple[set[Powers], set[Powers]]:
-    """The monomials that tend to 0 in the regime, and those that stay bounded."""
+def directions(regime: Iterable[Compare], exact: Exact, ledger: Ledger, used: set[str], *, constants: bool = True) -> tuple[set[Powers], set[Powers]]:
+    """The monomials that tend to 0 in the regime, and those that stay bounded.
+
+    Without ``constants`` the names that no relation mentions scale as they like.
+    """
     small: set[Powers] = set()
     bounded: set[Powers] = set()
     mentioned: set[str] = set()
     for a in regime:
-        if a.relation not in ("<<", "->", "~", "~~"):
+        if a.relation not in ("<<", "->", "~", "~~", "<=", ">="):
             continue
         left = exact.rational(a.left)
         right = (ONE, ONE) if isinstance(a.right, Infinity) else exact.rational(a.right)
@@ -55,16 +58,20 @@ def _directions(regime: list[Compare], exact: Exact, ledger: Ledger, used: set[s
         if len(top) != 1 or len(bottom) != 1:
             raise CheckError("a regime relates products")
         quotient = join(next(iter(top)), next(iter(bottom)), -1)
-        mentioned |= {name for name, _ in (*next(iter(left[0])), *next(iter(right[0])))}
         inverse = tuple((name, -e) for name, e in quotient)
+        if a.relation in ("<=", ">="):
+            bounded.add(quotient if a.relation == "<=" else inverse)
+            continue
+        mentioned |= {name for name, _ in (*next(iter(left[0])), *next(iter(right[0])))}
         if a.relation == "->":
             small.add(inverse)
         elif a.relation == "<<":
             small.add(quotient)
         else:
             bounded |= {quotient, inverse}
-    bounded |= {((name, -1),) for name in mentioned & ledger.least_one}
-    bounded |= {((name, e),) for name in used - mentioned for e in (1, -1)}
+    bounded |= {((name, -1),) for name in (mentioned if constants else mentioned | used) & ledger.least_one}
+    if constants:
+        bounded |= {((name, e),) for name in used - mentioned for e in (1, -1)}
     return small, bounded
 
 

@@ -40,3 +40,14 @@ def derive(problem: Problem) -> Derivation:
     steps = checked(draft.steps, ledger)
     kept = tuple(step for step in steps if step.section in problem.sections)
     return Derivation(setting, kept, draft.answer)
+
+
+def counted(problem: Problem) -> tuple[Draft, Ledger]:
+    """The part of a derivation that asks nothing: costs, intensity and ridge, checked; and the ledger to go on with."""
+    setting = setting_of(problem)
+    draft = Draft(setting, (), Answer(setting.intensity))
+    for section in (work, traffic, intensity, ridge):
+        draft = section(draft)
+    ledger = Ledger(frozenset(s.name for s in setting.least_one), setting.figures)
+    checked(draft.steps, ledger)
+    return draft, ledger

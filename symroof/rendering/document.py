@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symroof.algebra.rounding import to_digits
 from symroof.derivation.derivation import Derivation
 from symroof.derivation.draft import Draft
 from symroof.errors import RenderingError
-from symroof.formula import Formula, Name, Quotient, number
+from symroof.formula import Name, Quotient, number
 from symroof.model.problem import SECTIONS
 from symroof.rendering.blocks import Block, Row, blocks
 from symroof.rendering.environment import guarded, load, render
 from symroof.rendering.latex import LatexPrinter
-from symroof.rendering.letters import GREEK, Letters
+from symroof.rendering.letters import Letters
+from symroof.rendering.pen import Chain, Pen
 from symroof.rendering.plain import PlainPrinter
 from symroof.rendering.terminal import columns, layout, timetable, titled
 from symroof.rendering.view import View, decimal_number, merged_regime
@@ -36,13 +36,6 @@ FORMATS = {
     "latex": Format("derivation.tex.j2", "prose.j2", "$"),
     "text": Format("derivation.txt.j2", "terse.j2", ""),
 }
-TEX_SPECIAL = (
-    {c: "\\" + c for c in "&%$#_{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}", "-": "-{}"}
-    | {c: rf"$\{name}$" for c, name in GREEK.items()}
-)
-
-
 def render_derivation(
     derivation: Derivation,
     form: str,
@@ -59,7 +52,7 @@ def render_derivation(
     chosen = FORMATS[form]
     letters = Letters(frozenset(derivation.setting.problem.operation.dimensions), derivation.setting.problem.link)
     printer = PlainPrinter(letters, unicode=unicode) if form == "text" else LatexPrinter(letters)
-    scribe = _Scribe(derivation, form, chosen, printer, width)
+    scribe = _Scribe(form, chosen.mark, printer, derivation.setting.layout, derivation, width)
     names = scribe.names()
     with guarded():
         names["p"] = prose = load(chosen.prose, template, names)
@@ -109,13 +102,10 @@ def _line(text: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scribe:
-    """The words that templates call: how mathematics, numbers and code are set in one format."""
+class _Scribe(Pen):
+    """The pen of one derivation."""
 
     derivation: Derivation
-    form: str
-    chosen: Format
-    printer: LatexPrinter | PlainPrinter
     width: int
 
     @property
@@ -136,7 +126,7 @@ class _Scribe:
             "number": lambda value: str(value),
             "pct": self.percent_of,
             "percent": lambda share: self.percent_of(Fraction(share) * 100),
-            "chain": _Chain,
+            "chain": Chain,
             "relations": merged_regime,
             "figure": lambda name: draft.in_digits(Name(name)),
             "over_one": lambda formula: Quotient(number(1), formula),
@@ -154,50 +144,6 @@ class _Scribe:
             "t_math": Name("T_math"),
             "t_comms": Name("T_comms"),
         }
-
-    def inline(self, *parts: Any) -> str:
-        """Mathematics in a line of prose: formulas, relations between them, and lists."""
-        return f"{self.chosen.mark}{' '.join(self._part(part) for part in parts)}{self.chosen.mark}"
-
-    def each(self, formulas: tuple[Formula, ...]) -> str:
-        """A list in prose: B, D and F."""
-        shown = [self.inline(formula) for formula in formulas]
-        return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-
-    def _part(self, part: Any) -> str:
-        match part:
-            case Formula():
-                return self.printer.print(part)
-            case _Chain(names=names):
-                return " = ".join(self.printer.print(name) for name in names)
-            case str() if part.startswith("regime "):
-                return self.printer.relation(part.removeprefix("regime "), regime=True)
-            case str():
-                return self.printer.relation(part)
-            case int() | Fraction():
-                return self.printer.print(self.view.write(part))
-            case tuple() | list():
-                return ", ".join(self._part(one) for one in part)
-        raise RenderingError(f"a template sets {type(part).__name__} as mathematics")
-
-    def code(self, text: str) -> str:
-        text = text.replace("{{", "{ {").replace("{%", "{ %").replace("{#", "{ #")
-        return {"markdown": f"`{text}`", "latex": rf"\texttt{{{tex(text)}}}"}.get(self.form, text)
-
-    def words(self, text: str) -> str:
-        """Words of the user's in prose: what a format would read as its own signs is taken as itself."""
-        if self.form == "latex":
-            return tex(text)
-        return re.sub(r"([\\`*_$<{}|\[\]])", r"\\\1", text) if self.form == "markdown" else text
-
-    def percent_of(self, value: Fraction | int) -> str:
-        digits = to_digits(Fraction(value), 2) if value != int(value) else str(int(value))
-        return f"{digits}\\,\\%" if self.form == "latex" else f"{digits} %"
-
-    def micro(self, unit: str) -> str:
-        """A unit of time; a microsecond has a letter that not every format can show."""
-        plain = isinstance(self.printer, PlainPrinter) and not self.printer.unicode
-        return unit if unit != "us" or plain else r"$\mu$s" if self.form == "latex" else "µs"
 
     def display(self, rows: list[Row]) -> str:
         """The body of a display: one line, or rows aligned at their relations."""
@@ -225,13 +171,6 @@ class _Scribe:
         return list(timetable(heading, printer.print(point["variable"]), point["rows"], unit, ends))
 
 
-@dataclass(frozen=True, slots=True)
-class _Chain:
-    """Names that are equal: D = F."""
-
-    names: tuple[Formula, ...]
-
-
 def run_in(head: str) -> str:
     """A bold head, with mathematics outside of the bold.
 
@@ -249,13 +188,3 @@ def _words(aside: str) -> str:
     """
     parts = aside.split("$")
     return "".join((rf"\text{{{part}}}" if i % 2 == 0 else part) for i, part in enumerate(parts) if part)
-
-
-def tex(text: str) -> str:
-    r"""Text with the characters that TeX reads as commands taken as themselves.
-
-    >>> tex("50 % of d_model")
-    '50 \\% of d\\_model'
-    """
-    return "".join(TEX_SPECIAL.get(c, c) for c in text)
-

@@ -1,0 +1,136 @@
+"""Why a list of cells is complete, in sums that anyone can add up.
+
+A *lemma* says: along every scaling for which the terms of its premise are largest together, its conclusion is among the
+largest as well; or there is no such scaling. Its proof is a sum of monomials, with weights that are not negative, each
+of which is known to be at most of order 1: that monomial of the sum is then at most of order 1 too. A family of sets is
+complete as soon as the lemmas close it: add to any set of the family any term, and what the lemmas make of it is in the
+family again, or never is largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symroof.algebra.fan import Fan
+from symroof.algebra.rational import Exponents
+from symroof.algebra.simplex import maximise
+from symroof.errors import AlgebraError
+
+Parts = tuple[tuple[Exponents, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lemma:
+    """Terms by their number in the fan, sets of them as bits. ``parts`` add up to largest - conclusion, where ``largest`` is a term of the
+    premise beside which the conclusion is measured; or to 0, with some weight on what tends to 0."""
+
+    premise: int
+    conclusion: int | None
+    parts: Parts
+
+
+def combination(target: Exponents, small: Sequence[Exponents], bounded: Sequence[Exponents], *, strict: bool) -> Parts | None:
+    """Weights that are not negative under which the vectors add up to the target; with ``strict``, some of it small.
+
+    >>> combination((1, -1), [(1, 0)], [(0, -1)], strict=True)
+    (((1, 0), Fraction(1, 1)), ((0, -1), Fraction(1, 1)))
+    """
+    vectors = [*small, *bounded]
+    rows = [[v[i] for v in vectors] for i in range(len(target))]
+    right = list(target)
+    gain = [int(strict and j < len(small)) for j in range(len(vectors))]
+    if strict and not any(target):  # homogeneous: only the direction matters
+        rows.append(gain)
+        right.append(1)
+    found = maximise(gain, rows, right)
+    if found is None or (strict and not any(found[: len(small)])):
+        return None
+    return tuple((v, w) for v, w in zip(vectors, found, strict=True) if w)
+
+
+def premises(fan: Fan, mask: int) -> tuple[list[Exponents], list[Exponents]]:
+    """What is small, and what is bounded, where the terms of a set are among the largest: every q/p, p in the set."""
+    small = [d.exponents for d in fan.cone.small]
+    bounded = [d.exponents for d in fan.cone.bounded]
+    split = len(fan.above)
+    first = {i < split: i for i in reversed(range(len(fan.terms))) if mask >> i & 1}
+    for q in range(len(fan.terms)):
+        p = first.get(q < split)
+        if p is not None and q != p:
+            ratio = tuple(a - b for a, b in zip(fan.terms[q], fan.terms[p], strict=True))
+            bounded.append(ratio)
+            if mask >> q & 1:
+                bounded.append(tuple(-x for x in ratio))
+    return small, bounded
+
+
+def lemmas(fan: Fan) -> tuple[Lemma, ...]:
+    """Lemmas that close the family of cells: together they show that no set of largest terms is missing.
+
+    >>> from symroof.algebra.fan import fan
+    >>> from symroof.algebra.regime import Regime
+    >>> from symroof.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> plain = Regime((), frozenset({B, D}))
+    >>> len(lemmas(fan(B*D/(B + D), plain))), len(lemmas(fan(1/(1 + B + D), plain)))
+    (0, 2)
+    """
+    base: list[Lemma] = []
+    starts = [1 << i | 1 << j for i in range(len(fan.above)) for j in range(len(fan.above), len(fan.terms))]
+    wanted = [*starts, *(mask | 1 << t for mask in fan.masks for t in range(len(fan.terms)) if not mask >> t & 1)]
+    for mask in dict.fromkeys(wanted):
+        goal = fan.joined(mask)
+        closed = closure(mask, base)
+        while closed != goal:
+            assert closed is not None, "the lemmas refute a cell"
+            base.append(_lemma(fan, closed, goal))
+            closed = closure(mask, base)
+    return tuple(base)
+
+
+def closure(mask: int, base: Sequence[Lemma]) -> int | None:
+    """A set of terms with everything that the lemmas add to it; None where they say that it never is largest."""
+    grown = True
+    while grown:
+        grown = False
+        for lemma in base:
+            if mask & lemma.premise == lemma.premise:
+                if lemma.conclusion is None:
+                    return None
+                if not mask >> lemma.conclusion & 1:
+                    mask |= 1 << lemma.conclusion
+                    grown = True
+    return mask
+
+
+def _lemma(fan: Fan, mask: int, goal: int | None) -> Lemma:
+    """One more lemma on a set of terms: its first missing companion, or that it never is largest."""
+    small, bounded = premises(fan, mask)
+    conclusion = largest = None
+    target = tuple([0] * len(fan.symbols))
+    if goal is not None:
+        conclusion = _lowest(goal & ~mask)
+        largest = _lowest(mask & fan.group(conclusion))
+        target = tuple(a - b for a, b in zip(fan.terms[largest], fan.terms[conclusion], strict=True))
+    parts = combination(target, small, bounded, strict=goal is None)
+    if parts is None:
+        raise AlgebraError("the list of regimes has no proof")  # the lattice and the linear program disagree
+    return Lemma(_used(fan, mask, parts, largest), conclusion, parts)
+
+
+def _used(fan: Fan, mask: int, parts: Parts, largest: int | None) -> int:
+    """The terms of a premise that a proof speaks of: without one, its sum would not be known to be at most of order 1."""
+    vectors = {v for v, _ in parts}
+    for i in reversed(range(len(fan.terms))):
+        rest = mask & ~(1 << i)
+        if rest != mask and i != largest:
+            small, bounded = premises(fan, rest)
+            if vectors <= {*small, *bounded}:
+                mask = rest
+    return mask
+
+
+def _lowest(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1

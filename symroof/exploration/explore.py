@@ -1,0 +1,129 @@
+"""What `symroof regimes` answers: maps of a problem, with the sizes that are put in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sympy import Expr
+
+from symroof.algebra.approximation import approximation
+from symroof.algebra.dominance import similar
+from symroof.algebra.inference import weakest_regimes
+from symroof.algebra.regime import Regime
+from symroof.derivation.check import check
+from symroof.derivation.layout import Layout
+from symroof.derivation.ledger import Ledger
+from symroof.derivation.quantities import put, quantities
+from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.step import Check, Dominated, Reason, Step
+from symroof.errors import AlgebraError
+from symroof.exploration.points import Place, Remains, covers, place, remains
+from symroof.exploration.proof import written
+from symroof.exploration.regimes import RegimeMap, at_sizes, regime_map
+from symroof.formula import Compare, Formula, Name, names
+from symroof.model.problem import Problem
+from symroof.symbols import expression, symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """A map, the points that were asked for on it, and what its fixed sizes leave to find."""
+
+    found: RegimeMap
+    places: tuple[Place, ...] = ()
+    remains: Remains | None = None
+
+
+def explore(problem: Problem, of: Formula | None = None, *, every: bool = False) -> tuple[Exploration, ...]:
+    """The map of a problem with its points; and for sizes that leave something open, the smaller map at them.
+
+    >>> from fractions import Fraction
+    >>> from symroof.model.library import library_operation
+    >>> found, = explore(Problem(library_operation("matmul"), at=({"D": Fraction(128)},)))
+    >>> len(found.found.rows)
+    4
+    """
+    plain = replace(problem, at=())
+    whole = regime_map(plain, quantity(plain, of), every=every)
+    full = tuple(place(whole, values) for values in problem.at if covers(whole, values))
+    found = [] if problem.at and not full else [Exploration(whole, full, remains(whole) if whole.fixed else None)]
+    for values in problem.at:
+        if not covers(whole, values):
+            smaller = at_sizes(problem, dict(values))
+            shrunk = regime_map(smaller, quantity(smaller, of), every=every)
+            found.append(Exploration(shrunk, (), remains(shrunk)))
+    return tuple(found)
+
+
+def quantity(problem: Problem, of: Formula | None) -> tuple[Formula, Expr] | None:
+    """A formula over named quantities and its value; None for the intensity itself."""
+    if of is None or of == Name("intensity"):
+        return None
+    setting = setting_of(problem)
+    return of, valued(of, setting)
+
+
+def valued(formula: Formula, setting: Setting) -> Expr:
+    """The value of a formula over the names of a problem: a function of its sizes and figures."""
+    value = setting.regime.apply(put(expression(formula), quantities(setting)))
+    if not value.is_rational_function():
+        raise AlgebraError("the regimes of a maximum or a root are not enumerated", expected="a quotient of sums, such as T_comms/T_math")
+    if not value.free_symbols & setting.least_one and value.is_Rational and value <= 0:
+        raise AlgebraError(f"{value} is not positive", expected="a positive quantity")
+    return value.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A regime under which an approximation is true, and its size there: approximate/exact = ``factor``."""
+
+    relations: tuple[Compare, ...]
+    factor: Expr
+    within: tuple[tuple[Expr, Expr], ...] | None
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """The weakest regimes that make ``exact ~ approximate`` true. None is needed where one of them has no relations."""
+
+    exact: Formula
+    approximate: Formula
+    layout: Layout
+    alternatives: tuple[Alternative, ...]
+
+
+def infer(exact: Formula, approximate: Formula, setting: Setting | None, least_one: frozenset[str] = frozenset()) -> Inferred:
+    """What has to be assumed for an approximation, each answer checked by the second engine.
+
+    >>> from symroof.formula import Product, Quotient, Sum
+    >>> b, d = Name("B"), Name("D")
+    >>> found = infer(Quotient(Product((b, d)), Sum((b, d))), b, None)
+    >>> [[(r.left.name, r.relation, r.right.name) for r in a.relations] for a in found.alternatives]
+    [[('B', '<<', 'D')]]
+    """
+    if setting is None:
+        layout = Layout(tuple(dict.fromkeys((*names(exact), *names(approximate)))))
+        values = expression(exact), expression(approximate)
+        base = Regime((), frozenset(map(symbol, least_one)))
+        assume: tuple[Compare, ...] = ()
+    else:
+        layout, base, assume = setting.layout, setting.regime, setting.problem.assume
+        values = valued(exact, setting), valued(approximate, setting)
+    ledger = Ledger(frozenset(s.name for s in base.least_one))
+    found = []
+    for relations in weakest_regimes(*values, base):
+        regime = Regime((*base.relations, *relations), base.least_one)
+        told = written(relations, layout)
+        size = approximation(*values, regime)
+        found.append(Alternative(told, size.factor, size.within, _checked(values, regime, (*assume, *told), layout, ledger)))
+    return Inferred(exact, approximate, layout, tuple(found))
+
+
+def _checked(values: tuple[Expr, Expr], regime: Regime, assume: tuple[Compare, ...], layout: Layout, ledger: Ledger) -> Check:
+    left, right = map(layout.write, values)
+    found = similar(*values, regime)
+    if not found.certificates:
+        return check(Step("regime", Reason.LEADING, left, "=", right, assume), ledger)
+    evidence = Dominated(layout.write(found.numerator), layout.write(found.denominator), found.certificates)
+    return check(Step("regime", Reason.LEADING, left, "~", right, assume, evidence), ledger)

@@ -1,0 +1,240 @@
+"""Every asymptotic regime of a quantity: where which terms lead, what the quantity tends to there, and the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+from sympy import Add, Expr, Rational
+
+from symroof.algebra.approximation import approximation, reciprocals
+from symroof.algebra.dominance import similar
+from symroof.algebra.fan import Fan, fan
+from symroof.algebra.inequality import solve_for
+from symroof.algebra.optima import highest, monotony
+from symroof.algebra.rational import symbols_of
+from symroof.algebra.regime import Regime, Relation
+from symroof.algebra.relations import relations
+from symroof.algebra.threshold import smallest_integer
+from symroof.derivation.cases import partitioned
+from symroof.derivation.check import check
+from symroof.derivation.derivation import Answer
+from symroof.derivation.draft import INTENSITY, RIDGE, Draft
+from symroof.derivation.ledger import Ledger
+from symroof.derivation.machine import chip_step
+from symroof.derivation.pipeline import counted
+from symroof.derivation.setting import Setting
+from symroof.derivation.solution import solution
+from symroof.derivation.step import Check, Dominated, Reason, Step
+from symroof.exploration.knobs import Knob, knobs
+from symroof.exploration.proof import partition, written
+from symroof.exploration.singles import Single, singles
+from symroof.exploration.traffic import Traffic, dominant
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
+from symroof.model.problem import Problem
+from symroof.symbols import fraction, rational, symbol
+
+# More regimes than this are not listed in full unless they are asked for.
+MOST_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RegimeRow:
+    """One regime. ``factor`` is the leading form over the exact value; ``compute_bound`` the condition for the leading
+    form, None where the quantity is not the intensity; ``equal_sizes_from`` the least size at which it holds with all
+    sizes of the leading form equal, None where there is none."""
+
+    mask: int
+    relations: tuple[Compare, ...]
+    regime: Regime
+    corner: bool
+    dominant: tuple[Traffic, ...]
+    leading: Expr
+    factor: Expr
+    compute_bound: Formula | None
+    equal_sizes_from: int | None
+    check: Check
+
+
+@dataclass(frozen=True)
+class RegimeMap:
+    """The regimes of a quantity. ``rows`` are those that are listed: all of them, or the corners of a long list."""
+
+    setting: Setting
+    answer: Answer
+    steps: tuple[Step, ...]
+    name: Formula
+    value: Expr
+    fan: Fan
+    rows: tuple[RegimeRow, ...]
+    complete: Check | None
+    singles: tuple[Single, ...]
+    assume: tuple[Compare, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.fan.masks)
+
+    @property
+    def corners(self) -> int:
+        return sum(self.fan.is_corner(mask) for mask in self.fan.masks)
+
+    @property
+    def of_intensity(self) -> bool:
+        return self.name == INTENSITY
+
+    @property
+    def cancelled(self) -> tuple[str, ...]:
+        """The dimensions of the operation that the quantity does not depend on."""
+        free = {s.name for s in self.value.free_symbols} | {s.name for s in self.setting.regime.substitution}
+        return tuple(name for name in self.setting.problem.operation.dimensions if name not in free)
+
+    @property
+    def fixed(self) -> tuple[Compare, ...]:
+        """The sizes that have been put in."""
+        return tuple(r for r in self.setting.problem.assume if r.relation == "=")
+
+    @cached_property
+    def knobs(self) -> tuple[Knob, ...]:
+        """What a change of one thing does, in every listed regime."""
+        return knobs(self.setting, self.value, [row.regime for row in self.rows], of_intensity=self.of_intensity)
+
+    @property
+    def corner_rows(self) -> tuple[RegimeRow, ...]:
+        return tuple(row for row in self.rows if row.corner) or self.rows[:1]
+
+
+def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, every: bool = False) -> RegimeMap:
+    """Every regime of the intensity of a problem, or of another quantity, each line checked by the second engine.
+
+    ``of`` is a formula over named quantities and its value. Raises :class:`SymroofError` where terms of both signs may
+    cancel, or where the quantity is no rational function.
+
+    >>> from symroof.model.library import library_operation
+    >>> found = regime_map(Problem(library_operation("matmul")))
+    >>> [str(row.leading) for row in found.rows][:4], found.complete.status
+    (['B', 'D', 'F', 'B*D/(B + D)'], 'proved')
+    """
+    draft, ledger = counted(problem)
+    setting = draft.setting
+    name, value = (INTENSITY, setting.intensity) if of is None else of
+    order = [symbol(d) for d in setting.problem.operation.dimensions]
+    constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)
+    base = Regime((*setting.regime.relations, *constants), setting.least_one)
+    assume = (*setting.problem.assume, *(Compare(Name(s.name), "~~", number(1)) for s, _, _ in constants))
+    found = fan(value, base, order)
+    listed = [mask for mask in found.masks if every or len(found.masks) <= MOST_LISTED or found.is_corner(mask)]
+    told = {mask: relations(found, mask) for mask in listed}
+    seen = _Seen(draft, ledger, name, value, base, assume)
+    rows = tuple(seen.row(found, mask, told[mask]) for mask in listed)
+    evidence = partition(found, told, draft.layout)
+    complete = None if evidence is None else partitioned(name, evidence, assume, ledger)
+    alone = singles(draft, ledger, value, order) if name == INTENSITY else ()
+    return RegimeMap(setting, draft.answer, draft.steps, name, value, found, rows, complete, alone, assume)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What every row of a map is written from."""
+
+    draft: Draft
+    ledger: Ledger
+    name: Formula
+    value: Expr
+    base: Regime
+    assume: tuple[Compare, ...]
+
+    def row(self, found: Fan, mask: int, told: tuple[Relation, ...]) -> RegimeRow:
+        """A regime with its leading form; everything in it has been checked."""
+        regime = Regime((*self.base.relations, *told), self.base.least_one)
+        relations_ = written(told, self.draft.layout)
+        assume = (*self.assume, *relations_)
+        form = found.leading(mask)
+        verdict = self._checked_form(form, regime, assume)
+        condition = None
+        first = None
+        if self.name == INTENSITY:
+            condition = self._condition(form)
+            first = self._equal_sizes(form)
+        return RegimeRow(
+            mask, relations_, regime, found.is_corner(mask), dominant(self.draft.setting, regime) if self.name == INTENSITY else (),
+            form, approximation(self.value, form, regime).factor, condition, first, verdict,
+        )  # fmt: skip
+
+    def _checked_form(self, form: Expr, regime: Regime, assume: tuple[Compare, ...]) -> Check:
+        write, found = self.draft.write, similar(self.value, form, regime)
+        if not found.certificates:
+            return check(Step("regime", Reason.LEADING, self.name, "=", write(form), assume), self.ledger)
+        evidence = Dominated(write(found.numerator), write(found.denominator), found.certificates)
+        return check(Step("regime", Reason.LEADING, self.name, "~", write(form), assume, evidence), self.ledger)
+
+    def _condition(self, form: Expr) -> Formula:
+        """Where the leading form is above the ridge, in the plainest words."""
+        ridge, above = self.draft.setting.ridge, Compare(self.draft.write(form), ">", RIDGE)
+        sizes = [s for s in symbols_of(form) if s in self.base.least_one]
+        if ridge is not None and (told := self._told(form, sizes, ridge)) is not None:
+            relation = ">" if told else "<="
+            check(Step("regime", Reason.ALWAYS if told else Reason.NEVER, above.left, relation, RIDGE, self._equal()), self.ledger)
+            return Verdict(told)
+        plain: Formula = above
+        if len(sizes) == 1:
+            solved = solve_for(form - (symbol("ridge") if ridge is None else rational(ridge)), sizes[0], self.base.least_one)
+            condition = solution(self.draft, solved)
+            plain = condition if isinstance(condition, Compare) else above
+        elif sizes:
+            plain = _upside_down(self.draft, form)
+        if plain != above:
+            check(Step("regime", Reason.RULE, above, "<=>", plain, self._equal()), self.ledger)
+        return plain
+
+    def _told(self, form: Expr, sizes: list[Expr], ridge: Fraction) -> bool | None:
+        """Whether a form is always or never above the ridge, where it rises with every size."""
+        if not sizes:
+            return fraction(form) > ridge
+        least = form.subs(dict.fromkeys(sizes, 1))
+        if all(monotony(form, s, self.base.least_one) in (0, 1) for s in sizes) and fraction(least) > ridge:
+            return True
+        top = highest(form, self.base.least_one)
+        return False if top is not None and top.is_Rational and fraction(top) <= ridge else None
+
+    def _equal(self) -> tuple[Compare, ...]:
+        return tuple(r for r in self.assume if r.relation == "=")
+
+    def _equal_sizes(self, form: Expr) -> int | None:
+        """The least size from which the leading form is above the ridge, all its sizes being equal."""
+        ridge = self.draft.setting.ridge
+        sizes = [s for s in symbols_of(form) if s in self.base.least_one]
+        if ridge is None or not sizes:
+            return None
+        square = form.subs(dict.fromkeys(sizes[1:], sizes[0]))
+        solved = solve_for(square - rational(ridge), sizes[0], self.base.least_one)
+        if solved.outcome == "always":
+            return 1
+        edge = solved.bound
+        if edge is None or not solved.rises:
+            return None
+        return smallest_integer(edge, self._step(sizes))
+
+    def _step(self, sizes: Iterable[Expr]) -> int:
+        return lcm(*(chip_step(self.draft, s) for s in sizes))
+
+
+def _upside_down(draft: Draft, form: Expr) -> Formula:
+    """1/B + 1/D < 1/ridge, where the reciprocal is such a sum; otherwise the leading form above the ridge."""
+    parts = reciprocals(form)
+    if parts is None or len(parts) < 2:
+        return Compare(draft.write(form), ">", RIDGE)
+    return Compare(draft.write(Add(*(1 / m for m in parts))), "<", Quotient(number(1), RIDGE))
+
+
+def equality(name: str, value: Fraction) -> Compare:
+    """A size that is put in, as a relation of the regime."""
+    return Compare(Name(name), "=", number(value.numerator) if value.denominator == 1 else Quotient(number(value.numerator), number(value.denominator)))
+
+
+def at_sizes(problem: Problem, values: dict[str, Fraction]) -> Problem:
+    """The problem with some of its sizes put in."""
+    return replace(problem, assume=(*problem.assume, *(equality(name, value) for name, value in values.items())), at=())
