@@ -19,7 +19,7 @@ from symroof.exploration.knobs import Knob
 from symroof.exploration.points import Place, Remains
 from symroof.exploration.regimes import RegimeRow
 from symroof.exploration.traffic import shares
-from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Verdict, number
+from symroof.formula import Call, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.rendering.chains import condition
 from symroof.rendering.page import Grid, Lines, Page, pen_of, render_page, words_of
 from symroof.rendering.pen import Pen
@@ -180,7 +180,7 @@ class _Writer:
             if len(one.others) > 1 and self.ridge is not None:
                 names = [Name(name) for name in one.others]
                 suffices += " " + _said(self.say.equal_from(names, one.equal_from) if one.equal_from else self.say.equal_never(names))
-            rows.append((self.pen.inline(Name(one.variable), "->", "oo"), top, suffices))
+            rows.append((self.pen.inline(Name(one.variable), "->", Infinity()), top, suffices))
         return Grid(tuple(_said(self.say.head(name)) for name in ("alone", "rises", "possible")), tuple(rows))
 
     def _knobs(self) -> Grid:
