@@ -108,6 +108,7 @@ def _problem(operation: AnyOperation | Problem | str | Mapping[str, Any], option
 def regimes(
     operation: AnyOperation | Problem | str | Mapping[str, Any] | None = None,
     *,
+    on: str | Mapping[str, Any] | None = None,
     of: str | None = None,
     every: bool = False,
     **options: Any,
@@ -126,13 +127,13 @@ def regimes(
     ['D', 'F']
     """
     if operation is None:
-        if of is None or options:
+        if of is None or options or on is not None:
             raise ReadingError("there is no operation to explore", expected='an operation, or of="a ~ b"')
         exact, approximate = read_question(of, Scope(open=True))
         if approximate is None:
             raise ReadingError(f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b")
         return infer(exact, approximate, None)
-    problem = _problem(operation, options)
+    problem = _problem(operation, {"hardware": on, **options})
     if of is None:
         return ShownRegimes(explore(problem, every=every))
     figures = figure_names(problem.hardware)

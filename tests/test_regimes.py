@@ -1,0 +1,381 @@
+"""The map of regimes: complete and without overlap, by random scalings that know nothing of polytopes."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sympy import Poly, cancel, fraction, oo
+
+import symroof as sr
+from symroof.algebra.fan import fan
+from symroof.algebra.lemmas import closure, combination, lemmas
+from symroof.algebra.polyhedron import generators
+from symroof.algebra.regime import Regime
+from symroof.derivation.cases import partitioned
+from symroof.derivation.ledger import Ledger
+from symroof.derivation.pipeline import counted
+from symroof.errors import CheckError, SymroofError
+from symroof.exploration.proof import partition
+from symroof.formula import Infinity, names
+from symroof.reading.expressions import Scope
+from symroof.reading.problems import read_problem
+from symroof.reading.regimes import read_regime
+from symroof.rendering.chains import condition
+from symroof.rendering.page import pen_of
+from symroof.symbols import expression, symbol
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
+
+
+def tiled_flops(B, D, F, T): return 2 * B * D * F
+def tiled_reads(B, D, F, T): return 2 * B * D * F / T + 2 * B * D * F / T
+def tiled_writes(B, D, F, T): return 2 * B * F
+
+
+TILED = sr.Operation("tiled product", flops=tiled_flops, reads=tiled_reads, writes=tiled_writes)
+# Operation, options, and how many regimes and corners it has: worked out by hand.
+MAPS = {
+    "matmul": (MATMUL, {}, 7, 3),
+    "scores": (SCORES, {}, 7, 3),
+    "scores at H": (SCORES, {"assume": "H = 128"}, 4, 1),
+    "int8 weights": ("bf16[B, D] * int8[D, F] -> bf16[B, F]", {}, 7, 3),
+    "int4 and fp32": ("bf16[B, D] * int4[D, F] -> fp32[B, F]", {}, 7, 3),
+    "dot": ("dot", {}, 2, 1),
+    "three operands": ("bf16[B, D] * bf16[D, F] * bf16[F, G] -> bf16[B, G]", {}, 9, 4),
+    "sharded": ("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", {"mesh": {"X": 4}}, 7, 3),
+    "over the link": ("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", {"mesh": {"X": 2}, "link": "ICI"}, 1, 1),
+    "fixed size": ("bf16[B, 4096] * bf16[4096, F] -> bf16[B, F]", {}, 4, 1),
+    "equal sizes": (MATMUL, {"assume": "D = F"}, 3, 2),
+    "same order": (MATMUL, {"assume": "D ~~ F"}, 3, 1),
+    "one small": (MATMUL, {"assume": "B << D"}, 3, 2),
+    "exact count": (MATMUL, {"count": "exact"}, 11, 3),
+    "tiled": (TILED, {"compute": "bf16"}, 3, 2),
+    "batched": ("bf16[B, D] * bf16[B, D, F] -> bf16[B, F]", {}, 4, 1),
+}  # fmt: skip
+
+
+def maps(name, **more):
+    operation, options, *_ = MAPS[name]
+    return sr.regimes(operation, on="tpu-v5e", every=True, **options, **more).map
+
+
+def order(formula, weights):
+    """The power of t that a monomial grows with."""
+    if isinstance(formula, Infinity):
+        return None
+    terms = Poly(expression(formula), *map(symbol, weights)).terms() if names(formula) else [((0,) * len(weights), 1)]
+    ((powers, _),) = terms
+    return sum(p * w for p, w in zip(powers, weights.values(), strict=True))
+
+
+def satisfies(text, weights):
+    """Whether a scaling x = t**w satisfies a regime as it is written after --assume."""
+    for r in read_regime(text, Scope(tuple(weights))) if text else ():
+        left, right = order(r.left, weights), order(r.right, weights)
+        if r.relation == "->":
+            good = left > 0
+        elif r.relation == "<<":
+            good = left < right
+        else:
+            good = left == right
+        if not good:
+            return False
+    return True
+
+
+def scalings(found, assume, seed, count=120):
+    """Random whole weights of the sizes, at least 0, that satisfy what is assumed; small ones, so that ties are common."""
+    dims = [s.name for s in found.value.free_symbols]
+    draw, kept = Random(seed), []
+    while len(kept) < count:
+        weights = {name: draw.choice((0, 0, 1, 1, 2, 3)) for name in found.setting.problem.operation.dimensions}
+        weights = {name: weights[name] for name in weights if name in dims or name in assume}
+        if satisfies(assume, weights):
+            kept.append({name: w for name, w in weights.items() if name in dims})
+    return kept
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_every_scaling_falls_into_exactly_one_regime(name):
+    found = maps(name)
+    assume = MAPS[name][1].get("assume", "")
+    assume = "" if "= " in assume and "~" not in assume else assume
+    pen = pen_of("text", found.setting.layout, "HBM")
+    texts = [condition(row.relations, pen) for row in found.rows]
+    draw, hit = Random(5), set()
+    for weights in scalings(found, assume, name):
+        holds = [i for i, text in enumerate(texts) if satisfies(text, weights)]
+        assert len(holds) == 1, (weights, [texts[i] for i in holds])
+        hit |= set(holds)
+        # and the leading form is what the quantity tends to, for any constants
+        t = Fraction(10) ** 20
+        point = {symbol(n): draw.randint(1, 9) * t**w for n, w in weights.items()}
+        quotient = found.rows[holds[0]].leading.subs(point) / found.value.subs(point)
+        assert abs(Fraction(int(quotient.p), int(quotient.q)) - 1) < Fraction(1, 10**9), weights
+    assert hit == set(range(len(texts)))
+    assert (found.count, found.corners) == MAPS[name][2:]
+    assert found.complete.status == "proved"
+    assert all(row.check.status == "proved" for row in found.rows)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_what_a_row_says_is_true_at_points(name):
+    """Conditions, least sizes, dominant tensors, knobs and factors, each by putting numbers in."""
+    found = maps(name)
+    ridge, draw = found.setting.ridge, Random(3)
+    for row in found.rows:
+        sizes = sorted(row.leading.free_symbols, key=str)
+        for _ in range(20):
+            point = {s: draw.choice((1, 3, 120, 241, 482, 800, 5000, 10**5)) for s in found.value.free_symbols}
+            above = row.leading.subs(point) > _rational(ridge)
+            assert _truth(row.compute_bound, point, ridge) == bool(above), (row.compute_bound, point)
+            exact = row.factor.subs(point) * found.value.subs(point) - row.leading.subs(point)
+            assert exact == 0
+        first = row.equal_sizes_from
+        if first is not None:
+            assert row.leading.subs(dict.fromkeys(sizes, first)) > _rational(ridge)
+            step = MAPS[name][1].get("mesh", {}).get("X", 1)
+            assert first <= step or row.leading.subs(dict.fromkeys(sizes, first - step)) <= _rational(ridge)
+        elif sizes:
+            assert row.leading.subs(dict.fromkeys(sizes, 10**9)) <= _rational(ridge)
+
+
+def _rational(value):
+    from sympy import Rational
+
+    return Rational(value.numerator, value.denominator)
+
+
+def _truth(formula, point, ridge):
+    from symroof.formula import Compare, Verdict
+
+    if isinstance(formula, Verdict):
+        return formula.holds
+    assert isinstance(formula, Compare)
+    values = point | {symbol("ridge"): _rational(ridge)}
+    left, right = expression(formula.left).subs(values), expression(formula.right).subs(values)
+    return bool(left > right) if formula.relation == ">" else bool(left < right)
+
+
+@pytest.mark.parametrize("name", ["matmul", "int8 weights", "three operands", "dot", "sharded", "batched", "exact count"])
+def test_knobs_are_what_a_change_does(name):
+    """Along each regime's own scaling the exact factor tends to the one in the table."""
+    found = maps(name)
+    for i, row in enumerate(found.rows):
+        weights = dict(zip(found.fan.symbols, found.fan.cell(row.mask).weights, strict=True))
+        point = {s: 3 * Fraction(10) ** (12 * w) for s, w in weights.items()}
+        for knob in found.knobs:
+            exact, limit = knob.ratio.subs(point), knob.factors[i]
+            if limit == oo:
+                assert exact > 10**6
+            else:
+                quotient = exact / limit.subs(point)
+                assert abs(quotient - 1) < Fraction(1, 10**6), (row.relations, knob)
+
+
+def test_doubling_and_storing_by_hand():
+    found = maps("matmul")
+    table = {(k.kind, *k.what): [str(f) for f in k.factors[:3]] for k in found.knobs}
+    assert table["doubled", "B"] == ["2", "1", "1"]
+    assert table["stored", "right operand"] == ["2", "1", "1"]
+    assert table["stored", "left operand"] == ["1", "1", "2"]
+    assert table["unwritten", "output"] == ["1", "oo", "1"]
+    scores = {(k.kind, *k.what): k.factors for k in maps("scores").knobs}
+    assert scores["doubled", "B", "N"] == (1,) * 7
+
+
+def test_the_book_answers_of_the_map():
+    found = maps("matmul")
+    assert [row.equal_sizes_from for row in found.rows] == [241, 241, 241, 481, 481, 481, 721]
+    assert [(s.variable, str(s.supremum), s.reached, s.equal_from) for s in found.singles] == [
+        ("B", "D*F/(D + F)", False, 481), ("D", "B*F/(B + F)", False, 481), ("F", "B*D/(B + D)", False, 481)]  # fmt: skip
+    assert maps("scores").cancelled == ("B", "N")
+    assert [[t.label for t in row.dominant] for row in found.rows[:3]] == [["right"], ["output"], ["left"]]
+
+
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        ("H=128", "never compute-bound, whatever T and S; at most 53.3 % of the peak"),
+        ("H=256", "compute-bound when 1/T + 1/S < 323/1260800; with T = S from 7807; never while T or S is below 3904."),
+        ("T=1", "intensity < 1, and the ridge is 240.24: never compute-bound, whatever H and S; at most 0.42 % of the peak."),
+        ("T=S=H=1", "nearest regime"),
+    ],
+)  # fmt: skip
+def test_fixed_sizes(at, says):
+    assert says in sr.regimes(SCORES, on="tpu-v5e", at=at).to_text()
+
+
+def test_a_point_on_the_map_is_exact():
+    one = sr.regimes(MATMUL, on="tpu-v5e", at={"B": 256, "D": 8192, "F": 8192}).explorations[0].places[0]
+    assert one.intensity == Fraction(8192, 34)
+    assert one.factor == Fraction(17, 16)
+    assert dict(one.parts) == {"left": Fraction(1, 34), "right": Fraction(32, 34), "output": Fraction(1, 34)}
+    factors = {k.what: f for k, f in one.knobs if k.kind == "doubled"}
+    assert factors == {("B",): Fraction(34, 18), ("D",): Fraction(68, 67), ("F",): Fraction(68, 67)}
+
+
+def test_never_and_no_ridge_and_nothing_left():
+    assert "never" in sr.regimes("dot", on="tpu-v5e").to_text()
+    assert "B > ridge" in sr.regimes(MATMUL).to_text()
+    constant = sr.regimes(MATMUL, on="tpu-v5e", assume="B = 64, D = 64, F = 64")
+    assert constant.map.count == 1
+    assert "any sizes" in constant.to_text()
+    link = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI")
+    assert link.map.rows[0].equal_sizes_from == 8756
+    with pytest.raises(SymroofError, match="contradicts itself"):
+        sr.regimes(MATMUL, assume=["B << D", "D << B"])
+
+
+def test_other_quantities():
+    found = sr.regimes(MATMUL, on="tpu-v5e", of="T_comms/T_math")
+    assert "240.24/B" in found.to_text()
+    assert sr.regimes(MATMUL, of="bytes").map.count == 7
+    with pytest.raises(SymroofError, match="maximum"):
+        sr.regimes(MATMUL, of="T_lower")
+    with pytest.raises(SymroofError):
+        sr.regimes(MATMUL, of="T_coms")
+    with pytest.raises(SymroofError):
+        sr.regimes(MATMUL, of="")
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("BDF/(BD + DF + BF) ~ B", [["B << D", "B << F"]]),
+        ("BDF/(BD + DF + BF) ~ BF/(B + F)", [["B << D"], ["F << D"]]),
+        ("BDF/(BD + DF + BF) ~ 2B", []),
+        ("N/(2N + 1) ~ 1/2", [["N -> oo"]]),
+        ("2BD + 2DF ~ 2DF + 2DB", [[]]),
+    ],
+)
+def test_inference(claim, expected):
+    found = sr.regimes(of=claim)
+    shown = [[f"{r.left.name} {r.relation} {'oo' if isinstance(r.right, Infinity) else r.right.name}" for r in a.relations] for a in found.alternatives]
+    assert shown == expected
+    assert all(a.check.status == "proved" for a in found.alternatives)
+
+
+def test_inference_says_what_verify_says():
+    judged = sr.verify({"operation": MATMUL, "claims": ["intensity ~ B"]}).judgements[0]
+    found = sr.regimes(MATMUL, of="intensity ~ B")
+    assert judged.verdict == "conditional"
+    assert [a.relations for a in found.alternatives] == [tuple(needs) for needs in judged.findings[0].needs]
+
+
+# The list is proved by code that did not make it: every fault of the list is found.
+
+
+def evidence(name):
+    operation, options, *_ = MAPS[name]
+    draft, ledger = counted(read_problem({"operation": operation, **options}))
+    found = maps(name)
+    told = {row.mask: tuple((expression(r.left), r.relation, oo if isinstance(r.right, Infinity) else expression(r.right)) for r in row.relations) for row in found.rows}
+    return found, partition(found.fan, told, draft.layout), ledger
+
+
+@pytest.mark.parametrize("name", ["matmul", "dot", "fixed size", "exact count", "batched", "one small"])
+def test_a_list_with_a_fault_is_refused(name):
+    found, right, ledger = evidence(name)
+    assert partitioned(found.name, right, found.assume, ledger).status == "proved"
+    faults = [replace(right, cases=right.cases[:i] + right.cases[i + 1 :]) for i in range(len(right.cases))]
+    faults += [replace(right, cases=(*right.cases, right.cases[0]))]
+    faults += [replace(right, lemmas=right.lemmas[:i] + right.lemmas[i + 1 :]) for i in range(len(right.lemmas))]
+    for i, lemma in enumerate(right.lemmas):
+        broken = replace(lemma, parts=() if lemma.conclusion is None else tuple((m, w * 2) for m, w in lemma.parts))
+        faults.append(replace(right, lemmas=(*right.lemmas[:i], broken, *right.lemmas[i + 1 :])))
+    for i, case in enumerate(right.cases):
+        for j in range(len(case.relations or ())):
+            fewer = replace(case, relations=case.relations[:j] + case.relations[j + 1 :])
+            faults.append(replace(right, cases=(*right.cases[:i], fewer, *right.cases[i + 1 :])))
+        turned = {n: -w - 1 for n, w in case.weights.items()}
+        faults.append(replace(right, cases=(*right.cases[:i], replace(case, weights=turned), *right.cases[i + 1 :])))
+    for fault in faults:
+        with pytest.raises(CheckError):
+            partitioned(found.name, fault, found.assume, ledger)
+    with pytest.raises(CheckError):
+        partitioned(found.name, replace(right, denominator=right.numerator), found.assume, Ledger(ledger.least_one, ledger.figures, ledger.definitions))
+
+
+exponents = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=5, unique=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(exponents, exponents, st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=20, max_size=20))
+def test_random_fans(above, below, weights):
+    """Any scaling's largest terms are a cell; any cell's scaling has its terms; lemmas close the family."""
+    B, D, F = symbols = tuple(map(symbol, "BDF"))
+
+    def total(terms):
+        return sum(B**a * D**b * F**c for a, b, c in terms)
+
+    value = cancel(total(above) / total(below))
+    found = fan(value, Regime((), frozenset(symbols)), symbols)
+    top, bottom = (Poly(part, *symbols).monoms() for part in fraction(value))
+
+    def largest(terms, w):
+        best = max(sum(x * y for x, y in zip(m, w, strict=True)) for m in terms)
+        return {m for m in terms if sum(x * y for x, y in zip(m, w, strict=True)) == best}
+
+    cells = {(frozenset(c.above), frozenset(c.below)): c for c in map(found.cell, found.masks)}
+    used = dict(zip(symbols, range(3), strict=True))
+    places = [used[s] for s in found.symbols]
+    for w in weights:
+        sets = [frozenset(tuple(m[i] for i in places) for m in largest(terms, w)) for terms in (top, bottom)]
+        assert tuple(sets) in cells
+    for (numerator, denominator), cell in cells.items():
+        assert largest(list(found.above), cell.weights) == numerator
+        assert largest(list(found.below), cell.weights) == denominator
+        assert min(cell.weights, default=0) >= 0
+    base = lemmas(found)
+    for mask in found.masks:
+        assert closure(mask, base) == mask
+
+
+def test_small_pieces():
+    assert combination((1, 0), [(0, 1)], [(1, 0)], strict=True) is None
+    assert combination((1, 0), [(0, 1)], [(1, 0)], strict=False) == (((1, 0), Fraction(1)),)
+    found = generators([(1, 1, 0)], 3)
+    assert len(found.lines) == 2
+    assert len(found.rays) == 1
+
+
+def test_many_terms_are_counted_and_listed_on_demand():
+    def reads(A, B, C, D, G, H, K, L):
+        ring = [A, B, C, D, G, H, K, L]
+        return sum(ring[i] * ring[(i + step) % 8] for i in range(8) for step in (1, 2)) + A * B * C + D * G * H + K * L * A
+
+    def flops(A, B, C, D, G, H, K, L): return A * B * C * D * G * H * K * L
+    def writes(A): return A
+
+    big = sr.Operation("many", flops=flops, reads=reads, writes=writes)
+    short = sr.regimes(big, compute="bf16")
+    assert short.map.count > 100
+    assert len(short.map.rows) == short.map.corners
+    assert "more" in short.to_text(brief=True)
+    assert short.map.complete.status == "proved"
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", "symroof", "regimes", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_command():
+    done = run(MATMUL, "--on", "tpu-v5e", "--format", "json", "--at", "H=1")
+    assert done.returncode == 2
+    assert "H" in done.stderr
+    record = json.loads(run(MATMUL, "--on", "tpu-v5e", "--format", "json").stdout)
+    assert {"schema", "operation", "ridge", "reciprocal", "bracket", "cancelled", "regimes", "complete", "single", "knobs"} <= set(record)
+    assert record["regimes"][0]["regime"] == "B << D, F"
+    assert record["complete"]["status"] == "proved"
+    assert {"variable", "supremum", "reached", "possible_when"} <= set(record["single"][0])
+    assert run("--of", "BD/(B + D) ~ 2B").returncode == 1
+    assert run().returncode == 2
+    assert run("--of", "BD/(B + D)").returncode == 2
