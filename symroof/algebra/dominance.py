@@ -73,6 +73,11 @@ def negligible(monomial: Exponents, beside: Sequence[Exponents], cone: Cone) -> 
     """A certificate that ``monomial`` over the sum of ``beside`` tends to 0, or None where it does not."""
     if not cone.small or not beside:
         return None
+    small = {d.exponents for d in cone.small}
+    for p in beside:  # the plain case: a ratio that a relation speaks of
+        quotient = tuple(a - b for a, b in zip(monomial, p, strict=True))
+        if quotient in small:
+            return Certificate(cone.symbols, monomial, ((p, Fraction(1)),), ((quotient, Fraction(1)),), ())
     vectors = [*beside, *(d.exponents for d in cone.small), *(d.exponents for d in cone.bounded)]
     n, s = len(beside), len(cone.small)
     rows = [[v[i] for v in vectors] for i in range(len(cone.symbols))]

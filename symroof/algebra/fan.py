@@ -54,6 +54,11 @@ class Fan:
     def terms(self) -> tuple[Exponents, ...]:
         return (*self.above, *self.below)
 
+    @cached_property
+    def value(self) -> Expr:
+        """The function itself, in lowest terms."""
+        return polynomial(self.above, self.symbols) / polynomial(self.below, self.symbols)
+
     def group(self, term: int) -> int:
         """The terms of the polynomial that a term is of."""
         low = (1 << len(self.above)) - 1

@@ -9,7 +9,7 @@ family again, or never is largest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -77,32 +77,49 @@ def lemmas(fan: Fan) -> tuple[Lemma, ...]:
     >>> len(lemmas(fan(B*D/(B + D), plain))), len(lemmas(fan(1/(1 + B + D), plain)))
     (0, 2)
     """
-    base: list[Lemma] = []
-    starts = [1 << i | 1 << j for i in range(len(fan.above)) for j in range(len(fan.above), len(fan.terms))]
-    wanted = [*starts, *(mask | 1 << t for mask in fan.masks for t in range(len(fan.terms)) if not mask >> t & 1)]
-    for mask in dict.fromkeys(wanted):
-        goal = fan.joined(mask)
-        closed = closure(mask, base)
+    base = Base(())
+    starts = [(0, 1 << i | 1 << j) for i in range(len(fan.above)) for j in range(len(fan.above), len(fan.terms))]
+    wanted = [*starts, *((mask, 1 << t) for mask in fan.masks for t in range(len(fan.terms)) if not mask >> t & 1)]
+    for known, more in wanted:
+        goal = fan.joined(known | more)
+        closed = base.closure(known, more)
         while closed != goal:
             assert closed is not None, "the lemmas refute a cell"
-            base.append(_lemma(fan, closed, goal))
-            closed = closure(mask, base)
-    return tuple(base)
+            base.add(_lemma(fan, closed, goal))
+            closed = base.closure(0, known | more)
+    return tuple(base.lemmas)
 
 
-def closure(mask: int, base: Sequence[Lemma]) -> int | None:
-    """A set of terms with everything that the lemmas add to it; None where they say that it never is largest."""
-    grown = True
-    while grown:
-        grown = False
-        for lemma in base:
-            if mask & lemma.premise == lemma.premise:
-                if lemma.conclusion is None:
-                    return None
-                if not mask >> lemma.conclusion & 1:
-                    mask |= 1 << lemma.conclusion
-                    grown = True
-    return mask
+class Base:
+    """Lemmas, found by the terms of their premises."""
+
+    def __init__(self, lemmas: Iterable[Lemma]) -> None:
+        self.lemmas: list[Lemma] = []
+        self.by_term: dict[int, list[Lemma]] = {}
+        for lemma in lemmas:
+            self.add(lemma)
+
+    def add(self, lemma: Lemma) -> None:
+        self.lemmas.append(lemma)
+        premise = lemma.premise
+        while premise:
+            self.by_term.setdefault(premise & -premise, []).append(lemma)
+            premise &= premise - 1
+
+    def closure(self, known: int, more: int) -> int | None:
+        """A closed set and more terms, with everything that the lemmas add; None where they say that it never is largest."""
+        mask, waiting = known | more, more
+        while waiting:
+            term = waiting & -waiting
+            waiting ^= term
+            for lemma in self.by_term.get(term, ()):
+                if mask & lemma.premise == lemma.premise:
+                    if lemma.conclusion is None:
+                        return None
+                    added = (1 << lemma.conclusion) & ~mask
+                    mask |= added
+                    waiting |= added
+        return mask
 
 
 def _lemma(fan: Fan, mask: int, goal: int | None) -> Lemma:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from sympy import Expr, diff, oo
 
-from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, sign_of, symbols_of, weak_sign
+from symroof.algebra.rational import (
+    Polynomial,
+    cancelled,
+    coefficients,
+    multiply,
+    polynomial,
+    ratio,
+    sign,
+    sign_of,
+    subtract,
+    symbols_of,
+    weak_sign,
+)  # fmt: skip
 
 
 def monotony(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | None:
@@ -15,13 +27,23 @@ def monotony(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> in
     >>> monotony(B*D*F/(B*D + D*F + B*F), B, frozenset({B, D, F}))
     1
     """
+    symbols = symbols_of(expression, variable)
+    above, below = ratio(expression, symbols)
+    place = symbols.index(variable)
+    rise = subtract(multiply(_derived(above, place), below), multiply(above, _derived(below, place)))  # times below**2
+    if sign(below, symbols, least_one) and (found := sign(rise, symbols, least_one)) is not None:
+        return found
     slope = cancelled(diff(expression, variable))
     found = sign_of(slope, least_one)
     if found is not None:
         return found
     symbols = symbols_of(slope)
-    above, below = (weak_sign(terms, symbols, least_one) for terms in ratio(slope, symbols))
-    return None if above is None or not below else above * below
+    signs = [weak_sign(terms, symbols, least_one) for terms in ratio(slope, symbols)]
+    return None if signs[0] is None or not signs[1] else signs[0] * signs[1]
+
+
+def _derived(terms: Polynomial, place: int) -> Polynomial:
+    return {(*e[:place], e[place] - 1, *e[place + 1 :]): c * e[place] for e, c in terms.items() if e[place]}
 
 
 def supremum(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr | None:

@@ -51,7 +51,9 @@ def ratio(expression: Expr, symbols: tuple[Expr, ...]) -> tuple[Polynomial, Poly
         value = Rational(expression)
         return {(): Fraction(int(value.p))}, {(): Fraction(int(value.q))}
     try:
-        element = _field(symbols).from_expr(expression)
+        field = _field(symbols)
+        above, below = (field.ring.from_expr(side.expand()) for side in expression.as_numer_denom())
+        element = field.new(above, below)
     except (ValueError, CoercionFailed, ZeroDivisionError):
         raise AlgebraError(f"{str(expression)[:200]} is not a rational function of {', '.join(map(str, symbols))}") from None
     return _plain(element.numer), _plain(element.denom)

@@ -131,23 +131,39 @@ def _require_lemma(evidence: Partition, lemma: Closing, given: tuple[set[Monomia
 def _require_closed(evidence: Partition, family: frozenset[frozenset[int]]) -> None:
     """Every set of largest terms is reached from a pair by adding terms and applying lemmas, and is in the family."""
     known = {_bits(one) for one in family}
-    lemmas = [(_bits(lemma.premise), 0 if lemma.conclusion is None else 1 << lemma.conclusion) for lemma in evidence.lemmas]
+    uses: dict[int, list[tuple[int, int]]] = {}
+    for lemma in evidence.lemmas:
+        for t in lemma.premise:
+            uses.setdefault(1 << t, []).append((_bits(lemma.premise), 0 if lemma.conclusion is None else 1 << lemma.conclusion))
     above, below = _groups(evidence)
-    todo = {1 << i | 1 << j for i in above for j in below}
-    todo |= {one | 1 << t for one in known for t in range(len(evidence.terms)) if not one >> t & 1}
-    for start in todo:
-        reached: int | None = start
-        grown = True
-        while grown and reached is not None:
-            grown = False
-            for premise, conclusion in lemmas:
-                if reached & premise == premise and (not conclusion or not reached & conclusion):
-                    if not conclusion:
-                        reached = None
-                        break
-                    reached, grown = reached | conclusion, True
-        if reached is not None and reached not in known:
-            raise CheckError("a set of largest terms is not in the list")
+    for i in above:
+        for j in below:
+            _require_known(_closed(0, 1 << i | 1 << j, uses), known)
+    for one in known:
+        for t in range(len(evidence.terms)):
+            if not one >> t & 1:
+                _require_known(_closed(one, 1 << t, uses), known)
+
+
+def _require_known(reached: int | None, known: set[int]) -> None:
+    if reached is not None and reached not in known:
+        raise CheckError("a set of largest terms is not in the list")
+
+
+def _closed(reached: int, new: int, uses: Mapping[int, list[tuple[int, int]]]) -> int | None:
+    """What lemmas make of a set of the list and new terms. Lemmas that speak of the set alone need not be looked at: they
+    are true, and the set is the whole of what is largest along its scaling."""
+    reached |= new
+    while new:
+        term = new & -new
+        new ^= term
+        for premise, conclusion in uses.get(term, ()):
+            if reached & premise == premise:
+                if not conclusion:
+                    return None
+                new |= conclusion & ~reached
+                reached |= conclusion
+    return reached
 
 
 def _bits(terms: Iterable[int]) -> int:

@@ -9,7 +9,8 @@ from fractions import Fraction
 from sympy import Expr, oo
 
 from symroof.algebra.dominance import leading, vanishes
-from symroof.algebra.rational import cancelled
+from symroof.algebra.fan import Fan
+from symroof.algebra.rational import cancelled, polynomial, ratio
 from symroof.algebra.regime import Regime
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import SymroofError
@@ -36,48 +37,55 @@ class Knob:
         return fraction(found) if found.is_Rational else None
 
 
-def knobs(setting: Setting, value: Expr, regimes: Sequence[Regime], *, of_intensity: bool) -> tuple[Knob, ...]:
+def knobs(setting: Setting, found: Fan, regimes: Sequence[tuple[int, Regime]], *, of_intensity: bool) -> tuple[Knob, ...]:
     """Every knob; dimensions with the same effect everywhere are one knob.
 
+    >>> from symroof.algebra.fan import fan
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
     >>> setting = setting_of(Problem(library_operation("matmul")))
-    >>> B, D, F = map(symbol, "BDF")
-    >>> small = Regime(((B, "<<", D), (B, "<<", F)), setting.least_one)
-    >>> [(k.kind, k.what, k.factors) for k in knobs(setting, setting.intensity, [small], of_intensity=True)][:2]
+    >>> plain = Regime((), setting.least_one)
+    >>> cells = fan(setting.intensity, plain)
+    >>> [(k.kind, k.what, k.factors) for k in knobs(setting, cells, [(cells.masks[0], plain)], of_intensity=True)][:2]
     [('doubled', ('B',), (2,)), ('doubled', ('D',), (1,))]
     """
-    found = list(_doubled(setting, value))
+    turned = list(_doubled(setting, found))
     if of_intensity:
-        found += _stored(setting, value)
+        turned += _stored(setting, found)
     merged: dict[tuple[str, str | None, Expr], Knob] = {}
-    for knob in found:
+    for knob, _ in turned:
         key = (knob.kind, knob.dtype, knob.ratio if knob.ratio == 1 else (knob.ratio, knob.what))
         known = merged.get(key)
         merged[key] = replace(known, what=(*known.what, *knob.what)) if known else knob
     kept = [k for k in merged.values() if k.ratio != 1] + [k for k in merged.values() if k.ratio == 1]
     kept.sort(key=lambda k: ("doubled", "stored", "unwritten").index(k.kind))
-    return tuple(replace(knob, factors=tuple(_tends_to(knob.ratio, regime) for regime in regimes)) for knob in kept)
+    after = {(knob.kind, knob.what[0]): value for knob, value in turned}
+    return tuple(replace(knob, factors=tuple(_tends_to(found, after[knob.kind, knob.what[0]], knob.ratio, *regime) for regime in regimes)) for knob in kept)
 
 
-def _tends_to(ratio: Expr, regime: Regime) -> Expr:
-    form = leading(ratio, regime).form
-    if vanishes(1 / form, regime):
-        return oo
-    return form
+def _tends_to(found: Fan, after: Expr, factor: Expr, mask: int, regime: Regime) -> Expr:
+    """What a factor tends to in a cell: told by the largest terms, where the change has left the terms what they are."""
+    above, below = ratio(after, found.symbols)
+    if above.keys() == found.above.keys() and below.keys() == found.below.keys():
+        cell = found.cell(mask)
+        sides = (polynomial({e: terms[e] for e in kept}, found.symbols) for terms, kept in ((above, cell.above), (below, cell.below)))
+        return cancelled(next(sides) / next(sides) / found.leading(mask))
+    form = leading(factor, regime).form
+    return oo if vanishes(1 / form, regime) else form
 
 
-def _doubled(setting: Setting, value: Expr) -> Iterable[Knob]:
-    fixed = setting.regime.substitution
+def _doubled(setting: Setting, found: Fan) -> Iterable[tuple[Knob, Expr]]:
+    fixed, value = setting.regime.substitution, found.value
     for name in setting.problem.operation.dimensions:
         x = symbol(name)
         if x not in fixed:
-            yield Knob("doubled", (name,), None, cancelled(value.subs(x, 2 * x) / value), ())
+            after = value.subs(x, 2 * x)
+            yield Knob("doubled", (name,), None, cancelled(after / value), ()), after
 
 
-def _stored(setting: Setting, value: Expr) -> Iterable[Knob]:
+def _stored(setting: Setting, found: Fan) -> Iterable[tuple[Knob, Expr]]:
     """Each tensor in the next narrower dtype, and the output that stays on the chip."""
-    operation = setting.problem.operation
+    operation, value = setting.problem.operation, found.value
     if not isinstance(operation, Einsum):
         return
     compute = setting.problem.compute or _compute(operation)
@@ -88,11 +96,12 @@ def _stored(setting: Setting, value: Expr) -> Iterable[Knob]:
         tensors = [replace(t, dtype=narrow) if i == place else t for i, t in enumerate(operation.tensors)]
         other = setting_of(replace(setting.problem, operation=Einsum(tuple(tensors[:-1]), tensors[-1]), compute=compute))
         name = operation.operand_name(place)
-        yield Knob("stored", (name,), narrow.name, cancelled(other.intensity / value), ())
+        yield Knob("stored", (name,), narrow.name, cancelled(other.intensity / value), ()), other.intensity
     if not setting.over_network:
         parts = shares(setting)
         total = sum(t.amount for t in parts)
-        yield Knob("unwritten", (operation.operand_name(len(operation.inputs)),), None, cancelled(total / (total - parts[-1].amount)), ())
+        factor = cancelled(total / (total - parts[-1].amount))
+        yield Knob("unwritten", (operation.operand_name(len(operation.inputs)),), None, factor, ()), value * factor
 
 
 def _compute(operation: Einsum) -> Dtype | None:

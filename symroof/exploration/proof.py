@@ -16,7 +16,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Compare, Infinity
 
 # Beyond this the proof would take longer than people wait: the list is exact and unproved.
-MOST_PROVED = 4096
+MOST_PROVED = 500
 
 
 def written(relations: tuple[Relation, ...], layout: Layout) -> tuple[Compare, ...]:

@@ -10,12 +10,12 @@ from math import lcm
 
 from sympy import Add, Expr, Rational
 
-from symroof.algebra.approximation import approximation, reciprocals
+from symroof.algebra.approximation import reciprocals, split_terms
 from symroof.algebra.dominance import similar
 from symroof.algebra.fan import Fan, fan
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.optima import highest, monotony
-from symroof.algebra.rational import symbols_of
+from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
 from symroof.algebra.threshold import smallest_integer
@@ -100,7 +100,7 @@ class RegimeMap:
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
         """What a change of one thing does, in every listed regime."""
-        return knobs(self.setting, self.value, [row.regime for row in self.rows], of_intensity=self.of_intensity)
+        return knobs(self.setting, self.fan, [(row.mask, row.regime) for row in self.rows], of_intensity=self.of_intensity)
 
     @property
     def corner_rows(self) -> tuple[RegimeRow, ...]:
@@ -161,7 +161,7 @@ class _Seen:
             first = self._equal_sizes(form)
         return RegimeRow(
             mask, relations_, regime, found.is_corner(mask), dominant(self.draft.setting, regime) if self.name == INTENSITY else (),
-            form, approximation(self.value, form, regime).factor, condition, first, verdict,
+            form, split_terms(cancelled(form / self.value), symbols_of(form, self.value)), condition, first, verdict,
         )  # fmt: skip
 
     def _checked_form(self, form: Expr, regime: Regime, assume: tuple[Compare, ...]) -> Check:
