@@ -17,6 +17,7 @@ _PUBLIC = {
     "derive": "symroof.api",
     "verify": "symroof.api",
     "regimes": "symroof.api",
+    "compare": "symroof.api",
     "operation": "symroof.api",
     "chips": "symroof.api",
     "dimensions": "symroof.api",

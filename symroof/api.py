@@ -11,18 +11,19 @@ from typing import Any
 from symroof.derivation.pipeline import derive as run
 from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError
+from symroof.exploration.comparing import compare as run_comparison
 from symroof.exploration.explore import Inferred, explore, infer
 from symroof.model.dtype import dtype as read_dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
-from symroof.reading.catalogue import catalogue
+from symroof.reading.catalogue import catalogue, chip
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import figure_names, read_problem
 from symroof.reading.questions import read_question
-from symroof.rendering.shown import ShownDerivation, ShownRegimes, ShownReport
+from symroof.rendering.shown import ShownComparison, ShownDerivation, ShownRegimes, ShownReport
 from symroof.symbols import QUANTITIES, symbol
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_exercise
@@ -141,6 +142,34 @@ def regimes(
     if approximate is None:
         return ShownRegimes(explore(problem, exact, every=every))
     return infer(exact, approximate, setting_of(problem))
+
+
+def compare(
+    operation: AnyOperation | Problem | str | Mapping[str, Any],
+    *,
+    on: str | Iterable[str | Accelerator],
+    dtypes: str | Iterable[str] = (),
+    chips: str | Iterable[str] | None = None,
+    **options: Any,
+) -> ShownComparison:
+    """Ridges, thresholds and limits of an operation on several chips, with its tensors in several dtypes.
+
+    ``on`` are names of chips, ``dtypes`` names of dtypes that every tensor takes in turn; the other options are those
+    of :func:`derive`. A chip without figures for a dtype has a row that says so.
+
+    >>> found = compare("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e, h100", assume="B << D, F")
+    >>> [(row.chip.name, row.smallest) for row in found.comparison.rows]
+    [('tpu-v5e', 241), ('h100', 296)]
+    """
+    files = (chips,) if isinstance(chips, str) else tuple(chips or ())
+    problem = _problem(operation, {"chips": chips, **options})
+    named = [name.strip() for name in on.split(",") if name.strip()] if isinstance(on, str) else list(on)
+    kinds = [name.strip() for name in dtypes.split(",") if name.strip()] if isinstance(dtypes, str) else list(dtypes)
+    given = problem.hardware.figures if problem.hardware is not None else {}
+    accelerators = [(one if isinstance(one, Accelerator) else chip(one, *files)).given(given) for one in dict.fromkeys(named)]
+    if not accelerators:
+        raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
+    return ShownComparison(run_comparison(problem, accelerators, [read_dtype(kind) for kind in dict.fromkeys(kinds)]))
 
 
 def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:

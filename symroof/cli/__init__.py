@@ -13,7 +13,7 @@ import click
 
 from symroof import __version__
 from symroof.cli.deriving import derive, hardware, operations
-from symroof.cli.exploring import regimes
+from symroof.cli.exploring import compare, regimes
 from symroof.cli.options import QUOTE
 from symroof.cli.output import complain
 from symroof.cli.verifying import names, verify
@@ -29,7 +29,7 @@ def cli() -> None:
     """
 
 
-for command in (derive, regimes, verify, hardware, operations, names):
+for command in (derive, regimes, compare, verify, hardware, operations, names):
     cli.add_command(command)
 
 

@@ -10,6 +10,7 @@ import click
 from symroof.cli.options import output_options, problem_options
 from symroof.cli.output import terminal, write
 from symroof.cli.problems import answered
+from symroof.errors import ReadingError
 
 
 @click.command()
@@ -63,3 +64,45 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, 
         sys.exit(1)
 
 
+
+
+@click.command()
+@click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
+@problem_options
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "latex", "csv", "json"]), default="text")
+@click.option("--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none.")
+@click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
+def compare(operation: tuple[str, ...], form: str, heading: int, template: str | None, output: str | None, color: str, **options: Any) -> None:
+    """Put chips and dtypes side by side.
+
+    \b
+    symroof compare "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e,tpu-v5p,h100 --dtype bf16,int8 --assume "B << D, F"
+    """
+    from symroof import api
+
+    on = ",".join(options.pop("hardware"))
+    dtypes = options.pop("dtype") or ""
+    if not on:
+        raise ReadingError("there are no chips to compare", expected="--on tpu-v5e,h100")
+
+    def run(table: dict[str, Any]) -> Any:
+        table = {key: value for key, value in table.items() if key != "hardware"}
+        first = {"dtype": dtypes.split(",")[0].strip()} if dtypes else {}
+        return api.compare({**table, **first}, on=on, dtypes=dtypes, chips=table.pop("chips", None))
+
+    found, alone, failures = answered(operation, options, run)
+    if form == "json":
+        import json
+
+        records = [one.to_dict() for one in found]
+        text = json.dumps(records[0] if alone and records else records, indent=2, ensure_ascii=False) + "\n"
+    else:
+        styles: dict[str, dict[str, Any]] = {"csv": {}, "text": {"width": terminal(output)[0], "template": template}}
+        style = styles.get(form, {"heading": heading, "template": template})
+        text = "\n".join(getattr(one, f"to_{form}")(**style) for one in found)
+    if found:
+        write(text, output, color if form == "text" else "never")
+    if failures:
+        sys.exit(2)

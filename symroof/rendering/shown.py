@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from symroof.derivation.derivation import Derivation
+from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration
 from symroof.exploration.regimes import RegimeMap
+from symroof.rendering.compared import comparison_record, render_comparison
 from symroof.rendering.document import render_derivation
 from symroof.rendering.export import record
 from symroof.rendering.judged import report_record
@@ -156,3 +158,40 @@ class ShownRegimes:
     def __repr__(self) -> str:
         known = ", proved complete" if self.map.complete else ""
         return f"<{self.map.count} regime{'s' if self.map.count != 1 else ''} of {self.map.setting.problem.operation}{known}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownComparison:
+    """Chips and dtypes side by side, and their table."""
+
+    comparison: Comparison
+
+    def to_text(self, *, width: int = 96, template: str | None = None) -> str:
+        """Columns for a terminal."""
+        return render_comparison(self.comparison, "text", width=width, template=template)
+
+    def to_markdown(self, *, heading: int = 3, template: str | None = None) -> str:
+        """A Markdown table."""
+        return render_comparison(self.comparison, "markdown", heading=heading, template=template)
+
+    def to_latex(self, *, heading: int = 3, template: str | None = None) -> str:
+        """A LaTeX document; with ``heading=0`` a fragment."""
+        return render_comparison(self.comparison, "latex", heading=heading, template=template)
+
+    def to_csv(self) -> str:
+        """One line for each row."""
+        return render_comparison(self.comparison, "csv")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object as a Python value."""
+        return comparison_record(self.comparison)
+
+    def to_json(self) -> str:
+        """The JSON object, ``"schema": 1``."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def __repr__(self) -> str:
+        return f"<{self.comparison.problem.operation} on {len(self.comparison.rows)} chips and dtypes>"
