@@ -18,6 +18,8 @@ _PUBLIC = {
     "verify": "symroof.api",
     "regimes": "symroof.api",
     "compare": "symroof.api",
+    "sweep": "symroof.api",
+    "plot": "symroof.api",
     "operation": "symroof.api",
     "chips": "symroof.api",
     "dimensions": "symroof.api",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +14,8 @@ from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError
 from symroof.exploration.comparing import compare as run_comparison
 from symroof.exploration.explore import Inferred, explore, infer
+from symroof.exploration.sweeping import CHUNK, sweep_of
+from symroof.exploration.sweeping import run as run_sweep
 from symroof.model.dtype import dtype as read_dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
@@ -20,6 +23,7 @@ from symroof.model.problem import Problem
 from symroof.reading.catalogue import catalogue, chip
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope
+from symroof.reading.grids import read_grid
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import figure_names, read_problem
 from symroof.reading.questions import read_question
@@ -170,6 +174,36 @@ def compare(
     if not accelerators:
         raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
     return ShownComparison(run_comparison(problem, accelerators, [read_dtype(kind) for kind in dict.fromkeys(kinds)]))
+
+
+def sweep(
+    operation: AnyOperation | Problem | str | Mapping[str, Any],
+    grid: str,
+    output: str | Path,
+    *,
+    on: str | Mapping[str, Any] | None = None,
+    of: str | Iterable[str] = (),
+    chunk: int = CHUNK,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> int:
+    """Write quantities on a grid of sizes to a CSV or Parquet file; gives the number of rows.
+
+    ``grid`` is ``"B=1:4096:log, D=F=1024|4096"``, ``of`` are quantities (intensity, times and throughput by default),
+    ``executor`` runs the chunks: a pool of processes, or ``client.get_executor()`` of a Dask client. A sweep that was
+    stopped goes on where it was.  The other options are those of :func:`derive`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = sweep("matmul", "B=1:4:log, D=F=64", folder + "/out.csv", of="intensity")
+    ...     print(rows, open(folder + "/out.csv").read().split()[:2])
+    3 ['B,D,F,intensity', '1,64,64,0.9696969696969697']
+    """
+    setting = setting_of(_problem(operation, {"hardware": on, **options}))
+    names = [name.strip() for name in of.split(",")] if isinstance(of, str) and of else list(of)
+    axes = read_grid(grid, setting.problem.operation.dimensions)
+    return run_sweep(sweep_of(setting, axes, names, chunk), Path(output), executor, progress)
 
 
 def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:

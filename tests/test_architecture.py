@@ -20,9 +20,10 @@ BELOW = {
     "reading": {"errors", "formula", "symbols", "model", "algebra"},
     "derivation": {"errors", "formula", "symbols", "model", "algebra"},
     "verification": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation"},
-    "rendering": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "verification"},
-    "api": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "verification", "rendering"},
-    "cli": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "verification", "rendering", "api"},
+    "exploration": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation"},
+    "rendering": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "verification", "exploration"},
+    "api": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "verification", "exploration", "rendering"},
+    "cli": {"errors", "formula", "symbols", "model", "algebra", "reading", "derivation", "verification", "exploration", "rendering", "api"},
     "__main__": {"cli"},
     "": {"errors"},
 }
@@ -31,13 +32,16 @@ ONLY_IN = {
     "latexify": {"symroof.rendering.latexified"},
     "z3": {"symroof.derivation.prover"},
     "tomllib": {"symroof.reading.tables"},
-    "click": {"symroof.cli", "symroof.cli.deriving", "symroof.cli.options", "symroof.cli.output", "symroof.cli.verifying"},
+    "click": {"symroof.cli", "symroof.cli.deriving", "symroof.cli.exploring", "symroof.cli.options", "symroof.cli.plotting", "symroof.cli.output", "symroof.cli.verifying"},
     "rich": {"symroof.cli.output"},
+    "numpy": {"symroof.derivation.functions", "symroof.exploration.sweeping"},
+    "pyarrow": {"symroof.exploration.tables"},
+    "matplotlib": {"symroof.rendering.canvas"},
     "ast": {"symroof.model.written", "symroof.rendering.latexified"},
 }
 FORBIDDEN = {"sympify", "simplify", "nsimplify", "parse_expr", "eval", "exec", "solve", "compile"}
 # The second engine sees steps and formulas, and nothing that produces them.
-CHECK = {"check", "prover", "settling", "evidence", "certificates", "exact", "ledger", "points"}
+CHECK = {"check", "cases", "prover", "settling", "evidence", "certificates", "exact", "ledger", "points"}
 SEEN_BY_CHECK = {f"symroof.derivation.{name}" for name in (*CHECK, "step")} | {"symroof.errors", "symroof.formula"}
 
 
@@ -97,12 +101,12 @@ def test_modules_are_rooms_and_not_halls(module):
     assert not {"utils", "helpers", "core", "base", "manager"} & set(module.split("."))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["derive", "--help"], ["hardware", "--help"], ["verify", "--help"], ["names"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["derive", "--help"], ["hardware", "--help"], ["verify", "--help"], ["names"], ["regimes", "--help"], ["plot", "--help"], ["sweep", "--help"]])
 def test_help_does_not_import_sympy(arguments):
     code = (
         "import sys\nfrom symroof.cli import main\n"
         f"try: main({arguments!r})\nexcept SystemExit: pass\n"
-        "print([m for m in ('sympy', 'jinja2', 'z3', 'rich', 'numpy') if m in sys.modules], file=sys.stderr)"
+        "print([m for m in ('sympy', 'jinja2', 'z3', 'rich', 'numpy', 'matplotlib') if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"

@@ -13,9 +13,10 @@ import click
 
 from symroof import __version__
 from symroof.cli.deriving import derive, hardware, operations
-from symroof.cli.exploring import compare, regimes
+from symroof.cli.exploring import compare, regimes, sweep
 from symroof.cli.options import QUOTE
 from symroof.cli.output import complain
+from symroof.cli.plotting import plot
 from symroof.cli.verifying import names, verify
 from symroof.errors import SymroofError
 
@@ -29,7 +30,7 @@ def cli() -> None:
     """
 
 
-for command in (derive, regimes, compare, verify, hardware, operations, names):
+for command in (derive, regimes, compare, plot, sweep, verify, hardware, operations, names):
     cli.add_command(command)
 
 

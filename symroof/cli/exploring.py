@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from symroof.cli.options import output_options, problem_options
-from symroof.cli.output import terminal, write
-from symroof.cli.problems import answered
+from symroof.cli.output import progress_bar, terminal, workers, write
+from symroof.cli.problems import answered, tables_of
 from symroof.errors import ReadingError
 
 
@@ -106,3 +106,34 @@ def compare(operation: tuple[str, ...], form: str, heading: int, template: str |
         write(text, output, color if form == "text" else "never")
     if failures:
         sys.exit(2)
+
+
+@click.command()
+@click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
+@click.option("--grid", metavar="GRID", required=True, help="Sizes: B=1:4096:log, D=F=1024|4096.")
+@click.option("--of", metavar="NAMES", default="", help="Quantities, with commas; by default intensity, times and throughput.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="A .csv or .parquet file.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Processes at work at once.")
+@click.option("--dask", metavar="ADDRESS", help="A Dask scheduler whose workers see the same files: tcp://host:8786.")
+@click.option("--chunk", type=click.IntRange(1, 10**8), default=65536, metavar="ROWS", help="Rows of a chunk.")
+@problem_options
+def sweep(operation: tuple[str, ...], grid: str, of: str, output: str, jobs: int, dask: str | None, chunk: int, **options: Any) -> None:
+    """Compute quantities on a grid of sizes.
+
+    \b
+    symroof sweep "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --grid "B=1:4096:log, D=F=1024|4096" -o out.csv
+
+    Stopped work goes on where it was when the command is given again.
+    """
+    from symroof import api
+
+    with workers(jobs, dask) as executor, progress_bar() as progress:
+
+        def run(table: dict[str, Any]) -> Any:
+            return api.sweep(table, grid, output, of=of, chunk=chunk, executor=executor, progress=progress)
+
+        tables = tables_of(operation, options)
+        if len(tables) != 1:
+            raise ReadingError(f"there are {len(tables)} problems, and one table to write", expected="a file with one problem")
+        rows = run(tables[0])
+    click.echo(f"{output}: {rows} rows", err=True)

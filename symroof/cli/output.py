@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -38,3 +41,37 @@ def write(text: str, output: str | None, color: str) -> None:
 
 def complain(error: SymroofError) -> None:
     click.echo(f"symroof: {error}", err=True)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on the error stream, where a person watches; it appears when work takes longer than a moment."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    with Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, count: bar.update(task, completed=done, total=count)
+
+
+@contextmanager
+def workers(jobs: int, dask: str | None) -> Iterator[Any]:
+    """What runs independent work: this process, a pool of processes, or a Dask cluster."""
+    if dask is not None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise ReadingError("--dask needs the library distributed, which is not installed", hint="pip install distributed") from None
+        with Client(dask) as client:
+            yield client.get_executor()
+    elif jobs > 1:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            yield pool
+    else:
+        yield None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sympy import Expr
 
@@ -13,6 +14,9 @@ from symroof.algebra.roots import Root
 from symroof.algebra.threshold import Threshold
 from symroof.derivation.setting import Setting
 from symroof.derivation.step import Reason, Step
+
+if TYPE_CHECKING:
+    from symroof.derivation.functions import QuantityFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,18 @@ class Derivation:
     def find(self, reason: Reason) -> Step | None:
         """The first step of that reason."""
         return next((step for step in self.steps if step.reason is reason), None)
+
+    def function(self, name: str) -> QuantityFunction:
+        """A quantity (``intensity``, ``T_lower``, ``throughput``, …) as a function on numbers and arrays.
+
+        >>> import symroof as sr
+        >>> throughput = sr.derive("matmul", on="tpu-v5e").function("throughput")
+        >>> throughput(B=64, D=8192, F=8192) / 1e12
+        51.67...
+        """
+        from symroof.derivation.functions import function_of
+
+        return function_of(self.setting, name)
 
     def counts(self) -> Mapping[str, int]:
         """How many steps were proved, and how many sampled."""

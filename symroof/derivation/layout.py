@@ -24,9 +24,9 @@ from symroof.formula import (
     Negative,
     Number,
     Power,
-    Product,
     Quotient,
     Sum,
+    mapped,
     number,
     product,
 )  # fmt: skip
@@ -244,14 +244,7 @@ def with_digits(formula: Formula, digits: dict[str, str]) -> Formula:
     >>> with_digits(Name("peak"), {"peak": "1.97e14"})
     Figure(name='peak', digits='1.97e14')
     """
-    match formula:
-        case Name(name=name) if name in digits:
-            return Figure(name, digits[name])
-        case Sum(terms=parts):
-            return Sum(tuple(with_digits(part, digits) for part in parts))
-        case Product(factors=parts):
-            return Product(tuple(with_digits(part, digits) for part in parts))
-        case Quotient(above=above, below=below):
-            return Quotient(with_digits(above, digits), with_digits(below, digits))
-        case Number() | _:
-            return formula
+    def known(node: Formula) -> Formula:
+        return Figure(node.name, digits[node.name]) if isinstance(node, Name) and node.name in digits else node
+
+    return mapped(formula, known) if digits else formula
