@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,22 @@ from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError
 from symroof.exploration.comparing import compare as run_comparison
 from symroof.exploration.explore import Inferred, explore, infer
+from symroof.exploration.figure import figure
 from symroof.exploration.sweeping import CHUNK, sweep_of
 from symroof.exploration.sweeping import run as run_sweep
 from symroof.model.dtype import dtype as read_dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
-from symroof.reading.catalogue import catalogue, chip
+from symroof.reading.catalogue import catalogue
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope
 from symroof.reading.grids import read_grid
 from symroof.reading.operations import read_operation
-from symroof.reading.problems import figure_names, read_problem
+from symroof.reading.problems import figure_names, hardware_of, read_problem
 from symroof.reading.questions import read_question
-from symroof.rendering.shown import ShownComparison, ShownDerivation, ShownRegimes, ShownReport
+from symroof.rendering.explored import ShownComparison, ShownFigure, ShownRegimes
+from symroof.rendering.shown import ShownDerivation, ShownReport
 from symroof.symbols import QUANTITIES, symbol
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_exercise
@@ -102,12 +104,36 @@ def derive(
     return ShownDerivation(*(getattr(found, field.name) for field in fields(found)))
 
 
-def _problem(operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any]) -> Problem:
-    """The problem that keyword arguments describe; a problem, or a table of options, stands for itself."""
+def _table(operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any] | Problem:
+    """The table of options that keyword arguments describe; a problem stands for itself."""
     if isinstance(operation, Problem):
         return operation
     table = dict(operation) if isinstance(operation, Mapping) else {"operation": operation}
-    return read_problem(table | {key: value for key, value in options.items() if value is not None})
+    return table | {key: value for key, value in options.items() if value is not None}
+
+
+def _problem(operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any], spoken: Iterable[str] = ()) -> Problem:
+    """The problem of an operation and options; ``spoken`` are figures that something beside the problem uses."""
+    table = _table(operation, options)
+    if isinstance(table, Problem):
+        chip = options.get("hardware")
+        return replace(table, hardware=chip) if isinstance(chip, Accelerator) else table
+    return read_problem({key: value for key, value in table.items() if key != "given" or not isinstance(table.get("hardware"), Accelerator)}, frozenset(spoken))
+
+
+def _listed(names: str | Iterable[Any] | None) -> list[Any]:
+    """Names with commas between them, or a list of names or values; each once."""
+    found = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or ())
+    return list(dict.fromkeys(name for name in found if name != ""))
+
+
+def _chips(table: dict[str, Any] | Problem, named: Iterable[str | Accelerator]) -> list[Accelerator]:
+    """Each chip with the figures that the options give."""
+    options = {} if isinstance(table, Problem) else table
+    found = [hardware_of({**options, "hardware": one}) for one in named]
+    if not found and options.get("hardware") is not None:
+        found = [hardware_of(options)]
+    return [chip for chip in found if chip is not None]
 
 
 def regimes(
@@ -153,6 +179,7 @@ def compare(
     *,
     on: str | Iterable[str | Accelerator],
     dtypes: str | Iterable[str] = (),
+    given: Mapping[str, str | int | float] | None = None,
     chips: str | Iterable[str] | None = None,
     **options: Any,
 ) -> ShownComparison:
@@ -165,15 +192,41 @@ def compare(
     >>> [(row.chip.name, row.smallest) for row in found.comparison.rows]
     [('tpu-v5e', 241), ('h100', 296)]
     """
-    files = (chips,) if isinstance(chips, str) else tuple(chips or ())
-    problem = _problem(operation, {"chips": chips, **options})
-    named = [name.strip() for name in on.split(",") if name.strip()] if isinstance(on, str) else list(on)
-    kinds = [name.strip() for name in dtypes.split(",") if name.strip()] if isinstance(dtypes, str) else list(dtypes)
-    given = problem.hardware.figures if problem.hardware is not None else {}
-    accelerators = [(one if isinstance(one, Accelerator) else chip(one, *files)).given(given) for one in dict.fromkeys(named)]
+    table = _table(operation, {"given": given, "chips": chips, **options})
+    accelerators = _chips(table, _listed(on))
+    kinds = _listed(dtypes)
+    problem = _problem(table, {"hardware": accelerators[0] if accelerators else None})
     if not accelerators:
         raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
     return ShownComparison(run_comparison(problem, accelerators, [read_dtype(kind) for kind in dict.fromkeys(kinds)]))
+
+
+def plot(
+    operation: AnyOperation | Problem | str | Mapping[str, Any],
+    *,
+    on: str | Iterable[str | Accelerator] | None = None,
+    kind: str | None = None,
+    over: str | None = None,
+    links: Iterable[str] | None = None,
+    given: Mapping[str, str | int | float] | None = None,
+    chips: str | Iterable[str] | None = None,
+    **options: Any,
+) -> ShownFigure:
+    """A figure: a roofline, throughput or times against a size, or a regime map in two sizes. It needs matplotlib.
+
+    ``over`` is a range of sizes, ``"B=1..400"``; several points of ``at`` are several lines, several ``links`` and chips
+    several roofs. Without ``kind``: a regime map over two sizes, throughput over one, otherwise a roofline.
+
+    >>> found = plot("matmul", on="tpu-v5e", at=["D=F=4096", "D=F=1024"], over="B=1..400")
+    >>> [curve.first for curve in found.drawing.curves]
+    [273, None]
+    """
+    named, roofs = _listed(on), list(links or ())
+    table = _table(operation, {"given": given, "chips": chips, **({"link": roofs[0]} if roofs else {}), **options})
+    accelerators = _chips(table, named)
+    problem = _problem(table, {"hardware": accelerators[0] if accelerators else None}, roofs)
+    axes = read_grid(over, problem.operation.dimensions) if over else ()
+    return ShownFigure(figure(problem, kind, axes, accelerators, roofs))
 
 
 def sweep(

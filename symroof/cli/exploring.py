@@ -90,7 +90,7 @@ def compare(operation: tuple[str, ...], form: str, heading: int, template: str |
     def run(table: dict[str, Any]) -> Any:
         table = {key: value for key, value in table.items() if key != "hardware"}
         first = {"dtype": dtypes.split(",")[0].strip()} if dtypes else {}
-        return api.compare({**table, **first}, on=on, dtypes=dtypes, chips=table.pop("chips", None))
+        return api.compare({**table, **first}, on=on, dtypes=dtypes)
 
     found, alone, failures = answered(operation, options, run)
     if form == "json":

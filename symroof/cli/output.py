@@ -39,6 +39,13 @@ def write(text: str, output: str | None, color: str) -> None:
         click.echo(text, nl=False)
 
 
+def write_bytes(content: bytes, output: str) -> None:
+    try:
+        Path(output).write_bytes(content)
+    except OSError as error:
+        raise ReadingError(f"{output} cannot be written: {error.strerror}") from None
+
+
 def complain(error: SymroofError) -> None:
     click.echo(f"symroof: {error}", err=True)
 

@@ -15,6 +15,7 @@ from symroof.algebra.rounding import magnitude, to_digits, to_places
 from symroof.derivation.derivation import Point, TimeRow
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.layout import with_digits
+from symroof.derivation.setting import Setting
 from symroof.derivation.step import Reason, Step
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number, product
 from symroof.model.hardware import Known
@@ -113,7 +114,7 @@ def _timed(draft: Draft, point: Point) -> Point:
     variable = point.variable
     rows: tuple[TimeRow, ...] = ()
     if free <= {variable}:
-        step = chip_step(draft, variable)
+        step = chip_step(setting, variable)
         given = point.values.get(variable.name)
         sizes = [(given, False)] if given is not None else chosen_sizes(numeric(point.bound), point.smallest_integer, step)
         rows = tuple(TimeRow(x, _seconds(t_math, variable, x), _seconds(t_comms, variable, x), mark) for x, mark in sizes)
@@ -131,9 +132,9 @@ def _put(draft: Draft, value: Expr, point: Point) -> Expr:
     return applied.subs({symbol(name): rational(x) for name, x in point.values.items()})
 
 
-def chip_step(draft: Draft, variable: Expr) -> int:
+def chip_step(setting: Setting, variable: Expr) -> int:
     """The variable comes in multiples of the mesh axis that it is split over."""
-    operation, mesh = draft.setting.problem.operation, draft.setting.problem.mesh
+    operation, mesh = setting.problem.operation, setting.problem.mesh
     axes = {d.axis for t in getattr(operation, "tensors", ()) for d in t.dims if d.label == variable.name and d.axis}
     step = 1
     for axis in axes:

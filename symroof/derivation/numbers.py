@@ -93,7 +93,7 @@ def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr 
     if value is None or formula is None or edge is None:
         return draft
     variable = variable or draft.setting.variable
-    x, step = Name(variable.name), chip_step(draft, variable)
+    x, step = Name(variable.name), chip_step(draft.setting, variable)
     exact = draft.write(edge)
     told = any(s.reason is Reason.RULE and not s.shown for s in draft.steps)  # prose says the number
     steps: list[Step] = []
@@ -161,7 +161,7 @@ def _at_point(draft: Draft, values: Mapping[str, Fraction]) -> Draft:
     if setting.ridge is not None:
         solved = solve_for(value - rational(setting.ridge), x, setting.least_one)
     edge = solved.bound
-    first = smallest_integer(edge, chip_step(draft, x)) if edge is not None and solved.rises else None
+    first = smallest_integer(edge, chip_step(draft.setting, x)) if edge is not None and solved.rises else None
     draft = draft.add(Step("at", Reason.AT_POINT, ABOVE, "<=>", solution(draft, solved), (*where, *bands(draft, solved)), facts=facts | {"outcome": solved.outcome}, shown=numeric(edge) is None and solved.outcome == "depends"))
     draft = _number(draft, "at", edge, edge, solved.rises, where, x)
     rule_edge, exact = numeric(draft.answer.rule_bound), numeric(edge)

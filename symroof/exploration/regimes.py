@@ -219,7 +219,7 @@ class _Seen:
         return smallest_integer(edge, self._step(sizes))
 
     def _step(self, sizes: Iterable[Expr]) -> int:
-        return lcm(*(chip_step(self.draft, s) for s in sizes))
+        return lcm(*(chip_step(self.draft.setting, s) for s in sizes))
 
 
 def _upside_down(draft: Draft, form: Expr) -> Formula:

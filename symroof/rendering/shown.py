@@ -7,15 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from symroof.derivation.derivation import Derivation
-from symroof.exploration.comparing import Comparison
-from symroof.exploration.explore import Exploration
-from symroof.exploration.regimes import RegimeMap
-from symroof.rendering.compared import comparison_record, render_comparison
 from symroof.rendering.document import render_derivation
 from symroof.rendering.export import record
 from symroof.rendering.judged import report_record
-from symroof.rendering.mapped import map_record
-from symroof.rendering.maps import render_exploration
 from symroof.rendering.reports import last_line, render_report
 from symroof.verification.judgement import FileReport, Judgement
 
@@ -107,91 +101,3 @@ class ShownReport:
 
     def __repr__(self) -> str:
         return f"<{last_line(self.files)}>"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRegimes:
-    """Maps of regimes, and their text.
-
-    >>> import symroof as sr
-    >>> found = sr.regimes("matmul", on="tpu-v5e")
-    >>> found.map.count, found.map.complete.status
-    (7, 'proved')
-    >>> found
-    <7 regimes of bf16[B, D] * bf16[D, F] -> bf16[B, F], proved complete>
-    """
-
-    explorations: tuple[Exploration, ...]
-
-    @property
-    def map(self) -> RegimeMap:
-        """The first map."""
-        return self.explorations[0].found
-
-    def to_text(self, *, brief: bool = False, width: int = 96, template: str | None = None) -> str:
-        """Lines for a terminal; conditions can be given to ``assume``."""
-        return self._pages("text", brief=brief, width=width, template=template)
-
-    def to_markdown(self, *, brief: bool = False, heading: int = 3, template: str | None = None) -> str:
-        """Markdown with LaTeX mathematics."""
-        return self._pages("markdown", brief=brief, heading=heading, template=template)
-
-    def to_latex(self, *, brief: bool = False, heading: int = 3, template: str | None = None) -> str:
-        """A LaTeX document; with ``heading=0`` a fragment."""
-        return self._pages("latex", brief=brief, heading=heading, template=template)
-
-    def _pages(self, form: str, **options: Any) -> str:
-        return "\n".join(render_exploration(one, form, **options) for one in self.explorations)
-
-    def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
-        """The JSON object as a Python value; a list for several maps."""
-        records = [map_record(one) for one in self.explorations]
-        return records[0] if len(records) == 1 else records
-
-    def to_json(self) -> str:
-        """The JSON object, ``"schema": 1``."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
-
-    def __repr__(self) -> str:
-        known = ", proved complete" if self.map.complete else ""
-        return f"<{self.map.count} regime{'s' if self.map.count != 1 else ''} of {self.map.setting.problem.operation}{known}>"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownComparison:
-    """Chips and dtypes side by side, and their table."""
-
-    comparison: Comparison
-
-    def to_text(self, *, width: int = 96, template: str | None = None) -> str:
-        """Columns for a terminal."""
-        return render_comparison(self.comparison, "text", width=width, template=template)
-
-    def to_markdown(self, *, heading: int = 3, template: str | None = None) -> str:
-        """A Markdown table."""
-        return render_comparison(self.comparison, "markdown", heading=heading, template=template)
-
-    def to_latex(self, *, heading: int = 3, template: str | None = None) -> str:
-        """A LaTeX document; with ``heading=0`` a fragment."""
-        return render_comparison(self.comparison, "latex", heading=heading, template=template)
-
-    def to_csv(self) -> str:
-        """One line for each row."""
-        return render_comparison(self.comparison, "csv")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object as a Python value."""
-        return comparison_record(self.comparison)
-
-    def to_json(self) -> str:
-        """The JSON object, ``"schema": 1``."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
-
-    def __repr__(self) -> str:
-        return f"<{self.comparison.problem.operation} on {len(self.comparison.rows)} chips and dtypes>"
