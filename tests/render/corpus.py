@@ -169,4 +169,9 @@ CORPUS: dict[str, Callable[[], sr.Derivation]] = {
     "cost functions, nested": _entry(NESTED),
     "cost functions, Greek names": _entry(GREEK),
     "cost functions, not an expression": _entry(LOOPED),
+    "regimes": cache(partial(sr.regimes, "matmul", on="tpu-v5e", at="B=256,D=F=8192")),
+    "regimes, clash": cache(partial(sr.regimes, _matmul("I", "R", "d_model"), on="tpu-v5e", at="R=128")),
+    "regimes, products of sizes": cache(partial(sr.regimes, "bf16[B, D] * bf16[D, F] * bf16[F, G] -> bf16[B, G]", on="h100", every=True)),
+    "regimes of another quantity": cache(partial(sr.regimes, "matmul", of="T_comms/T_math")),
+    "comparison": cache(partial(sr.compare, "matmul", on="tpu-v5e, h100", dtypes="bf16, int8", at="D=F=8192")),
 }

@@ -1,0 +1,242 @@
+"""Comparisons, numbers in bulk, sweeps: against NumPy, against exact fractions, and across processes."""
+
+import csv
+import io
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from fractions import Fraction
+from functools import cache
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symroof as sr
+from symroof.errors import SymroofError
+from symroof.reading.grids import read_grid, size_of
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+INT8 = "bf16[B, D] * int8[D, F] -> bf16[B, F]"
+
+
+def rows_of(path):
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+
+
+# Comparisons
+
+
+def test_chips_and_dtypes_side_by_side():
+    found = sr.compare(MATMUL, on="tpu-v5e, tpu-v5p, h100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192")
+    rows = {(row.chip.name, str(row.dtype)): row for row in found.comparison.rows}
+    assert rows["tpu-v5e", "bf16"].ridge == Fraction(197, 1) * 10**12 / (82 * 10**10)
+    assert [rows["tpu-v5e", kind].smallest for kind in ("bf16", "int8")] == [241, 241]
+    assert rows["tpu-v5p", "bf16"].smallest == 164  # 4.59e14 / 2.8e12 = 163.9
+    assert rows["tpu-v5e", "bf16"].at[0][1] == 256
+    assert "peak.int8" in rows["h100-sxm", "int8"].error
+    for text in (found.to_text(), found.to_markdown(), found.to_latex()):
+        assert "240.24" in text
+        assert "256" in text
+    table = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert len(table) == len(found.to_dict()["rows"]) == 6
+    assert table[0]["compute_bound"] == "B > 9850/41"
+    assert json.loads(found.to_json())["rows"][0]["ridge"]["exact"] == "9850/41"
+
+
+def test_a_comparison_without_an_answer_is_an_error():
+    with pytest.raises(SymroofError, match=r"peak\.int8"):
+        sr.compare(MATMUL, on="h100", dtypes="int8")
+    with pytest.raises(SymroofError, match="no chips"):
+        sr.compare(MATMUL, on="")
+    with pytest.raises(SymroofError, match="did you mean tpu-v"):
+        sr.compare(MATMUL, on="tpu-v5x")
+
+
+def test_figures_that_are_given_hold_for_every_chip():
+    found = sr.compare(MATMUL, on="tpu-v5e, h100", given={"HBM": "1e12"}, assume="B << D, F")
+    assert [float(row.ridge) for row in found.comparison.rows] == [197, 989]
+
+
+def test_the_command_compares(run):
+    done = run("compare", MATMUL, "--on", "tpu-v5e,h100", "--dtype", "bf16,int8", "--format", "csv")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 5
+    assert run("compare", MATMUL).code == 2
+    assert run("compare", "dot", "--on", "tpu-v5e", "--format", "markdown").out.count("never") == 1
+
+
+# Functions
+
+sizes = st.integers(1, 10**6)
+
+
+@cache
+def quantized():
+    return sr.derive(INT8, on="tpu-v5e")
+
+
+@settings(max_examples=25, deadline=None)
+@given(sizes, sizes, sizes)
+def test_functions_are_the_formulas_of_the_book(B, D, F):
+    """Against exact fractions, from the formulas as the book prints them."""
+    d = quantized()
+    flops, moved = 2 * B * D * F, 2 * B * D + D * F + 2 * B * F
+    t_math, t_comms = Fraction(flops) / (197 * 10**12), Fraction(moved) / (82 * 10**10)
+    exact = {
+        "flops": flops, "bytes": moved, "intensity": Fraction(flops, moved), "T_math": t_math, "T_comms": t_comms,
+        "T_lower": max(t_math, t_comms), "T_upper": t_math + t_comms, "throughput": flops / max(t_math, t_comms),
+    }  # fmt: skip
+    for name, value in exact.items():
+        assert d.function(name)(**{n: {"B": B, "D": D, "F": F}[n] for n in d.function(name).parameters}) == pytest.approx(float(value), rel=1e-14)
+
+
+def test_whole_numbers_do_not_overflow():
+    flops = sr.derive(MATMUL).function("flops")
+    big = np.array([2**40, 3], dtype=np.int64)
+    assert flops(big, big, big)[0] == pytest.approx(2.0 * 2.0**120)
+    assert flops(2**40, 2**40, 2**40) == pytest.approx(2.0 * 2.0**120)
+    assert flops(np.int32(70000), np.int32(70000), 1) == 9.8e9
+    with pytest.raises(SymroofError, match="floating-point"):
+        flops(10**400, 1, 1)
+
+
+def test_arrays_are_not_changed_and_broadcast():
+    intensity = sr.derive(MATMUL).function("intensity")
+    B, D = np.arange(1.0, 5.0), np.arange(1.0, 4.0)
+    kept = B.copy(), D.copy()
+    table = intensity(B[:, None], D[None, :], 8.0)
+    assert (kept[0] == B).all()
+    assert (kept[1] == D).all()
+    assert table.shape == (4, 3)
+    for i, b in enumerate(B):
+        for j, d in enumerate(D):
+            assert table[i, j] == pytest.approx(intensity(b, d, 8), rel=1e-15)
+    assert sr.derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI").function("intensity")(8) == 4
+
+
+def test_other_arrays_of_numpys_protocols():
+    dask = pytest.importorskip("dask.array")
+    throughput = sr.derive(MATMUL, on="tpu-v5e").function("throughput")
+    whole = np.arange(1, 100_001)
+    lazy = throughput(dask.from_array(whole, chunks=7_000), 8192, 8192)
+    assert hasattr(lazy, "dask"), "nothing is computed before it is asked for"
+    assert (lazy.compute() == throughput(whole, 8192, 8192)).all()
+
+
+def test_functions_refuse_what_they_cannot_do():
+    d = sr.derive(MATMUL)
+    assert d.function("T_math").parameters == ("B", "D", "F", "peak")
+    with pytest.raises(SymroofError, match="no quantity"):
+        d.function("T_maths")
+    with pytest.raises(SymroofError, match="needs F"):
+        d.function("intensity")(1, 2)
+    with pytest.raises(SymroofError, match="does not depend on H"):
+        d.function("intensity")(H=1)
+    with pytest.raises(SymroofError, match="twice"):
+        d.function("intensity")(1, 2, 3, B=1)
+    with pytest.raises(SymroofError, match="is no size"):
+        d.function("intensity")("x", 2, 3)
+    assert sr.derive(MATMUL, let={"r": "sqrt(B) + max(B, D)"}).function("r")(B=np.array([4.0]), D=9.0)[0] == 11
+    assert sr.derive(MATMUL, let={"r": "floor(B/D) + log(B) + exp(1)"}).function("r")(1, 3) == pytest.approx(np.e)
+
+
+# Grids and sweeps
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("B=1:4", [1, 2, 3, 4]), ("B=1..4", [1, 2, 3, 4]), ("B=1:10:4", [1, 5, 9]), ("B=3:50:log", [3, 6, 12, 24, 48]),
+        ("B=1|4|4|2", [1, 4, 2]), ("B=7", [7]), ("B=1:1000:log4", [1, 10, 100, 1000]), ("B=1e3", [1000]),
+    ],
+)  # fmt: skip
+def test_grids(text, values):
+    assert list(read_grid(text, ("B",))[0].values) == values
+
+
+@pytest.mark.parametrize("text", ["", "B", "B=", "B=0", "B=1.5", "B=4:1", "B=1:2:log1", "B=1:2:logx", "B=1:2:0", "B=1, B=2", "X=1", "B=1:1e12", "B=D=", "B=1 MB", "B=1|", "B=1:2:3:4", "=1", "B=-1"])
+def test_bad_grids_say_where(text):
+    with pytest.raises(SymroofError):
+        read_grid(text, ("B", "D"))
+
+
+def test_a_sweep_is_the_formula_at_every_point(tmp_path):
+    out = tmp_path / "out.csv"
+    rows = sr.sweep(MATMUL, "B=1:64:log, D=F=1024|4096", out, on="tpu-v5e", chunk=5)
+    table = rows_of(out)
+    assert rows == len(table) == 14 == size_of(read_grid("B=1:64:log, D=F=1024|4096", "BDF"))
+    for row in table:
+        B, D, F = (int(row[n]) for n in "BDF")
+        assert float(row["intensity"]) == pytest.approx(B * D * F / (B * D + D * F + B * F))
+        assert float(row["T_lower"]) == max(float(row["T_math"]), float(row["T_comms"]))
+    assert [(int(r["B"]), int(r["D"])) for r in table[:3]] == [(1, 1024), (1, 4096), (2, 1024)]
+    assert os.listdir(tmp_path) == ["out.csv"], "no part is left"
+
+
+def test_a_sweep_is_the_same_on_one_process_on_many_and_on_dask(tmp_path):
+    grid, options = "B=1:40, D=F=7|1024|4096", {"on": "tpu-v5e", "chunk": 17}
+    sr.sweep(MATMUL, grid, tmp_path / "one.csv", **options)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        sr.sweep(MATMUL, grid, tmp_path / "many.csv", executor=pool, **options)
+    with ThreadPoolExecutor(3) as pool:
+        sr.sweep(MATMUL, grid, tmp_path / "threads.csv", executor=pool, **options)
+    one = (tmp_path / "one.csv").read_bytes()
+    assert one == (tmp_path / "many.csv").read_bytes() == (tmp_path / "threads.csv").read_bytes()
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as client:
+        sr.sweep(MATMUL, grid, tmp_path / "dask.csv", executor=client.get_executor(), **options)
+    assert one == (tmp_path / "dask.csv").read_bytes()
+
+
+class StopError(Exception):
+    pass
+
+
+def test_a_sweep_goes_on_where_it_was(tmp_path):
+    out, grid = tmp_path / "out.csv", "B=1:30, D=F=64"
+
+    def stop(done, count):
+        if done == 2:
+            raise StopError
+
+    with pytest.raises(StopError):
+        sr.sweep(MATMUL, grid, out, chunk=7, progress=stop)
+    parts = sorted((tmp_path / "out.csv.parts").glob("*.csv"))
+    assert len(parts) == 2
+    stamps = [part.stat().st_mtime_ns for part in parts]
+    with pytest.raises(SymroofError, match="another sweep"):
+        sr.sweep(MATMUL, "B=1:31, D=F=64", out, chunk=7)
+    seen = []
+
+    def look(done, count):
+        seen.append((done, count))
+        if done == 3:
+            assert [part.stat().st_mtime_ns for part in parts] == stamps, "finished parts are not made again"
+
+    assert sr.sweep(MATMUL, grid, out, chunk=7, progress=look) == 30
+    assert seen[0] == (2, 5)
+    sr.sweep(MATMUL, grid, tmp_path / "whole.csv", chunk=7)
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_parquet_has_the_same_numbers(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    sr.sweep(MATMUL, "B=1:20, D=F=64", tmp_path / "a.parquet", of="intensity,T_lower", on="tpu-v5e", chunk=6)
+    sr.sweep(MATMUL, "B=1:20, D=F=64", tmp_path / "a.csv", of="intensity,T_lower", on="tpu-v5e")
+    columns = parquet.read_table(tmp_path / "a.parquet").to_pydict()
+    table = rows_of(tmp_path / "a.csv")
+    assert {name: [float(row[name]) for row in table] for name in columns} == {name: list(map(float, column)) for name, column in columns.items()}
+
+
+def test_the_command_sweeps(run, tmp_path):
+    out = str(tmp_path / "o.csv")
+    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "-o", out).code == 0
+    assert (tmp_path / "o.csv").read_text().startswith("B,D,F,intensity\n1,8,8,")
+    assert run("sweep", MATMUL, "--grid", "B=1:4", "-o", out).code == 2
+    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "-o", str(tmp_path / "o.txt")).code == 2
+    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out).code == 2
+    assert "say --on" in run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out).err
+    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "-o", str(tmp_path / "no" / "x" / "o.csv")).code in (0, 2)

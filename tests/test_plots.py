@@ -1,0 +1,236 @@
+"""Figures: their numbers against formulas of their own, their pictures against committed ones."""
+
+import hashlib
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import symroof as sr
+from symroof.errors import SymroofError
+
+pytest.importorskip("matplotlib")
+GOLDEN = Path(__file__).parent / "golden"
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+INT8 = "bf16[B, D] * int8[D, F] -> bf16[B, F]"
+PEAK, HBM = 1.97e14, 8.2e11
+FIGURES = {
+    "throughput": (INT8, {"on": "tpu-v5e", "at": ["D=F=4096", "D=F=1024"], "over": "B=1..400"}),
+    "roofline": (MATMUL, {"on": "tpu-v5e", "at": ["B=64,D=F=8192", "B=512,D=F=8192"], "links": ["HBM", "slow"], "given": {"slow": "2.05e11"}}),
+    "times": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=1:4096:log", "kind": "times"}),
+    "regimes": (MATMUL, {"on": "tpu-v5e", "at": "F=8192", "over": "B=1..10000,D=1..10000"}),
+    "path": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=1:4096:log", "kind": "roofline"}),
+    "chips": (MATMUL, {"on": "tpu-v5e, h100", "at": "B=64,D=F=8192"}),
+}  # fmt: skip
+
+
+def figure(name):
+    operation, options = FIGURES[name]
+    return sr.plot(operation, **options)
+
+
+def roofline(B, D, F):
+    """The program that the book prints for its question 3."""
+    total_flops = 2 * B * D * F
+    flops_time = total_flops / 1.97e14
+    comms_time = (2 * B * D + D * F + 2 * B * F) / 8.2e11
+    total_time = np.maximum(flops_time, comms_time)
+    return total_flops / total_time
+
+
+def test_question_3_point_by_point():
+    found = figure("throughput").drawing
+    for curve, size in zip(found.curves, (4096, 1024), strict=True):
+        assert len(curve.xs) >= 400
+        assert np.allclose(curve.ys, roofline(np.array(curve.xs), size, size), rtol=1e-13)
+    assert [curve.first for curve in found.curves] == [137, 227]
+    assert [round(curve.bound, 2) for curve in found.curves] == [136.09, 226.31]
+    assert (found.rule.first, round(found.rule.bound, 2)) == (121, 120.12)
+    assert all(y == pytest.approx(min(PEAK, 2 * x * HBM)) for x, y in zip(found.rule.xs, found.rule.ys, strict=True))
+    index, share = found.miss
+    assert index == 1
+    assert share == pytest.approx(roofline(121.0, 1024, 1024) / PEAK)
+    assert f"{share:.0%}" == "68%"
+
+
+def test_a_roofline_has_the_numbers_of_its_operations():
+    found = figure("roofline").drawing
+    assert [round(roof.ridge, 2) for roof in found.roofs] == [240.24, 960.98]
+    for mark, b in zip(found.marks, (64, 512), strict=True):
+        intensity = b * 8192 / (2 * b + 8192)
+        assert [x for x, _ in mark.points] == pytest.approx([intensity, intensity])
+        assert [y for _, y in mark.points] == pytest.approx([min(PEAK, intensity * w) for w in (HBM, 2.05e11)])
+    assert [round(y / 1e12, 1) for mark in found.marks for _, y in mark.points] == [51.7, 12.9, 197.0, 93.3]
+
+
+def test_a_link_between_chips_is_a_roof_with_its_own_intensity():
+    found = sr.plot("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, links=["HBM", "ICI"], at="B=64,D=F=8192").drawing
+    hbm, ici = found.marks[0].points
+    assert ici[0] == 8192 / 2
+    assert hbm[0] == pytest.approx(64 * 8192 * 8192 / (64 * 8192 + 8192 * 8192 + 2 * 64 * 8192))
+    assert [roof.link for roof in found.roofs] == ["HBM", "ICI"]
+
+
+def test_more_than_two_bandwidths_and_several_chips():
+    three = sr.plot(MATMUL, on="tpu-v5e", links=["PCIe", "VMEM", "HBM"], given={"VMEM": "1.8e13"}, at="B=64,D=F=8192")
+    assert [roof.link for roof in three.drawing.roofs] == ["VMEM", "HBM", "PCIe"]
+    svg = three.drawn().decode()
+    for words in ("on all", "on HBM, PCIe", "on PCIe"):
+        assert words in svg
+    chips = figure("chips").drawing
+    assert [roof.chip.name for roof in chips.roofs] == ["h100-sxm", "tpu-v5e"]
+    assert chips.marks[0].points[0][1] == pytest.approx(chips.marks[0].points[0][0] * 3.35e12)
+
+
+def test_a_path_runs_along_its_roof():
+    (path,) = figure("path").drawing.paths
+    for b, (x, y) in zip(path.sizes, path.points[0], strict=True):
+        assert x == pytest.approx(b * 8192 / (2 * b + 8192))
+        assert y == pytest.approx(min(PEAK, x * HBM))
+
+
+def test_times_are_the_formulas():
+    (found,) = figure("times").drawing
+    for i, b in enumerate(found.xs):
+        t_math, t_comms = 2 * b * 8192**2 / PEAK, (4 * b * 8192 + 2 * 8192**2) / HBM
+        assert [found.lines[n][i] for n in ("T_math", "T_comms", "T_lower", "T_upper")] == pytest.approx([t_math, t_comms, max(t_math, t_comms), t_math + t_comms])
+    assert found.first == 256
+    assert found.crossing == pytest.approx((20172800 / 79043, 2 * 20172800 / 79043 * 8192**2 / PEAK))
+
+
+@pytest.mark.parametrize(("operation", "options", "terms"), [
+    (MATMUL, {"at": "F=8192", "over": "B=1..10000,D=1..100000"}, lambda x, y: {"8192": 1 / 8192, "B": 1 / x, "D": 1 / y}),
+    (MATMUL, {"assume": "D = F", "over": "B=1..10000,F=1..10000"}, lambda x, y: {"B": 1 / x, "F/2": 2 / y}),
+    (INT8, {"at": "D=2048", "over": "B=1..10000,F=1..10000"}, lambda x, y: {"2048": 1 / 2048, "2*B": 0.5 / x, "F": 1 / y}),
+])  # fmt: skip
+def test_regions_are_where_their_term_leads(operation, options, terms):
+    """Random points: the region that holds one is that of its largest term; the threshold has the ridge's intensity."""
+    found = sr.plot(operation, on="tpu-v5e", kind="regimes", **options).drawing
+    (x0, x1), (y0, y1) = found.ranges
+    draw, total = Random(2), 0.0
+    for _ in range(300):
+        x, y = draw.uniform(x0, x1), draw.uniform(y0, y1)
+        values = terms(10**x, 10**y)
+        inside = [str(region.form) for region in found.regions if _holds(region.corners, x, y)]
+        best = max(values, key=values.get)
+        assert best in inside or sorted(values.values())[-2] > 0.999 * values[best]
+        total += len(inside)
+    assert total == pytest.approx(300, abs=3), "regions cover the plane once"
+    assert len(found.threshold) > 100
+    for x, y in found.threshold:
+        assert 1 / sum(terms(10**x, 10**y).values()) == pytest.approx(PEAK / HBM, rel=1e-6)
+    for line in found.rule:
+        for x, y in line:
+            assert max(terms(10**x, 10**y).values()) == pytest.approx(HBM / PEAK, rel=1e-9)
+
+
+def _holds(corners, x, y):
+    """Whether a convex polygon holds a point."""
+    sides = [(b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]) for a, b in zip(corners, (*corners[1:], corners[0]), strict=True)]
+    return all(s >= -1e-12 for s in sides) or all(s <= 1e-12 for s in sides)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_pictures(name, golden):
+    """Text is text; the bytes are those that were reviewed. Coordinates are compared to a tenth of a point."""
+    svg = figure(name).drawn().decode()
+    assert "<text" in svg
+    assert "<dc:date>" not in svg
+    golden(GOLDEN / f"plot_{name}.svg", "\n".join(line.rstrip() for line in _rounded(svg).splitlines()) + "\n")
+
+
+def _rounded(svg):
+    svg = re.sub(r"-?\d+\.\d+", lambda m: f"{float(m.group()):.1f}".replace("-0.0", "0.0"), svg)
+    return re.sub(r'(id="|url\(#|xlink:href="#)([a-z]*)[0-9a-f]{8,}', r"\1\2", svg)
+
+
+def test_the_same_figure_has_the_same_bytes():
+    code = "import symroof as sr, hashlib; print(*[hashlib.sha256(sr.plot('matmul', on='tpu-v5e', at='D=F=8192', over='B=1..400').drawn(f)).hexdigest() for f in ('svg', 'png', 'pdf')])"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert runs[0] == runs[1]
+    here = [hashlib.sha256(sr.plot("matmul", on="tpu-v5e", at="D=F=8192", over="B=1..400").drawn(f)).hexdigest() for f in ("svg", "png", "pdf")]
+    assert runs[0].split() == here
+
+
+def test_drawing_leaves_nothing_behind():
+    code = (
+        "import sys, matplotlib\nseen = lambda: {k: matplotlib.rcParams[k] for k in matplotlib.rcParams if k != 'backend'}\n"
+        "before = seen()\nimport symroof as sr\n"
+        "sr.plot('matmul', on='tpu-v5e', at='D=F=8192', over='B=1..400').drawn('svg')\n"
+        "print(seen() == before, 'matplotlib.pyplot' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True False\n"
+
+
+def test_shades_keep_their_order_in_grey_and_strokes_differ_twice():
+    from symroof.rendering.strokes import FIELDS, SHADES, STROKES
+
+    def lightness(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        y = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        return 116 * y ** (1 / 3) - 16
+
+    shades = [lightness(c) for c in SHADES]
+    assert shades == sorted(shades)
+    assert all(b - a > 10 for a, b in itertools.pairwise(shades))
+    assert len({c for c, _ in STROKES}) == len({str(d) for _, d in STROKES}) == len(STROKES)
+    assert all(abs(lightness(a) - lightness(b)) > 4 for a, b in itertools.pairwise(FIELDS))
+
+
+@pytest.mark.parametrize(("options", "says"), [
+    ({"over": "B=1..400"}, "D, F have no size"),
+    ({"over": "H=1..400", "at": "D=F=1"}, "unknown name"),
+    ({"at": "B=1"}, "have no size"),
+    ({"over": "B=1..4,D=1..4"}, "has no size"),
+    ({"over": "B=1..4", "kind": "regimes", "at": "F=1"}, "drawn over 2 sizes"),
+    ({"over": "B=1..4,D=1..4,F=1..4", "kind": "times"}, "drawn over 1 size"),
+    ({"kind": "pie"}, "no figure 'pie'"),
+    ({"over": "B=1..4", "at": "D=F=1", "links": ["HBM", "PCIe"]}, "one chip and one link"),
+    ({"at": "B=D=F=1", "links": ["L9"]}, "no bandwidth for L9"),
+    ({"over": "B=1..4,D=1..4", "at": "F=8", "count": "exact"}, "no sum of monomials"),
+    ({"over": "B=1,D=1..4", "at": "F=8"}, "one value"),
+])  # fmt: skip
+def test_what_cannot_be_drawn_is_refused(options, says):
+    with pytest.raises(SymroofError, match=says):
+        sr.plot(MATMUL, on="tpu-v5e", **options)
+
+
+def test_never_always_and_no_chip():
+    never = sr.plot(INT8, on="tpu-v5e", at="D=F=128", over="B=1..4000").drawing
+    assert never.curves[0].first is None
+    assert max(never.curves[0].ys) < PEAK
+    assert "% of peak at 4000" in sr.plot(INT8, on="tpu-v5e", at="D=F=128", over="B=1..4000").drawn().decode()
+    sr.plot("bf16[B, 8] * bf16[8, F] -> bf16[B, F]", on="tpu-v5e", at="F=8", over="B=1..40").drawn()
+    with pytest.raises(SymroofError, match="needs a chip"):
+        sr.plot(MATMUL, at="B=D=F=1")
+    with pytest.raises(SymroofError, match="peak and a bandwidth"):
+        sr.plot(MATMUL, at="D=F=1", over="B=1..4")
+
+
+def test_the_command_draws(run, tmp_path):
+    for suffix, start in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        out = tmp_path / f"x.{suffix}"
+        assert run("plot", "matmul", "--on", "tpu-v5e", "--at", "D=F=4096", "--over", "B=1..50", "-o", str(out)).code == 0
+        assert out.read_bytes().startswith(start)
+    table = run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=64,D=F=8192", "--link", "HBM", "--link", "slow=2.05e11", "--format", "text").out
+    assert "63.0154     5.16726e+13  HBM" in table
+    assert run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=D=F=8", "-o", "-").code == 2
+    assert run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=D=F=8").code == 2
+    assert run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=D=F=8", "-o", str(tmp_path / "x.gif")).code == 2
+    rows = run("plot", "matmul", "--on", "tpu-v5e", "--at", "F=64", "--over", "B=1..64,D=1..64", "--format", "text").out
+    assert "corner of intensity ~ B" in rows
+    assert "T_upper" in run("plot", "matmul", "--kind", "times", "--on", "tpu-v5e", "--at", "D=F=64", "--over", "B=1..9", "--format", "text").out
+
+
+def test_the_scale_of_a_picture_is_asked_for():
+    import struct
+
+    png = figure("roofline").drawn("png", 400)
+    assert struct.unpack(">I", png[16:20])[0] == 400
+    assert struct.unpack(">I", figure("roofline").drawn("png", 1600)[16:20])[0] == 1600
