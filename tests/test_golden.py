@@ -26,6 +26,11 @@ PAGES = {
     "clash": {"operation": "bf16[R, C] * bf16[C, W] -> bf16[R, W]", "assume": "R << C, W"},
     "softmax": {"operation": "softmax", "on": "tpu-v5e"},
 }  # fmt: skip
+EXPLORED = {
+    "regimes_matmul": lambda: sr.regimes(MATMUL, on="tpu-v5e", at="B=256,D=F=8192"),
+    "regimes_scores": lambda: sr.regimes("bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]", on="tpu-v5e", at=["H=128", "H=256"]),
+    "compare_matmul": lambda: sr.compare(MATMUL, on="tpu-v5e, h100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192"),
+}
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.toml") if path.stem != "answers")
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
@@ -40,6 +45,14 @@ def test_page(name, form, golden):
 
 def test_json_page(golden):
     golden(GOLDEN / "matmul.json", sr.derive(**PAGES["matmul"]).to_json())
+
+
+@pytest.mark.parametrize("name", EXPLORED)
+@pytest.mark.parametrize("form", ["md", "tex", "txt", "json"])
+def test_exploration(name, form, golden):
+    found = EXPLORED[name]()
+    text = {"md": found.to_markdown, "tex": found.to_latex, "txt": found.to_text, "json": found.to_json}[form]()
+    golden(GOLDEN / f"{name}.{form}", text)
 
 
 def test_there_are_examples():
@@ -78,4 +91,5 @@ def test_report_in_other_formats(form, golden, monkeypatch):
 
 def test_no_golden_file_is_left_over():
     expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json", "report.md", "report.txt", "report.json"}
-    assert {path.name for path in GOLDEN.iterdir()} == expected
+    expected |= {f"{name}.{form}" for name in EXPLORED for form in ("md", "tex", "txt", "json")}
+    assert {path.name for path in GOLDEN.iterdir() if not path.name.startswith("plot_")} == expected
