@@ -13,7 +13,7 @@ from symroof.derivation.pipeline import derive as run
 from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError
 from symroof.exploration.comparing import compare as run_comparison
-from symroof.exploration.explore import Inferred, explore, infer
+from symroof.exploration.explore import explore, infer
 from symroof.exploration.figure import figure
 from symroof.exploration.sweeping import CHUNK, sweep_of
 from symroof.exploration.sweeping import run as run_sweep
@@ -28,7 +28,7 @@ from symroof.reading.grids import read_grid
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import figure_names, hardware_of, read_problem
 from symroof.reading.questions import read_question
-from symroof.rendering.explored import ShownComparison, ShownFigure, ShownRegimes
+from symroof.rendering.explored import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
 from symroof.rendering.shown import ShownDerivation, ShownReport
 from symroof.symbols import QUANTITIES, symbol
 from symroof.verification.files import judge_file
@@ -143,7 +143,7 @@ def regimes(
     of: str | None = None,
     every: bool = False,
     **options: Any,
-) -> ShownRegimes | Inferred:
+) -> ShownRegimes | ShownInferred:
     """Every asymptotic regime of the intensity of an operation, or of another quantity: proved complete.
 
     ``of`` is a formula over named quantities, or an approximation ``a ~ b``, for which the weakest regimes are found
@@ -163,7 +163,7 @@ def regimes(
         exact, approximate = read_question(of, Scope(open=True))
         if approximate is None:
             raise ReadingError(f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b")
-        return infer(exact, approximate, None)
+        return ShownInferred(infer(exact, approximate, None))
     problem = _problem(operation, {"hardware": on, **options})
     if of is None:
         return ShownRegimes(explore(problem, every=every))
@@ -171,7 +171,7 @@ def regimes(
     exact, approximate = read_question(of, Scope((*problem.operation.dimensions, *QUANTITIES, *problem.let, *figures)))
     if approximate is None:
         return ShownRegimes(explore(problem, exact, every=every))
-    return infer(exact, approximate, setting_of(problem))
+    return ShownInferred(infer(exact, approximate, setting_of(problem)))
 
 
 def compare(

@@ -30,9 +30,7 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, 
     """
     style = {key: options.pop(key) for key in ("brief", "heading", "template")}
     from symroof import api
-    from symroof.exploration.explore import Inferred
-    from symroof.rendering.mapped import inferred_record
-    from symroof.rendering.maps import render_inferred
+    from symroof.rendering.explored import ShownInferred
 
     if not operation and of is not None:
         found, alone, failures = [api.regimes(of=of)], True, 0
@@ -43,15 +41,15 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, 
 
         records: list[Any] = []
         for one in found:
-            record = inferred_record(one) if isinstance(one, Inferred) else one.to_dict()
+            record = one.to_dict()
             records += record if isinstance(record, list) else [record]
         text = json.dumps(records[0] if alone and len(records) == 1 else records, indent=2, ensure_ascii=False) + "\n"
     else:
         width, _ = terminal(output)
         pages = []
         for one in found:
-            if isinstance(one, Inferred):
-                pages.append(render_inferred(one, form, template=style["template"]))
+            if isinstance(one, ShownInferred):
+                pages.append(getattr(one, f"to_{form}")(template=style["template"]))
             else:
                 sizes = {"width": width} if form == "text" else {"heading": style["heading"]}
                 pages.append(getattr(one, f"to_{form}")(brief=style["brief"], template=style["template"], **sizes))
@@ -60,7 +58,7 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, 
         write(text, output, color if form == "text" else "never")
     if failures:
         sys.exit(2)
-    if any(isinstance(one, Inferred) and not one.alternatives for one in found):
+    if any(isinstance(one, ShownInferred) and not one.alternatives for one in found):
         sys.exit(1)
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from symroof.exploration.comparing import Comparison
-from symroof.exploration.explore import Exploration
+from symroof.exploration.explore import Alternative, Exploration, Inferred
 from symroof.exploration.figure import Drawn, rows
 from symroof.exploration.regimes import RegimeMap
 from symroof.rendering.compared import comparison_record, render_comparison
 from symroof.rendering.figures import draw
 from symroof.rendering.listing import columns
-from symroof.rendering.mapped import map_record
-from symroof.rendering.maps import render_exploration
+from symroof.rendering.mapped import inferred_record, map_record
+from symroof.rendering.maps import render_exploration, render_inferred
+from symroof.rendering.plain import PlainPrinter
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +133,51 @@ class ShownFigure:
 
     def _repr_svg_(self) -> str:
         return self.drawn("svg").decode()
+
+    def __repr__(self) -> str:
+        _, found = rows(self.drawing)
+        return f"<figure of {len(found)} points>"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInferred:
+    """The weakest regimes that make an approximation true, and their text.
+
+    >>> import symroof as sr
+    >>> sr.regimes(of="BDF/(BD + DF + BF) ~ B")
+    <1 regime makes BDF/(BD + DF + BF) ~ B true>
+    """
+
+    inferred: Inferred
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The regimes, any of which suffices."""
+        return self.inferred.alternatives
+
+    def to_text(self, *, template: str | None = None) -> str:
+        """Lines for a terminal."""
+        return render_inferred(self.inferred, "text", template=template)
+
+    def to_markdown(self, *, template: str | None = None) -> str:
+        """Markdown with LaTeX mathematics."""
+        return render_inferred(self.inferred, "markdown", template=template)
+
+    def to_latex(self, *, template: str | None = None) -> str:
+        """A fragment of LaTeX."""
+        return render_inferred(self.inferred, "latex", template=template)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object as a Python value."""
+        return inferred_record(self.inferred)
+
+    def to_json(self) -> str:
+        """The JSON object, ``"schema": 1``."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def __repr__(self) -> str:
+        count, plain = len(self.alternatives), PlainPrinter()
+        return f"<{count or 'no'} regime{'s make' if count > 1 else ' makes'} {plain.print(self.inferred.exact)} ~ {plain.print(self.inferred.approximate)} true>"
