@@ -30,7 +30,7 @@ def test_the_quoted_derivation_is_the_real_one():
 
 
 def test_the_first_command_is_the_first_example():
-    assert 'pip install . && symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192' in README
+    assert 'pip install \'.[plot]\' && symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192' in README
     assert "pip install -e '.[test]' && pytest" in README
 
 
@@ -38,3 +38,23 @@ def test_linked_files_exist():
     root = Path(__file__).parent.parent
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (root / link).exists(), link
+
+
+FIGURES = re.findall(r"^    symroof (plot .*) -o (examples/\S+)$", README, re.MULTILINE)
+
+
+def test_there_is_a_figure_of_each_kind():
+    assert len(FIGURES) == 4
+
+
+@pytest.mark.parametrize(("command", "picture"), FIGURES, ids=[picture for _, picture in FIGURES])
+def test_figure(run, command, picture, tmp_path):
+    """The commands draw the committed pictures: the same words at the same places, to a tenth of a point."""
+    out = tmp_path / "figure.svg"
+    assert run(*shlex.split(command), "-o", str(out)).code == 0
+    assert places(out.read_text("utf-8")) == places((Path(__file__).parent.parent / picture).read_text("utf-8"))
+    assert f"({picture})" in README
+
+
+def places(svg):
+    return [(text, [round(float(x), 1) for x in re.findall(r"-?\d+\.?\d*", where)]) for where, text in re.findall(r"<text [^>]*transform=\"([^\"]*)\"[^>]*>([^<]*)</text>", svg)]
