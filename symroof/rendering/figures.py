@@ -132,6 +132,9 @@ def draw_plane(found: Plane) -> Canvas:
     for i, region in enumerate(found.regions):
         canvas.region([(10**x, 10**y) for x, y in region.corners], FIELDS[i % len(FIELDS)], hatch=(None, "..", "//", None, "\\\\", "xx")[i % 6])
         x, y = _middle(region.corners)
+        low, high = ((10 ** f(c[0] for c in region.corners), 10 ** f(c[1] for c in region.corners)) for f in (min, max))
+        if max(canvas.apart(low, high)) < 24:
+            continue  # too small for words
         if beyond is not None and (apart := canvas.apart((10**x, 10**y), (10 ** beyond[0], 10 ** beyond[1])))[0] < 230 and apart[1] < 60:
             far = min(region.corners, key=sum)
             x, y = 0.6 * x + 0.4 * far[0], 0.6 * y + 0.4 * far[1]
