@@ -170,11 +170,80 @@ def latex(runs: int) -> None:
     row("SymPy parse_latex", median_of(runs, sympys) / len(FORMULAS), "several of these it misreads")
 
 
+def regimes(runs: int) -> None:
+    """Every set of largest terms, against the number of terms and of symbols; and whole maps with their checks."""
+    from random import Random
+
+    from sympy import Add, Mul
+
+    import symroof as sr
+    from symroof.algebra.fan import fan
+    from symroof.algebra.lemmas import lemmas
+    from symroof.algebra.regime import Regime
+    from symroof.symbols import symbol
+
+    print("regimes: random sums of square-free terms, enumerated")
+    for names, terms in ((3, 3), (4, 6), (5, 8), (6, 12), (8, 12), (8, 20)):
+        draw, found = Random(terms), set()
+        while len(found) < terms:
+            found.add(tuple(draw.choice((0, 0, 1)) for _ in range(names)))
+        symbols = [symbol(f"x{i}") for i in range(names)]
+        value = 1 / Add(*(Mul(*(s**e for s, e in zip(symbols, m, strict=True))) for m in found))
+        regime = Regime((), frozenset(symbols))
+        cells = fan(value, regime)
+        proof = f"lemmas that close it {median_of(1, lambda c=cells: lemmas(c)) * 1000:.0f} ms"
+        row(f"{names} symbols, {terms} terms: {len(cells.masks)} regimes", median_of(runs, lambda v=value, r=regime: fan(v, r)), proof + (" (goal: below 1 s)" if terms == 20 else ""))
+    for name, operation in (("matmul", MATMUL), ("three operands", "bf16[B, D] * bf16[D, F] * bf16[F, G] -> bf16[B, G]")):
+        row(f"whole map, {name}, every line checked", median_of(runs, lambda o=operation: sr.regimes(o, on="tpu-v5e").map.knobs))
+
+
+def bulk(runs: int) -> None:
+    """A million points beside a line of NumPy, and a sweep to a file."""
+    import tempfile
+    from pathlib import Path
+
+    import numpy as np
+
+    import symroof as sr
+
+    print("numbers in bulk, 10**6 points")
+    d, n = sr.derive(MATMUL, on="tpu-v5e"), 10**6
+    B, D, F = (np.random.default_rng(i).uniform(1, 1e4, n) for i in range(3))
+    by_hand = {
+        "intensity": lambda B, D, F: B * D * F / (B * D + D * F + B * F),
+        "T_lower": lambda B, D, F: np.maximum(2 * B * D * F / 1.97e14, (2 * B * D + 2 * D * F + 2 * B * F) / 8.2e11),
+        "throughput": lambda B, D, F: 2 * B * D * F / np.maximum(2 * B * D * F / 1.97e14, (2 * B * D + 2 * D * F + 2 * B * F) / 8.2e11),
+    }
+    for name, hand in by_hand.items():
+        ours = d.function(name)
+        pairs = [(median_of(1, lambda f=ours: f(B, D, F)), median_of(1, lambda f=hand: f(B, D, F))) for _ in range(2 * runs)]
+        ratio = statistics.median(a / b for a, b in pairs)
+        row(name, statistics.median(a for a, _ in pairs), f"{ratio:.2f} times a line of NumPy (goal: at most 1.2)")
+    with tempfile.TemporaryDirectory() as folder:
+        row("sweep of 101 250 points to CSV", median_of(1, lambda: sr.sweep(MATMUL, "B=1:4050, D=F=8:200:8", Path(folder) / "x.csv", on="tpu-v5e")))
+
+
+def pictures(runs: int) -> None:
+    """Figures, drawn anew."""
+    import symroof as sr
+
+    print("figures, warm")
+    for name, options in (
+        ("throughput", {"at": "D=F=4096", "over": "B=1..400"}),
+        ("roofline", {"at": "B=64,D=F=8192"}),
+        ("regime map", {"at": "F=8192", "over": "B=1..10000,D=1..10000"}),
+    ):
+        found = sr.plot(MATMUL, on="tpu-v5e", **options)
+        found.drawn()
+        row(f"{name}: its numbers", median_of(runs, lambda o=options: sr.plot(MATMUL, on="tpu-v5e", **o)))
+        row(f"{name}: its SVG", median_of(runs, found.drawn))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="one run of each")
     runs = 1 if parser.parse_args().smoke else 7
-    for part in (cold, threshold, warm, growth, claims, latex):
+    for part in (cold, threshold, warm, growth, claims, latex, regimes, bulk, pictures):
         part(runs)
         print()
 

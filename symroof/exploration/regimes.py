@@ -21,7 +21,6 @@ from symroof.algebra.relations import relations
 from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.cases import partitioned
 from symroof.derivation.check import check
-from symroof.derivation.derivation import Answer
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.ledger import Ledger
 from symroof.derivation.machine import chip_step
@@ -63,16 +62,18 @@ class RegimeRow:
 class RegimeMap:
     """The regimes of a quantity. ``rows`` are those that are listed: all of them, or the corners of a long list."""
 
-    setting: Setting
-    answer: Answer
-    steps: tuple[Step, ...]
+    draft: Draft
+    ledger: Ledger
     name: Formula
     value: Expr
     fan: Fan
     rows: tuple[RegimeRow, ...]
     complete: Check | None
-    singles: tuple[Single, ...]
     assume: tuple[Compare, ...]
+
+    @property
+    def setting(self) -> Setting:
+        return self.draft.setting
 
     @property
     def count(self) -> int:
@@ -96,6 +97,12 @@ class RegimeMap:
     def fixed(self) -> tuple[Compare, ...]:
         """The sizes that have been put in."""
         return tuple(r for r in self.setting.problem.assume if r.relation == "=")
+
+    @cached_property
+    def singles(self) -> tuple[Single, ...]:
+        """What each size does alone."""
+        order = [symbol(name) for name in self.setting.problem.operation.dimensions]
+        return singles(self.draft, self.ledger, self.value, order) if self.of_intensity else ()
 
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
@@ -132,8 +139,7 @@ def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, ever
     rows = tuple(seen.row(found, mask, told[mask]) for mask in listed)
     evidence = partition(found, told, draft.layout)
     complete = None if evidence is None else partitioned(name, evidence, assume, ledger)
-    alone = singles(draft, ledger, value, order) if name == INTENSITY else ()
-    return RegimeMap(setting, draft.answer, draft.steps, name, value, found, rows, complete, alone, assume)
+    return RegimeMap(draft, ledger, name, value, found, rows, complete, assume)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ EXPLICIT = PlainPrinter(explicit=True)
 def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
     found, setting = exploration.found, exploration.found.setting
-    steps = {s.reason: s for s in found.steps}
-    answer, chip = found.answer, setting.problem.hardware
+    steps = {s.reason: s for s in found.draft.steps}
+    answer, chip = found.draft.answer, setting.problem.hardware
     harmonic = answer.reciprocals if found.of_intensity else None
     rows = [_regime(found, row.relations) for row in found.rows]
     return {

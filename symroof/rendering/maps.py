@@ -101,9 +101,9 @@ class _Writer:
             yield said(self.say.assuming(condition(regime, self.pen)))
         if not found.of_intensity:
             yield said(self.say.quantity(found.name, self.shown(found.value)))
-        elif found.answer.reciprocals:
-            steps = {s.reason: s for s in found.steps}
-            total = self.write(Add(*(1 / m for m in found.answer.reciprocals)))
+        elif found.draft.answer.reciprocals:
+            steps = {s.reason: s for s in found.draft.steps}
+            total = self.write(Add(*(1 / m for m in found.draft.answer.reciprocals)))
             yield said(self.say.reciprocal(INTENSITY, total, steps[Reason.RECIPROCAL].facts["uses"]))
             least, each = steps[Reason.BRACKET].left, steps[Reason.BELOW_EACH].facts["each"]
             yield said(self.say.bracket(least, INTENSITY, Call("min", each) if len(each) > 1 else each[0]))
