@@ -190,7 +190,7 @@ def compare(
 
     >>> found = compare("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e, h100", assume="B << D, F")
     >>> [(row.chip.name, row.smallest) for row in found.comparison.rows]
-    [('tpu-v5e', 241), ('h100', 296)]
+    [('tpu-v5e', 241), ('h100-sxm', 296)]
     """
     table = _table(operation, {"given": given, "chips": chips, **options})
     accelerators = _chips(table, _listed(on))

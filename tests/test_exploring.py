@@ -78,7 +78,7 @@ def quantized():
     return sr.derive(INT8, on="tpu-v5e")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(sizes, sizes, sizes)
 def test_functions_are_the_formulas_of_the_book(B, D, F):
     """Against exact fractions, from the formulas as the book prints them."""

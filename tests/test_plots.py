@@ -113,14 +113,14 @@ def test_regions_are_where_their_term_leads(operation, options, terms):
     found = sr.plot(operation, on="tpu-v5e", kind="regimes", **options).drawing
     (x0, x1), (y0, y1) = found.ranges
     draw, total = Random(2), 0.0
-    for _ in range(300):
+    for _ in range(200):
         x, y = draw.uniform(x0, x1), draw.uniform(y0, y1)
         values = terms(10**x, 10**y)
         inside = [str(region.form) for region in found.regions if _holds(region.corners, x, y)]
         best = max(values, key=values.get)
         assert best in inside or sorted(values.values())[-2] > 0.999 * values[best]
         total += len(inside)
-    assert total == pytest.approx(300, abs=3), "regions cover the plane once"
+    assert total == pytest.approx(200, abs=3), "regions cover the plane once"
     assert len(found.threshold) > 100
     for x, y in found.threshold:
         assert 1 / sum(terms(10**x, 10**y).values()) == pytest.approx(PEAK / HBM, rel=1e-6)
@@ -151,10 +151,9 @@ def _rounded(svg):
 
 def test_the_same_figure_has_the_same_bytes():
     code = "import symroof as sr, hashlib; print(*[hashlib.sha256(sr.plot('matmul', on='tpu-v5e', at='D=F=8192', over='B=1..400').drawn(f)).hexdigest() for f in ('svg', 'png', 'pdf')])"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    assert runs[0] == runs[1]
+    elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     here = [hashlib.sha256(sr.plot("matmul", on="tpu-v5e", at="D=F=8192", over="B=1..400").drawn(f)).hexdigest() for f in ("svg", "png", "pdf")]
-    assert runs[0].split() == here
+    assert elsewhere.split() == here
 
 
 def test_drawing_leaves_nothing_behind():
