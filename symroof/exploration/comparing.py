@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -116,10 +116,3 @@ def _at(draft: Draft, variable: Expr, bound: object, rises: bool, outcome: str) 
     if outcome == "depends" and bound is not None:
         return _bounded(draft, variable, bound, rises)
     return Verdict(outcome == "always") if outcome != "depends" else Compare(Name("intensity"), ">", Name("ridge"))
-
-
-def reasons(rows: Iterable[Compared]) -> tuple[str, ...]:
-    """Why rows have no answer, each reason once."""
-    return tuple(dict.fromkeys(row.error for row in rows if row.error is not None))
-
-

@@ -73,12 +73,6 @@ class Canvas:
             other.tick_params(colors=GREY, labelsize=8.5, width=0.6)
             other.spines["right"].set_visible(False)
 
-    def ticks(self, x: Sequence[float] | None = None, y: Sequence[float] | None = None) -> None:
-        if x is not None:
-            self.axes.set_xticks(list(x))
-        if y is not None:
-            self.axes.set_yticks(list(y))
-
     def line(self, xs: Iterable[float], ys: Iterable[float], colour: str, *, width: float = 2.2, dash: Dash = "-", layer: int = 3) -> None:
         self.axes.plot(list(xs), list(ys), color=colour, linewidth=width, linestyle=dash, zorder=layer, solid_capstyle="butt", clip_on=True)
 

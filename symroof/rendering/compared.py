@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from fractions import Fraction
 from typing import Any
 
 from sympy import oo
@@ -12,12 +11,12 @@ from sympy import oo
 from symroof.algebra.rounding import decimal
 from symroof.derivation.layout import with_digits
 from symroof.exploration.comparing import Compared, Comparison
-from symroof.formula import Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict
+from symroof.formula import Cases, Compare, Formula, Infinity, Name, Verdict
 from symroof.model.hardware import Known
 from symroof.rendering.environment import first_case
 from symroof.rendering.export import SCHEMA
 from symroof.rendering.maps import grouped, said
-from symroof.rendering.page import Grid, Lines, Page, pen_of, render_page, words_of
+from symroof.rendering.page import Grid, Lines, Page, in_decimals, pen_of, render_page, words_of
 from symroof.rendering.plain import PlainPrinter
 
 EXPLICIT = PlainPrinter(explicit=True)
@@ -67,15 +66,8 @@ class _Table:
             case Cases():
                 return self._condition(formula.rows[0][0], digits)
             case Compare(left=left, relation=relation, right=right):
-                return self.pen.inline(with_digits(left, digits), relation, _decimal(with_digits(right, digits)))
+                return self.pen.inline(with_digits(left, digits), relation, in_decimals(with_digits(right, digits)))
         return self.pen.inline(first_case(formula))
-
-
-def _decimal(right: Formula) -> Formula:
-    if isinstance(right, Quotient) and isinstance(right.above, Number) and isinstance(right.below, Number):
-        text = decimal(Fraction(right.above.value, right.below.value))
-        return Number(Fraction(text), text)
-    return right
 
 
 def _digits(known: Known | None) -> str:

@@ -21,7 +21,7 @@ from symroof.exploration.regimes import RegimeRow
 from symroof.exploration.traffic import shares
 from symroof.formula import Call, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.rendering.chains import condition
-from symroof.rendering.page import Grid, Lines, Page, pen_of, render_page, words_of
+from symroof.rendering.page import Grid, Lines, Page, in_decimals, pen_of, render_page, words_of
 from symroof.rendering.pen import Pen
 
 OVER_INTENSITY = Quotient(number(1), INTENSITY)
@@ -156,12 +156,8 @@ class _Writer:
             case Verdict(holds=holds):
                 return said(self.say.verdict(holds))
             case Compare(left=left, relation=relation, right=right):
-                return self.pen.inline(self.figured(left), relation, self._decimal(right))
+                return self.pen.inline(self.figured(left), relation, in_decimals(self.figured(right)))
         return self.pen.inline(formula)
-
-    def _decimal(self, right: Formula) -> Formula:
-        """The right side of a condition, a number in decimals."""
-        return self.number(Fraction(right.above.value, right.below.value)) if isinstance(right, Quotient) and isinstance(right.above, Number) and isinstance(right.below, Number) else self.figured(right)
 
     def _complete(self) -> str:
         found = self.found

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from symroof.algebra.rounding import decimal
 from symroof.derivation.layout import Layout
 from symroof.errors import RenderingError
+from symroof.formula import Formula, Number, Quotient
 from symroof.rendering.environment import guarded, load, render
 from symroof.rendering.latex import LatexPrinter
 from symroof.rendering.letters import Letters
@@ -78,6 +81,18 @@ def numeral(count: int) -> str:
     ('seven', '23')
     """
     return NUMERALS[count] if count < len(NUMERALS) else str(count)
+
+
+def in_decimals(formula: Formula) -> Formula:
+    """A fraction of whole numbers as the decimals in which it is shown; any other formula as it is.
+
+    >>> in_decimals(Quotient(Number(Fraction(9850)), Number(Fraction(41)))).digits
+    '240.24'
+    """
+    if isinstance(formula, Quotient) and isinstance(formula.above, Number) and isinstance(formula.below, Number):
+        text = decimal(formula.above.value / formula.below.value)
+        return Number(Fraction(text), text)
+    return formula
 
 
 def words_of(pen: Pen, template: str | None, **names: Any) -> Any:
