@@ -219,7 +219,7 @@ def plot(
 
     >>> found = plot("matmul", on="tpu-v5e", at=["D=F=4096", "D=F=1024"], over="B=1..400")
     >>> [curve.first for curve in found.drawing.curves]
-    [273, None]
+    [273, 453]
     """
     named, roofs = _listed(on), list(links or ())
     table = _table(operation, {"given": given, "chips": chips, **({"link": roofs[0]} if roofs else {}), **options})
