@@ -168,7 +168,7 @@ def regimes(
     if of is None:
         return ShownRegimes(explore(problem, every=every))
     figures = figure_names(problem.hardware)
-    exact, approximate = read_question(of, Scope((*problem.operation.dimensions, *QUANTITIES, *problem.let, *figures)))
+    exact, approximate = read_question(of, Scope((*problem.operation.dimensions, *problem.symbols, *QUANTITIES, *problem.let, *figures)))
     if approximate is None:
         return ShownRegimes(explore(problem, exact, every=every))
     return ShownInferred(infer(exact, approximate, setting_of(problem)))

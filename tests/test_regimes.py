@@ -126,6 +126,21 @@ def test_every_scaling_falls_into_exactly_one_regime(name):
 
 
 @pytest.mark.parametrize("name", MAPS)
+def test_a_condition_can_be_given_to_assume(name):
+    """Deriving under the condition of a row, as it is printed, gives the leading form of the row."""
+    operation, options, *_ = MAPS[name]
+    found = maps(name)
+    pen = pen_of("text", found.setting.layout, "HBM")
+    given = [options["assume"]] if "assume" in options else []
+    rest = {key: value for key, value in options.items() if key != "assume"}
+    for row in found.rows:
+        text = condition(row.relations, pen)
+        answer = sr.derive(operation, on="tpu-v5e", assume=[*given, *([text] if text else [])] or None, sections="regime", **rest).answer
+        form = answer.leading.approximate if answer.leading else answer.intensity
+        assert cancel(form - row.leading) == 0, text
+
+
+@pytest.mark.parametrize("name", MAPS)
 def test_what_a_row_says_is_true_at_points(name):
     """Conditions, least sizes, dominant tensors, knobs and factors, each by putting numbers in."""
     found = maps(name)
