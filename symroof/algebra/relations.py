@@ -116,8 +116,11 @@ def _chosen(fan: Fan, mask: int, *, inside: bool) -> list[list[Exponents]]:
 def _strict(fan: Fan, mask: int, spanned: Sequence[tuple[int, ...]]) -> list[Exponents]:
     """Monomials that tend to 0 along the cell, none of which follows from the others."""
     given = {d.exponents for d in fan.cone.small}
+    bounded = {d.exponents for d in fan.cone.bounded}
+    units = [tuple(int(i == j) for j in range(len(fan.symbols))) for i in range(len(fan.symbols))]
+    constant = [unit in bounded and tuple(-x for x in unit) in bounded for unit in units]
     candidates = dict.fromkeys(
-        _normal(tuple(a - b for a, b in zip(p, m, strict=True)))
+        _normal(tuple(0 if same else a - b for a, b, same in zip(p, m, constant, strict=True)))
         for outer, inner in zip(_chosen(fan, mask, inside=False), _chosen(fan, mask, inside=True), strict=True)
         for p in outer
         for m in inner

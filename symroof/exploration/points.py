@@ -16,7 +16,7 @@ from symroof.algebra.threshold import smallest_integer
 from symroof.exploration.knobs import Knob
 from symroof.exploration.regimes import RegimeMap, RegimeRow
 from symroof.exploration.traffic import parts_at
-from symroof.formula import Compare, Formula
+from symroof.formula import Compare, Formula, Name
 from symroof.symbols import fraction, rational, symbol
 
 
@@ -90,6 +90,8 @@ def remains(found: RegimeMap) -> Remains | None:
     if not growing or budget <= 0:
         return Remains(top, False, None, None, named, equal_from, ())
     condition = Compare(setting.layout.write(Add(*(1 / m for m in growing))), "<", setting.layout.write(budget))
+    if len(sizes) == 1 and square.bound is not None and getattr(square.bound, "is_Rational", False) and square.rises:
+        condition = Compare(Name(named[0]), ">", setting.layout.write(square.bound))
     each = [(next(iter(m.free_symbols)), m) for m in growing if len(m.free_symbols) == 1 and (m / next(iter(m.free_symbols))).is_Rational]
     limits = {s.name: smallest_integer(rational(1 / budget) / (m / s)) or 1 for s, m in each}
     return Remains(top, False, None, condition, named, equal_from, tuple((name, limits[name]) for name in named if name in limits))

@@ -21,7 +21,7 @@ from symroof.algebra.relations import relations
 from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.cases import partitioned
 from symroof.derivation.check import check
-from symroof.derivation.draft import INTENSITY, RIDGE, Draft
+from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft
 from symroof.derivation.ledger import Ledger
 from symroof.derivation.machine import chip_step
 from symroof.derivation.pipeline import counted
@@ -32,7 +32,7 @@ from symroof.exploration.knobs import Knob, knobs
 from symroof.exploration.proof import partition, written
 from symroof.exploration.singles import Single, singles
 from symroof.exploration.traffic import Traffic, dominant
-from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
+from symroof.formula import Call, Compare, Formula, Name, Quotient, Sum, Verdict, children, names, number
 from symroof.model.problem import Problem
 from symroof.symbols import fraction, rational, symbol
 
@@ -135,11 +135,29 @@ def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, ever
     found = fan(value, base, order)
     listed = [mask for mask in found.masks if every or len(found.masks) <= MOST_LISTED or found.is_corner(mask)]
     told = {mask: relations(found, mask) for mask in listed}
+    for step in _definitions(problem, () if of is None else names(of[0])):
+        check(step, ledger)
     seen = _Seen(draft, ledger, name, value, base, assume)
     rows = tuple(seen.row(found, mask, told[mask]) for mask in listed)
     evidence = partition(found, told, draft.layout)
     complete = None if evidence is None else partitioned(name, evidence, assume, ledger)
     return RegimeMap(draft, ledger, name, value, found, rows, complete, assume)
+
+
+def _definitions(problem: Problem, spoken: Iterable[str]) -> Iterable[Step]:
+    """What the names mean that a quantity speaks of and the counts have not defined."""
+    spoken = set(spoken)
+    if problem.let or "T_upper" in spoken:
+        yield Step("time", Reason.UPPER, Name("T_upper"), "=", Sum((T_MATH, T_COMMS)))
+    for name, formula in problem.let.items() if spoken & set(problem.let) else ():
+        if not any(isinstance(part, Call) for part in _parts(formula)):
+            yield Step("formulas", Reason.NAMED, Name(name), "=", formula)
+
+
+def _parts(formula: Formula) -> Iterable[Formula]:
+    yield formula
+    for part in children(formula):
+        yield from _parts(part)
 
 
 @dataclass(frozen=True, slots=True)

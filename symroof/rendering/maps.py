@@ -124,7 +124,8 @@ class _Writer:
                 share = "100 %" if left.share == 1 else self._percent(left.share, 3 if left.share > Fraction(1, 100) else 2)
                 yield said(self.say.never(INTENSITY, self.number(left.top), left.top_reached, ridge, sizes, share))
         elif left.condition is not None:
-            yield said(self.say.remains(left.condition, sizes, left.equal_from, grouped((Name(n), first) for n, first in left.each_from) if len(left.sizes) > 1 else []))
+            shown = Compare(left.condition.left, left.condition.relation, in_decimals(left.condition.right)) if isinstance(left.condition, Compare) and len(sizes) == 1 else left.condition
+            yield said(self.say.remains(shown, sizes, left.equal_from, grouped((Name(n), first) for n, first in left.each_from) if len(left.sizes) > 1 else []))
 
     def _percent(self, share: Fraction, digits: int) -> str:
         return f"{to_digits(share * 100, digits)}{chr(92) + ',' + chr(92) if self.pen.form == 'latex' else ' '}%"
