@@ -70,7 +70,7 @@ class _Writer:
         self.ridge = self.found.setting.ridge
         self.digits = {} if self.ridge is None else {"ridge": decimal(self.ridge)}
         what = "intensity" if self.found.of_intensity else pen.inline(self.found.name)
-        self.say = words_of(pen, template, intensity=INTENSITY, over_intensity=OVER_INTENSITY, what=what)
+        self.say = words_of(pen, template, intensity=INTENSITY, over_intensity=OVER_INTENSITY, what=what, quantity_=self.found.name)
 
     def page(self, brief: bool) -> Page:
         found, setting = self.found, self.found.setting
