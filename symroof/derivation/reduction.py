@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Add, Expr, Rational, oo
+from sympy import Add, Expr, oo
 
 from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
 from symroof.algebra.dominance import leading, limit, similar
@@ -133,7 +133,7 @@ def _uses(draft: Draft, parts: tuple[Expr, ...]) -> tuple[tuple[str, Formula], .
         owners = [i for i, t in enumerate(operation.tensors) if (setting.flops / t.bytes - m).expand() == 0]
         if len(owners) != 1:
             return ()
-        times = m * Rational(operation.tensors[owners[0]].dtype.bits, 16)
+        times = operation.output.elements * operation.length / operation.tensors[owners[0]].elements
         found.append((operation.operand_name(owners[0]), draft.write(times)))
     return tuple(found)
 

@@ -6,35 +6,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
 
-from sympy import Add, Expr, Rational
+from sympy import Expr, Rational
 
-from symroof.algebra.approximation import reciprocals, split_terms
+from symroof.algebra.approximation import split_terms
 from symroof.algebra.dominance import similar
 from symroof.algebra.fan import Fan, fan
-from symroof.algebra.inequality import solve_for
-from symroof.algebra.optima import highest, monotony
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
-from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.cases import partitioned
 from symroof.derivation.check import check
-from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft
+from symroof.derivation.draft import INTENSITY, T_COMMS, T_MATH, Draft
 from symroof.derivation.ledger import Ledger
-from symroof.derivation.machine import chip_step
 from symroof.derivation.pipeline import counted
 from symroof.derivation.setting import Setting
-from symroof.derivation.solution import solution
 from symroof.derivation.step import Check, Dominated, Reason, Step
+from symroof.errors import AlgebraError
+from symroof.exploration.edges import above_ridge, equal_sizes_from, upside_down
 from symroof.exploration.knobs import Knob, knobs
 from symroof.exploration.proof import partition, written
 from symroof.exploration.singles import Single, singles
 from symroof.exploration.traffic import Traffic, dominant
-from symroof.formula import Call, Compare, Formula, Name, Quotient, Sum, Verdict, children, names, number
+from symroof.formula import Call, Compare, Formula, Group, Name, Number, Quotient, Sum, children, names, number
 from symroof.model.problem import Problem
-from symroof.symbols import fraction, rational, symbol
+from symroof.symbols import symbol
 
 # More regimes than this are not listed in full unless they are asked for.
 MOST_LISTED = 8
@@ -125,6 +121,7 @@ def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, ever
     >>> [str(row.leading) for row in found.rows][:4], found.complete.status
     (['B', 'D', 'F', 'B*D/(B + D)'], 'proved')
     """
+    _require_scalings(problem)
     draft, ledger = counted(problem)
     setting = draft.setting
     name, value = (INTENSITY, setting.intensity) if of is None else of
@@ -142,6 +139,13 @@ def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, ever
     evidence = partition(found, told, draft.layout)
     complete = None if evidence is None else partitioned(name, evidence, assume, ledger)
     return RegimeMap(draft, ledger, name, value, found, rows, complete, assume)
+
+
+def _require_scalings(problem: Problem) -> None:
+    """A map is of scalings: what is at most something, or at most another size, has no place on it."""
+    for r in problem.assume:
+        if r.relation in ("<=", ">=") and not (r.relation == ">=" and isinstance(r.right, Number) and isinstance(r.left, Name)):
+            raise AlgebraError("a bound on a size says nothing of how it grows, so it does not change a map of regimes", expected="<<, ~~, ~, -> or =, as in B ~~ 1 for a size that stays bounded")
 
 
 def _definitions(problem: Problem, spoken: Iterable[str]) -> Iterable[Step]:
@@ -181,8 +185,8 @@ class _Seen:
         condition = None
         first = None
         if self.name == INTENSITY:
-            condition = self._condition(form)
-            first = self._equal_sizes(form)
+            condition = above_ridge(self.draft, self.ledger, form, upside_down)
+            first = equal_sizes_from(self.draft.setting, form)
         return RegimeRow(
             mask, relations_, regime, found.is_corner(mask), dominant(self.draft.setting, regime) if self.name == INTENSITY else (),
             form, split_terms(cancelled(form / self.value), symbols_of(form, self.value)), condition, first, verdict,
@@ -190,68 +194,11 @@ class _Seen:
 
     def _checked_form(self, form: Expr, regime: Regime, assume: tuple[Compare, ...]) -> Check:
         write, found = self.draft.write, similar(self.value, form, regime)
-        if not found.certificates:
-            return check(Step("regime", Reason.LEADING, self.name, "=", write(form), assume), self.ledger)
+        name = Group(self.name) if isinstance(self.name, Name) and self.ledger.is_new(self.name.name) else self.name
+        if not found.certificates and not any(r.relation == "~" for r in assume):
+            return check(Step("regime", Reason.LEADING, name, "=", write(form), assume), self.ledger)
         evidence = Dominated(write(found.numerator), write(found.denominator), found.certificates)
-        return check(Step("regime", Reason.LEADING, self.name, "~", write(form), assume, evidence), self.ledger)
-
-    def _condition(self, form: Expr) -> Formula:
-        """Where the leading form is above the ridge, in the plainest words."""
-        ridge, above = self.draft.setting.ridge, Compare(self.draft.write(form), ">", RIDGE)
-        sizes = [s for s in symbols_of(form) if s in self.base.least_one]
-        if ridge is not None and (told := self._told(form, sizes, ridge)) is not None:
-            relation = ">" if told else "<="
-            check(Step("regime", Reason.ALWAYS if told else Reason.NEVER, above.left, relation, RIDGE, self._equal()), self.ledger)
-            return Verdict(told)
-        plain: Formula = above
-        if len(sizes) == 1:
-            solved = solve_for(form - (symbol("ridge") if ridge is None else rational(ridge)), sizes[0], self.base.least_one)
-            condition = solution(self.draft, solved)
-            plain = condition if isinstance(condition, Compare) else above
-        elif sizes:
-            plain = _upside_down(self.draft, form)
-        if plain != above:
-            check(Step("regime", Reason.RULE, above, "<=>", plain, self._equal()), self.ledger)
-        return plain
-
-    def _told(self, form: Expr, sizes: list[Expr], ridge: Fraction) -> bool | None:
-        """Whether a form is always or never above the ridge, where it rises with every size."""
-        if not sizes:
-            return fraction(form) > ridge
-        least = form.subs(dict.fromkeys(sizes, 1))
-        if all(monotony(form, s, self.base.least_one) in (0, 1) for s in sizes) and fraction(least) > ridge:
-            return True
-        top = highest(form, self.base.least_one)
-        return False if top is not None and top.is_Rational and fraction(top) <= ridge else None
-
-    def _equal(self) -> tuple[Compare, ...]:
-        return tuple(r for r in self.assume if r.relation == "=")
-
-    def _equal_sizes(self, form: Expr) -> int | None:
-        """The least size from which the leading form is above the ridge, all its sizes being equal."""
-        ridge = self.draft.setting.ridge
-        sizes = [s for s in symbols_of(form) if s in self.base.least_one]
-        if ridge is None or not sizes:
-            return None
-        square = form.subs(dict.fromkeys(sizes[1:], sizes[0]))
-        solved = solve_for(square - rational(ridge), sizes[0], self.base.least_one)
-        if solved.outcome == "always":
-            return 1
-        edge = solved.bound
-        if edge is None or not solved.rises:
-            return None
-        return smallest_integer(edge, self._step(sizes))
-
-    def _step(self, sizes: Iterable[Expr]) -> int:
-        return lcm(*(chip_step(self.draft.setting, s) for s in sizes))
-
-
-def _upside_down(draft: Draft, form: Expr) -> Formula:
-    """1/B + 1/D < 1/ridge, where the reciprocal is such a sum; otherwise the leading form above the ridge."""
-    parts = reciprocals(form)
-    if parts is None or len(parts) < 2:
-        return Compare(draft.write(form), ">", RIDGE)
-    return Compare(draft.write(Add(*(1 / m for m in parts))), "<", Quotient(number(1), RIDGE))
+        return check(Step("regime", Reason.LEADING, name, "~", write(form), assume, evidence), self.ledger)
 
 
 def equality(name: str, value: Fraction) -> Compare:

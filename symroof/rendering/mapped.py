@@ -111,7 +111,8 @@ def _condition(formula: Formula | None) -> str | None:
 def _single(found: RegimeMap, one: Single) -> dict[str, Any]:
     return {
         "variable": one.variable,
-        "supremum": "oo" if one.supremum == oo else _text(found, one.supremum),
+        "limit": "oo" if one.limit == oo else _text(found, one.limit),
+        "supremum": None if one.supremum is None else "oo" if one.supremum == oo else _text(found, one.supremum),
         "reached": one.reached,
         "possible_when": _condition(one.possible_when),
         "equal_sizes_from": one.equal_from,

@@ -172,9 +172,9 @@ class _Writer:
     def _singles(self) -> Grid:
         rows = []
         for one in self.found.singles:
-            top = said(self.say.without_bound()) if one.supremum == oo else self.inline(one.supremum)
+            top = said(self.say.without_bound()) if one.limit == oo else self.inline(one.limit)
             suffices = self._condition(one.possible_when)
-            if len(one.others) > 1 and self.ridge is not None:
+            if len(one.others) > 1 and self.ridge is not None and not isinstance(one.possible_when, Verdict):
                 names = [Name(name) for name in one.others]
                 suffices += " " + said(self.say.equal_from(names, one.equal_from) if one.equal_from else self.say.equal_never(names))
             rows.append((self.pen.inline(Name(one.variable), "->", Infinity()), top, suffices))
