@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import fields, replace
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from symroof.model.dtype import dtype as read_dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
+from symroof.reading.arguments import chips_of, listed, problem_of, table_of, text_of
 from symroof.reading.catalogue import catalogue
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope
-from symroof.reading.grids import read_grid
+from symroof.reading.grids import fixed_axes, read_grid
 from symroof.reading.operations import read_operation
-from symroof.reading.problems import figure_names, hardware_of, read_problem
+from symroof.reading.problems import figure_names
 from symroof.reading.questions import read_question
 from symroof.rendering.explored import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
 from symroof.rendering.shown import ShownDerivation, ShownReport
@@ -95,45 +96,13 @@ def derive(
     >>> d.answer.bound, d.answer.smallest_integer
     (78800/9, 8756)
     """
-    problem = _problem(operation, {
+    problem = problem_of(operation, {
         "hardware": on, "assume": assume, "solve_for": solve_for, "at": at, "given": given,
         "mesh": mesh, "link": link, "count": count, "compute": compute, "dtype": dtype, "chips": chips,
         "title": title, "let": let, "symbols": symbols, "sections": sections,
     })  # fmt: skip
     found = run(problem)
     return ShownDerivation(*(getattr(found, field.name) for field in fields(found)))
-
-
-def _table(operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any] | Problem:
-    """The table of options that keyword arguments describe; a problem stands for itself."""
-    if isinstance(operation, Problem):
-        return operation
-    table = dict(operation) if isinstance(operation, Mapping) else {"operation": operation}
-    return table | {key: value for key, value in options.items() if value is not None}
-
-
-def _problem(operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any], spoken: Iterable[str] = ()) -> Problem:
-    """The problem of an operation and options; ``spoken`` are figures that something beside the problem uses."""
-    table = _table(operation, options)
-    if isinstance(table, Problem):
-        chip = options.get("hardware")
-        return replace(table, hardware=chip) if isinstance(chip, Accelerator) else table
-    return read_problem({key: value for key, value in table.items() if key != "given" or not isinstance(table.get("hardware"), Accelerator)}, frozenset(spoken))
-
-
-def _listed(names: str | Iterable[Any] | None) -> list[Any]:
-    """Names with commas between them, or a list of names or values; each once."""
-    found = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or ())
-    return list(dict.fromkeys(name for name in found if name != ""))
-
-
-def _chips(table: dict[str, Any] | Problem, named: Iterable[str | Accelerator]) -> list[Accelerator]:
-    """Each chip with the figures that the options give."""
-    options = {} if isinstance(table, Problem) else table
-    found = [hardware_of({**options, "hardware": one}) for one in named]
-    if not found and options.get("hardware") is not None:
-        found = [hardware_of(options)]
-    return [chip for chip in found if chip is not None]
 
 
 def regimes(
@@ -157,6 +126,8 @@ def regimes(
     >>> [relation.right.name for relation in inferred.alternatives[0].relations]
     ['D', 'F']
     """
+    if of is not None:
+        of = text_of(of, "of")
     if operation is None:
         if of is None or options or on is not None:
             raise ReadingError("there is no operation to explore", expected='an operation, or of="a ~ b"')
@@ -164,7 +135,7 @@ def regimes(
         if approximate is None:
             raise ReadingError(f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b")
         return ShownInferred(infer(exact, approximate, None))
-    problem = _problem(operation, {"hardware": on, **options})
+    problem = problem_of(operation, {"hardware": on, **options})
     if of is None:
         return ShownRegimes(explore(problem, every=every))
     figures = figure_names(problem.hardware)
@@ -177,7 +148,7 @@ def regimes(
 def compare(
     operation: AnyOperation | Problem | str | Mapping[str, Any],
     *,
-    on: str | Iterable[str | Accelerator],
+    on: str | Mapping[str, Any] | Iterable[str | Accelerator],
     dtypes: str | Iterable[str] = (),
     given: Mapping[str, str | int | float] | None = None,
     chips: str | Iterable[str] | None = None,
@@ -192,10 +163,10 @@ def compare(
     >>> [(row.chip.name, row.smallest) for row in found.comparison.rows]
     [('tpu-v5e', 241), ('h100-sxm', 296)]
     """
-    table = _table(operation, {"given": given, "chips": chips, **options})
-    accelerators = _chips(table, _listed(on))
-    kinds = _listed(dtypes)
-    problem = _problem(table, {"hardware": accelerators[0] if accelerators else None})
+    table = table_of(operation, {"given": given, "chips": chips, **options})
+    accelerators = chips_of(table, listed(on))
+    kinds = listed(dtypes)
+    problem = problem_of(table, {"hardware": accelerators[0] if accelerators else None})
     if not accelerators:
         raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
     return ShownComparison(run_comparison(problem, accelerators, [read_dtype(kind) for kind in dict.fromkeys(kinds)]))
@@ -204,10 +175,10 @@ def compare(
 def plot(
     operation: AnyOperation | Problem | str | Mapping[str, Any],
     *,
-    on: str | Iterable[str | Accelerator] | None = None,
+    on: str | Mapping[str, Any] | Iterable[str | Accelerator] | None = None,
     kind: str | None = None,
     over: str | None = None,
-    links: Iterable[str] | None = None,
+    links: str | Iterable[str] | None = None,
     given: Mapping[str, str | int | float] | None = None,
     chips: str | Iterable[str] | None = None,
     **options: Any,
@@ -221,11 +192,11 @@ def plot(
     >>> [curve.first for curve in found.drawing.curves]
     [273, 453]
     """
-    named, roofs = _listed(on), list(links or ())
-    table = _table(operation, {"given": given, "chips": chips, **({"link": roofs[0]} if roofs else {}), **options})
-    accelerators = _chips(table, named)
-    problem = _problem(table, {"hardware": accelerators[0] if accelerators else None}, roofs)
-    axes = read_grid(over, problem.operation.dimensions) if over else ()
+    named, roofs = listed(on), listed(links)
+    table = table_of(operation, {"given": given, "chips": chips, **({"link": roofs[0]} if roofs else {}), **options})
+    accelerators = chips_of(table, named)
+    problem = problem_of(table, {"hardware": accelerators[0] if accelerators else None}, roofs)
+    axes = read_grid(text_of(over, "over"), problem.operation.dimensions) if over else ()
     return ShownFigure(figure(problem, kind, axes, accelerators, roofs))
 
 
@@ -245,18 +216,17 @@ def sweep(
 
     ``grid`` is ``"B=1:4096:log, D=F=1024|4096"``, ``of`` are quantities (intensity, times and throughput by default),
     ``executor`` runs the chunks: a pool of processes, or ``client.get_executor()`` of a Dask client. A sweep that was
-    stopped goes on where it was.  The other options are those of :func:`derive`.
+    stopped goes on where it was. Sizes of ``at`` have one value. The other options are those of :func:`derive`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = sweep("matmul", "B=1:4:log, D=F=64", folder + "/out.csv", of="intensity")
-    ...     print(rows, Path(folder, "out.csv").read_text().split()[:2])
+    ...     print(rows, Path(folder, "out.csv").readtext_of().split()[:2])
     3 ['B,D,F,intensity', '1,64,64,0.9696969696969697']
     """
-    setting = setting_of(_problem(operation, {"hardware": on, **options}))
-    names = [name.strip() for name in of.split(",")] if isinstance(of, str) and of else list(of)
-    axes = read_grid(grid, setting.problem.operation.dimensions)
-    return run_sweep(sweep_of(setting, axes, names, chunk), Path(output), executor, progress)
+    setting = setting_of(problem_of(operation, {"hardware": on, **options}))
+    axes = read_grid(text_of(grid, "grid"), setting.problem.operation.dimensions)
+    return run_sweep(sweep_of(setting, (*axes, *fixed_axes(setting.problem.at, axes)), listed(of), chunk), Path(output), executor, progress)
 
 
 def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import output_options, problem_options
+from symroof.cli.options import given_flags, output_options, problem_options
 from symroof.cli.output import progress_bar, terminal, workers, write
 from symroof.cli.problems import answered, tables_of
 from symroof.errors import ReadingError
@@ -33,6 +33,8 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, 
     from symroof.rendering.explored import ShownInferred
 
     if not operation and of is not None:
+        if given_flags(options):
+            raise ReadingError("without an operation there is nothing that the other options speak of", expected="an operation, or --of alone")
         found, alone, failures = [api.regimes(of=of)], True, 0
     else:
         found, alone, failures = answered(operation, options, lambda table: api.regimes(table, of=of, every=every))
@@ -85,9 +87,11 @@ def compare(operation: tuple[str, ...], form: str, heading: int, template: str |
     if not on:
         raise ReadingError("there are no chips to compare", expected="--on tpu-v5e,h100")
 
+    kinds = [kind.strip() for kind in dtypes.split(",") if kind.strip()]
+
     def run(table: dict[str, Any]) -> Any:
         table = {key: value for key, value in table.items() if key != "hardware"}
-        first = {"dtype": dtypes.split(",")[0].strip()} if dtypes else {}
+        first = {"dtype": next(iter(kinds))} if kinds else {}
         return api.compare({**table, **first}, on=on, dtypes=dtypes)
 
     found, alone, failures = answered(operation, options, run)

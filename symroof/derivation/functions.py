@@ -78,6 +78,8 @@ def floating(value: Any) -> Any:
     if hasattr(value, "astype"):
         return value if str(getattr(value, "dtype", "")) == "float64" else value.astype("float64")
     try:
+        if value <= 0:
+            raise ModelError(f"{value} is no size", expected="a number above 0")
         return float(value)
     except OverflowError:
         raise AlgebraError("a size is beyond floating-point numbers", expected="sizes below 1e300") from None

@@ -19,6 +19,7 @@ from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.derivation import Point
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
 from symroof.derivation.machine import chip_step
+from symroof.derivation.setting import require_agreement
 from symroof.derivation.solution import ABOVE, bands, bound, equalities, guard_of, known, solution
 from symroof.derivation.step import Dominated, Reason, Step, Whole
 from symroof.errors import AlgebraError
@@ -149,7 +150,7 @@ def at(draft: Draft) -> Draft:
 def _at_point(draft: Draft, values: Mapping[str, Fraction]) -> Draft:
     setting = draft.setting
     put = {symbol(name): rational(value) for name, value in values.items()}
-    _agrees(setting.regime, put)
+    require_agreement(setting.regime, put)
     at_point = setting.regime.apply(draft.answer.intensity).subs(put)
     value = cancelled(at_point)
     where = (*equalities(draft), *(Compare(Name(n), "=", draft.write(v)) for n, v in values.items()))
@@ -179,19 +180,6 @@ def _first_free(draft: Draft, value: Expr) -> Expr:
     """Where the variable has a value, the first size that is left."""
     free = {s.name for s in value.free_symbols}
     return symbol(next(name for name in draft.layout.order if name in free))
-
-
-def _agrees(regime: Regime, put: Mapping[Expr, Expr]) -> None:
-    """A point that contradicts a fact or an equality of the regime is refused."""
-    for left, relation, right in regime.relations:
-        if relation not in ("=", "<=", ">="):
-            continue
-        a, b = left.subs(put), right.subs(put)
-        if a.is_Rational and b.is_Rational and not {"=": a == b, "<=": a <= b, ">=": a >= b}[relation]:
-            raise AlgebraError(f"the sizes that are put in contradict {left} {relation} {right}")
-    for x in put:
-        if x in regime.substitution:
-            raise AlgebraError(f"{x} is {regime.substitution[x]} here", hint=f"give a size of {regime.substitution[x]} instead")
 
 
 def _evaluated(draft: Draft, values: Mapping[str, Fraction], value: Expr, where: tuple[Compare, ...], facts: dict[str, object]) -> Draft:

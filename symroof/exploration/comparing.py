@@ -68,7 +68,7 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
     failure: SymroofError | None = None
     for accelerator in chips:
         for kind in dtypes or (None,):
-            retyped = problem if kind is None else replace(problem, operation=stored(problem.operation, kind), compute=kind)
+            retyped = problem if kind is None else replace(problem, operation=stored(problem.operation, kind), compute=problem.compute or kind)
             try:
                 found = derive(replace(retyped, hardware=accelerator))
             except SymroofError as error:

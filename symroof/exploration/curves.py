@@ -16,7 +16,7 @@ from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.draft import numeric
 from symroof.derivation.functions import function_of
 from symroof.derivation.machine import chip_step
-from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
 from symroof.errors import ModelError
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
@@ -94,12 +94,17 @@ def prepared(problem: Problem, over: Axis) -> tuple[Setting, str, tuple[Mapping[
     setting = setting_of(replace(problem, at=()))
     if setting.peak is None or setting.bandwidth is None:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
+    if symbol(variable) in setting.regime.substitution:
+        raise ModelError(f"{variable} is {setting.regime.substitution[symbol(variable)]} here", hint="draw over another size")
     needed = {s.name for s in setting.regime.apply(setting.flops).free_symbols | setting.regime.apply(setting.moved).free_symbols}
     if variable not in needed:
         raise ModelError(f"nothing depends on {variable}", expected=f"one of {', '.join(sorted(needed))}")
     points: list[Mapping[str, Fraction]] = []
     for values in problem.at or ({},):
-        others = {name: value for name, value in values.items() if name != variable}
+        if variable in values:
+            raise ModelError(f"{variable} runs over its axis and has a size as well", hint=f"leave {variable} out of --at")
+        others = dict(values)
+        require_sizes_agree(setting, others)
         missing = sorted(needed - set(others) - {variable})
         if missing:
             raise ModelError(f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size", hint=f"say --at {'='.join(missing)}=8192")

@@ -14,7 +14,7 @@ from symroof.derivation.check import check
 from symroof.derivation.layout import Layout
 from symroof.derivation.ledger import Ledger
 from symroof.derivation.quantities import put, quantities
-from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
 from symroof.derivation.step import Check, Dominated, Reason, Step
 from symroof.errors import AlgebraError
 from symroof.exploration.points import Place, Remains, covers, place, remains
@@ -22,7 +22,7 @@ from symroof.exploration.proof import written
 from symroof.exploration.regimes import RegimeMap, at_sizes, regime_map
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.problem import Problem
-from symroof.symbols import expression, symbol
+from symroof.symbols import expression, rational, symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ def explore(problem: Problem, of: Formula | None = None, *, every: bool = False)
     """
     plain = replace(problem, at=())
     whole = regime_map(plain, quantity(plain, of), every=every)
+    for values in problem.at:
+        require_sizes_agree(whole.setting, values)
     full = tuple(place(whole, values) for values in problem.at if covers(whole, values))
     found = [] if problem.at and not full else [Exploration(whole, full, remains(whole) if whole.fixed else None)]
     for values in problem.at:
@@ -108,8 +110,11 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None, least_o
         base = Regime((), frozenset(map(symbol, least_one)))
         assume: tuple[Compare, ...] = ()
     else:
+        if setting.problem.at:
+            raise AlgebraError("sizes that are put in do not help to find a regime", expected="an equality instead, as in --assume D=8")
         layout, base, assume = setting.layout, setting.regime, setting.problem.assume
-        values = valued(exact, setting), valued(approximate, setting)
+        figures = {figure: rational(value) for figure, value in setting.values.items()}
+        values = tuple(valued(side, setting).subs(figures).cancel() for side in (exact, approximate))
     ledger = Ledger(frozenset(s.name for s in base.least_one))
     found = []
     for relations in weakest_regimes(*values, base):

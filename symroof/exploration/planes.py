@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log10
 
@@ -12,7 +12,7 @@ from symroof.algebra.approximation import laurent
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
-from symroof.derivation.setting import Setting
+from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.regimes import at_sizes, regime_map
 from symroof.model.problem import Problem
@@ -63,9 +63,13 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     if len(x.names) != 1 or len(y.names) != 1:
         raise ModelError("a regime map has one size on each axis", expected="--over B=1..4096,D=1..4096")
     names = x.names[0], y.names[0]
+    for name in names:
+        if any(name in values for values in problem.at):
+            raise ModelError(f"{name} runs over its axis and has a size as well", hint=f"leave {name} out of --at")
     for values in problem.at[1:]:
         raise ModelError(f"a regime map shows one set of the other sizes, and there is a second: {', '.join(values)}")
     fixed = {n: v for values in problem.at for n, v in values.items() if n not in names}
+    require_sizes_agree(setting_of(replace(problem, at=())), fixed)
     found = regime_map(at_sizes(problem, fixed))
     setting, value = found.setting, found.value
     missing = sorted(s.name for s in value.free_symbols if s.name not in names)
@@ -74,7 +78,7 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     symbols = tuple(map(symbol, names))
     terms = laurent(1 / value, symbols_of(value, *symbols))
     if terms is None or any(c <= 0 for c, _ in terms):
-        raise ModelError("the reciprocal of the intensity is no sum of monomials, so the plane has no straight borders", hint="leave --count exact out")
+        raise ModelError("the reciprocal of the intensity is no sum of monomials, so the plane has no straight borders", hint="leave --count exact out" if problem.count == "exact" else None)
     planes = [_affine(c * m, symbols) for c, m in ((rational(c), m) for c, m in terms)]
     ranges = _logarithms(x), _logarithms(y)
     regions = tuple(

@@ -34,7 +34,7 @@ class Place:
 
 def covers(found: RegimeMap, values: Mapping[str, Fraction]) -> bool:
     """Whether the values leave no size of the quantity open."""
-    return all(s.name in values for s in found.value.free_symbols)
+    return all(s.name in values for s in found.value.free_symbols if s not in found.setting.values)
 
 
 def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
@@ -47,7 +47,7 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
     >>> at.intensity, str(at.nearest.leading), at.factor
     (Fraction(32, 17), 'B', Fraction(17, 16))
     """
-    point = {symbol(name): rational(value) for name, value in values.items()}
+    point = {symbol(name): rational(value) for name, value in values.items()} | {figure: rational(value) for figure, value in found.setting.values.items()}
     exact = fraction(found.value.subs(point))
     factors = [(row, fraction(row.leading.subs(point)) / exact) for row in found.corner_rows]
     nearest, factor = min(factors, key=lambda pair: max(pair[1], 1 / pair[1]))

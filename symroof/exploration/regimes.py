@@ -17,7 +17,7 @@ from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
 from symroof.derivation.cases import partitioned
 from symroof.derivation.check import check
-from symroof.derivation.draft import INTENSITY, T_COMMS, T_MATH, Draft
+from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft
 from symroof.derivation.ledger import Ledger
 from symroof.derivation.pipeline import counted
 from symroof.derivation.setting import Setting
@@ -28,7 +28,7 @@ from symroof.exploration.knobs import Knob, knobs
 from symroof.exploration.proof import partition, written
 from symroof.exploration.singles import Single, singles
 from symroof.exploration.traffic import Traffic, dominant
-from symroof.formula import Call, Compare, Formula, Group, Name, Number, Quotient, Sum, children, names, number
+from symroof.formula import Call, Compare, Formula, Group, Name, Number, Quotient, Sum, children, mapped, names, number
 from symroof.model.problem import Problem
 from symroof.symbols import symbol
 
@@ -134,11 +134,16 @@ def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, ever
     told = {mask: relations(found, mask) for mask in listed}
     for step in _definitions(problem, () if of is None else names(of[0])):
         check(step, ledger)
-    seen = _Seen(draft, ledger, name, value, base, assume)
+    seen = _Seen(draft, ledger, _spelled(name), value, base, assume)
     rows = tuple(seen.row(found, mask, told[mask]) for mask in listed)
     evidence = partition(found, told, draft.layout)
-    complete = None if evidence is None else partitioned(name, evidence, assume, ledger)
+    complete = None if evidence is None else partitioned(_spelled(name), evidence, assume, ledger)
     return RegimeMap(draft, ledger, name, value, found, rows, complete, assume)
+
+
+def _spelled(name: Formula) -> Formula:
+    """The quantity with the ridge as the quotient that it is: to dominance a ridge of its own is any constant."""
+    return mapped(name, lambda part: Quotient(PEAK, BANDWIDTH) if part == RIDGE else part)
 
 
 def _require_scalings(problem: Problem) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symroof.derivation.functions import function_of
-from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import spread
 from symroof.model.hardware import Accelerator, Known
@@ -85,8 +85,11 @@ def roofline(problem: Problem, chips: Sequence[Accelerator], links: Sequence[str
     marks, paths = [], []
     for values in problem.at:
         needed = {s.name for roof in roofs for s in roof.setting.intensity.free_symbols}
+        require_sizes_agree(roofs[0].setting, values)
+        if over is not None and over.names[0] in values:
+            raise ModelError(f"{over.names[0]} runs over its axis and has a size as well", hint=f"leave {over.names[0]} out of --at")
         if over is not None and over.names[0] in needed:
-            paths.append(_path(roofs, {n: v for n, v in values.items() if n != over.names[0]}, over, needed))
+            paths.append(_path(roofs, values, over, needed))
             continue
         _require_sizes(needed, values)
         marks.append(Mark(values, tuple(_point(roof, values) for roof in roofs)))

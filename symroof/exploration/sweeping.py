@@ -20,6 +20,7 @@ from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
 from symroof.exploration.tables import join_parts, require_suffix, write_part
 from symroof.reading.grids import Axis, size_of
+from symroof.symbols import symbol
 
 CHUNK = 1 << 16
 # What is computed where nothing is asked for.
@@ -84,7 +85,12 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
     Raises :class:`ModelError` where a quantity needs a size that the grid does not have.
     """
     given = {name for axis in grid for name in axis.names}
-    functions = [function_of(setting, name) for name in names or QUANTITIES]
+    if chunk < 1:
+        raise ModelError(f"a chunk of {chunk} rows holds nothing", expected="at least 1")
+    for name in given:
+        if symbol(name) in setting.regime.substitution:
+            raise ModelError(f"{name} is {setting.regime.substitution[symbol(name)]} here, and the grid has values for it", hint=f"leave {name} out of the grid, or of --assume")
+    functions = [function_of(setting, name) for name in dict.fromkeys(names or QUANTITIES)]
     if not names:
         functions = [f for f in functions if not {"peak", "bandwidth"} & set(f.parameters)]
     for function in functions:

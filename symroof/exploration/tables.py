@@ -50,6 +50,8 @@ def require_suffix(output: Path) -> None:
     """A table that can be written. Parquet needs pyarrow."""
     if output.suffix not in SUFFIXES:
         raise ModelError(f"{output} is no table", expected=f"a file that ends in {' or '.join(SUFFIXES)}")
+    if output.is_dir():
+        raise ModelError(f"{output} is a folder", expected="a file")
     if output.suffix == ".parquet":
         _arrow()
 

@@ -9,11 +9,12 @@ whole numbers that are evenly spaced on a logarithmic scale.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 
-from symroof.errors import suggestion
+from symroof.errors import ReadingError, suggestion
 from symroof.reading.bindings import LARGEST_SIZE
 from symroof.reading.expressions import ExpressionReader, Scope
 from symroof.reading.units import read_number
@@ -59,6 +60,24 @@ def read_grid(text: str, names: Sequence[str]) -> tuple[Axis, ...]:
         if not reader.accept(","):
             reader.expect_end("',' or the end")
             return tuple(axes)
+
+
+def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The sizes of a point as axes of one value, beside those of a grid.
+
+    >>> fixed_axes([{"F": Fraction(8)}], read_grid("B=1:2", ("B", "F")))
+    (Axis(names=('F',), values=(8,)),)
+    """
+    if len(points) > 1:
+        raise ReadingError(f"a grid has one set of fixed sizes, and there are {len(points)}", expected="several values in the grid, as in D=F=1024|4096")
+    found = []
+    for name, value in (points[0] if points else {}).items():
+        if any(name in axis.names for axis in axes):
+            raise ReadingError(f"{name} is in the grid and has a size as well")
+        if value.denominator != 1:
+            raise ReadingError(f"{name} = {value} is no size of a grid", expected="a whole number")
+        found.append(Axis((name,), (int(value),)))
+    return tuple(found)
 
 
 def _name(reader: ExpressionReader, axes: list[Axis], bound: list[str]) -> str:
