@@ -67,7 +67,7 @@ def function_of(setting: Setting, name: str) -> QuantityFunction:
     """
     known = quantities(setting)
     if name not in known:
-        raise ModelError(f"there is no quantity {name!r}", expected=f"one of {', '.join(known)}", hint=suggestion(name, known))
+        raise ModelError(f"there is no quantity {name!r}", expected=f"one of {', '.join(known)}", hint=suggestion(str(name), known))
     value = known[name].subs({figure: rational(x) for figure, x in setting.values.items()})
     order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
     return QuantityFunction(name, value, tuple(sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s))))

@@ -25,7 +25,7 @@ def figure(problem: Problem, kind: str | None, over: Sequence[Axis], chips: Sequ
     """
     kind = kind or ("roofline", "throughput", "regimes")[min(len(over), 2)]
     if kind not in KINDS:
-        raise ModelError(f"there is no figure {kind!r}", expected=f"one of {', '.join(KINDS)}", hint=suggestion(kind, KINDS))
+        raise ModelError(f"there is no figure {kind!r}", expected=f"one of {', '.join(KINDS)}", hint=suggestion(str(kind), KINDS))
     if kind != "roofline" and (len(chips) > 1 or len(links) > 1):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
     wanted = {"roofline": (0, 1), "throughput": (1, 1), "times": (1, 1), "regimes": (2, 2)}[kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from typing import Any
 
 from sympy import oo
@@ -11,9 +12,9 @@ from sympy import oo
 from symroof.algebra.rounding import decimal
 from symroof.derivation.layout import with_digits
 from symroof.exploration.comparing import Compared, Comparison
-from symroof.formula import Cases, Compare, Formula, Infinity, Name, Verdict
+from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
 from symroof.model.hardware import Known
-from symroof.rendering.environment import first_case
+from symroof.rendering.chains import condition
 from symroof.rendering.export import SCHEMA
 from symroof.rendering.maps import grouped, said
 from symroof.rendering.page import Grid, Lines, Page, in_decimals, pen_of, render_page, words_of
@@ -41,8 +42,21 @@ class _Table:
         titles += [said(self.say.compared_at(grouped((Name(n), self.pen.layout.write(v)) for n, v in p.values.items()))) for p in points]
         grid = Grid(tuple(titles), tuple(self._row(row) for row in found.rows), frozenset({4, 6}))
         missing = [said(self.say.missing(row.chip.title, str(row.dtype or ""), row.error)) for row in found.rows if row.error]
-        blocks: tuple[Lines | Grid, ...] = (grid, Lines(tuple(missing))) if missing else (grid,)
+        assumed = tuple(self._assumed())
+        blocks: tuple[Lines | Grid, ...] = (*((Lines(assumed),) if assumed else ()), grid, *((Lines(tuple(missing)),) if missing else ()))
         return render_page(Page(str(found.problem.operation), "", blocks), self.pen, heading=heading, template=template, width=width)
+
+    def _assumed(self) -> Iterable[str]:
+        """What holds for every row: the regime, the mesh, and a count that is not the usual one."""
+        problem = self.found.problem
+        if problem.assume:
+            yield said(self.say.assuming(condition(problem.assume, self.pen)))
+        if problem.mesh:
+            yield said(self.say.mesh([f"{axis} = {size}" for axis, size in problem.mesh.items()]))
+        if problem.count == "exact":
+            yield said(self.say.exact_count())
+        if problem.compute is not None:
+            yield said(self.say.computed_in(str(problem.compute)))
 
     def _row(self, row: Compared) -> tuple[str, ...]:
         count = len(self.found.derivation.answer.at)
@@ -63,11 +77,13 @@ class _Table:
                 return ""
             case Verdict(holds=holds):
                 return said(self.say.verdict(holds))
-            case Cases():
-                return self._condition(formula.rows[0][0], digits)
+            case Cases(rows=rows):
+                return ", ".join(said(self.say.guarded(self._condition(then, digits), self._condition(guard, digits))) for then, guard in rows)
+            case Both(parts=parts):
+                return said(self.say.both([self._condition(part, digits) for part in parts]))
             case Compare(left=left, relation=relation, right=right):
                 return self.pen.inline(with_digits(left, digits), relation, in_decimals(with_digits(right, digits)))
-        return self.pen.inline(first_case(formula))
+        return self.pen.inline(with_digits(formula, digits))
 
 
 def _digits(known: Known | None) -> str:
@@ -82,6 +98,9 @@ def comparison_record(found: Comparison) -> dict[str, Any]:
         "operation": str(found.problem.operation),
         "link": found.problem.link,
         "variable": found.variable.name,
+        "assume": [EXPLICIT.print(r) for r in found.problem.assume],
+        "count": found.problem.count,
+        "mesh": dict(found.problem.mesh),
         "at": points,
         "rows": [_record(found, row) for row in found.rows],
     }

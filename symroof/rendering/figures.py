@@ -54,9 +54,10 @@ def draw_throughput(found: Throughput) -> Canvas:
             canvas.ring(curve.bound, top, colour)
             feet.append((curve.bound, f"{name}\n{x} ≥ {curve.first}", colour))
         else:
-            canvas.label(last, curve.ys[-1] / scale, f"{name}: {_never(curve, found.peak)}", colour, bold=True, at=("right", "top"), shift=(0, -4), backed=True)
+            low = curve.ys[-1] / scale < 0.12 * top
+            canvas.label(last, curve.ys[-1] / scale, f"{name}: {_never(curve, found.peak)}", colour, bold=True, at=("right", "bottom" if low else "top"), shift=(0, 5 if low else -4), backed=not low)
     _label_feet(canvas, sorted(feet), top)
-    if found.miss is not None and found.rule is not None and found.rule.first is not None:
+    if found.miss is not None and found.rule is not None and found.rule.first is not None and found.rule.first <= last:
         index, share = found.miss
         name = sizes(found.curves[index].values)
         canvas.pointer(found.rule.first, share * top, f"at the rule's {x} = {found.rule.first},\n{name} reaches {share * 100:.0f} % of peak", (min(found.rule.first + last * 0.36, last * 0.62), top * 0.42))
@@ -138,6 +139,8 @@ def draw_plane(found: Plane) -> Canvas:
         if beyond is not None and (apart := canvas.apart((10**x, 10**y), (10 ** beyond[0], 10 ** beyond[1])))[0] < 230 and apart[1] < 60:
             far = min(region.corners, key=sum)
             x, y = 0.6 * x + 0.4 * far[0], 0.6 * y + 0.4 * far[1]
+            if (apart := canvas.apart((10**x, 10**y), (10 ** beyond[0], 10 ** beyond[1])))[0] < 200 and apart[1] < 45 and y > beyond[1]:
+                continue  # the words on the threshold stand there
         at = "right" if canvas.gap(10**x, 10**x1) < 70 else "left" if canvas.gap(10**x0, 10**x) < 70 else "center"
         canvas.label(10**x, 10**y, f"intensity ≈ {printer.print(setting.layout.write(region.form))}", bold=True, at=(at, "center"), backed=True)
     for (a, b), (c, d) in found.rule:
@@ -147,6 +150,8 @@ def draw_plane(found: Plane) -> Canvas:
         x, y = beyond or found.threshold[-1]
         ridge = "" if setting.ridge is None else decimal(setting.ridge)
         canvas.label(10**x, 10**y, f"compute-bound beyond:\nintensity > {ridge}", "#00507D", bold=True, at=("right", "bottom"), shift=(-5, 15), backed=True)
+    elif setting.ridge is not None and not found.rule:
+        canvas.label(10**x1, 10**y1, f"nowhere compute-bound here: intensity < {decimal(setting.ridge)}", "#00507D", bold=True, at=("right", "top"), shift=(-5, -5), backed=True)
     if found.rule:
         (a, b), (c, d) = max(found.rule, key=lambda line: abs(line[0][0] - line[1][0]) + abs(line[0][1] - line[1][1]))
         upright = abs(b - d) > abs(a - c)

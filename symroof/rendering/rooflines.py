@@ -25,7 +25,7 @@ def draw_roofline(found: Roofline) -> Canvas:
     name = str(roofs[0].setting.problem.operation) if roofs[0].several_chips else title_of(roofs[0].setting)
     name += f", {sizes(shared)}" if shared and found.marks else "".join(f", {sizes(path.values)}" for path in found.paths[:1] if path.values)
     canvas = Canvas(name, "arithmetic intensity (FLOPs/byte)", f"attainable throughput ({unit}FLOPs/s)", ((low, high), (bottom, peak / scale * 2.4)), log=True)
-    if not roofs[0].several_chips:
+    if not roofs[0].several_chips and len({roof.setting.intensity for roof in roofs}) == 1:  # one point, one place on the axis
         _shade(canvas, roofs, low, high, bottom, scale)
     taken = [x for mark in found.marks for x, _ in mark.points]
     for i, roof in enumerate(roofs):
