@@ -240,3 +240,48 @@ def test_the_command_sweeps(run, tmp_path):
     assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out).code == 2
     assert "say --on" in run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out).err
     assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "-o", str(tmp_path / "no" / "x" / "o.csv")).code in (0, 2)
+
+
+# What a reader from outside found, each once wrong.
+
+
+def test_a_grid_does_not_contradict_what_is_assumed(tmp_path):
+    with pytest.raises(SymroofError, match="D is 16 here"):
+        sr.sweep(MATMUL, "B=1:4, D=F=8", tmp_path / "x.csv", assume="D = 16")
+    with pytest.raises(SymroofError, match="in the grid"):
+        sr.sweep(MATMUL, "B=1:4, D=F=8", tmp_path / "x.csv", at="D=16")
+    assert sr.sweep(MATMUL, "B=1:4", tmp_path / "x.csv", at="D=F=8", of="intensity,intensity") == 4
+    assert (tmp_path / "x.csv").read_text().splitlines()[0] == "B,D,F,intensity"
+
+
+def test_a_folder_is_no_table(tmp_path):
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(SymroofError, match="is a folder"):
+        sr.sweep(MATMUL, "B=1:4, D=F=8", tmp_path / "x.csv")
+    with pytest.raises(SymroofError, match="holds nothing"):
+        sr.sweep(MATMUL, "B=1:4, D=F=8", tmp_path / "y.csv", chunk=0)
+    assert sorted(os.listdir(tmp_path)) == ["x.csv"]
+
+
+def test_a_comparison_shows_its_guard_and_what_it_assumes():
+    text = sr.compare(MATMUL, on="tpu-v5e", at="D=F=256").to_text()
+    assert "if DF > 240.24(D + F)" in text
+    assert text.rstrip().endswith("never")
+    assert "assuming B << D, F" in sr.compare(MATMUL, on="tpu-v5e", assume="B << D, F").to_text()
+    rows = sr.compare(MATMUL, on="tpu-v5e", dtypes="bf16, fp8", compute="int8").comparison.rows
+    assert {row.peak.digits for row in rows} == {"3.94e14"}
+
+
+@pytest.mark.parametrize("call", [
+    lambda: sr.regimes(of=5), lambda: sr.compare(MATMUL, on=5), lambda: sr.plot(MATMUL, on="tpu-v5e", over=5),
+    lambda: sr.sweep(MATMUL, 5, "x.csv"), lambda: sr.derive(MATMUL).function(None), lambda: sr.derive(MATMUL).function("flops")(-1, 2, 3),
+    lambda: sr.plot(MATMUL, on="tpu-v5e", kind=5, over="B=1..3"),
+])  # fmt: skip
+def test_arguments_of_the_wrong_kind_are_refused_by_name(call):
+    with pytest.raises(SymroofError):
+        call()
+
+
+def test_names_and_tables_of_chips():
+    assert sr.compare(MATMUL, on={"peak": "1e14", "HBM": "1e12"}, assume="B << D, F").comparison.rows[0].smallest == 101
+    assert sr.plot(MATMUL, on="tpu-v5e", links="HBM", at="B=D=F=8").drawing.roofs[0].link == "HBM"

@@ -233,3 +233,13 @@ def test_the_scale_of_a_picture_is_asked_for():
     png = figure("roofline").drawn("png", 400)
     assert struct.unpack(">I", png[16:20])[0] == 400
     assert struct.unpack(">I", figure("roofline").drawn("png", 1600)[16:20])[0] == 1600
+
+
+@pytest.mark.parametrize("options", [{"over": "B=1..400", "at": "D=F=4096", "assume": "D=F=100"}, {"over": "B=1..400", "at": "D=F=8,B=9"}, {"at": "B=D=F=4", "assume": "D=8"}, {"over": "B=1..4,D=1..4", "at": "F=8,D=2"}])
+def test_a_label_never_says_another_size_than_the_curve_has(options):
+    with pytest.raises(SymroofError, match=r"contradict|runs over its axis|D is F here"):
+        sr.plot(MATMUL, on="tpu-v5e", **options)
+
+
+def test_a_map_without_a_threshold_says_so():
+    assert "nowhere compute-bound here" in sr.plot(MATMUL, on="tpu-v5e", at="F=8", over="B=1..4096,D=1..4096").drawn().decode()

@@ -402,3 +402,72 @@ def test_the_command():
     assert run("--of", "BD/(B + D) ~ 2B").returncode == 1
     assert run().returncode == 2
     assert run("--of", "BD/(B + D)").returncode == 2
+
+
+# What a reader from outside found, each once wrong.
+
+
+def falling_flops(N): return 5000 / N
+def falling_reads(N): return 3
+def falling_writes(N): return 1
+
+
+def cubic_flops(N): return N**3
+def cubic_reads(N): return N
+def cubic_writes(N): return N + 1
+
+
+def test_an_intensity_that_falls_tends_to_its_limit():
+    falling = sr.Operation("falling", flops=falling_flops, reads=falling_reads, writes=falling_writes)
+    (one,) = sr.regimes(falling, on="tpu-v5e", compute="bf16").map.singles
+    assert (one.limit, one.supremum, one.reached, one.possible_when.holds) == (0, 1250, True, False)
+    norm = {s.variable: str(s.limit) for s in sr.regimes("rms-norm", on="tpu-v5e").map.singles}
+    assert norm == {"B": "(2*D + 1)/(2*D)", "D": "2*B/(2*B + 1)"}
+
+
+def test_irrational_bounds_are_shown_in_decimals():
+    cubic = sr.Operation("cubic", flops=cubic_flops, reads=cubic_reads, writes=cubic_writes)
+    text = sr.regimes(cubic, on="tpu-v5e", compute="bf16").to_text()
+    assert "N > 21.9" in text
+    assert "from 22" in text
+    assert "D > 241.2" in sr.regimes(MATMUL, on="tpu-v5e", assume="B = D^2").to_text()
+
+
+@pytest.mark.parametrize(("assume", "forms"), [("B ~ D", ["D/2", "F", "D*F/(D + 2*F)"]), ("2*B ~ D", ["2*B/3", "F", "2*B*F/(2*B + 3*F)"]), ("B >= 8", ["B", "D", "F"])])
+def test_other_relations_that_are_assumed(assume, forms):
+    found = sr.regimes(MATMUL, on="tpu-v5e", assume=assume).map
+    assert [str(row.leading) for row in found.rows][: len(forms)] == forms
+    assert found.complete.status == "proved"
+
+
+@pytest.mark.parametrize("assume", ["B <= D", "B >= D", "B <= 100"])
+def test_bounds_on_sizes_have_no_place_on_a_map(assume):
+    with pytest.raises(SymroofError, match="how it grows"):
+        sr.regimes(MATMUL, assume=assume)
+
+
+@pytest.mark.parametrize(("of", "says"), [("T_upper", "2BDF/peak"), ("ridge/intensity", "240.24/B"), ("peak", "peak"), ("1/intensity", "1/B"), ("twice", "4BDF")])
+def test_every_name_can_be_asked_for(of, says):
+    assert says in sr.regimes(MATMUL, on="tpu-v5e", of=of, let={"twice": "2*flops"}).to_text()
+
+
+def test_an_approximation_between_times_needs_sizes_that_grow():
+    (one,) = sr.regimes(MATMUL, on="tpu-v5e", of="T_upper ~ T_math").alternatives
+    assert [(r.left.name, r.relation) for r in one.relations] == [("B", "->"), ("D", "->"), ("F", "->")]
+    with pytest.raises(SymroofError, match="do not help"):
+        sr.regimes(MATMUL, of="intensity ~ B", at="D=8")
+
+
+def test_sizes_have_to_agree_with_what_is_assumed():
+    with pytest.raises(SymroofError, match="contradict D = 16"):
+        sr.regimes(MATMUL, assume="D = 16", at="B=D=F=8")
+
+
+def test_the_mesh_rounds_everywhere_alike():
+    found = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}).map
+    assert {s.equal_from for s in found.singles if s.variable != "D"} == {1204}
+
+
+def test_uses_are_counted_in_elements():
+    assert "the output is used once, the right operand M, the left operand N" in sr.regimes("outer", on="tpu-v5e").to_text()
+    assert "operand 3 is used BD times" in sr.regimes(*MAPS["three operands"][:1], on="tpu-v5e").to_text()
