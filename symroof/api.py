@@ -221,7 +221,7 @@ def sweep(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = sweep("matmul", "B=1:4:log, D=F=64", folder + "/out.csv", of="intensity")
-    ...     print(rows, Path(folder, "out.csv").readtext_of().split()[:2])
+    ...     print(rows, Path(folder, "out.csv").read_text().split()[:2])
     3 ['B,D,F,intensity', '1,64,64,0.9696969696969697']
     """
     setting = setting_of(problem_of(operation, {"hardware": on, **options}))

@@ -84,9 +84,12 @@ def lemmas(fan: Fan) -> tuple[Lemma, ...]:
         goal = fan.joined(known | more)
         closed = base.closure(known, more)
         while closed != goal:
-            assert closed is not None, "the lemmas refute a cell"
+            if closed is None or (goal is not None and closed & ~goal):
+                raise AlgebraError("the lemmas say more than is true")
             base.add(_lemma(fan, closed, goal))
-            closed = base.closure(0, known | more)
+            before, closed = closed, base.closure(0, known | more)
+            if closed == before:
+                raise AlgebraError("a lemma says nothing")
     return tuple(base.lemmas)
 
 

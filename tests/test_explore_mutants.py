@@ -1,0 +1,66 @@
+"""Deliberate faults of the explorations: each is noticed by the tests of what they say."""
+
+import pytest
+import test_exploring
+import test_plots
+import test_regimes
+from sympy import Rational
+
+from symroof.algebra import fan as fans
+from symroof.algebra import lemmas as proofs
+from symroof.errors import SymroofError
+from symroof.exploration import (
+    comparing,
+    curves,
+    explore,
+    knobs,
+    points,
+    proof,
+    regimes,
+    roofs,
+    singles,
+    sweeping,
+    traffic,
+)
+
+
+def _turned(found):
+    return tuple((a, "<<", b) if sign == "~~" else (a, sign, b) for a, sign, b in found)
+
+
+# What is broken, how, and a test that notices it.
+FAULTS = {
+    "a ray of the fan is lost": (fans, "_rays", lambda f: lambda *a: f(*a)[:-1], lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
+    "the tie of all is forgotten": (fans, "_meets", lambda f: lambda *a: {m for m in f(*a) if m.bit_count() < 4}, lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
+    "no lemma is made": (proof, "lemmas", lambda f: lambda found: (), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("fixed size")),
+    "a lemma proves too much": (proofs, "combination", lambda f: lambda *a, strict: ((a[1][0], Rational(1)),) if a[1] else f(*a, strict=strict), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("one small")),
+    "sizes of one order are small": (regimes, "relations", lambda f: lambda *a: _turned(f(*a)), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
+    "a condition is dropped": (regimes, "relations", lambda f: lambda *a: f(*a)[1:], lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
+    "equal sizes are one too low": (regimes, "equal_sizes_from", lambda f: lambda *a: (f(*a) or 1) - 1, lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
+    "the ridge is inverted": (regimes, "upside_down", lambda f: lambda draft, form: f(draft, 1 / form), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
+    "a limit is the value at one": (singles, "growth", lambda f: lambda value, x: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
+    "a knob turns the other way": (knobs, "_tends_to", lambda f: lambda *a: 1 / f(*a), lambda: test_regimes.test_knobs_are_what_a_change_does("matmul")),
+    "int8 is as wide as bf16": (knobs, "narrower", lambda f: lambda given: given, lambda: test_regimes.test_doubling_and_storing_by_hand()),
+    "the output is not among the bytes": (traffic, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
+    "the far corner is the nearest": (points, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
+    "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", [["B << D", "B << F"]])),
+    "a dtype is not put in": (comparing, "stored", lambda f: lambda operation, kind: operation, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),
+    "the last row of a chunk is lost": (sweeping.Sweep, "chunks", lambda f: property(lambda self: self.size // self.chunk), None),
+    "weights are not read": (curves, "function_of", lambda f: lambda setting, name: f(setting, "T_math" if name == "throughput" else name), lambda: test_plots.test_question_3_point_by_point()),
+    "a link has the intensity of memory": (roofs, "_point", lambda f: lambda roof, values: (f(roof, values)[0] * 2, f(roof, values)[1]), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_noticed(name, monkeypatch, tmp_path):
+    room, part, broken, notice = FAULTS[name]
+    right = getattr(room, part, min)
+    if notice is None:
+        notice = lambda: test_exploring.test_a_sweep_is_the_formula_at_every_point(tmp_path / "b")  # noqa: E731
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    if "sweep" not in str(room):
+        notice()  # without the fault
+    monkeypatch.setattr(room, part, broken(right), raising=False)
+    with pytest.raises((AssertionError, SymroofError, IndexError, KeyError, StopIteration, ValueError, ZeroDivisionError)):
+        notice()
