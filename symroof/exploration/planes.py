@@ -12,12 +12,13 @@ from symroof.algebra.approximation import laurent
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
+from symroof.derivation.functions import evaluated
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.regimes import at_sizes, regime_map
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
-from symroof.symbols import fraction, rational, symbol
+from symroof.symbols import rational, symbol
 
 Point = tuple[float, float]
 
@@ -139,22 +140,20 @@ def _area(corners: list[Point]) -> float:
 def _threshold(value: Expr, symbols: tuple[Expr, ...], ranges: tuple[Point, Point], ridge: Fraction, steps: int = 240) -> tuple[Point, ...]:
     """Where the intensity is the ridge: for sizes along x the exact bound on y, and for sizes along y the one on x."""
     points: set[Point] = set()
-    least = frozenset(symbols)
     for along, other, turned in ((0, 1, False), (1, 0, True)):
         if not value.has(symbols[other]):
+            continue
+        solved = solve_for(value - rational(ridge), symbols[other], frozenset(symbols))
+        edge, guard = solved.bound, solved.cases[0].guard
+        if edge is None or isinstance(edge, Root) or not edge.is_rational_function():
             continue
         low, high = ranges[along]
         for i in range(steps + 1):
             place = low + (high - low) * i / steps
-            size = Fraction(10**place).limit_denominator(10**9)
-            there = value.subs(symbols[along], rational(size))
-            if not there.has(symbols[other]):
+            put = {symbols[along].name: 10.0**place}
+            if any(evaluated(part, put) <= 0 for part in guard) or (bound := evaluated(edge, put)) <= 0:
                 continue
-            edge = solve_for(there - rational(ridge), symbols[other], least).bound
-            if edge is None or isinstance(edge, Root) or not edge.is_Rational or edge <= 0:
-                continue
-            found = log10(float(fraction(edge)))
-            if ranges[other][0] <= found <= ranges[other][1]:
+            if ranges[other][0] <= (found := log10(bound)) <= ranges[other][1]:
                 points.add((found, place) if turned else (place, found))
     return tuple(sorted(points, key=lambda p: (p[0] - p[1], p[0])))
 
