@@ -79,8 +79,9 @@ def lemmas(fan: Fan) -> tuple[Lemma, ...]:
     """
     base = Base(())
     starts = [(0, 1 << i | 1 << j) for i in range(len(fan.above)) for j in range(len(fan.above), len(fan.terms))]
-    wanted = [*starts, *((mask, 1 << t) for mask in fan.masks for t in range(len(fan.terms)) if not mask >> t & 1)]
-    for known, more in wanted:
+    wanted = {known | more: (known, more) for known, more in starts}
+    wanted |= {mask | 1 << t: (mask, 1 << t) for mask in fan.masks for t in range(len(fan.terms)) if not mask >> t & 1}
+    for known, more in wanted.values():
         goal = fan.joined(known | more)
         closed = base.closure(known, more)
         while closed != goal:

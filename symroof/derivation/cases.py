@@ -136,18 +136,12 @@ def _require_closed(evidence: Partition, family: frozenset[frozenset[int]]) -> N
         for t in lemma.premise:
             uses.setdefault(1 << t, []).append((_bits(lemma.premise), 0 if lemma.conclusion is None else 1 << lemma.conclusion))
     above, below = _groups(evidence)
-    for i in above:
-        for j in below:
-            _require_known(_closed(0, 1 << i | 1 << j, uses), known)
-    for one in known:
-        for t in range(len(evidence.terms)):
-            if not one >> t & 1:
-                _require_known(_closed(one, 1 << t, uses), known)
-
-
-def _require_known(reached: int | None, known: set[int]) -> None:
-    if reached is not None and reached not in known:
-        raise CheckError("a set of largest terms is not in the list")
+    wanted = {1 << i | 1 << j: (0, 1 << i | 1 << j) for i in above for j in below}
+    wanted |= {one | 1 << t: (one, 1 << t) for one in known for t in range(len(evidence.terms)) if not one >> t & 1}
+    for one, new in wanted.values():
+        reached = _closed(one, new, uses)
+        if reached is not None and reached not in known:
+            raise CheckError("a set of largest terms is not in the list")
 
 
 def _closed(reached: int, new: int, uses: Mapping[int, list[tuple[int, int]]]) -> int | None:
