@@ -56,11 +56,14 @@ def test_a_fault_is_noticed(name, monkeypatch, tmp_path):
     room, part, broken, notice = FAULTS[name]
     right = getattr(room, part, min)
     if notice is None:
-        notice = lambda: test_exploring.test_a_sweep_is_the_formula_at_every_point(tmp_path / "b")  # noqa: E731
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-    if "sweep" not in str(room):
-        notice()  # without the fault
+        folders = iter([tmp_path / "without", tmp_path / "with"])
+
+        def notice():
+            folder = next(folders)
+            folder.mkdir()
+            test_exploring.test_a_sweep_is_the_formula_at_every_point(folder)
+
+    notice()  # without the fault
     monkeypatch.setattr(room, part, broken(right), raising=False)
     with pytest.raises((AssertionError, SymroofError, IndexError, KeyError, StopIteration, ValueError, ZeroDivisionError)):
         notice()

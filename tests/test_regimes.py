@@ -458,6 +458,15 @@ def test_an_approximation_between_times_needs_sizes_that_grow():
         sr.regimes(MATMUL, of="intensity ~ B", at="D=8")
 
 
+def test_a_size_that_never_vanishes_gives_no_range():
+    """D/2 beside 1/(1/B + 1/D + 1/F) where B ~ D: the factor has the constant 1/2, which no size makes small."""
+    (one,) = sr.regimes(MATMUL, assume="B ~ D", of="intensity ~ D/2").alternatives
+    assert one.within is None
+    assert one.check.status == "proved"
+    (same,) = sr.regimes(MATMUL, assume="B ~ D", of="B ~ D").alternatives
+    assert same.check.status == "proved"
+
+
 def test_sizes_have_to_agree_with_what_is_assumed():
     with pytest.raises(SymroofError, match="contradict D = 16"):
         sr.regimes(MATMUL, assume="D = 16", at="B=D=F=8")
@@ -466,6 +475,8 @@ def test_sizes_have_to_agree_with_what_is_assumed():
 def test_the_mesh_rounds_everywhere_alike():
     found = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}).map
     assert {s.equal_from for s in found.singles if s.variable != "D"} == {1204}
+    at_f = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}, at="F=8192").explorations[0].remains
+    assert (at_f.equal_from, dict(at_f.each_from)) == (1240, {"B": 248, "D": 992})
 
 
 def test_uses_are_counted_in_elements():

@@ -73,6 +73,8 @@ def within(factor: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr],
     if not symbols:
         return () if abs(Fraction(int(factor.p), int(factor.q)) - 1) <= TOLERANCE else None
     terms = laurent(factor - 1, symbols)
+    if terms is not None and any(not m.free_symbols for _, m in terms):
+        return None  # no size makes a constant small
     if terms is None:
         return _within_one_symbol(factor, symbols, least_one)
     conditions = []

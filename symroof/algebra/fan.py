@@ -34,10 +34,6 @@ class Cell:
     below: tuple[Exponents, ...]
     weights: tuple[int, ...]
 
-    @property
-    def size(self) -> int:
-        return len(self.above) + len(self.below)
-
 
 @dataclass(frozen=True)
 class Fan:
@@ -126,13 +122,8 @@ def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
     masks = [mask for mask in _meets([terms for _, terms in rays], counts) if _grows(mask, rays, cone)]
     if not masks:
         raise AlgebraError("no scaling satisfies the regime")
-    found = Fan(symbols, above, below, cone, tuple(masks), rays)
-    return Fan(symbols, above, below, cone, tuple(sorted(masks, key=lambda mask: (mask.bit_count(), _order(found, mask)))), rays)
-
-
-def _order(found: Fan, mask: int) -> tuple[int, ...]:
-    """Corners stand in the order of what is small in them: fewer growing symbols of the denominator's term come last."""
-    return tuple(-(mask >> i & 1) for i in reversed(range(len(found.terms))))
+    # small sets first; among those of one size, the ones with later terms of the denominator, which lack the first sizes
+    return Fan(symbols, above, below, cone, tuple(sorted(masks, key=lambda mask: (mask.bit_count(), -mask))), rays)
 
 
 def _rays(symbols: tuple[Expr, ...], groups: tuple[Polynomial, Polynomial], cone: Cone) -> tuple[tuple[tuple[int, ...], int], ...]:

@@ -64,8 +64,6 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, 
         sys.exit(1)
 
 
-
-
 @click.command()
 @click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
 @problem_options
@@ -86,7 +84,6 @@ def compare(operation: tuple[str, ...], form: str, heading: int, template: str |
     dtypes = options.pop("dtype") or ""
     if not on:
         raise ReadingError("there are no chips to compare", expected="--on tpu-v5e,h100")
-
     kinds = [kind.strip() for kind in dtypes.split(",") if kind.strip()]
 
     def run(table: dict[str, Any]) -> Any:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from sympy import Expr
+from sympy import Expr, oo
 
+from symroof.algebra.dominance import Similarity
+from symroof.algebra.regime import Relation
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal, shown_exactly
 from symroof.derivation.derivation import Answer
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.setting import Setting
-from symroof.derivation.step import Reason, Step
-from symroof.formula import Formula, Name, Number
+from symroof.derivation.step import Dominated, Reason, Step
+from symroof.formula import Compare, Formula, Infinity, Name, Number
 from symroof.symbols import fraction
 
 INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "bandwidth"))
@@ -43,6 +46,16 @@ class Draft:
 
     def found(self, **answers: Any) -> Draft:
         return replace(self, answer=replace(self.answer, **answers))
+
+
+def written(relations: Iterable[Relation], write: Callable[[Expr], Formula]) -> tuple[Compare, ...]:
+    """Relations of a regime as formulas."""
+    return tuple(Compare(write(a), sign, Infinity() if b == oo else write(b)) for a, sign, b in relations)
+
+
+def dominated(found: Similarity, write: Callable[[Expr], Formula]) -> Dominated:
+    """What the check needs to decide an approximation again."""
+    return Dominated(write(found.numerator), write(found.denominator), found.certificates)
 
 
 def numeric(value: Expr | Root | None) -> Fraction | None:

@@ -17,13 +17,13 @@ from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
 from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.derivation import Point
-from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
+from symroof.derivation.draft import INTENSITY, RIDGE, Draft, dominated, numeric, rounded, written
 from symroof.derivation.machine import chip_step
 from symroof.derivation.setting import require_agreement
 from symroof.derivation.solution import ABOVE, bands, bound, equalities, guard_of, known, solution
-from symroof.derivation.step import Dominated, Reason, Step, Whole
+from symroof.derivation.step import Reason, Step, Whole
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Infinity, Name, Negative, Number, Product, Quotient, Sum, number
+from symroof.formula import Compare, Name, Negative, Number, Product, Quotient, Sum, number
 from symroof.symbols import rational, symbol
 
 
@@ -75,8 +75,8 @@ def _tends_to(draft: Draft, edge: Expr | Root | None) -> Step | None:
         return None
     if not found.holds or not found.certificates:
         return None
-    assume = tuple(Compare(draft.write(a), r, Infinity() if b == oo else draft.write(b)) for a, r, b in held)
-    evidence = Dominated(draft.write(found.numerator), draft.write(found.denominator), found.certificates)
+    assume = written(held, draft.write)
+    evidence = dominated(found, draft.write)
     return Step("rule", Reason.RULE, bound(draft, exact), "~", bound(draft, edge), (*assume, *equalities(draft)), evidence, shown=False)
 
 

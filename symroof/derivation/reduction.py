@@ -11,9 +11,9 @@ from symroof.algebra.dominance import leading, limit, similar
 from symroof.algebra.optima import growth, highest, monotony
 from symroof.algebra.rational import polynomial, ratio, sign_of, symbols_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.draft import INTENSITY, Draft
+from symroof.derivation.draft import INTENSITY, Draft, dominated
 from symroof.derivation.layout import Layout
-from symroof.derivation.step import Dominated, Harmonic, Reason, Step
+from symroof.derivation.step import Harmonic, Reason, Step
 from symroof.errors import AlgebraError
 from symroof.formula import (
     Call,
@@ -173,7 +173,7 @@ def regime(draft: Draft) -> Draft:
     found = similar(value, form, chosen)
     if not found.holds:
         raise AlgebraError(f"the leading form {form} is not similar to {value}")
-    evidence = Dominated(draft.write(found.numerator), draft.write(found.denominator), found.certificates)
+    evidence = dominated(found, draft.write)
     result = approximation(chosen.apply(value), form, chosen)
     draft = draft.found(leading=result)
     right = draft.write(form)
@@ -228,7 +228,7 @@ def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: t
         correction = found.approximate - found.next_order
         check = similar(found.approximate - chosen.apply(found.exact), correction, chosen)
         if check.holds:
-            evidence = Dominated(draft.write(check.numerator), draft.write(check.denominator), check.certificates)
+            evidence = dominated(check, draft.write)
             gap = Sum((draft.write(found.approximate), _minus(INTENSITY)))
             facts = {"next": draft.write(found.next_order)}
             steps.append(Step("regime", Reason.NEXT_ORDER, gap, "~", draft.write(correction), assume, evidence, facts, shown=False))

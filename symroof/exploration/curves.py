@@ -163,7 +163,7 @@ def _rule(setting: Setting, variable: str, over: Axis) -> Curve | None:
     rate, top = float(setting.bandwidth.value) * setting.chips, float(setting.peak.value) * setting.chips
     xs = spread(over, bound)
     ys = tuple(min(top, rate * float(form.subs(x, rational(Fraction(value))))) for value in xs)
-    return Curve({}, xs, ys, bound, smallest_integer(edge))
+    return Curve({}, xs, ys, bound, smallest_integer(edge, chip_step(setting, x)))
 
 
 def _miss(setting: Setting, variable: str, curves: tuple[Curve, ...], rule: Curve | None, function) -> tuple[int, float] | None:  # type: ignore[no-untyped-def]

@@ -7,22 +7,21 @@ from dataclasses import dataclass, replace
 from sympy import Expr
 
 from symroof.algebra.approximation import approximation
-from symroof.algebra.dominance import similar
 from symroof.algebra.inference import weakest_regimes
 from symroof.algebra.regime import Regime
-from symroof.derivation.check import check
+from symroof.derivation.draft import written
 from symroof.derivation.layout import Layout
 from symroof.derivation.ledger import Ledger
 from symroof.derivation.quantities import put, quantities
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
-from symroof.derivation.step import Check, Dominated, Reason, Step
+from symroof.derivation.step import Check
 from symroof.errors import AlgebraError
 from symroof.exploration.points import Place, Remains, covers, place, remains
-from symroof.exploration.proof import written
+from symroof.exploration.proof import tends_to
 from symroof.exploration.regimes import RegimeMap, at_sizes, regime_map
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.problem import Problem
-from symroof.symbols import expression, rational, symbol
+from symroof.symbols import expression, rational
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class Inferred:
     alternatives: tuple[Alternative, ...]
 
 
-def infer(exact: Formula, approximate: Formula, setting: Setting | None, least_one: frozenset[str] = frozenset()) -> Inferred:
+def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Inferred:
     """What has to be assumed for an approximation, each answer checked by the second engine.
 
     >>> from symroof.formula import Product, Quotient, Sum
@@ -107,7 +106,7 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None, least_o
     if setting is None:
         layout = Layout(tuple(dict.fromkeys((*names(exact), *names(approximate)))))
         values = expression(exact), expression(approximate)
-        base = Regime((), frozenset(map(symbol, least_one)))
+        base = Regime()
         assume: tuple[Compare, ...] = ()
     else:
         if setting.problem.at:
@@ -119,16 +118,7 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None, least_o
     found = []
     for relations in weakest_regimes(*values, base):
         regime = Regime((*base.relations, *relations), base.least_one)
-        told = written(relations, layout)
+        told = written(relations, layout.write)
         size = approximation(*values, regime)
-        found.append(Alternative(told, size.factor, size.within, _checked(values, regime, (*assume, *told), layout, ledger)))
+        found.append(Alternative(told, size.factor, size.within, tends_to(layout.write(values[0]), *values, regime, (*assume, *told), layout, ledger)))
     return Inferred(exact, approximate, layout, tuple(found))
-
-
-def _checked(values: tuple[Expr, Expr], regime: Regime, assume: tuple[Compare, ...], layout: Layout, ledger: Ledger) -> Check:
-    left, right = map(layout.write, values)
-    found = similar(*values, regime)
-    if not found.certificates:
-        return check(Step("regime", Reason.LEADING, left, "=", right, assume), ledger)
-    evidence = Dominated(layout.write(found.numerator), layout.write(found.denominator), found.certificates)
-    return check(Step("regime", Reason.LEADING, left, "~", right, assume, evidence), ledger)

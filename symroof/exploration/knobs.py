@@ -38,7 +38,7 @@ class Knob:
 
 
 def knobs(setting: Setting, found: Fan, regimes: Sequence[tuple[int, Regime]], *, of_intensity: bool) -> tuple[Knob, ...]:
-    """Every knob; dimensions with the same effect everywhere are one knob.
+    """Every knob; those of one kind that change nothing are one knob.
 
     >>> from symroof.algebra.fan import fan
     >>> from symroof.model.library import library_operation
@@ -52,9 +52,9 @@ def knobs(setting: Setting, found: Fan, regimes: Sequence[tuple[int, Regime]], *
     turned = list(_doubled(setting, found))
     if of_intensity:
         turned += _stored(setting, found)
-    merged: dict[tuple[str, str | None, Expr], Knob] = {}
+    merged: dict[tuple[str, str | None, tuple[str, ...]], Knob] = {}
     for knob, _ in turned:
-        key = (knob.kind, knob.dtype, knob.ratio if knob.ratio == 1 else (knob.ratio, knob.what))
+        key = (knob.kind, knob.dtype, () if knob.ratio == 1 else knob.what)
         known = merged.get(key)
         merged[key] = replace(known, what=(*known.what, *knob.what)) if known else knob
     kept = [k for k in merged.values() if k.ratio != 1] + [k for k in merged.values() if k.ratio == 1]

@@ -69,7 +69,7 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
             raise ModelError(f"{name} runs over its axis and has a size as well", hint=f"leave {name} out of --at")
     for values in problem.at[1:]:
         raise ModelError(f"a regime map shows one set of the other sizes, and there is a second: {', '.join(values)}")
-    fixed = {n: v for values in problem.at for n, v in values.items() if n not in names}
+    fixed = dict(problem.at[0]) if problem.at else {}
     require_sizes_agree(setting_of(replace(problem, at=())), fixed)
     found = regime_map(at_sizes(problem, fixed))
     setting, value = found.setting, found.value

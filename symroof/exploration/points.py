@@ -13,6 +13,8 @@ from symroof.algebra.inequality import solve_for
 from symroof.algebra.optima import highest
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.threshold import smallest_integer
+from symroof.derivation.machine import chip_step
+from symroof.exploration.edges import equal_sizes_from
 from symroof.exploration.knobs import Knob
 from symroof.exploration.regimes import RegimeMap, RegimeRow
 from symroof.exploration.traffic import parts_at
@@ -82,7 +84,7 @@ def remains(found: RegimeMap) -> Remains | None:
     if not sizes or (top is not None and top <= ridge):
         return Remains(top, not sizes, None if top is None else top / ridge, None, named, None, ())
     square = solve_for(value.subs(dict.fromkeys(sizes[1:], sizes[0])) - rational(ridge), sizes[0], setting.least_one)
-    equal_from = smallest_integer(square.bound) if square.bound is not None and square.rises else None
+    equal_from = equal_sizes_from(setting, value)
     parts = reciprocals(value) or ()
     constant = Add(*(1 / m for m in parts if not m.free_symbols))
     budget = 1 / ridge - fraction(constant)
@@ -93,5 +95,5 @@ def remains(found: RegimeMap) -> Remains | None:
     if len(sizes) == 1 and square.bound is not None and getattr(square.bound, "is_Rational", False) and square.rises:
         condition = Compare(Name(named[0]), ">", setting.layout.write(square.bound))
     each = [(next(iter(m.free_symbols)), m) for m in growing if len(m.free_symbols) == 1 and (m / next(iter(m.free_symbols))).is_Rational]
-    limits = {s.name: smallest_integer(rational(1 / budget) / (m / s)) or 1 for s, m in each}
+    limits = {s.name: smallest_integer(rational(1 / budget) / (m / s), chip_step(setting, s)) or 1 for s, m in each}
     return Remains(top, False, None, condition, named, equal_from, tuple((name, limits[name]) for name in named if name in limits))

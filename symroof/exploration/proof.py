@@ -4,24 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sympy import oo
+from sympy import Expr
 
+from symroof.algebra.dominance import similar
 from symroof.algebra.fan import Fan
 from symroof.algebra.lemmas import Parts, combination, lemmas, premises
 from symroof.algebra.rational import Exponents, polynomial, ratio
-from symroof.algebra.regime import Relation
+from symroof.algebra.regime import Regime, Relation
 from symroof.derivation import cases
+from symroof.derivation.check import check
+from symroof.derivation.draft import dominated, written
 from symroof.derivation.layout import Layout
+from symroof.derivation.ledger import Ledger
+from symroof.derivation.step import Check, Reason, Step
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Infinity
+from symroof.formula import Compare, Formula, Group, Name
 
 # Beyond this the proof would take longer than people wait: the list is exact and unproved.
 MOST_PROVED = 500
 
 
-def written(relations: tuple[Relation, ...], layout: Layout) -> tuple[Compare, ...]:
-    """Relations as formulas."""
-    return tuple(Compare(layout.write(a), sign, Infinity() if b == oo else layout.write(b)) for a, sign, b in relations)
+def tends_to(left: Formula, exact: Expr, form: Expr, regime: Regime, assume: tuple[Compare, ...], layout: Layout, ledger: Ledger) -> Check:
+    """That a quantity, whose value is ``exact``, tends to a form in a regime, decided again by the second engine.
+
+    Without anything to neglect it is an identity; but where x ~ y puts y for x, equal forms are no equal values.
+    """
+    found = similar(exact, form, regime)
+    if isinstance(left, Name) and ledger.is_new(left.name):
+        left = Group(left)  # what is asked about, and not a definition
+    if not found.certificates and not any(r.relation == "~" for r in assume):
+        return check(Step("regime", Reason.LEADING, left, "=", layout.write(form), assume), ledger)
+    return check(Step("regime", Reason.LEADING, left, "~", layout.write(form), assume, dominated(found, layout.write)), ledger)
 
 
 def partition(fan: Fan, told: Mapping[int, tuple[Relation, ...]], layout: Layout) -> cases.Partition | None:
@@ -49,7 +62,7 @@ def _case(fan: Fan, mask: int, relations: tuple[Relation, ...] | None, layout: L
     falling = [r for r, falls in _ratios(fan, mask).items() if falls] + given_small
     _, known = premises(fan, mask)
     outward = {_named(fan, v): _sum(fan, v, falling, known, strict=v in small) for v in (*small, *bounded)}
-    return cases.Case(weights, written(relations, layout), inward, outward)
+    return cases.Case(weights, written(relations, layout.write), inward, outward)
 
 
 def _sum(fan: Fan, target: Exponents, small: list[Exponents], bounded: list[Exponents], *, strict: bool) -> cases.Parts:

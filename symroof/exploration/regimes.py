@@ -10,25 +10,24 @@ from functools import cached_property
 from sympy import Expr, Rational
 
 from symroof.algebra.approximation import split_terms
-from symroof.algebra.dominance import similar
 from symroof.algebra.fan import Fan, fan
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
 from symroof.derivation.cases import partitioned
 from symroof.derivation.check import check
-from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft
+from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, written
 from symroof.derivation.ledger import Ledger
 from symroof.derivation.pipeline import counted
 from symroof.derivation.setting import Setting
-from symroof.derivation.step import Check, Dominated, Reason, Step
+from symroof.derivation.step import Check, Reason, Step
 from symroof.errors import AlgebraError
 from symroof.exploration.edges import above_ridge, equal_sizes_from, upside_down
 from symroof.exploration.knobs import Knob, knobs
-from symroof.exploration.proof import partition, written
+from symroof.exploration.proof import partition, tends_to
 from symroof.exploration.singles import Single, singles
 from symroof.exploration.traffic import Traffic, dominant
-from symroof.formula import Call, Compare, Formula, Group, Name, Number, Quotient, Sum, children, mapped, names, number
+from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Sum, children, mapped, names, number
 from symroof.model.problem import Problem
 from symroof.symbols import symbol
 
@@ -183,10 +182,10 @@ class _Seen:
     def row(self, found: Fan, mask: int, told: tuple[Relation, ...]) -> RegimeRow:
         """A regime with its leading form; everything in it has been checked."""
         regime = Regime((*self.base.relations, *told), self.base.least_one)
-        relations_ = written(told, self.draft.layout)
+        relations_ = written(told, self.draft.write)
         assume = (*self.assume, *relations_)
         form = found.leading(mask)
-        verdict = self._checked_form(form, regime, assume)
+        verdict = tends_to(self.name, self.value, form, regime, assume, self.draft.layout, self.ledger)
         condition = None
         first = None
         if self.name == INTENSITY:
@@ -196,14 +195,6 @@ class _Seen:
             mask, relations_, regime, found.is_corner(mask), dominant(self.draft.setting, regime) if self.name == INTENSITY else (),
             form, split_terms(cancelled(form / self.value), symbols_of(form, self.value)), condition, first, verdict,
         )  # fmt: skip
-
-    def _checked_form(self, form: Expr, regime: Regime, assume: tuple[Compare, ...]) -> Check:
-        write, found = self.draft.write, similar(self.value, form, regime)
-        name = Group(self.name) if isinstance(self.name, Name) and self.ledger.is_new(self.name.name) else self.name
-        if not found.certificates and not any(r.relation == "~" for r in assume):
-            return check(Step("regime", Reason.LEADING, name, "=", write(form), assume), self.ledger)
-        evidence = Dominated(write(found.numerator), write(found.denominator), found.certificates)
-        return check(Step("regime", Reason.LEADING, name, "~", write(form), assume, evidence), self.ledger)
 
 
 def equality(name: str, value: Fraction) -> Compare:

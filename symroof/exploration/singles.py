@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from sympy import Expr, oo
 
-from symroof.algebra.dominance import leading, similar
+from symroof.algebra.dominance import leading
 from symroof.algebra.optima import growth, monotony
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.check import check
 from symroof.derivation.draft import INTENSITY, Draft
 from symroof.derivation.ledger import Ledger
-from symroof.derivation.step import Dominated, Reason, Step
+from symroof.derivation.step import Reason, Step
 from symroof.exploration.edges import above_ridge, cleared, equal_sizes_from
+from symroof.exploration.proof import tends_to
 from symroof.formula import Compare, Formula, Infinity, Name, Verdict
 
 
@@ -45,10 +46,7 @@ def _single(draft: Draft, ledger: Ledger, value: Expr, x: Expr) -> Single:
     grows = Regime((*(r for r in setting.regime.relations if r[1] == "="), (x, "->", oo)), setting.least_one)
     top = growth(value, x)
     form = top if top.is_finite and top != 0 else leading(value, grows).form
-    found = similar(value, form, grows)
-    assume = (*equal, Compare(Name(x.name), "->", Infinity()))
-    evidence = Dominated(draft.write(found.numerator), draft.write(found.denominator), found.certificates) if found.certificates else None
-    check(Step("regime", Reason.LIMIT, INTENSITY, "~" if evidence else "=", draft.write(form), assume, evidence), ledger)
+    tends_to(INTENSITY, value, form, grows, (*equal, Compare(Name(x.name), "->", Infinity())), draft.layout, ledger)
     rises = monotony(value, x, setting.least_one)
     if top == oo:
         return Single(x.name, oo, oo, False, Verdict(True), (), None)

@@ -88,7 +88,7 @@ class _Writer:
             if found.knobs:
                 blocks.append(self._knobs())
                 if found.of_intensity:
-                    blocks.append(Lines((said(self.say.machine_knobs(self.ridge is not None)),)))
+                    blocks.append(Lines((said(self.say.machine_knobs()),)))
         blocks += [Lines(tuple(self._place(place))) for place in self.exploration.places]
         return Page(str(setting.problem.operation), machine, tuple(b for b in blocks if not isinstance(b, Lines) or b.lines))
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from sympy import Expr, oo
+from sympy import Expr
 
 from symroof.algebra.dominance import similar
 from symroof.algebra.rational import polynomial, ratio, sign, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.check import check
+from symroof.derivation.draft import dominated, written
 from symroof.derivation.ledger import Ledger
-from symroof.derivation.step import Dominated, Reason, Step
+from symroof.derivation.step import Reason, Step
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Infinity
+from symroof.formula import Compare
 from symroof.symbols import expression, symbol
 from symroof.verification.context import Context
 
@@ -84,8 +85,8 @@ def near(a: Expr, b: Expr, context: Context, regime: Regime) -> str | None:
     if not found.certificates:
         return "identity"
     write = context.layout.write
-    assumed = tuple(Compare(write(x), r, Infinity() if y == oo else write(y)) for x, r, y in regime.relations)
-    evidence = Dominated(write(found.numerator), write(found.denominator), found.certificates)
+    assumed = written(regime.relations, write)
+    evidence = dominated(found, write)
     step = Step("claim", Reason.LEADING, write(a), "~", write(b), assumed, evidence)
     check(step, Ledger(frozenset(s.name for s in regime.least_one)))
     return "certificate"
