@@ -27,8 +27,8 @@ _PUBLIC = {
     "Problem": "symroof.model.problem",
     "Derivation": "symroof.derivation.derivation",
     "Judgement": "symroof.verification.judgement",
-    "Step": "symroof.derivation.step",
-    "Reason": "symroof.derivation.step",
+    "Step": "symroof.proof.step",
+    "Reason": "symroof.proof.step",
     "SymroofError": "symroof.errors",
 }
 __all__ = [*_PUBLIC]

@@ -29,8 +29,14 @@ from symroof.reading.grids import fixed_axes, read_grid
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import figure_names
 from symroof.reading.questions import read_question
-from symroof.rendering.explored import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
-from symroof.rendering.shown import ShownDerivation, ShownReport
+from symroof.rendering.shown import (
+    ShownComparison,
+    ShownDerivation,
+    ShownFigure,
+    ShownInferred,
+    ShownRegimes,
+    ShownReport,
+)
 from symroof.symbols import QUANTITIES, symbol
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_exercise
@@ -96,11 +102,26 @@ def derive(
     >>> d.answer.bound, d.answer.smallest_integer
     (78800/9, 8756)
     """
-    problem = problem_of(operation, {
-        "hardware": on, "assume": assume, "solve_for": solve_for, "at": at, "given": given,
-        "mesh": mesh, "link": link, "count": count, "compute": compute, "dtype": dtype, "chips": chips,
-        "title": title, "let": let, "symbols": symbols, "sections": sections,
-    })  # fmt: skip
+    problem = problem_of(
+        operation,
+        {
+            "hardware": on,
+            "assume": assume,
+            "solve_for": solve_for,
+            "at": at,
+            "given": given,
+            "mesh": mesh,
+            "link": link,
+            "count": count,
+            "compute": compute,
+            "dtype": dtype,
+            "chips": chips,
+            "title": title,
+            "let": let,
+            "symbols": symbols,
+            "sections": sections,
+        },
+    )
     found = run(problem)
     return ShownDerivation(*(getattr(found, field.name) for field in fields(found)))
 
@@ -133,13 +154,17 @@ def regimes(
             raise ReadingError("there is no operation to explore", expected='an operation, or of="a ~ b"')
         exact, approximate = read_question(of, Scope(open=True))
         if approximate is None:
-            raise ReadingError(f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b")
+            raise ReadingError(
+                f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b"
+            )
         return ShownInferred(infer(exact, approximate, None))
     problem = problem_of(operation, {"hardware": on, **options})
     if of is None:
         return ShownRegimes(explore(problem, every=every))
     figures = figure_names(problem.hardware)
-    exact, approximate = read_question(of, Scope((*problem.operation.dimensions, *problem.symbols, *QUANTITIES, *problem.let, *figures)))
+    exact, approximate = read_question(
+        of, Scope((*problem.operation.dimensions, *problem.symbols, *QUANTITIES, *problem.let, *figures))
+    )
     if approximate is None:
         return ShownRegimes(explore(problem, exact, every=every))
     return ShownInferred(infer(exact, approximate, setting_of(problem)))
@@ -226,7 +251,12 @@ def sweep(
     """
     setting = setting_of(problem_of(operation, {"hardware": on, **options}))
     axes = read_grid(text_of(grid, "grid"), setting.problem.operation.dimensions)
-    return run_sweep(sweep_of(setting, (*axes, *fixed_axes(setting.problem.at, axes)), listed(of), chunk), Path(output), executor, progress)
+    return run_sweep(
+        sweep_of(setting, (*axes, *fixed_axes(setting.problem.at, axes)), listed(of), chunk),
+        Path(output),
+        executor,
+        progress,
+    )
 
 
 def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:

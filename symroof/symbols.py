@@ -20,11 +20,26 @@ LARGEST_BITS = 100_000
 LARGEST_EXPONENT = 10_000
 
 # What a problem speaks of besides its dimensions. No dimension may take one of these names.
-QUANTITIES = ["flops", "flops_per_chip", "reads", "writes", "bytes", "bytes_per_chip", "sent", "intensity", "ridge", "peak", "bandwidth", "T_math", "T_comms", "T_lower", "T_upper", "throughput"]
+QUANTITIES = [
+    "flops",
+    "flops_per_chip",
+    "reads",
+    "writes",
+    "bytes",
+    "bytes_per_chip",
+    "sent",
+    "intensity",
+    "ridge",
+    "peak",
+    "bandwidth",
+    "T_math",
+    "T_comms",
+    "T_lower",
+    "T_upper",
+    "throughput",
+]
 
-FUNCTIONS = {
-    "max": Max, "min": Min, "sqrt": sqrt, "log": log, "exp": exp, "floor": floor, "ceil": ceiling, "abs": Abs,
-}  # fmt: skip
+FUNCTIONS = {"max": Max, "min": Min, "sqrt": sqrt, "log": log, "exp": exp, "floor": floor, "ceil": ceiling, "abs": Abs}
 
 
 @lru_cache(maxsize=4096)
@@ -37,7 +52,33 @@ def symbol(name: str) -> Symbol:
     return Symbol(name, positive=True)
 
 
-RESERVED = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo", "max", "min", "sqrt", "log", "log2", "exp", "floor", "ceil", "abs", "sum", "argmin", "minimum", "sup", "limit", "diff"])
+RESERVED = frozenset(
+    [
+        "as",
+        "assuming",
+        "at",
+        "when",
+        "never",
+        "always",
+        "and",
+        "oo",
+        "max",
+        "min",
+        "sqrt",
+        "log",
+        "log2",
+        "exp",
+        "floor",
+        "ceil",
+        "abs",
+        "sum",
+        "argmin",
+        "minimum",
+        "sup",
+        "limit",
+        "diff",
+    ]
+)
 
 
 def rational(value: Fraction | int) -> Rational:

@@ -8,8 +8,8 @@ import oracle
 
 import symroof as sr
 from symroof.algebra.dominance import leading, limit, similar
+from symroof.algebra.intervals import smallest_integer
 from symroof.algebra.regime import Regime
-from symroof.algebra.threshold import smallest_integer
 from symroof.reading.units import quantity
 from symroof.symbols import symbol
 

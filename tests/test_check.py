@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 
 import symroof as sr
-from symroof.derivation.check import check
-from symroof.derivation.ledger import Ledger
-from symroof.derivation.step import Arrays, Collective, Excess, Function, Harmonic, Loops, Reason, Step, Whole
 from symroof.errors import CheckError
 from symroof.formula import Call, Cases, Compare, Infinity, Name, Number, Quotient, Verdict, number
+from symroof.proof.check import check
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Arrays, Collective, Excess, Function, Harmonic, Loops, Reason, Step, Whole
 from symroof.reading.expressions import Scope, read_expression
 
 SCOPE = Scope(("B", "D", "F", "N", "R", "x"))

@@ -10,8 +10,8 @@ import pytest
 
 import symroof as sr
 from symroof.reading.problems import read_problem, read_problem_file
-from symroof.rendering.judged import report_record
-from symroof.rendering.reports import render_report
+from symroof.rendering.pages.reports import render_report
+from symroof.rendering.records.judgements import report_record
 from symroof.verification.files import judge_files
 
 ROOT = Path(__file__).parent.parent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import symroof.derivation.settling
+import symroof.proof.settling
 import symroof.verification.approximations as approximations
 import symroof.verification.bounds as bounds
 import symroof.verification.digits as digits
@@ -14,8 +14,8 @@ import symroof.verification.judge as judge
 import symroof.verification.links as links
 import symroof.verification.literals as literals
 import symroof.verification.unknowns as unknowns
-from symroof.derivation.prover import Prover
-from symroof.derivation.settling import Settled
+from symroof.proof.prover import Prover
+from symroof.proof.settling import Settled
 from symroof.reading.exercises import read_exercise
 from symroof.verification.context import Context
 from symroof.verification.digits import Rounding
@@ -86,7 +86,7 @@ def units_are_forgotten(m):
 
 
 def what_z3_leaves_open_holds(m):
-    original = symroof.derivation.settling.settle
+    original = symroof.proof.settling.settle
 
     def settle(claim, least_one, facts=()):
         found = original(claim, least_one, facts)

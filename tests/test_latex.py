@@ -6,7 +6,7 @@ from symroof.errors import ReadingError
 from symroof.reading.expressions import Scope
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_tokens import Dialect
-from symroof.rendering.plain import PlainPrinter
+from symroof.rendering.formulas.plain import PlainPrinter
 
 NAMES = ("T_math", "T_comms", "T_lower", "flops", "bytes", "intensity", "ridge", "peak", "bandwidth")
 DIALECT = Dialect(Scope(NAMES, open=True, indices=True), {"Rechenaufwand": "flops"})

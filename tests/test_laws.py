@@ -14,10 +14,10 @@ from sympy import oo
 import symroof as sr
 from symroof.algebra.dominance import leading, similar
 from symroof.algebra.inequality import solve_for
+from symroof.algebra.intervals import ALWAYS, NEVER
 from symroof.algebra.optima import monotony, supremum
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
-from symroof.algebra.threshold import ALWAYS, NEVER
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
 from symroof.reading.regimes import read_regime

@@ -9,13 +9,13 @@ from sympy import cancel
 
 import symroof as sr
 from symroof.algebra.rational import cancelled
-from symroof.derivation.evidence import played
 from symroof.errors import ModelError
 from symroof.model.dtype import DTYPES, dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.library import LIBRARY
 from symroof.model.mesh import COLLECTIVES
 from symroof.model.written import written
+from symroof.proof.evidence import played
 from symroof.reading.catalogue import catalogue, chip, figure
 from symroof.symbols import expression, symbol
 
@@ -248,8 +248,8 @@ def test_without_latexify_the_formula_is_typeset_here(monkeypatch):
     """As on Python 3.14, where latexify does not install."""
     import sys
 
-    from symroof.rendering.latexified import typeset
-    from symroof.rendering.letters import Letters
+    from symroof.rendering.formulas.latexified import typeset
+    from symroof.rendering.formulas.letters import Letters
 
     typeset.cache_clear()
     dot = sr.Operation("dot product", flops=flops, reads=reads, writes=writes)

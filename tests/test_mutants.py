@@ -15,7 +15,7 @@ import symroof.model.mesh
 import symroof.model.operation
 import symroof.reading.units
 from symroof.algebra.dominance import Certificate, Leading, Similarity
-from symroof.algebra.threshold import Interval
+from symroof.algebra.intervals import Interval
 from symroof.errors import SymroofError
 from symroof.model.cost import Cost, Term
 from symroof.model.dtype import Dtype
@@ -190,15 +190,15 @@ def guard_forgotten(m):
 
 
 def rounded_down(m):
-    import symroof.algebra.threshold
+    import symroof.algebra.intervals
 
-    original = symroof.algebra.threshold.smallest_integer
+    original = symroof.algebra.intervals.smallest_integer
 
     def smallest(bound, step=1):
         found = original(bound, step)
         return None if found is None else found - step
 
-    swap(m, symroof.algebra.threshold, "smallest_integer", smallest)
+    swap(m, symroof.algebra.intervals, "smallest_integer", smallest)
 
 
 def tera_is_giga(m):

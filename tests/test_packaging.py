@@ -64,6 +64,6 @@ def test_the_wheel_derives_from_inside_its_zip(wheel, tmp_path):
 
 
 def test_an_edited_template_shows_at_once_in_a_checkout():
-    from symroof.rendering.environment import shipped_template
+    from symroof.rendering.pages.environment import shipped_template
 
     assert shipped_template("derivation.txt.j2") == (ROOT / "templates" / "derivation.txt.j2").read_text("utf-8")

@@ -167,7 +167,7 @@ def test_drawing_leaves_nothing_behind():
 
 
 def test_shades_keep_their_order_in_grey_and_strokes_differ_twice():
-    from symroof.rendering.strokes import FIELDS, SHADES, STROKES
+    from symroof.rendering.figures.strokes import FIELDS, SHADES, STROKES
 
     def lightness(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

@@ -16,7 +16,7 @@ from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.operations import read_operation
 from symroof.reading.regimes import read_regime
 from symroof.reading.units import UNITS, quantity
-from symroof.rendering.plain import PlainPrinter
+from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.symbols import expression
 
 DATA = Path(__file__).parent / "data"

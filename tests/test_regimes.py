@@ -17,17 +17,17 @@ from symroof.algebra.fan import fan
 from symroof.algebra.lemmas import Base, combination, lemmas
 from symroof.algebra.polyhedron import generators
 from symroof.algebra.regime import Regime
-from symroof.derivation.cases import partitioned
-from symroof.derivation.ledger import Ledger
 from symroof.derivation.pipeline import counted
 from symroof.errors import CheckError, SymroofError
-from symroof.exploration.proof import partition
+from symroof.exploration.partition import partition
 from symroof.formula import Infinity, names
+from symroof.proof.cases import partitioned
+from symroof.proof.ledger import Ledger
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
 from symroof.reading.regimes import read_regime
-from symroof.rendering.chains import condition
-from symroof.rendering.page import pen_of
+from symroof.rendering.formulas.chains import condition
+from symroof.rendering.pages.page import pen_of
 from symroof.symbols import expression, symbol
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import symroof as sr
-from symroof.derivation.step import Reason
 from symroof.errors import RenderingError
-from symroof.rendering.environment import environment, shipped_template
+from symroof.proof.step import Reason
+from symroof.rendering.pages.environment import environment, shipped_template
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 OF_THE_PAGE = {

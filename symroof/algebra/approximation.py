@@ -81,11 +81,15 @@ def within(factor: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr],
     for c, m in terms:
         above, below = ratio(m, symbols)
         share = abs(c) * len(terms) / TOLERANCE
-        conditions.append((polynomial(below, symbols), Rational(share.numerator, share.denominator) * polynomial(above, symbols)))
+        conditions.append(
+            (polynomial(below, symbols), Rational(share.numerator, share.denominator) * polynomial(above, symbols))
+        )
     return tuple(sorted(conditions, key=lambda pair: str(pair[0])))
 
 
-def _within_one_symbol(factor: Expr, symbols: tuple[Expr, ...], least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr], ...] | None:
+def _within_one_symbol(
+    factor: Expr, symbols: tuple[Expr, ...], least_one: frozenset[Expr]
+) -> tuple[tuple[Expr, Expr], ...] | None:
     """For a factor 1 + a/(b x + c): the x from which on the second part is at most 5 %."""
     if len(symbols) != 1:
         return None

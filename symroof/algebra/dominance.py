@@ -19,16 +19,7 @@ from functools import lru_cache
 
 from sympy import Expr, oo
 
-from symroof.algebra.rational import (
-    Exponents,
-    Polynomial,
-    cancelled,
-    polynomial,
-    ratio,
-    shift,
-    subtract,
-    symbols_of,
-)  # fmt: skip
+from symroof.algebra.rational import Exponents, Polynomial, cancelled, polynomial, ratio, shift, subtract, symbols_of
 from symroof.algebra.regime import Cone, Regime, scaling
 from symroof.algebra.simplex import maximise
 from symroof.errors import AlgebraError
@@ -225,5 +216,3 @@ def limit(expression: Expr, regime: Regime) -> Expr | None:
     if vanishes(form, regime):
         return form * 0
     return oo if vanishes(1 / form, regime) else None
-
-

@@ -66,13 +66,19 @@ class Fan:
         for vector, terms in self.rays:
             if terms & mask == mask:
                 weights = [a + b for a, b in zip(weights, vector, strict=True)]
-        chosen = [[t for i, t in enumerate(group, start) if mask >> i & 1] for group, start in ((self.above, 0), (self.below, len(self.above)))]
+        chosen = [
+            [t for i, t in enumerate(group, start) if mask >> i & 1]
+            for group, start in ((self.above, 0), (self.below, len(self.above)))
+        ]
         return Cell(tuple(chosen[0]), tuple(chosen[1]), tuple(weights))
 
     def leading(self, mask: int) -> Expr:
         """The leading form along the scalings of a cell, in lowest terms."""
         cell = self.cell(mask)
-        parts = [polynomial({e: group[e] for e in chosen}, self.symbols) for group, chosen in ((self.above, cell.above), (self.below, cell.below))]
+        parts = [
+            polynomial({e: group[e] for e in chosen}, self.symbols)
+            for group, chosen in ((self.above, cell.above), (self.below, cell.below))
+        ]
         return cancelled(parts[0] / parts[1])
 
     def is_corner(self, mask: int) -> bool:
@@ -116,7 +122,10 @@ def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
         raise AlgebraError("0 has no regimes")
     for terms in (above, below):
         if not bounded_below(terms, symbols, regime):
-            raise AlgebraError("terms of both signs may cancel, so the largest ones do not tell the order of the whole", expected="terms that stay above a part of their positive ones")
+            raise AlgebraError(
+                "terms of both signs may cancel, so the largest ones do not tell the order of the whole",
+                expected="terms that stay above a part of their positive ones",
+            )
     rays = _rays(symbols, (above, below), cone)
     counts = len(above), len(below)
     masks = [mask for mask in _meets([terms for _, terms in rays], counts) if _grows(mask, rays, cone)]
@@ -126,7 +135,9 @@ def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
     return Fan(symbols, above, below, cone, tuple(sorted(masks, key=lambda mask: (mask.bit_count(), -mask))), rays)
 
 
-def _rays(symbols: tuple[Expr, ...], groups: tuple[Polynomial, Polynomial], cone: Cone) -> tuple[tuple[tuple[int, ...], int], ...]:
+def _rays(
+    symbols: tuple[Expr, ...], groups: tuple[Polynomial, Polynomial], cone: Cone
+) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Rays that span the closed cells, lines in both directions, each with the terms that are largest along it.
 
     The scaling 0, along which nothing grows, is the first of them: every term is largest.
@@ -140,7 +151,11 @@ def _rays(symbols: tuple[Expr, ...], groups: tuple[Polynomial, Polynomial], cone
     for line in found.lines:
         rays += [(line[:n], everything), (tuple(-x for x in line[:n]), everything)]
     low = (1 << len(groups[0])) - 1
-    rays += [(ray.vector[:n], ray.tight & everything) for ray in found.rays if ray.tight & low and ray.tight & (everything ^ low)]
+    rays += [
+        (ray.vector[:n], ray.tight & everything)
+        for ray in found.rays
+        if ray.tight & low and ray.tight & (everything ^ low)
+    ]
     return tuple(rays)
 
 
@@ -160,6 +175,9 @@ def _meets(sets: Iterable[int], counts: tuple[int, int]) -> set[int]:
 def _grows(mask: int, rays: Sequence[tuple[tuple[int, ...], int]], cone: Cone) -> bool:
     """Whether a scaling of the cell makes everything small that the regime says is small."""
     return all(
-        any(terms & mask == mask and sum(a * b for a, b in zip(vector, d.exponents, strict=True)) < 0 for vector, terms in rays)
+        any(
+            terms & mask == mask and sum(a * b for a, b in zip(vector, d.exponents, strict=True)) < 0
+            for vector, terms in rays
+        )
         for d in cone.small
     )

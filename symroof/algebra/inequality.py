@@ -24,6 +24,7 @@ from fractions import Fraction
 
 from sympy import Expr, Max, Min, Rational, sqrt
 
+from symroof.algebra.intervals import ALWAYS, NEVER, Case, End, Interval, Threshold
 from symroof.algebra.rational import (
     Polynomial,
     cancelled,
@@ -35,9 +36,8 @@ from symroof.algebra.rational import (
     subtract,
     symbols_of,
     weak_sign,
-)  # fmt: skip
+)
 from symroof.algebra.roots import Root, real_roots
-from symroof.algebra.threshold import ALWAYS, NEVER, Case, End, Interval, Threshold
 
 
 def solve_for(
@@ -57,7 +57,9 @@ def solve_for(
     terms = above if side == 1 else {e: -c for e, c in above.items()} if side == -1 else multiply(above, below)
     place = symbols.index(variable)
     parts = coefficients(terms, place)
-    while len(parts) > 1 and not parts[0]:  # the symbol is positive: a power of it in front of everything decides nothing
+    while (
+        len(parts) > 1 and not parts[0]
+    ):  # the symbol is positive: a power of it in front of everything decides nothing
         parts = parts[1:]
         terms = {(*e[:place], e[place] - 1, *e[place + 1 :]): c for e, c in terms.items()}
     low = Fraction(1) if variable in least_one else Fraction(0)
@@ -65,7 +67,9 @@ def solve_for(
     return case.solve()
 
 
-def _known_sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr], values: Mapping[Expr, Fraction] | None) -> int | None:
+def _known_sign(
+    terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr], values: Mapping[Expr, Fraction] | None
+) -> int | None:
     found = sign(terms, symbols, least_one)
     return found if found is not None or not values else sign(_put(terms, symbols, values), symbols, least_one)
 
@@ -114,7 +118,9 @@ class _Solver:
     def _not_above(self, terms: Polynomial) -> bool:
         if weak_sign(terms, self.symbols, self.least_one) in (-1, 0):
             return True
-        return bool(self.values) and weak_sign(_put(terms, self.symbols, self.values), self.symbols, self.least_one) in (-1, 0)
+        return bool(self.values) and weak_sign(
+            _put(terms, self.symbols, self.values), self.symbols, self.least_one
+        ) in (-1, 0)
 
     def _constant(self) -> Threshold:
         found = self._sign(self.parts[0])
@@ -202,7 +208,9 @@ def _end(root: Root | None) -> End:
     return Rational(root.low.numerator, root.low.denominator)
 
 
-def solve_condition(lhs: Expr, rhs: Expr, variable: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Threshold, ...], ...]:
+def solve_condition(
+    lhs: Expr, rhs: Expr, variable: Expr, least_one: frozenset[Expr]
+) -> tuple[tuple[Threshold, ...], ...]:
     """The x with lhs > rhs where either side may be a Max or Min: any row holds, a row being all of its thresholds.
 
     >>> from symroof.symbols import symbol

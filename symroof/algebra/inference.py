@@ -53,7 +53,13 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
             kept = _needed(tuple(relations), regime)
             if kept is not None and kept not in found and _true(a, b, kept, regime):
                 found.append(kept)
-    weakest = [one for one in found if not any(other != one and _implies(one, other, regime) and not _implies(other, one, regime) for other in found)]
+    weakest = [
+        one
+        for one in found
+        if not any(
+            other != one and _implies(one, other, regime) and not _implies(other, one, regime) for other in found
+        )
+    ]
     return tuple(sorted(_distinct(weakest, regime), key=lambda one: (len(one), str(one)))[:MOST_SHOWN])
 
 

@@ -31,7 +31,9 @@ class Lemma:
     parts: Parts
 
 
-def combination(target: Exponents, small: Sequence[Exponents], bounded: Sequence[Exponents], *, strict: bool) -> Parts | None:
+def combination(
+    target: Exponents, small: Sequence[Exponents], bounded: Sequence[Exponents], *, strict: bool
+) -> Parts | None:
     """Weights that are not negative under which the vectors add up to the target; with ``strict``, some of it small.
 
     >>> combination((1, -1), [(1, 0)], [(0, -1)], strict=True)

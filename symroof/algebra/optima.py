@@ -16,7 +16,7 @@ from symroof.algebra.rational import (
     subtract,
     symbols_of,
     weak_sign,
-)  # fmt: skip
+)
 
 
 def monotony(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | None:

@@ -55,7 +55,9 @@ def ratio(expression: Expr, symbols: tuple[Expr, ...]) -> tuple[Polynomial, Poly
         above, below = (field.ring.from_expr(side.expand()) for side in expression.as_numer_denom())
         element = field.new(above, below)
     except (ValueError, CoercionFailed, ZeroDivisionError):
-        raise AlgebraError(f"{str(expression)[:200]} is not a rational function of {', '.join(map(str, symbols))}") from None
+        raise AlgebraError(
+            f"{str(expression)[:200]} is not a rational function of {', '.join(map(str, symbols))}"
+        ) from None
     return _plain(element.numer), _plain(element.denom)
 
 
@@ -72,7 +74,9 @@ def _require_rational(expression: Expr) -> None:
             if abs(int(exponent)) > LARGEST_POWER:
                 raise AlgebraError(f"a power of {exponent} is too large", expected=f"at most {LARGEST_POWER}")
         elif not (isinstance(part, Add | Mul) or part.is_Symbol or part.is_Rational):
-            raise AlgebraError(f"{type(part).__name__} is outside rational functions", expected="+, -, *, / and whole powers")
+            raise AlgebraError(
+                f"{type(part).__name__} is outside rational functions", expected="+, -, *, / and whole powers"
+            )
 
 
 def _walk(expression: Expr) -> Iterable[Expr]:
@@ -173,7 +177,9 @@ def weak_sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset
     return _coefficients(shift(*_joined(terms, symbols, least_one)))
 
 
-def _joined(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr]) -> tuple[Polynomial, tuple[int, ...]]:
+def _joined(
+    terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr]
+) -> tuple[Polynomial, tuple[int, ...]]:
     """The terms without their common monomial, with sizes that occur only together as one: the sign is the same.
 
     A product of numbers from 1 is any number from 1. Also the places of the sizes that are left.
@@ -215,5 +221,3 @@ def coefficients(terms: Polynomial, position: int) -> list[Polynomial]:
     for e, c in terms.items():
         parts[e[position]][(*e[:position], 0, *e[position + 1 :])] = c
     return parts
-
-

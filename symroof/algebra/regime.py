@@ -68,7 +68,9 @@ class Regime:
         for side in (left, right):
             if side != oo and sign_of(side, self.least_one) != 1:
                 raise AlgebraError(f"{side} in {shown} is not positive", expected="positive sizes")
-        if relation == "=" and any(a in self.least_one and b.is_Rational and b < 1 for a, b in ((left, right), (right, left))):
+        if relation == "=" and any(
+            a in self.least_one and b.is_Rational and b < 1 for a, b in ((left, right), (right, left))
+        ):
             raise AlgebraError(f"{shown}: a dimension is at least 1")
         if relation == "=" and left == right:
             raise AlgebraError(f"{shown} says nothing")
@@ -84,7 +86,9 @@ class Regime:
 
     @property
     def symbols(self) -> tuple[Expr, ...]:
-        return symbols_of(*(s for left, relation, right in self.relations for s in ((left,) if relation == "->" else (left, right))))
+        return symbols_of(
+            *(s for left, relation, right in self.relations for s in ((left,) if relation == "->" else (left, right)))
+        )
 
     @property
     def mentioned(self) -> frozenset[Expr]:
@@ -131,7 +135,12 @@ class Regime:
                 bounded.append(Direction(tuple(-e for e in exponents), origin))
         for left, relation, right in self.facts:
             quotient = self.apply(left) / self.apply(right)
-            bounded.append(Direction(_direction(quotient if relation == "<=" else 1 / quotient, symbols, ""), _shown(left, relation, right)))
+            bounded.append(
+                Direction(
+                    _direction(quotient if relation == "<=" else 1 / quotient, symbols, ""),
+                    _shown(left, relation, right),
+                )
+            )
         mentioned = symbols_of(*(self.apply(s) for s in self.mentioned)) if constants else symbols
         for place, name in enumerate(symbols):
             unit = tuple(int(i == place) for i in range(len(symbols)))
@@ -156,7 +165,6 @@ class Regime:
             chain = dict.fromkeys(d.origin for d, weight in zip(directions, found, strict=True) if weight)
             raise ContradictionError(f"the regime contradicts itself: {', '.join(chain)} cannot all hold")
 
-
     def _refuse_unequal(self) -> None:
         """x ~ y puts y for x; what is left of another such relation must not say that 1 is another number."""
         put: dict[Expr, Expr] = {}
@@ -166,11 +174,15 @@ class Regime:
             quotient = cancelled((left / right).subs(put))
             if quotient.is_Rational:
                 if quotient != 1:
-                    raise ContradictionError(f"the regime contradicts itself: {_shown(left, relation, right)} cannot hold with the rest")
+                    raise ContradictionError(
+                        f"the regime contradicts itself: {_shown(left, relation, right)} cannot hold with the rest"
+                    )
                 continue
             found = next((s for s in sorted(quotient.free_symbols, key=str) if (quotient / s).has(s) is False), None)
             if found is not None:
-                put = {key: value.subs(found, found / quotient) for key, value in put.items()} | {found: cancelled(found / quotient)}
+                put = {key: value.subs(found, found / quotient) for key, value in put.items()} | {
+                    found: cancelled(found / quotient)
+                }
         limits: dict[Expr, list[tuple[Expr, str]]] = {}
         for left, relation, right in self.facts:
             for x, bound, side in ((left, right, relation), (right, left, {"<=": ">=", ">=": "<="}[relation])):
@@ -180,7 +192,9 @@ class Regime:
             low = max([b for b, side in bounds if side == ">="], default=None)
             high = min([b for b, side in bounds if side == "<="], default=None)
             if high is not None and ((low is not None and low > high) or (x in self.least_one and high < 1)):
-                raise ContradictionError(f"the regime contradicts itself: no {x} is at least {low or 1} and at most {high}")
+                raise ContradictionError(
+                    f"the regime contradicts itself: no {x} is at least {low or 1} and at most {high}"
+                )
 
 
 def _shown(left: Expr, relation: str, right: Expr) -> str:
@@ -223,5 +237,3 @@ def scaling(cone: Cone, monomial: Exponents, beside: Iterable[Exponents]) -> dic
     if found is None:
         return None
     return {s: found[i] - found[size + i] for i, s in enumerate(cone.symbols)}
-
-

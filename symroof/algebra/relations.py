@@ -90,7 +90,11 @@ def _equalities(fan: Fan, mask: int, spanned: Sequence[tuple[int, ...]]) -> list
     size = len(fan.symbols)
     units = [tuple(int(i == j) for j in range(size)) for i in range(size)]
     pairs = [tuple(a - b for a, b in zip(units[i], units[j], strict=True)) for i, j in combinations(range(size), 2)]
-    given = [d.exponents for d in fan.cone.bounded if tuple(-x for x in d.exponents) in {b.exponents for b in fan.cone.bounded}]
+    given = [
+        d.exponents
+        for d in fan.cone.bounded
+        if tuple(-x for x in d.exponents) in {b.exponents for b in fan.cone.bounded}
+    ]
     found: list[Exponents] = []
     basis: list[list[Fraction]] = []
     for vector in given:  # what the regime of the fan itself says is not said again
@@ -110,7 +114,10 @@ def _ties(fan: Fan, mask: int) -> list[Exponents]:
 
 def _chosen(fan: Fan, mask: int, *, inside: bool) -> list[list[Exponents]]:
     split = len(fan.above)
-    return [[t for i, t in enumerate(fan.terms) if (i < split) == first and bool(mask >> i & 1) == inside] for first in (True, False)]
+    return [
+        [t for i, t in enumerate(fan.terms) if (i < split) == first and bool(mask >> i & 1) == inside]
+        for first in (True, False)
+    ]
 
 
 def _strict(fan: Fan, mask: int, spanned: Sequence[tuple[int, ...]]) -> list[Exponents]:
@@ -129,7 +136,11 @@ def _strict(fan: Fan, mask: int, spanned: Sequence[tuple[int, ...]]) -> list[Exp
     for vector in sorted((*candidates, *given), key=lambda v: (v not in given, _plainness(v))):
         face = sum(1 << i for i, ray in enumerate(spanned) if _dot(vector, ray) == 0)
         faces.setdefault(face, vector)
-    kept = [v for face, v in faces.items() if v not in given and not any(face & other == face and face != other for other in faces)]
+    kept = [
+        v
+        for face, v in faces.items()
+        if v not in given and not any(face & other == face and face != other for other in faces)
+    ]
     return sorted(kept, key=_plainness)
 
 

@@ -19,7 +19,11 @@ def maximise(c: Sequence[int], a: Sequence[Sequence[int]], b: Sequence[int]) -> 
     """
     columns = len(c)
     rows = [[*(-v for v in row), -right] if right < 0 else [*row, right] for row, right in zip(a, b, strict=True)]
-    table = _Tableau(rows, list(range(columns, columns + len(rows))), [sum(column) for column in zip(*rows, strict=True)] or [0] * (columns + 1))
+    table = _Tableau(
+        rows,
+        list(range(columns, columns + len(rows))),
+        [sum(column) for column in zip(*rows, strict=True)] or [0] * (columns + 1),
+    )
     table.optimise(columns)
     if any(row[-1] for row, variable in zip(table.rows, table.basis, strict=True) if variable >= columns):
         return None
@@ -49,7 +53,11 @@ class _Tableau:
             entering = next((j for j in range(columns) if self.gains[j] > 0), None)
             if entering is None:
                 return None
-            ratios = [(Fraction(row[-1], row[entering]), self.basis[i], i) for i, row in enumerate(self.rows) if row[entering] > 0]
+            ratios = [
+                (Fraction(row[-1], row[entering]), self.basis[i], i)
+                for i, row in enumerate(self.rows)
+                if row[entering] > 0
+            ]
             if not ratios:
                 return entering
             self.pivot(min(ratios)[2], entering)

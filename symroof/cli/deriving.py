@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import output_options, problem_options
+from symroof.cli.options import answered, output_options, problem_options
 from symroof.cli.output import terminal, write
-from symroof.cli.problems import answered
 
 
 @click.command()
@@ -36,7 +35,7 @@ def derive(operation: tuple[str, ...], form: str, output: str | None, color: str
         if found:
             write(shown, output, "never")
     else:
-        from symroof.rendering.document import render_derivation
+        from symroof.rendering.pages.document import render_derivation
 
         width, unicode = terminal(output)
         pages = [render_derivation(d, form, **style, width=width, unicode=unicode) for d in found]
@@ -53,10 +52,15 @@ def derive(operation: tuple[str, ...], form: str, output: str | None, color: str
 def hardware(name: str | None, chips: tuple[str, ...], form: str) -> None:
     """List the chips, or the figures of one with their sources."""
     from symroof.reading.catalogue import catalogue, chip
-    from symroof.rendering.listing import chip_record, chip_table, chips_table
+    from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table
 
-    _finish(form, [chip(name, *chips)] if name else list(catalogue(*chips).values()), chip_record,
-            lambda found: chip_table(found[0]) if name else chips_table(found), single=bool(name))  # fmt: skip
+    _finish(
+        form,
+        [chip(name, *chips)] if name else list(catalogue(*chips).values()),
+        chip_record,
+        lambda found: chip_table(found[0]) if name else chips_table(found),
+        single=bool(name),
+    )
 
 
 @click.command()
@@ -65,15 +69,22 @@ def hardware(name: str | None, chips: tuple[str, ...], form: str) -> None:
 def operations(name: str | None, form: str) -> None:
     """List the operations of the library, or show one with its costs."""
     from symroof.model.library import LIBRARY, library_operation
-    from symroof.rendering.listing import operation_record, operation_table, operations_table
+    from symroof.rendering.pages.catalogues import operation_record, operation_table, operations_table
 
     if name:
         library_operation(name)  # an unknown name is refused with a suggestion
-    _finish(form, [LIBRARY[name]] if name else list(LIBRARY.values()), operation_record,
-            lambda found: operation_table(found[0]) if name else operations_table(found), single=bool(name))  # fmt: skip
+    _finish(
+        form,
+        [LIBRARY[name]] if name else list(LIBRARY.values()),
+        operation_record,
+        lambda found: operation_table(found[0]) if name else operations_table(found),
+        single=bool(name),
+    )
 
 
-def _finish(form: str, found: list[Any], record: Callable[[Any], Any], table: Callable[[list[Any]], str], *, single: bool) -> None:
+def _finish(
+    form: str, found: list[Any], record: Callable[[Any], Any], table: Callable[[list[Any]], str], *, single: bool
+) -> None:
     if form == "json":
         import json
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import given_flags, output_options, problem_options
+from symroof.cli.options import answered, given_flags, output_options, problem_options, tables_of
 from symroof.cli.output import progress_bar, terminal, workers, write
-from symroof.cli.problems import answered, tables_of
 from symroof.errors import ReadingError
 
 
@@ -19,7 +18,9 @@ from symroof.errors import ReadingError
 @click.option("--all", "every", is_flag=True, help="List every regime, not the corners alone, where there are many.")
 @problem_options
 @output_options
-def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, output: str | None, color: str, **options: Any) -> None:
+def regimes(
+    operation: tuple[str, ...], of: str | None, every: bool, form: str, output: str | None, color: str, **options: Any
+) -> None:
     """List every asymptotic regime of an operation.
 
     \b
@@ -30,11 +31,14 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, 
     """
     style = {key: options.pop(key) for key in ("brief", "heading", "template")}
     from symroof import api
-    from symroof.rendering.explored import ShownInferred
+    from symroof.rendering.shown import ShownInferred
 
     if not operation and of is not None:
         if given_flags(options):
-            raise ReadingError("without an operation there is nothing that the other options speak of", expected="an operation, or --of alone")
+            raise ReadingError(
+                "without an operation there is nothing that the other options speak of",
+                expected="an operation, or --of alone",
+            )
         found, alone, failures = [api.regimes(of=of)], True, 0
     else:
         found, alone, failures = answered(operation, options, lambda table: api.regimes(table, of=of, every=every))
@@ -72,7 +76,15 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, form: str, 
 @click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
-def compare(operation: tuple[str, ...], form: str, heading: int, template: str | None, output: str | None, color: str, **options: Any) -> None:
+def compare(
+    operation: tuple[str, ...],
+    form: str,
+    heading: int,
+    template: str | None,
+    output: str | None,
+    color: str,
+    **options: Any,
+) -> None:
     """Put chips and dtypes side by side.
 
     \b
@@ -110,13 +122,17 @@ def compare(operation: tuple[str, ...], form: str, heading: int, template: str |
 @click.command()
 @click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
 @click.option("--grid", metavar="GRID", required=True, help="Sizes: B=1:4096:log, D=F=1024|4096.")
-@click.option("--of", metavar="NAMES", default="", help="Quantities, with commas; by default intensity, times and throughput.")
+@click.option(
+    "--of", metavar="NAMES", default="", help="Quantities, with commas; by default intensity, times and throughput."
+)
 @click.option("-o", "--output", metavar="FILE", required=True, help="A .csv or .parquet file.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Processes at work at once.")
 @click.option("--dask", metavar="ADDRESS", help="A Dask scheduler whose workers see the same files: tcp://host:8786.")
 @click.option("--chunk", type=click.IntRange(1, 10**8), default=65536, metavar="ROWS", help="Rows of a chunk.")
 @problem_options
-def sweep(operation: tuple[str, ...], grid: str, of: str, output: str, jobs: int, dask: str | None, chunk: int, **options: Any) -> None:
+def sweep(
+    operation: tuple[str, ...], grid: str, of: str, output: str, jobs: int, dask: str | None, chunk: int, **options: Any
+) -> None:
     """Compute quantities on a grid of sizes.
 
     \b
@@ -133,6 +149,8 @@ def sweep(operation: tuple[str, ...], grid: str, of: str, output: str, jobs: int
 
         tables = tables_of(operation, options)
         if len(tables) != 1:
-            raise ReadingError(f"there are {len(tables)} problems, and one table to write", expected="a file with one problem")
+            raise ReadingError(
+                f"there are {len(tables)} problems, and one table to write", expected="a file with one problem"
+            )
         rows = run(tables[0])
     click.echo(f"{output}: {rows} rows", err=True)

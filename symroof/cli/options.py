@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from symroof.errors import ReadingError
+from symroof.cli.output import complain
+from symroof.errors import ReadingError, SymroofError
 
-QUOTE = "the shell took the operation apart: put it in quotes, symroof derive \"bf16[B, D] * bf16[D, F] -> bf16[B, F]\""
+QUOTE = 'the shell took the operation apart: put it in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
 
 
 def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -17,10 +19,19 @@ def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.option("--on", "hardware", multiple=True, metavar="CHIP", help="A chip; see `symroof hardware`."),
-            click.option("--assume", multiple=True, metavar="REGIME", help="A regime such as 'B << D, F' or 'N -> oo'."),
-            click.option("--given", multiple=True, metavar="NAME=VALUE", help="A figure: HBM=8.1e11, peak='3.94e14 OPs/s'."),
+            click.option(
+                "--assume", multiple=True, metavar="REGIME", help="A regime such as 'B << D, F' or 'N -> oo'."
+            ),
+            click.option(
+                "--given", multiple=True, metavar="NAME=VALUE", help="A figure: HBM=8.1e11, peak='3.94e14 OPs/s'."
+            ),
             click.option("--mesh", multiple=True, metavar="AXIS=CHIPS", help="The size of a mesh axis: X=2."),
-            click.option("--link", multiple=True, metavar="NAME", help="The memory or link that is compared with: HBM (default), ICI, …"),
+            click.option(
+                "--link",
+                multiple=True,
+                metavar="NAME",
+                help="The memory or link that is compared with: HBM (default), ICI, …",
+            ),
             click.option("--for", "solve_for", metavar="SIZE", help="The size to solve for."),
             click.option("--at", multiple=True, metavar="SIZES", help="Sizes to put in: D=F=8192,B=256."),
             click.option("--count", metavar="fma|exact", help="How additions count."),
@@ -55,7 +66,9 @@ def given_flags(options: dict[str, Any]) -> dict[str, Any]:
     flags = {key: value for key, value in options.items() if value not in (None, ())}
     for key, value in flags.items():
         if value == "" or (isinstance(value, tuple) and "" in value):
-            raise ReadingError(f"--{ {'hardware': 'on', 'solve_for': 'for'}.get(key, key) } is empty".replace("-- ", "--"))
+            raise ReadingError(
+                f"--{ {'hardware': 'on', 'solve_for': 'for'}.get(key, key) } is empty".replace("-- ", "--")
+            )
     for key, flag in (("hardware", "--on"), ("link", "--link")):
         if len(flags.get(key, "1")) > 1:
             raise ReadingError(f"a derivation has one {flag}, and there are {len(flags[key])}: {', '.join(flags[key])}")
@@ -75,3 +88,42 @@ def pair(key: str, text: str) -> tuple[str, str]:
     if not sign or not name.strip() or not value.strip():
         raise ReadingError(f"--{key} {text!r} is not NAME=VALUE", source=text, span=(0, max(1, len(text))))
     return name.strip(), value.strip()
+
+
+def answered(
+    operation: tuple[str, ...], options: dict[str, Any], run: Callable[[dict[str, Any]], Any]
+) -> tuple[list[Any], bool, int]:
+    """What ``run`` makes of each problem, whether there is one alone, and how many failed, each with its complaint."""
+    tables = tables_of(operation, options)
+    found, failures = [], 0
+    for index, table in enumerate(tables):
+        try:
+            found.append(run(table))
+        except SymroofError as error:
+            failures += 1
+            error.problem = _place(operation, index, tables) + error.problem
+            complain(error)
+    return found, len(tables) == 1, failures
+
+
+def tables_of(operation: tuple[str, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
+    """The problems that are asked for: those of a file, or the one on the command line. Flags override the file."""
+    if not operation:
+        raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")
+    if len(operation) > 1:
+        raise ReadingError(f"there are {len(operation)} operations", hint=QUOTE)
+    flags = given_flags(options)
+    (text,) = operation
+    if not text.endswith(".toml"):
+        return [{"operation": text, **flags}]
+    from symroof.reading.problems import merged, read_problem_file
+
+    return [merged(table, flags) for table in read_problem_file(Path(text))]
+
+
+def _place(operation: tuple[str, ...], index: int, tables: list[dict[str, Any]]) -> str:
+    """Which problem of which file an error is about."""
+    if not operation[0].endswith(".toml"):
+        return ""
+    title = tables[index].get("title")
+    return f"{operation[0]}: " + (f"problem {index + 1}{f' ({title})' if title else ''}: " if len(tables) > 1 else "")

@@ -59,7 +59,9 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    with Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    with Progress(
+        BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, count: bar.update(task, completed=done, total=count)
 
@@ -71,7 +73,9 @@ def workers(jobs: int, dask: str | None) -> Iterator[Any]:
         try:
             from distributed import Client
         except ImportError:
-            raise ReadingError("--dask needs the library distributed, which is not installed", hint="pip install distributed") from None
+            raise ReadingError(
+                "--dask needs the library distributed, which is not installed", hint="pip install distributed"
+            ) from None
         with Client(dask) as client:
             yield client.get_executor()
     elif jobs > 1:

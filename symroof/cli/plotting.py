@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import pair, problem_options
+from symroof.cli.options import pair, problem_options, tables_of
 from symroof.cli.output import write, write_bytes
-from symroof.cli.problems import tables_of
 from symroof.errors import ReadingError
 
 
@@ -18,10 +17,20 @@ from symroof.errors import ReadingError
 @click.option("--kind", metavar="KIND", help="roofline, throughput, times or regimes; by default told by --over.")
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
 @click.option("--width", type=click.IntRange(100, 10_000), default=1440, metavar="PIXELS", help="The width of a PNG.")
-@click.option("--format", "form", type=click.Choice(["figure", "text"]), default="figure", help="text prints the plotted points.")
+@click.option(
+    "--format", "form", type=click.Choice(["figure", "text"]), default="figure", help="text prints the plotted points."
+)
 @click.option("-o", "--output", metavar="FILE", help="A .svg, .png or .pdf file.")
 @problem_options
-def plot(operation: tuple[str, ...], kind: str | None, over: tuple[str, ...], width: int, form: str, output: str | None, **options: Any) -> None:
+def plot(
+    operation: tuple[str, ...],
+    kind: str | None,
+    over: tuple[str, ...],
+    width: int,
+    form: str,
+    output: str | None,
+    **options: Any,
+) -> None:
     """Draw a roofline, throughput, times, or a regime map.
 
     \b
@@ -29,7 +38,9 @@ def plot(operation: tuple[str, ...], kind: str | None, over: tuple[str, ...], wi
     symroof plot matmul --on tpu-v5e --at B=64,D=F=8192 --link HBM --link slow=2.05e11 -o roofline.svg
     """
     if form == "figure" and (output is None or output == "-"):
-        raise ReadingError("there is no file to draw in", expected="-o FILE.svg, .png or .pdf; --format text prints the points")
+        raise ReadingError(
+            "there is no file to draw in", expected="-o FILE.svg, .png or .pdf; --format text prints the points"
+        )
     from symroof import api
 
     chips = [name.strip() for text in options.pop("hardware") for name in text.split(",") if name.strip()]
@@ -37,7 +48,9 @@ def plot(operation: tuple[str, ...], kind: str | None, over: tuple[str, ...], wi
     options["given"] = (*options["given"], *more)
     tables = tables_of(operation, options)
     if len(tables) != 1:
-        raise ReadingError(f"there are {len(tables)} problems, and one figure to draw", expected="a file with one problem")
+        raise ReadingError(
+            f"there are {len(tables)} problems, and one figure to draw", expected="a file with one problem"
+        )
     found = api.plot(tables[0], on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
     if form == "text":
         write(found.to_text(), output, "never")

@@ -16,7 +16,9 @@ from symroof.errors import ReadingError
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--on", "hardware", multiple=True, metavar="CHIP", help="Judge under another chip, and list what moves.")
-@click.option("--given", multiple=True, metavar="NAME=VALUE", help="Judge under another figure, and list what moves: HBM=8.19e11.")
+@click.option(
+    "--given", multiple=True, metavar="NAME=VALUE", help="Judge under another figure, and list what moves: HBM=8.19e11."
+)
 @click.option("--assume", multiple=True, metavar="REGIME", help="A regime in place of those of the file.")
 @click.option("--mesh", multiple=True, metavar="AXIS=CHIPS", help="The size of a mesh axis: X=2.")
 @click.option("--link", multiple=True, metavar="NAME", help="The memory or link that is compared with.")
@@ -32,7 +34,18 @@ from symroof.errors import ReadingError
 @click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
-def verify(files: tuple[str, ...], form: str, verbose: bool, strict: bool, suggest: bool, jobs: int, template: str | None, output: str | None, color: str, **options: Any) -> None:
+def verify(
+    files: tuple[str, ...],
+    form: str,
+    verbose: bool,
+    strict: bool,
+    suggest: bool,
+    jobs: int,
+    template: str | None,
+    output: str | None,
+    color: str,
+    **options: Any,
+) -> None:
     """Judge the claims of problem files and the formulas of documents.
 
     \b
@@ -59,11 +72,11 @@ def verify(files: tuple[str, ...], form: str, verbose: bool, strict: bool, sugge
     if form == "json":
         import json
 
-        from symroof.rendering.judged import report_record
+        from symroof.rendering.records.judgements import report_record
 
         write(json.dumps(report_record(reports, moves), indent=2, ensure_ascii=False) + "\n", output, "never")
     else:
-        from symroof.rendering.reports import render_report
+        from symroof.rendering.pages.reports import render_report
 
         text = render_report(reports, form, verbose=verbose, strict=strict, moves=moves, template=template)
         write(text, output, color if form == "text" else "never")

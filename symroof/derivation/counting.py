@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
-from symroof.derivation.step import Arrays, Collective, Excess, Function, Loops, Reason, Step
-from symroof.formula import (
-    Formula,
-    Group,
-    Name,
-    Negative,
-    Quotient,
-    Sum,
-    Written,
-    names,
-    number,
-    product,
-    total,
-)  # fmt: skip
+from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.cost import Term
 from symroof.model.operation import Einsum, Operation
 from symroof.model.written import written
+from symroof.proof.step import Arrays, Collective, Excess, Function, Loops, Reason, Step
 
 EXACT = Name("flops_exact")
 
@@ -48,10 +36,18 @@ def work(draft: Draft) -> Draft:
         share = draft.write(operation.output.elements / rounded)
         draft = draft.add(
             Step("work", Reason.COUNT, EXACT, "=", formula, evidence=loops, facts=facts),
-            Step("work", Reason.MULTIPLY_ADD, EXACT, "~", value, evidence=Excess(excess), facts={"excess": excess, "share": share}),
+            Step(
+                "work",
+                Reason.MULTIPLY_ADD,
+                EXACT,
+                "~",
+                value,
+                evidence=Excess(excess),
+                facts={"excess": excess, "share": share},
+            ),
             Step("work", Reason.MULTIPLY_ADD, FLOPS, "=", value, shown=False),
             Step("work", Reason.EXCESS, Quotient(excess, FLOPS), "=", share, shown=False),
-        )  # fmt: skip
+        )
         assert exact != rounded
     return _shared_work(draft)
 
@@ -91,7 +87,9 @@ def traffic(draft: Draft) -> Draft:
     widths = tuple(dict.fromkeys((t.dtype.name, t.dtype.bytes) for t in operation.tensors))
     loads, stores = _sum(draft, cost.loads), _sum(draft, cost.stores)
     draft = draft.add(
-        Step("traffic", Reason.READS, Name("reads"), "=", loads, evidence=Arrays(arrays[:-1]), facts={"widths": widths}),
+        Step(
+            "traffic", Reason.READS, Name("reads"), "=", loads, evidence=Arrays(arrays[:-1]), facts={"widths": widths}
+        ),
         Step("traffic", Reason.WRITES, Name("writes"), "=", stores, evidence=Arrays(arrays[-1:])),
     )
     return _moved(_total_bytes(draft))
@@ -124,7 +122,12 @@ def _moved(draft: Draft) -> Draft:
     for exchange in setting.exchanges:
         sent, payload = draft.write(exchange.sent), draft.write(exchange.payload)
         evidence = Collective(exchange.collective, exchange.chips, exchange.ways, payload)
-        facts = {"exchange": exchange, "payload": payload, "share": draft.write(exchange.share), "link": setting.problem.link}
+        facts = {
+            "exchange": exchange,
+            "payload": payload,
+            "share": draft.write(exchange.share),
+            "link": setting.problem.link,
+        }
         left = name if len(setting.exchanges) == 1 else Name(f"sent_{exchange.axis}")
         draft = draft.add(Step("traffic", Reason.EXCHANGE, left, "=", sent, evidence=evidence, facts=facts))
     if len(setting.exchanges) > 1:
@@ -145,5 +148,3 @@ def _given(draft: Draft, operation: Operation, section: str, name: str, function
     if plain != value:
         draft = draft.add(Step(section, Reason.CANCEL, Name(name), "=", value, joined=True))
     return draft
-
-

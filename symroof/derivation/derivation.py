@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from sympy import Expr
 
 from symroof.algebra.approximation import Approximation
+from symroof.algebra.intervals import Threshold
 from symroof.algebra.roots import Root
-from symroof.algebra.threshold import Threshold
 from symroof.derivation.setting import Setting
-from symroof.derivation.step import Reason, Step
+from symroof.proof.step import Reason, Step
 
 if TYPE_CHECKING:
-    from symroof.derivation.functions import QuantityFunction
+    from symroof.derivation.evaluation import QuantityFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Derivation:
         >>> throughput(B=64, D=8192, F=8192) / 1e12
         51.67...
         """
-        from symroof.derivation.functions import function_of
+        from symroof.derivation.evaluation import function_of
 
         return function_of(self.setting, name)
 

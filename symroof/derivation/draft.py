@@ -16,8 +16,8 @@ from symroof.algebra.rounding import decimal, shown_exactly
 from symroof.derivation.derivation import Answer
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.setting import Setting
-from symroof.derivation.step import Dominated, Reason, Step
 from symroof.formula import Compare, Formula, Infinity, Name, Number
+from symroof.proof.step import Dominated, Reason, Step
 from symroof.symbols import fraction
 
 INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "bandwidth"))
@@ -65,7 +65,9 @@ def numeric(value: Expr | Root | None) -> Fraction | None:
     return fraction(value) if value is not None and value.is_Rational else None
 
 
-def rounded(section: str, left: Formula, value: Fraction, *, digits: str | None = None, **options: Any) -> tuple[Step, ...]:
+def rounded(
+    section: str, left: Formula, value: Fraction, *, digits: str | None = None, **options: Any
+) -> tuple[Step, ...]:
     """``left ~ 240.24``, and nothing where the digits are the value itself."""
     text = digits or decimal(value)
     if shown_exactly(value, text):

@@ -29,7 +29,7 @@ from symroof.formula import (
     mapped,
     number,
     product,
-)  # fmt: skip
+)
 from symroof.symbols import QUANTITIES, fraction
 
 CALLS = {Max: "max", Min: "min"}
@@ -131,7 +131,14 @@ class Layout:
                 return (0, -len(names), place)
         constant = not names & set(self.order)
         quotient = any(p.is_Pow and p.exp.is_negative for p in Mul.make_args(term))
-        return (1, -self._degree(term), not constant, quotient, [self._rank_of(n) for n in sorted(names, key=self._rank_of)], str(term))
+        return (
+            1,
+            -self._degree(term),
+            not constant,
+            quotient,
+            [self._rank_of(n) for n in sorted(names, key=self._rank_of)],
+            str(term),
+        )
 
     def _rank_of(self, name: str) -> int:
         return self.order.index(name) if name in self.order else -1
@@ -160,8 +167,12 @@ class Layout:
         if not value.is_rational_function() or not value.free_symbols:
             return self.write(value)
         above, below = value.as_numer_denom()
-        sides = [self.grouped(side, "") if any(c < 0 for c in ratio(side, symbols_of(side))[0].values()) else self.write(side)
-                 for side in (above.expand(), below)]  # fmt: skip
+        sides = [
+            self.grouped(side, "")
+            if any(c < 0 for c in ratio(side, symbols_of(side))[0].values())
+            else self.write(side)
+            for side in (above.expand(), below)
+        ]
         return self.write(value) if isinstance(sides[0], Negative) else sides[0] if below == 1 else Quotient(*sides)
 
     def grouped(self, value: Expr, by: str) -> Formula:
@@ -183,11 +194,24 @@ class Layout:
         for power in sorted(groups):
             content, primitive = _content(groups[power])
             outer = Mul(*(s**k for s, k in zip(symbols, content[1], strict=True)))
-            inner = Add(*(Rational(c.numerator, c.denominator) * Mul(*(s**k for s, k in zip(symbols, e, strict=True))) for e, c in primitive.items()))
-            head = Mul(Rational(content[0].numerator, content[0].denominator), outer, Mul(*([symbols[place]] * power if place is not None else [])))
+            inner = Add(
+                *(
+                    Rational(c.numerator, c.denominator) * Mul(*(s**k for s, k in zip(symbols, e, strict=True)))
+                    for e, c in primitive.items()
+                )
+            )
+            head = Mul(
+                Rational(content[0].numerator, content[0].denominator),
+                outer,
+                Mul(*([symbols[place]] * power if place is not None else [])),
+            )
             parts.append(self._times(head, inner))
         ordered = [p for p in parts if not isinstance(p, Negative)] + [p for p in parts if isinstance(p, Negative)]
-        return ordered[0] if len(ordered) == 1 else Sum(tuple(t for p in ordered for t in (p.terms if isinstance(p, Sum) else (p,))))
+        return (
+            ordered[0]
+            if len(ordered) == 1
+            else Sum(tuple(t for p in ordered for t in (p.terms if isinstance(p, Sum) else (p,))))
+        )
 
     def primitive(self, value: Expr) -> Expr:
         """A polynomial without its positive common factor: it has the same sign.
@@ -223,7 +247,9 @@ def _content(terms: Polynomial) -> tuple[tuple[Fraction, tuple[int, ...]], Polyn
     if len(terms) == 1:
         (only,) = terms
         return (terms[only], only), {tuple(0 for _ in only): Fraction(1)}
-    return (size, exponents), {tuple(a - b for a, b in zip(e, exponents, strict=True)): c / size for e, c in terms.items()}
+    return (size, exponents), {
+        tuple(a - b for a, b in zip(e, exponents, strict=True)): c / size for e, c in terms.items()
+    }
 
 
 def _is_negative(term: Expr) -> bool:
@@ -244,6 +270,7 @@ def with_digits(formula: Formula, digits: dict[str, str]) -> Formula:
     >>> with_digits(Name("peak"), {"peak": "1.97e14"})
     Figure(name='peak', digits='1.97e14')
     """
+
     def known(node: Formula) -> Formula:
         return Figure(node.name, digits[node.name]) if isinstance(node, Name) and node.name in digits else node
 

@@ -16,9 +16,9 @@ from symroof.derivation.derivation import Point, TimeRow
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.layout import with_digits
 from symroof.derivation.setting import Setting
-from symroof.derivation.step import Reason, Step
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number, product
 from symroof.model.hardware import Known
+from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational
 
 
@@ -92,7 +92,9 @@ def _pays(draft: Draft, equal: tuple[Compare, ...]) -> Draft:
         time_of = T_COMMS if overlapped else Sum((T_MATH, T_COMMS))
         claim = Compare(Name(x.name), ">", draft.write(edge))
         facts = {"chips": setting.chips, "overlapped": overlapped, "bound": numeric(edge), "variable": Name(x.name)}
-        steps.append(Step("time", Reason.PAYS, Compare(alone, ">", time_of), "<=>", claim, equal, facts=facts, shown=False))
+        steps.append(
+            Step("time", Reason.PAYS, Compare(alone, ">", time_of), "<=>", claim, equal, facts=facts, shown=False)
+        )
     return draft.add(*steps)
 
 
@@ -116,8 +118,12 @@ def _timed(draft: Draft, point: Point) -> Point:
     if free <= {variable}:
         step = chip_step(setting, variable)
         given = point.values.get(variable.name)
-        sizes = [(given, False)] if given is not None else chosen_sizes(numeric(point.bound), point.smallest_integer, step)
-        rows = tuple(TimeRow(x, _seconds(t_math, variable, x), _seconds(t_comms, variable, x), mark) for x, mark in sizes)
+        sizes = (
+            [(given, False)] if given is not None else chosen_sizes(numeric(point.bound), point.smallest_integer, step)
+        )
+        rows = tuple(
+            TimeRow(x, _seconds(t_math, variable, x), _seconds(t_comms, variable, x), mark) for x, mark in sizes
+        )
     return replace(point, t_math=t_math, t_comms=t_comms, times=rows)
 
 
@@ -168,8 +174,16 @@ def _power_of_two(near: Fraction, step: int) -> int:
 def unit_of(rows: tuple[TimeRow, ...]) -> tuple[str, int]:
     """The unit in which the longest time of a table has digits before the point, and how many there are in a second."""
     longest = max((row.lower for row in rows), default=Fraction(1))
-    found = [(unit, size) for unit, size in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)) if longest * size >= 1]
-    return ("us", 10**6) if ("us", 10**6) in found[:3] and longest * 10**6 < 10**5 else found[0] if found else ("ns", 10**9)
+    found = [
+        (unit, size) for unit, size in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)) if longest * size >= 1
+    ]
+    return (
+        ("us", 10**6)
+        if ("us", 10**6) in found[:3] and longest * 10**6 < 10**5
+        else found[0]
+        if found
+        else ("ns", 10**9)
+    )
 
 
 def shown_times(row: TimeRow, per_second: int = 10**6) -> tuple[str, str, str, str]:
@@ -194,7 +208,10 @@ def shown_times(row: TimeRow, per_second: int = 10**6) -> tuple[str, str, str, s
 def formulas(draft: Draft) -> Draft:
     """The named formulas of the problem, and what they come to."""
     setting = draft.setting
-    known = {name: figure.digits for name, figure in (setting.problem.hardware.figures if setting.problem.hardware else {}).items()}
+    known = {
+        name: figure.digits
+        for name, figure in (setting.problem.hardware.figures if setting.problem.hardware else {}).items()
+    }
     for name, formula in setting.problem.let.items():
         draft = draft.add(Step("formulas", Reason.NAMED, Name(name), "=", formula))
         digits = {n: known[n] for n in names(formula) if n in known} | setting.digits

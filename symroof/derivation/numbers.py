@@ -11,19 +11,19 @@ from sympy import Add, Expr, Rational, oo
 from symroof.algebra.approximation import laurent
 from symroof.algebra.dominance import similar
 from symroof.algebra.inequality import solve_for
+from symroof.algebra.intervals import smallest_integer
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
-from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.derivation import Point
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, dominated, numeric, rounded, written
 from symroof.derivation.machine import chip_step
 from symroof.derivation.setting import require_agreement
-from symroof.derivation.solution import ABOVE, bands, bound, equalities, guard_of, known, solution
-from symroof.derivation.step import Reason, Step, Whole
+from symroof.derivation.threshold import ABOVE, bands, bound, equalities, guard_of, known, solution
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Name, Negative, Number, Product, Quotient, Sum, number
+from symroof.proof.step import Reason, Step, Whole
 from symroof.symbols import rational, symbol
 
 
@@ -70,14 +70,25 @@ def _tends_to(draft: Draft, edge: Expr | Root | None) -> Step | None:
     if not held or not (exact.is_rational_function() and edge.is_rational_function()):
         return None
     try:
-        found = similar(exact, edge, Regime((*held, *(r for r in setting.regime.relations if r[1] == "=")), setting.least_one))
+        found = similar(
+            exact, edge, Regime((*held, *(r for r in setting.regime.relations if r[1] == "=")), setting.least_one)
+        )
     except AlgebraError:
         return None
     if not found.holds or not found.certificates:
         return None
     assume = written(held, draft.write)
     evidence = dominated(found, draft.write)
-    return Step("rule", Reason.RULE, bound(draft, exact), "~", bound(draft, edge), (*assume, *equalities(draft)), evidence, shown=False)
+    return Step(
+        "rule",
+        Reason.RULE,
+        bound(draft, exact),
+        "~",
+        bound(draft, edge),
+        (*assume, *equalities(draft)),
+        evidence,
+        shown=False,
+    )
 
 
 def _exact_number(draft: Draft) -> Draft:
@@ -88,7 +99,15 @@ def _exact_number(draft: Draft) -> Draft:
     return _number(draft, "rule", solved.bound, draft.answer.bound, solved.rises)
 
 
-def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr | Root | None, rises: bool, assume: tuple[Compare, ...] = (), variable: Expr | None = None) -> Draft:
+def _number(
+    draft: Draft,
+    section: str,
+    formula: Expr | Root | None,
+    edge: Expr | Root | None,
+    rises: bool,
+    assume: tuple[Compare, ...] = (),
+    variable: Expr | None = None,
+) -> Draft:
     """A bound as an exact number, as a decimal, and as the first whole size."""
     value = numeric(edge)
     if value is None or formula is None or edge is None:
@@ -104,7 +123,14 @@ def _number(draft: Draft, section: str, formula: Expr | Root | None, edge: Expr 
     elif left != exact and len(str(value.numerator)) <= 8 and len(str(value.denominator)) <= 8:
         steps.append(Step(section, Reason.FIGURES, left, "=", exact, assume, shown=section == "rule" and not told))
         left = exact
-    short = rounded(section, left if isinstance(edge, Root) else bound(draft, formula), value, assumptions=assume, joined=bool(steps), shown=section == "rule" and not told)
+    short = rounded(
+        section,
+        left if isinstance(edge, Root) else bound(draft, formula),
+        value,
+        assumptions=assume,
+        joined=bool(steps),
+        shown=section == "rule" and not told,
+    )
     steps += () if isinstance(edge, Root) or left == RIDGE else short
     first = smallest_integer(edge, step) if rises else None
     if first is not None:
@@ -137,7 +163,9 @@ def _rule_factor(draft: Draft, rule_bound: Expr) -> Draft:
     right = Quotient(number(1), Sum((draft.write(plain), Negative(gone))))
     left = Quotient(bound(draft, exact), bound(draft, rule_bound))
     guards = tuple(guard_of(draft, case) for case in solved.cases if case.guard)
-    return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, facts={"factor": right}, right_alone=True))
+    return draft.add(
+        Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, facts={"factor": right}, right_alone=True)
+    )
 
 
 def at(draft: Draft) -> Draft:
@@ -163,15 +191,32 @@ def _at_point(draft: Draft, values: Mapping[str, Fraction]) -> Draft:
         solved = solve_for(value - rational(setting.ridge), x, setting.least_one)
     edge = solved.bound
     first = smallest_integer(edge, chip_step(draft.setting, x)) if edge is not None and solved.rises else None
-    draft = draft.add(Step("at", Reason.AT_POINT, ABOVE, "<=>", solution(draft, solved), (*where, *bands(draft, solved)), facts=facts | {"outcome": solved.outcome}, shown=numeric(edge) is None and solved.outcome == "depends"))
+    draft = draft.add(
+        Step(
+            "at",
+            Reason.AT_POINT,
+            ABOVE,
+            "<=>",
+            solution(draft, solved),
+            (*where, *bands(draft, solved)),
+            facts=facts | {"outcome": solved.outcome},
+            shown=numeric(edge) is None and solved.outcome == "depends",
+        )
+    )
     draft = _number(draft, "at", edge, edge, solved.rises, where, x)
     rule_edge, exact = numeric(draft.answer.rule_bound), numeric(edge)
     if rule_edge and exact and exact != rule_edge and x == setting.variable:
         gap = exact / rule_edge - 1
         text = to_places(gap, 0) if gap >= 10 else to_digits(gap, 2)
         left = Sum((Quotient(draft.write(exact), draft.write(rule_edge)), Negative(number(1))))
-        facts = {"gap": Fraction(text), "rows": (first or 0) - (draft.answer.smallest_integer or 0), "variable": Name(x.name)}
-        draft = draft.add(Step("at", Reason.GAP, left, "~", Number(Fraction(text), text), where, facts=facts, shown=False))
+        facts = {
+            "gap": Fraction(text),
+            "rows": (first or 0) - (draft.answer.smallest_integer or 0),
+            "variable": Name(x.name),
+        }
+        draft = draft.add(
+            Step("at", Reason.GAP, left, "~", Number(Fraction(text), text), where, facts=facts, shown=False)
+        )
     point = Point(values, value, x, solved, edge, first, solved.outcome)
     return draft.found(at=(*draft.answer.at, point))
 
@@ -182,19 +227,23 @@ def _first_free(draft: Draft, value: Expr) -> Expr:
     return symbol(next(name for name in draft.layout.order if name in free))
 
 
-def _evaluated(draft: Draft, values: Mapping[str, Fraction], value: Expr, where: tuple[Compare, ...], facts: dict[str, object]) -> Draft:
+def _evaluated(
+    draft: Draft, values: Mapping[str, Fraction], value: Expr, where: tuple[Compare, ...], facts: dict[str, object]
+) -> Draft:
     """A point that fixes the variable too: the intensity there, and which side of the ridge it is on."""
     found = numeric(value)
     ridge = draft.setting.ridge
     steps = []
     outcome = "depends"
     if found is not None:
-        steps += [Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(found), where, facts=facts | {"outcome": "point"})]
+        steps += [
+            Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(found), where, facts=facts | {"outcome": "point"})
+        ]
         steps += rounded("at", INTENSITY, found, assumptions=where, joined=True)
         if ridge is not None:
             outcome = "always" if found > ridge else "never"
             relation = ">" if found > ridge else "<" if found < ridge else "="
             steps.append(Step("at", Reason.GAP, INTENSITY, relation, RIDGE, where, facts={"point": True}, joined=True))
-    return draft.add(*steps).found(at=(*draft.answer.at, Point(values, value, draft.setting.variable, None, None, None, outcome)))
-
-
+    return draft.add(*steps).found(
+        at=(*draft.answer.at, Point(values, value, draft.setting.variable, None, None, None, outcome))
+    )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from symroof.derivation.check import checked
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.derivation import Answer, Derivation
 from symroof.derivation.draft import Draft
-from symroof.derivation.ledger import Ledger
+from symroof.derivation.intensity import intensity, regime
 from symroof.derivation.machine import formulas, ridge, time
 from symroof.derivation.numbers import at, rule
-from symroof.derivation.reduction import intensity, regime
 from symroof.derivation.setting import setting_of
-from symroof.derivation.solution import threshold
+from symroof.derivation.threshold import threshold
 from symroof.model.problem import Problem
+from symroof.proof.check import checked
+from symroof.proof.ledger import Ledger
 
 
 def derive(problem: Problem) -> Derivation:

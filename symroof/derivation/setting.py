@@ -66,7 +66,11 @@ class Setting:
     @property
     def values(self) -> Mapping[Expr, Fraction]:
         """The known figures, by their symbols."""
-        found = {symbol(name): figure.value for name, figure in (("peak", self.peak), ("bandwidth", self.bandwidth)) if figure}
+        found = {
+            symbol(name): figure.value
+            for name, figure in (("peak", self.peak), ("bandwidth", self.bandwidth))
+            if figure
+        }
         return found if self.ridge is None else {**found, symbol("ridge"): self.ridge}
 
     @property
@@ -98,9 +102,7 @@ class Setting:
         asked = self.problem.solve_for
         if asked is not None:
             if matters and asked not in matters:
-                raise AlgebraError(
-                    f"the intensity does not depend on {asked}", expected=f"one of {', '.join(matters)}"
-                )
+                raise AlgebraError(f"the intensity does not depend on {asked}", expected=f"one of {', '.join(matters)}")
             return symbol(asked)
         for left, relation, _ in self.regime.relations:
             if relation == "<<" and left.is_Symbol and left.name in matters:
@@ -123,18 +125,26 @@ def setting_of(problem: Problem) -> Setting:
     needed: tuple[Exchange, ...] = ()
     chips, moved, moved_name = 1, cost.bytes, "bytes"
     if problem.mesh and not operation.axes:
-        raise ModelError("the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X")
+        raise ModelError(
+            "the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X"
+        )
     if isinstance(operation, Einsum) and operation.axes:
         for axis in problem.mesh:
             if axis not in operation.axes:
-                raise ModelError(f"no dimension of the operation is split over {axis}", hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out")
+                raise ModelError(
+                    f"no dimension of the operation is split over {axis}",
+                    hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out",
+                )
         ways = {axis: chip.ways(size) if chip else 1 for axis, size in problem.mesh.items()}
         needed = exchanges(operation, problem.mesh, ways)
         chips = chips_at_work(operation, problem.mesh)
         moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
     if link.partition(".")[0] in NETWORK:
         if not needed:
-            raise ModelError(f"nothing crosses {link}: the operation needs no exchange between chips", hint="--link HBM, or split a contracted dimension, as in D_X")  # fmt: skip
+            raise ModelError(
+                f"nothing crosses {link}: the operation needs no exchange between chips",
+                hint="--link HBM, or split a contracted dimension, as in D_X",
+            )
         moved, moved_name = Add(*(exchange.sent for exchange in needed)), "sent"
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
@@ -191,7 +201,11 @@ def _bandwidth(chip: Accelerator | None, link: str) -> Known | None:
     if chip is None or (chip.name == "given" and link not in chip.figures):
         return None
     if link not in chip.figures or link not in chip.links:
-        raise ModelError(f"{chip.title} has no bandwidth for {link}", expected=f"one of {', '.join(chip.links)}" if chip.links else None, hint=suggestion(link, chip.links) or f"or say --given {link}=…")  # fmt: skip
+        raise ModelError(
+            f"{chip.title} has no bandwidth for {link}",
+            expected=f"one of {', '.join(chip.links)}" if chip.links else None,
+            hint=suggestion(link, chip.links) or f"or say --given {link}=…",
+        )
     return chip.figures[link]
 
 
@@ -210,4 +224,6 @@ def require_agreement(regime: Regime, put: Mapping[Expr, Expr]) -> None:
             raise AlgebraError(f"the sizes that are put in contradict {left} {relation} {right}")
     for x in put:
         if x in regime.substitution:
-            raise AlgebraError(f"{x} is {regime.substitution[x]} here", hint=f"give a size of {regime.substitution[x]} instead")
+            raise AlgebraError(
+                f"{x} is {regime.substitution[x]} here", hint=f"give a size of {regime.substitution[x]} instead"
+            )

@@ -12,7 +12,7 @@ from symroof.algebra.optima import growth
 from symroof.derivation.derivation import Derivation
 from symroof.derivation.draft import Draft
 from symroof.derivation.pipeline import derive
-from symroof.derivation.solution import solution
+from symroof.derivation.threshold import solution
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Name, Verdict
 from symroof.model.dtype import Dtype
@@ -68,7 +68,11 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
     failure: SymroofError | None = None
     for accelerator in chips:
         for kind in dtypes or (None,):
-            retyped = problem if kind is None else replace(problem, operation=stored(problem.operation, kind), compute=problem.compute or kind)
+            retyped = (
+                problem
+                if kind is None
+                else replace(problem, operation=stored(problem.operation, kind), compute=problem.compute or kind)
+            )
             try:
                 found = derive(replace(retyped, hardware=accelerator))
             except SymroofError as error:
@@ -104,8 +108,21 @@ def _row(found: Derivation, accelerator: Accelerator, kind: Dtype | None) -> Com
         assert answer.threshold is not None
         condition = solution(draft, answer.threshold)
     limit = growth(answer.intensity, setting.variable) if answer.intensity.has(setting.variable) else answer.intensity
-    points = tuple((_at(draft, p.variable, p.bound, p.threshold is None or p.threshold.rises, p.outcome), p.smallest_integer) for p in answer.at)
-    return Compared(accelerator, kind, setting.peak, setting.bandwidth, setting.ridge, condition, answer.smallest_integer, limit, points)
+    points = tuple(
+        (_at(draft, p.variable, p.bound, p.threshold is None or p.threshold.rises, p.outcome), p.smallest_integer)
+        for p in answer.at
+    )
+    return Compared(
+        accelerator,
+        kind,
+        setting.peak,
+        setting.bandwidth,
+        setting.ridge,
+        condition,
+        answer.smallest_integer,
+        limit,
+        points,
+    )
 
 
 def _bounded(draft: Draft, variable: Expr, bound: object, rises: bool) -> Formula:

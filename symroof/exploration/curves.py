@@ -9,12 +9,12 @@ from fractions import Fraction
 from sympy import Expr, oo
 
 from symroof.algebra.inequality import solve_for
+from symroof.algebra.intervals import smallest_integer
 from symroof.algebra.optima import growth
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.roots import Root
-from symroof.algebra.threshold import smallest_integer
 from symroof.derivation.draft import numeric
-from symroof.derivation.functions import function_of
+from symroof.derivation.evaluation import QuantityFunction, function_of
 from symroof.derivation.machine import chip_step
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
 from symroof.errors import ModelError
@@ -81,7 +81,16 @@ def throughput(problem: Problem, over: Axis) -> Throughput:
     """
     setting, variable, points = prepared(problem, over)
     function = function_of(setting, "throughput")
-    curves = tuple(_curve(setting, variable, values, over, lambda x, at=values: function(**_sizes(function.parameters, variable, x, at))) for values in points)
+    curves = tuple(
+        _curve(
+            setting,
+            variable,
+            values,
+            over,
+            lambda x, at=values: function(**_sizes(function.parameters, variable, x, at)),
+        )
+        for values in points
+    )
     rule = _rule(setting, variable, over)
     return Throughput(setting, variable, curves, rule, _miss(setting, variable, curves, rule, function))
 
@@ -89,25 +98,38 @@ def throughput(problem: Problem, over: Axis) -> Throughput:
 def prepared(problem: Problem, over: Axis) -> tuple[Setting, str, tuple[Mapping[str, Fraction], ...]]:
     """The setting, the variable, and the points, each of which fixes every other size."""
     if len(over.names) != 1:
-        raise ModelError(f"a figure is drawn over one size, and {' = '.join(over.names)} are {len(over.names)}", expected="--over B=1..400")
+        raise ModelError(
+            f"a figure is drawn over one size, and {' = '.join(over.names)} are {len(over.names)}",
+            expected="--over B=1..400",
+        )
     variable = over.names[0]
     setting = setting_of(replace(problem, at=()))
     if setting.peak is None or setting.bandwidth is None:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
     if symbol(variable) in setting.regime.substitution:
-        raise ModelError(f"{variable} is {setting.regime.substitution[symbol(variable)]} here", hint="draw over another size")
-    needed = {s.name for s in setting.regime.apply(setting.flops).free_symbols | setting.regime.apply(setting.moved).free_symbols}
+        raise ModelError(
+            f"{variable} is {setting.regime.substitution[symbol(variable)]} here", hint="draw over another size"
+        )
+    needed = {
+        s.name
+        for s in setting.regime.apply(setting.flops).free_symbols | setting.regime.apply(setting.moved).free_symbols
+    }
     if variable not in needed:
         raise ModelError(f"nothing depends on {variable}", expected=f"one of {', '.join(sorted(needed))}")
     points: list[Mapping[str, Fraction]] = []
     for values in problem.at or ({},):
         if variable in values:
-            raise ModelError(f"{variable} runs over its axis and has a size as well", hint=f"leave {variable} out of --at")
+            raise ModelError(
+                f"{variable} runs over its axis and has a size as well", hint=f"leave {variable} out of --at"
+            )
         others = dict(values)
         require_sizes_agree(setting, others)
         missing = sorted(needed - set(others) - {variable})
         if missing:
-            raise ModelError(f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size", hint=f"say --at {'='.join(missing)}=8192")
+            raise ModelError(
+                f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size",
+                hint=f"say --at {'='.join(missing)}=8192",
+            )
         points.append(others)
     return setting, variable, tuple(points)
 
@@ -119,7 +141,11 @@ def _sizes(parameters: Sequence[str], variable: str, x: float, at: Mapping[str, 
 def spread(over: Axis, *extra: float | None) -> tuple[float, ...]:
     """The values of an axis, at most some hundred of them, and further places between its ends."""
     values = over.values
-    chosen = values if len(values) <= MOST_POINTS else [values[round(i * (len(values) - 1) / (MOST_POINTS - 1))] for i in range(MOST_POINTS)]
+    chosen = (
+        values
+        if len(values) <= MOST_POINTS
+        else [values[round(i * (len(values) - 1) / (MOST_POINTS - 1))] for i in range(MOST_POINTS)]
+    )
     inside = [x for x in extra if x is not None and values[0] < x < values[-1]]
     return tuple(sorted({*map(float, chosen), *inside}))
 
@@ -166,11 +192,16 @@ def _rule(setting: Setting, variable: str, over: Axis) -> Curve | None:
     return Curve({}, xs, ys, bound, smallest_integer(edge, chip_step(setting, x)))
 
 
-def _miss(setting: Setting, variable: str, curves: tuple[Curve, ...], rule: Curve | None, function) -> tuple[int, float] | None:  # type: ignore[no-untyped-def]
+def _miss(
+    setting: Setting, variable: str, curves: tuple[Curve, ...], rule: Curve | None, function: QuantityFunction
+) -> tuple[int, float] | None:
     if rule is None or rule.first is None or not curves or setting.peak is None:
         return None
     peak = float(setting.peak.value) * setting.chips
-    shares = [(function(**_sizes(function.parameters, variable, float(rule.first), c.values)) / peak, i) for i, c in enumerate(curves)]
+    shares = [
+        (function(**_sizes(function.parameters, variable, float(rule.first), c.values)) / peak, i)
+        for i, c in enumerate(curves)
+    ]
     share, index = min(shares)
     return None if share > 0.99 else (index, share)
 
@@ -193,6 +224,8 @@ def times(problem: Problem, over: Axis) -> tuple[Times, ...]:
         bound, first = crossing(setting, variable, values)
         xs = spread(over, bound)
         lines = {f.name: tuple(f(**_sizes(f.parameters, variable, x, values)) for x in xs) for f in functions}
-        meeting = None if bound is None else (bound, functions[0](**_sizes(functions[0].parameters, variable, bound, values)))
+        meeting = (
+            None if bound is None else (bound, functions[0](**_sizes(functions[0].parameters, variable, bound, values)))
+        )
         found.append(Times(setting, variable, values, xs, lines, meeting, first))
     return tuple(found)

@@ -10,17 +10,17 @@ from sympy import Add, Expr
 
 from symroof.algebra.approximation import reciprocals
 from symroof.algebra.inequality import solve_for
+from symroof.algebra.intervals import smallest_integer
 from symroof.algebra.optima import highest, monotony
 from symroof.algebra.rational import polynomial, ratio, symbols_of
-from symroof.algebra.threshold import smallest_integer
-from symroof.derivation.check import check
 from symroof.derivation.draft import RIDGE, Draft
-from symroof.derivation.ledger import Ledger
 from symroof.derivation.machine import chip_step
 from symroof.derivation.setting import Setting
-from symroof.derivation.solution import bands, positive, solution
-from symroof.derivation.step import Reason, Step
+from symroof.derivation.threshold import bands, positive, solution
 from symroof.formula import Compare, Formula, Quotient, Verdict, number
+from symroof.proof.check import check
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 
@@ -36,7 +36,9 @@ def above_ridge(draft: Draft, ledger: Ledger, form: Expr, several: Callable[[Dra
     plain: Formula = above
     facts: tuple[Formula, ...] = equal
     if len(sizes) == 1:
-        solved = solve_for(form - (symbol("ridge") if ridge is None else rational(ridge)), sizes[0], draft.setting.least_one)
+        solved = solve_for(
+            form - (symbol("ridge") if ridge is None else rational(ridge)), sizes[0], draft.setting.least_one
+        )
         found = solution(draft, solved)
         plain = found if isinstance(found, Compare) else above
         facts = (*equal, *bands(draft, solved))
@@ -90,7 +92,9 @@ def equal_sizes_from(setting: Setting, form: Expr) -> int | None:
     sizes = [s for s in symbols_of(form) if s in setting.least_one]
     if setting.ridge is None or not sizes:
         return None
-    solved = solve_for(form.subs(dict.fromkeys(sizes[1:], sizes[0])) - rational(setting.ridge), sizes[0], setting.least_one)
+    solved = solve_for(
+        form.subs(dict.fromkeys(sizes[1:], sizes[0])) - rational(setting.ridge), sizes[0], setting.least_one
+    )
     step = lcm(*(chip_step(setting, s) for s in sizes))
     if solved.outcome == "always":
         return step

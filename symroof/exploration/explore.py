@@ -11,16 +11,16 @@ from symroof.algebra.inference import weakest_regimes
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import written
 from symroof.derivation.layout import Layout
-from symroof.derivation.ledger import Ledger
-from symroof.derivation.quantities import put, quantities
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
-from symroof.derivation.step import Check
+from symroof.derivation.values import put, quantities
 from symroof.errors import AlgebraError
-from symroof.exploration.points import Place, Remains, covers, place, remains
-from symroof.exploration.proof import tends_to
-from symroof.exploration.regimes import RegimeMap, at_sizes, regime_map
+from symroof.exploration.partition import tends_to
+from symroof.exploration.places import Place, Remains, covers, place, remains
+from symroof.exploration.regime_map import RegimeMap, at_sizes, regime_map
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.problem import Problem
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Check
 from symroof.symbols import expression, rational
 
 
@@ -68,7 +68,10 @@ def valued(formula: Formula, setting: Setting) -> Expr:
     """The value of a formula over the names of a problem: a function of its sizes and figures."""
     value = setting.regime.apply(put(expression(formula), quantities(setting)))
     if not value.is_rational_function():
-        raise AlgebraError("the regimes of a maximum or a root are not enumerated", expected="a quotient of sums, such as T_comms/T_math")
+        raise AlgebraError(
+            "the regimes of a maximum or a root are not enumerated",
+            expected="a quotient of sums, such as T_comms/T_math",
+        )
     if not value.free_symbols & setting.least_one and value.is_Rational and value <= 0:
         raise AlgebraError(f"{value} is not positive", expected="a positive quantity")
     return value.cancel()
@@ -110,7 +113,9 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Infe
         assume: tuple[Compare, ...] = ()
     else:
         if setting.problem.at:
-            raise AlgebraError("sizes that are put in do not help to find a regime", expected="an equality instead, as in --assume D=8")
+            raise AlgebraError(
+                "sizes that are put in do not help to find a regime", expected="an equality instead, as in --assume D=8"
+            )
         layout, base, assume = setting.layout, setting.regime, setting.problem.assume
         figures = {figure: rational(value) for figure, value in setting.values.items()}
         values = tuple(valued(side, setting).subs(figures).cancel() for side in (exact, approximate))
@@ -120,5 +125,12 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Infe
         regime = Regime((*base.relations, *relations), base.least_one)
         told = written(relations, layout.write)
         size = approximation(*values, regime)
-        found.append(Alternative(told, size.factor, size.within, tends_to(layout.write(values[0]), *values, regime, (*assume, *told), layout, ledger)))
+        found.append(
+            Alternative(
+                told,
+                size.factor,
+                size.within,
+                tends_to(layout.write(values[0]), *values, regime, (*assume, *told), layout, ledger),
+            )
+        )
     return Inferred(exact, approximate, layout, tuple(found))

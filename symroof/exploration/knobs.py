@@ -37,7 +37,9 @@ class Knob:
         return fraction(found) if found.is_Rational else None
 
 
-def knobs(setting: Setting, found: Fan, regimes: Sequence[tuple[int, Regime]], *, of_intensity: bool) -> tuple[Knob, ...]:
+def knobs(
+    setting: Setting, found: Fan, regimes: Sequence[tuple[int, Regime]], *, of_intensity: bool
+) -> tuple[Knob, ...]:
     """Every knob; those of one kind that change nothing are one knob.
 
     >>> from symroof.algebra.fan import fan
@@ -60,7 +62,13 @@ def knobs(setting: Setting, found: Fan, regimes: Sequence[tuple[int, Regime]], *
     kept = [k for k in merged.values() if k.ratio != 1] + [k for k in merged.values() if k.ratio == 1]
     kept.sort(key=lambda k: ("doubled", "stored", "unwritten").index(k.kind))
     after = {(knob.kind, knob.what[0]): value for knob, value in turned}
-    return tuple(replace(knob, factors=tuple(_tends_to(found, after[knob.kind, knob.what[0]], knob.ratio, *regime) for regime in regimes)) for knob in kept)
+    return tuple(
+        replace(
+            knob,
+            factors=tuple(_tends_to(found, after[knob.kind, knob.what[0]], knob.ratio, *regime) for regime in regimes),
+        )
+        for knob in kept
+    )
 
 
 def _tends_to(found: Fan, after: Expr, factor: Expr, mask: int, regime: Regime) -> Expr:
@@ -68,7 +76,10 @@ def _tends_to(found: Fan, after: Expr, factor: Expr, mask: int, regime: Regime) 
     above, below = ratio(after, found.symbols)
     if above.keys() == found.above.keys() and below.keys() == found.below.keys():
         cell = found.cell(mask)
-        sides = (polynomial({e: terms[e] for e in kept}, found.symbols) for terms, kept in ((above, cell.above), (below, cell.below)))
+        sides = (
+            polynomial({e: terms[e] for e in kept}, found.symbols)
+            for terms, kept in ((above, cell.above), (below, cell.below))
+        )
         return cancelled(next(sides) / next(sides) / found.leading(mask))
     form = leading(factor, regime).form
     return oo if vanishes(1 / form, regime) else form
@@ -94,7 +105,9 @@ def _stored(setting: Setting, found: Fan) -> Iterable[tuple[Knob, Expr]]:
         if narrow is None or compute is None:
             continue
         tensors = [replace(t, dtype=narrow) if i == place else t for i, t in enumerate(operation.tensors)]
-        other = setting_of(replace(setting.problem, operation=Einsum(tuple(tensors[:-1]), tensors[-1]), compute=compute))
+        other = setting_of(
+            replace(setting.problem, operation=Einsum(tuple(tensors[:-1]), tensors[-1]), compute=compute)
+        )
         name = operation.operand_name(place)
         yield Knob("stored", (name,), narrow.name, cancelled(other.intensity / value), ()), other.intensity
     if not setting.over_network:

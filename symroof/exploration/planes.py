@@ -12,10 +12,10 @@ from symroof.algebra.approximation import laurent
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
-from symroof.derivation.functions import evaluated
+from symroof.derivation.evaluation import evaluated
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
 from symroof.errors import ModelError
-from symroof.exploration.regimes import at_sizes, regime_map
+from symroof.exploration.regime_map import at_sizes, regime_map
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
 from symroof.symbols import rational, symbol
@@ -75,11 +75,17 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     setting, value = found.setting, found.value
     missing = sorted(s.name for s in value.free_symbols if s.name not in names)
     if missing:
-        raise ModelError(f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size", hint=f"say --at {missing[0]}=8192, or --assume {missing[0]}={names[1]}")
+        raise ModelError(
+            f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size",
+            hint=f"say --at {missing[0]}=8192, or --assume {missing[0]}={names[1]}",
+        )
     symbols = tuple(map(symbol, names))
     terms = laurent(1 / value, symbols_of(value, *symbols))
     if terms is None or any(c <= 0 for c, _ in terms):
-        raise ModelError("the reciprocal of the intensity is no sum of monomials, so the plane has no straight borders", hint="leave --count exact out" if problem.count == "exact" else None)
+        raise ModelError(
+            "the reciprocal of the intensity is no sum of monomials, so the plane has no straight borders",
+            hint="leave --count exact out" if problem.count == "exact" else None,
+        )
     planes = [_affine(c * m, symbols) for c, m in ((rational(c), m) for c, m in terms)]
     ranges = _logarithms(x), _logarithms(y)
     regions = tuple(
@@ -89,7 +95,9 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     )
     ridge = setting.ridge
     curve = _threshold(value, symbols, ranges, ridge) if ridge is not None else ()
-    rules = tuple(line for region in regions if ridge is not None and (line := _rule(region, symbols, ridge)) is not None)
+    rules = tuple(
+        line for region in regions if ridge is not None and (line := _rule(region, symbols, ridge)) is not None
+    )
     return Plane(setting, names, ranges, tuple(sorted(regions, key=lambda r: str(r.form))), curve, rules, value)
 
 
@@ -108,7 +116,9 @@ def _affine(term: Expr, symbols: tuple[Expr, ...]) -> tuple[float, float, float]
     return (log10(float(rest)), *exponents)  # type: ignore[return-value]
 
 
-def _polygon(own: tuple[float, float, float], planes: list[tuple[float, float, float]], ranges: tuple[Point, Point]) -> tuple[Point, ...]:
+def _polygon(
+    own: tuple[float, float, float], planes: list[tuple[float, float, float]], ranges: tuple[Point, Point]
+) -> tuple[Point, ...]:
     """The part of the rectangle where ``own`` is the largest: the rectangle cut by every other plane."""
     (x0, x1), (y0, y1) = ranges
     corners: list[Point] = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
@@ -137,7 +147,9 @@ def _area(corners: list[Point]) -> float:
     return abs(sum(corners[i - 1][0] * y - x * corners[i - 1][1] for i, (x, y) in enumerate(corners))) / 2
 
 
-def _threshold(value: Expr, symbols: tuple[Expr, ...], ranges: tuple[Point, Point], ridge: Fraction, steps: int = 240) -> tuple[Point, ...]:
+def _threshold(
+    value: Expr, symbols: tuple[Expr, ...], ranges: tuple[Point, Point], ridge: Fraction, steps: int = 240
+) -> tuple[Point, ...]:
     """Where the intensity is the ridge: for sizes along x the exact bound on y, and for sizes along y the one on x."""
     points: set[Point] = set()
     for along, other, turned in ((0, 1, False), (1, 0, True)):
@@ -169,5 +181,3 @@ def _rule(region: Region, symbols: tuple[Expr, ...], ridge: Fraction) -> tuple[P
             t = heights[0] / (heights[0] - heights[1])
             ends.append((a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])))
     return (ends[0], ends[1]) if len(ends) == 2 else None
-
-

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from symroof.derivation.functions import function_of
+from symroof.derivation.evaluation import function_of
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import spread
@@ -68,7 +68,9 @@ class Roofline:
     paths: tuple[Path, ...]
 
 
-def roofline(problem: Problem, chips: Sequence[Accelerator], links: Sequence[str], over: Axis | None = None) -> Roofline:
+def roofline(
+    problem: Problem, chips: Sequence[Accelerator], links: Sequence[str], over: Axis | None = None
+) -> Roofline:
     """The roofline of a problem on chips, with a roof for every link.
 
     Raises :class:`ModelError` where a chip has no such link, or a size is open and no axis is given for it.
@@ -80,14 +82,20 @@ def roofline(problem: Problem, chips: Sequence[Accelerator], links: Sequence[str
     >>> round(found.roofs[0].ridge, 2), [f"{x:.4g}" for x in found.marks[0].points[0]]
     (240.24, ['63.02', '5.167e+13'])
     """
-    roofs = [_roof(replace(problem, hardware=accelerator, link=link, at=()), len(chips) > 1) for accelerator in chips for link in links]
+    roofs = [
+        _roof(replace(problem, hardware=accelerator, link=link, at=()), len(chips) > 1)
+        for accelerator in chips
+        for link in links
+    ]
     roofs.sort(key=lambda roof: (-roof.peak.value, -roof.bandwidth.value))
     marks, paths = [], []
     for values in problem.at:
         needed = {s.name for roof in roofs for s in roof.setting.intensity.free_symbols}
         require_sizes_agree(roofs[0].setting, values)
         if over is not None and over.names[0] in values:
-            raise ModelError(f"{over.names[0]} runs over its axis and has a size as well", hint=f"leave {over.names[0]} out of --at")
+            raise ModelError(
+                f"{over.names[0]} runs over its axis and has a size as well", hint=f"leave {over.names[0]} out of --at"
+            )
         if over is not None and over.names[0] in needed:
             paths.append(_path(roofs, values, over, needed))
             continue
@@ -108,7 +116,10 @@ def _roof(problem: Problem, several: bool) -> Roof:
 def _require_sizes(needed: set[str], values: Mapping[str, Fraction]) -> None:
     missing = sorted(needed - set(values))
     if missing:
-        raise ModelError(f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size", hint=f"say --at {missing[0]}=8192, or --over {missing[0]}=1..1024")
+        raise ModelError(
+            f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size",
+            hint=f"say --at {missing[0]}=8192, or --over {missing[0]}=1..1024",
+        )
 
 
 def _point(roof: Roof, values: Mapping[str, Fraction]) -> tuple[float, float]:

@@ -11,13 +11,13 @@ from symroof.algebra.dominance import leading
 from symroof.algebra.optima import growth, monotony
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.check import check
 from symroof.derivation.draft import INTENSITY, Draft
-from symroof.derivation.ledger import Ledger
-from symroof.derivation.step import Reason, Step
 from symroof.exploration.edges import above_ridge, cleared, equal_sizes_from
-from symroof.exploration.proof import tends_to
+from symroof.exploration.partition import tends_to
 from symroof.formula import Compare, Formula, Infinity, Name, Verdict
+from symroof.proof.check import check
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Reason, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +55,6 @@ def _single(draft: Draft, ledger: Ledger, value: Expr, x: Expr) -> Single:
     supremum = {1: top, 0: top, -1: cancelled(value.subs(x, 1))}.get(rises) if rises is not None else None
     reached = {1: False, -1: True, 0: True}.get(rises) if rises is not None else None
     possible = Verdict(False) if top == 0 else above_ridge(draft, ledger, top, cleared)
-    return Single(x.name, top, supremum, reached, possible, tuple(s.name for s in symbols_of(top)), equal_sizes_from(setting, top))
+    return Single(
+        x.name, top, supremum, reached, possible, tuple(s.name for s in symbols_of(top)), equal_sizes_from(setting, top)
+    )

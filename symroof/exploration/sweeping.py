@@ -15,10 +15,10 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from symroof.derivation.functions import QuantityFunction, function_of
+from symroof.derivation.evaluation import QuantityFunction, function_of
 from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
-from symroof.exploration.tables import join_parts, require_suffix, write_part
+from symroof.exploration.parts import join_parts, require_suffix, write_part
 from symroof.reading.grids import Axis, size_of
 from symroof.symbols import symbol
 
@@ -89,7 +89,10 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
         raise ModelError(f"a chunk of {chunk} rows holds nothing", expected="at least 1")
     for name in given:
         if symbol(name) in setting.regime.substitution:
-            raise ModelError(f"{name} is {setting.regime.substitution[symbol(name)]} here, and the grid has values for it", hint=f"leave {name} out of the grid, or of --assume")
+            raise ModelError(
+                f"{name} is {setting.regime.substitution[symbol(name)]} here, and the grid has values for it",
+                hint=f"leave {name} out of the grid, or of --assume",
+            )
     functions = [function_of(setting, name) for name in dict.fromkeys(names or QUANTITIES)]
     if not names:
         functions = [f for f in functions if not {"peak", "bandwidth"} & set(f.parameters)]
@@ -101,7 +104,9 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
     return Sweep(tuple(functions), grid, chunk)
 
 
-def run(sweep: Sweep, output: Path, executor: Executor | None = None, progress: Callable[[int, int], None] | None = None) -> int:
+def run(
+    sweep: Sweep, output: Path, executor: Executor | None = None, progress: Callable[[int, int], None] | None = None
+) -> int:
     """Write the table of a sweep; chunks that are there already are kept. Gives the number of rows.
 
     ``executor`` is anything that follows :mod:`concurrent.futures`: a pool of processes, or the one of a Dask client
@@ -136,7 +141,10 @@ def _claim(folder: Path, sweep: Sweep) -> None:
     """The folder of the parts, which belongs to this sweep alone."""
     identity, note = json.dumps(sweep.identity, sort_keys=True), folder / "sweep.json"
     if folder.exists() and (not note.is_file() or note.read_text("utf-8") != identity):
-        raise ModelError(f"{folder} holds parts of another sweep", hint="finish that one, remove the folder, or write to another file")
+        raise ModelError(
+            f"{folder} holds parts of another sweep",
+            hint="finish that one, remove the folder, or write to another file",
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         note.write_text(identity, "utf-8")

@@ -169,13 +169,17 @@ LIBRARY = {
         Entry("matvec", "matrix times vector", BLAS, _einsum("M N", "N", "M")),
         Entry("outer", "outer product of two vectors", BLAS, _einsum("M", "N", "M N")),
         Entry("matmul", "matrix product", SCALING, _einsum("B D", "D F", "B F")),
-        Entry("batched-matmul", "one product for each of N pairs of matrices", SCALING, _einsum("N B D", "N D F", "N B F")),
+        Entry(
+            "batched-matmul", "one product for each of N pairs of matrices", SCALING, _einsum("N B D", "N D F", "N B F")
+        ),
         Entry("per-element-matmul", "a matrix of its own for every row", SCALING, _einsum("B D", "B D F", "B F")),
-        Entry("tiled-matmul", "matrix product in tiles, bf16", SCALING, _costs("tiled-matmul", "bf16", *tiled_matmul())),
+        Entry(
+            "tiled-matmul", "matrix product in tiles, bf16", SCALING, _costs("tiled-matmul", "bf16", *tiled_matmul())
+        ),
         Entry("softmax", "softmax of each of B rows, bf16", SOFTMAX, _costs("softmax", "bf16", *softmax())),
         Entry("rms-norm", "RMS norm of each of B rows, bf16", RMS_NORM, _costs("rms-norm", "bf16", *rms_norm())),
     )
-}  # fmt: skip
+}
 
 
 def library_operation(name: str, element: Dtype | None = None) -> AnyOperation:

@@ -51,10 +51,12 @@ class Einsum:
             for label in tensor.labels:
                 if tensor.labels.count(label) > 1:
                     raise OperandError(
-                        f"{label} appears twice in one tensor", place, label,
+                        f"{label} appears twice in one tensor",
+                        place,
+                        label,
                         hint="give the two sizes names of their own, as in bf16[M, K], and say that they are equal: --assume 'M = K'"
                         + (f", or put them in: --at M=K={label}" if label.isdigit() else ""),
-                    )  # fmt: skip
+                    )
         given = {label for tensor in self.inputs for label in tensor.labels}
         for label in self.output.labels:
             if label not in given:
@@ -63,9 +65,11 @@ class Einsum:
             holders = [place for place, tensor in enumerate(self.inputs) if label in tensor.labels]
             if len(holders) == 1:
                 raise OperandError(
-                    f"{label} is summed out of a single operand", holders[0], label,
+                    f"{label} is summed out of a single operand",
+                    holders[0],
+                    label,
                     hint=f"keep {label} in the output, or multiply with a vector: ... * {self.inputs[holders[0]].dtype}[{label}]",
-                )  # fmt: skip
+                )
         if len(self.inputs) == 1:
             raise OperandError("a copy does no arithmetic: its intensity is 0", 0, expected="at least two operands")
         for place, tensor in enumerate(self.tensors):
@@ -179,7 +183,9 @@ class Operation:
                         expected="plain parameters, one for each dimension",
                     )
                 if parameter.name in QUANTITIES or parameter.name in RESERVED:
-                    raise ModelError(f"{parameter.name} is the name of a quantity or a word of the language, not of a dimension")
+                    raise ModelError(
+                        f"{parameter.name} is the name of a quantity or a word of the language, not of a dimension"
+                    )
                 found[parameter.name] = None
         return tuple(found)
 
@@ -207,7 +213,10 @@ class Operation:
             raise ModelError(shown, expected="a rational function of the parameters")
         foreign = value.free_symbols - {symbol(name) for name in inspect.signature(function).parameters}
         if foreign:
-            raise ModelError(f"{shown}, which has symbols of its own: {', '.join(sorted(map(str, foreign)))}", expected="a function of the parameters alone")
+            raise ModelError(
+                f"{shown}, which has symbols of its own: {', '.join(sorted(map(str, foreign)))}",
+                expected="a function of the parameters alone",
+            )
         return value
 
     def cost(self, count: Counting = "fma") -> Cost:

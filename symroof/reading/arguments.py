@@ -13,7 +13,9 @@ from symroof.model.problem import Problem
 from symroof.reading.problems import hardware_of, read_problem
 
 
-def table_of(operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any] | Problem:
+def table_of(
+    operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any]
+) -> dict[str, Any] | Problem:
     """The table of options that keyword arguments describe; a problem stands for itself."""
     if isinstance(operation, Problem):
         return operation
@@ -21,13 +23,22 @@ def table_of(operation: AnyOperation | Problem | str | Mapping[str, Any], option
     return table | {key: value for key, value in options.items() if value is not None}
 
 
-def problem_of(operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any], spoken: Iterable[str] = ()) -> Problem:
+def problem_of(
+    operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any], spoken: Iterable[str] = ()
+) -> Problem:
     """The problem of an operation and options; ``spoken`` are figures that something beside the problem uses."""
     table = table_of(operation, options)
     if isinstance(table, Problem):
         chip = options.get("hardware")
         return replace(table, hardware=chip) if isinstance(chip, Accelerator) else table
-    return read_problem({key: value for key, value in table.items() if key != "given" or not isinstance(table.get("hardware"), Accelerator)}, frozenset(spoken))
+    return read_problem(
+        {
+            key: value
+            for key, value in table.items()
+            if key != "given" or not isinstance(table.get("hardware"), Accelerator)
+        },
+        frozenset(spoken),
+    )
 
 
 def listed(names: str | Iterable[Any] | None) -> list[Any]:
@@ -38,7 +49,13 @@ def listed(names: str | Iterable[Any] | None) -> list[Any]:
     """
     if not isinstance(names, str | Iterable | None):
         raise ReadingError(f"{names!r} is no list of names")
-    found = [name.strip() for name in names.split(",")] if isinstance(names, str) else [names] if isinstance(names, Mapping) else list(names or ())
+    found = (
+        [name.strip() for name in names.split(",")]
+        if isinstance(names, str)
+        else [names]
+        if isinstance(names, Mapping)
+        else list(names or ())
+    )
     if any(isinstance(name, Mapping) for name in found):
         return found
     return list(dict.fromkeys(name for name in found if name != ""))

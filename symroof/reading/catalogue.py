@@ -14,7 +14,7 @@ from typing import Any
 from symroof.errors import ModelError, ReadingError, suggestion
 from symroof.model.dtype import BY_NAME
 from symroof.model.hardware import Accelerator, Known
-from symroof.reading.tables import flatten, read_table, read_table_file
+from symroof.reading.toml import flatten, read_table, read_table_file
 from symroof.reading.units import quantity
 
 CHIP_KEYS = ("title", "aliases", "wraparound", "figures")
@@ -78,9 +78,13 @@ def figure(name: str, value: Any, source: str = "given") -> Known:
     """
     family, _, kind = name.partition(".")
     if family == "peak" and kind and kind != "vector" and kind not in BY_NAME:
-        raise ModelError(f"{name} is not a figure", expected="peak, peak.vector or peak.DTYPE", hint=suggestion(kind, BY_NAME))
+        raise ModelError(
+            f"{name} is not a figure", expected="peak, peak.vector or peak.DTYPE", hint=suggestion(kind, BY_NAME)
+        )
     if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
-        raise ReadingError(f"{name} = {str(value)[:60]!r} is not a number", expected=f"a number such as 8.2e11 {unit_of(name)}")
+        raise ReadingError(
+            f"{name} = {str(value)[:60]!r} is not a number", expected=f"a number such as 8.2e11 {unit_of(name)}"
+        )
     try:
         number = quantity(value if isinstance(value, str) else _digits(value), unit_of(name))
     except ReadingError as error:
@@ -109,8 +113,14 @@ def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
             raise ReadingError(f"{where}: {name} has no figures", expected=f"a table [{name}.figures]")
         for key in entry:
             if key not in CHIP_KEYS:
-                raise ReadingError(f"{where}: unknown key {key!r} in {name}", expected=f"one of {', '.join(CHIP_KEYS)}", hint=suggestion(key, CHIP_KEYS))  # fmt: skip
-        figures = {key: _sourced(key, value, sources, f"{where}: {name}") for key, value in flatten(entry["figures"]).items()}
+                raise ReadingError(
+                    f"{where}: unknown key {key!r} in {name}",
+                    expected=f"one of {', '.join(CHIP_KEYS)}",
+                    hint=suggestion(key, CHIP_KEYS),
+                )
+        figures = {
+            key: _sourced(key, value, sources, f"{where}: {name}") for key, value in flatten(entry["figures"]).items()
+        }
         chips[name] = Accelerator(
             name, str(entry.get("title", name)), figures, tuple(entry.get("aliases", ())), entry.get("wraparound")
         )
@@ -125,7 +135,11 @@ def _sourced(name: str, value: Any, sources: Mapping[str, Any], where: str) -> K
             raise ReadingError(f"{where}: {name} has no source", expected='["8.2e11 bytes/s", "source"]')
         key, _, remark = pair[1].partition(":")
         if key not in sources:
-            raise ReadingError(f"{where}: unknown source {key!r} of {name}", expected=f"one of {', '.join(sources)}", hint=suggestion(key, sources))  # fmt: skip
+            raise ReadingError(
+                f"{where}: unknown source {key!r} of {name}",
+                expected=f"one of {', '.join(sources)}",
+                hint=suggestion(key, sources),
+            )
         entry = sources[key]
         title = f"{entry.get('title', key)} ({entry.get('url', 'no address')}, {entry.get('date', 'no date')})"
         known.append(figure(name, pair[0], title + (f": {remark.strip()}" if remark else "")))

@@ -1,11 +1,11 @@
 """Claims: what a textbook says, and where it says that it holds.
 
-    claim  = ( sugar | prop { ( "<=>" | "=>" ) prop } ) { clause }
-    sugar  = ( "compute" | "memory" | "comms" ) "-bound" ( "when" prop | "never" | "always" )
-    prop   = chain { "and" chain }
-    chain  = expr rel expr { rel expr }             rel = "=" "~" "->" "<" "<=" ">" ">=" "<<" ">>"
-    clause = "as" regime | "assuming" regime | "at" bind { "," bind }        each once, in any order
-    bind   = NAME { "=" NAME } "=" expr
+claim  = ( sugar | prop { ( "<=>" | "=>" ) prop } ) { clause }
+sugar  = ( "compute" | "memory" | "comms" ) "-bound" ( "when" prop | "never" | "always" )
+prop   = chain { "and" chain }
+chain  = expr rel expr { rel expr }             rel = "=" "~" "->" "<" "<=" ">" ">=" "<<" ">>"
+clause = "as" regime | "assuming" regime | "at" bind { "," bind }        each once, in any order
+bind   = NAME { "=" NAME } "=" expr
 """
 
 from __future__ import annotations
@@ -136,7 +136,11 @@ class ClaimReader(ExpressionReader):
             raise self.error(expected="a name, as in D = 8192")
         if token.text not in self.scope.names and not self.scope.admits(token.text):
             known = ", ".join(self.scope.names)
-            raise self.error(f"unknown name {token.text!r}", expected=f"one of {known}", hint=suggestion(token.text, self.scope.names))
+            raise self.error(
+                f"unknown name {token.text!r}",
+                expected=f"one of {known}",
+                hint=suggestion(token.text, self.scope.names),
+            )
         if token.text in bound:
             raise self.error(f"{token.text} is given twice")
         return self.next().text

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError
-from symroof.reading.tables import LARGEST_FILE, read_table
+from symroof.reading.toml import LARGEST_FILE, read_table
 
 TEX_SUFFIXES = (".tex", ".ltx", ".latex")
 # Keys of a comment that speak of the next formula alone.
@@ -24,20 +24,34 @@ NEXT_KEYS = ("expect", "is")
 ENVIRONMENTS = "equation|align|alignat|gather|multline|eqnarray|displaymath|math|flalign"
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]*)?)(?P<marks>`{3,}+|~{3,}+)(?P<info>[^\n]*)\n.*?(?:^[ \t]*(?:>[ \t]*)?(?P=marks)[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"^(?P<indent>[ \t]*(?:>[ \t]*)?)(?P<marks>`{3,}+|~{3,}+)(?P<info>[^\n]*)\n.*?(?:^[ \t]*(?:>[ \t]*)?(?P=marks)[`~]*[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 COMMENT = re.compile(r"<!--(?P<body>.*?)(?:-->|\Z)", re.DOTALL)
-TEMPLATE_BLOCK = re.compile(r"\{%-?\s*(highlight|comment|raw)\b[^%]{0,200}%\}.{0,20000}?\{%-?\s*end\1\s*-?%\}|\{::comment\}.{0,20000}?\{:/(?:comment)?\}", re.DOTALL)
+TEMPLATE_BLOCK = re.compile(
+    r"\{%-?\s*(highlight|comment|raw)\b[^%]{0,200}%\}.{0,20000}?\{%-?\s*end\1\s*-?%\}|\{::comment\}.{0,20000}?\{:/(?:comment)?\}",
+    re.DOTALL,
+)
 TEMPLATE_TAG = re.compile(r"\{%[^%]{0,2000}%\}|\{\{[^{}\\]{0,500}\}\}")
-HTML_BLOCK = re.compile(r"<(pre|code|script|style|kbd|samp)\b[^<>]{0,500}>.{0,20000}?</\1\s*>", re.DOTALL | re.IGNORECASE)
+HTML_BLOCK = re.compile(
+    r"<(pre|code|script|style|kbd|samp)\b[^<>]{0,500}>.{0,20000}?</\1\s*>", re.DOTALL | re.IGNORECASE
+)
 TAGS = "a|abbr|b|blockquote|br|details|div|em|figure|h[1-6]|hr|i|iframe|img|input|li|link|meta|ol|p|section|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul|d-footnote|d-cite"
 HTML_TAG = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,1000}}>|\]\([^()\s]{{0,500}}\)", re.IGNORECASE)
 CODE_SPAN = re.compile(r"(?<![`\\])(`++)([^`]{1,2000}?)\1(?!`)")
-TEX_LITERAL = re.compile(r"\\verb\*?([^A-Za-z*\s]).{0,500}?\1|\\lstinline(?:\[[^\]]*\])?(?:\{[^{}]{0,500}\}|([^A-Za-z{\s]).{0,500}?\2)|\\iffalse\b.{0,20000}?\\fi\b|\\end\{document\}.*", re.DOTALL)
+TEX_LITERAL = re.compile(
+    r"\\verb\*?([^A-Za-z*\s]).{0,500}?\1|\\lstinline(?:\[[^\]]*\])?(?:\{[^{}]{0,500}\}|([^A-Za-z{\s]).{0,500}?\2)|\\iffalse\b.{0,20000}?\\fi\b|\\end\{document\}.*",
+    re.DOTALL,
+)
 TEX_VERBATIM = re.compile(r"\\begin\{(verbatim|lstlisting|minted|comment)\*?\}.{0,50000}?\\end\{\1\*?\}", re.DOTALL)
 TEX_NOTE = re.compile(r"^[ \t]*%[ \t]*symroof:[ \t]?(?P<body>.*)$", re.MULTILINE)
 TEX_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 BREAK = re.compile(r"\n[ \t]*(?=\n|[-*+][ \t]|\d+[.)][ \t]|#{1,6}[ \t]|>|\|)")
-HEADING = re.compile(r"^[ \t]*#{1,6}[ \t].*$|^[^\n]+\n(?:={3,}|-{3,})[ \t]*$|\\(?:part|chapter|section|subsection|subsubsection|paragraph)\*?\{", re.MULTILINE)
+HEADING = re.compile(
+    r"^[ \t]*#{1,6}[ \t].*$|^[^\n]+\n(?:={3,}|-{3,})[ \t]*$|\\(?:part|chapter|section|subsection|subsubsection|paragraph)\*?\{",
+    re.MULTILINE,
+)
 
 KINDS = ("github", "fence", "code", "env", "square", "round", "display", "inline")
 QUOTED = re.compile(r"(?<=\n)[ \t]*>[ \t]?")
@@ -130,14 +144,19 @@ class _Document:
 
     def parts(self) -> Iterator[Written | Note]:
         notes = list(self._notes())
-        body = self._blanked(self.body, (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG))
+        body = self._blanked(
+            self.body,
+            (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG),
+        )
         breaks = {m.start() for m in BREAK.finditer(body)} | {at for at, _, _ in notes}
         displays = [match.span() for match in FORMULA.finditer(body) if not self._is_inline(match)]
         starts = [start for start, _ in displays]
         kept = (at for at in breaks if not (i := bisect.bisect_left(starts, at)) or at >= displays[i - 1][1])
         edges = [0, *sorted(kept), len(body)]
         formulas = [written for start, end in itertools.pairwise(edges) for written in self._formulas(body, start, end)]
-        items: list[tuple[int, Written | Note]] = [(w.offset, w) for w in formulas if not any(at <= w.offset < end for at, end, _ in notes)]
+        items: list[tuple[int, Written | Note]] = [
+            (w.offset, w) for w in formulas if not any(at <= w.offset < end for at, end, _ in notes)
+        ]
         items += [(at, note) for at, _, note in notes]
         for _, part in sorted(items, key=lambda item: item[0]):
             yield part
@@ -154,7 +173,14 @@ class _Document:
             text = _unquoted(match.group("env")) if kind == "env" else _unquoted(inside).strip()
             at = offset + lead if kind in ("display", "square", "fence") else match.start()
             section = bisect.bisect_right(self.headings, at)
-            yield Written(text, "code" if kind == "code" else "math", self.place(at), at, section, None if last is None else body[last : match.start()])
+            yield Written(
+                text,
+                "code" if kind == "code" else "math",
+                self.place(at),
+                at,
+                section,
+                None if last is None else body[last : match.start()],
+            )
             last = match.end()
 
     @staticmethod
@@ -168,7 +194,9 @@ class _Document:
         for match in COMMENT.finditer(self._blanked(self.body, (CODE_SPAN,))):
             content = match.group("body").strip()
             if content.startswith("symroof") and not match.group().endswith("-->"):
-                raise ReadingError(f"{self.name}:{self.place(match.start()).line}: the comment is not closed", expected="-->")
+                raise ReadingError(
+                    f"{self.name}:{self.place(match.start()).line}: the comment is not closed", expected="-->"
+                )
             if content == "symroof" or (content[:8].startswith("symroof") and not content[7:8].isalnum()):
                 yield match.start(), match.end(), self._note(content[7:].lstrip(" :\t"), match.start())
 
@@ -178,7 +206,11 @@ class _Document:
             group = [lines.pop(0)]
             while lines and lines[0].start() <= group[-1].end() + 1:
                 group.append(lines.pop(0))
-            yield group[0].start(), group[-1].end(), self._note("\n".join(m.group("body") for m in group), group[0].start())
+            yield (
+                group[0].start(),
+                group[-1].end(),
+                self._note("\n".join(m.group("body") for m in group), group[0].start()),
+            )
 
     def _note(self, content: str, offset: int) -> Note:
         place = self.place(offset)

@@ -25,7 +25,7 @@ from symroof.reading.problems import (
     require_used,
     text,
     texts,
-)  # fmt: skip
+)
 from symroof.reading.units import exact
 from symroof.symbols import QUANTITIES
 
@@ -81,7 +81,9 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     }
     if options.get("operation"):
         problem = read_problem(options, spoken)
-        return Exercise(problem, problem.hardware, assume=problem.assume, symbols=problem.symbols, let=problem.let, **common)
+        return Exercise(
+            problem, problem.hardware, assume=problem.assume, symbols=problem.symbols, let=problem.let, **common
+        )
     for key in ("mesh", "link", "solve_for", "at"):
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
@@ -91,7 +93,9 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     let = formulas_of(options, scope, (*free, *figure_names(hardware)), redefined=free)
     require_used(options, hardware, let, spoken)
     assume = regime_of(options, Scope((*symbols, *let, *free), open=True))
-    return Exercise(None, hardware, assume=assume, symbols=symbols, let=let, compute=dtype_of(options, "compute"), **common)
+    return Exercise(
+        None, hardware, assume=assume, symbols=symbols, let=let, compute=dtype_of(options, "compute"), **common
+    )
 
 
 def _stated(claim: Any) -> Stated:
@@ -101,7 +105,9 @@ def _stated(claim: Any) -> Stated:
         raise ReadingError(f"{str(claim)[:60]} is not a claim", expected='text, or { claim = "…", expect = "wrong" }')
     for key, value in claim.items():
         if key not in CLAIM_KEYS:
-            raise ReadingError(f"a claim has no {key!r}", expected=f"one of {', '.join(CLAIM_KEYS)}", hint=suggestion(key, CLAIM_KEYS))
+            raise ReadingError(
+                f"a claim has no {key!r}", expected=f"one of {', '.join(CLAIM_KEYS)}", hint=suggestion(key, CLAIM_KEYS)
+            )
         if not isinstance(value, str):
             raise ReadingError(f"{key} = {str(value)[:60]} is not text")
     return Stated(claim["claim"], expected_verdict(claim.get("expect")), claim.get("source"))
@@ -115,7 +121,11 @@ def giving_way(exercise: Exercise) -> tuple[str, ...]:
 def expected_verdict(value: Any) -> str | None:
     """The verdict that an author expects, or None where nothing is said."""
     if value is not None and value not in VERDICTS:
-        raise ReadingError(f"expect = {str(value)[:40]!r} is no verdict", expected=f"one of {', '.join(VERDICTS)}", hint=suggestion(str(value), VERDICTS))
+        raise ReadingError(
+            f"expect = {str(value)[:40]!r} is no verdict",
+            expected=f"one of {', '.join(VERDICTS)}",
+            hint=suggestion(str(value), VERDICTS),
+        )
     return value
 
 
@@ -128,12 +138,16 @@ def _tolerance(options: Mapping[str, Any]) -> Fraction:
     except (ValueError, ReadingError):
         found = Fraction(-1)
     if isinstance(value, bool) or not 0 <= found < 1:
-        raise ReadingError(f"tolerance = {str(value)[:40]} is not a share", expected="a number from 0 to below 1, as in 0.05 or \"5 %\"")
+        raise ReadingError(
+            f"tolerance = {str(value)[:40]} is not a share", expected='a number from 0 to below 1, as in 0.05 or "5 %"'
+        )
     return found
 
 
 def _aliases(options: Mapping[str, Any]) -> dict[str, str]:
     table = options.get("aliases") or {}
     if not isinstance(table, Mapping) or not all(isinstance(value, str) for value in table.values()):
-        raise ReadingError(f"aliases = {str(table)[:60]} is not a table of names", expected='{ "Rechenaufwand" = "flops" }')
+        raise ReadingError(
+            f"aliases = {str(table)[:60]} is not a table of names", expected='{ "Rechenaufwand" = "flops" }'
+        )
     return {str(key): value for key, value in table.items()}

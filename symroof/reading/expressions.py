@@ -31,12 +31,28 @@ from symroof.formula import (
     Product,
     Quotient,
     Sum,
-)  # fmt: skip
+)
 from symroof.reading.scanner import Reader, Token
 from symroof.reading.units import LARGEST_EXPONENT, UNITS, read_number
 
 DEEPEST = 64
-FUNCTIONS = ["max", "min", "sqrt", "log", "log2", "exp", "floor", "ceil", "abs", "sum", "argmin", "minimum", "sup", "limit", "diff"]
+FUNCTIONS = [
+    "max",
+    "min",
+    "sqrt",
+    "log",
+    "log2",
+    "exp",
+    "floor",
+    "ceil",
+    "abs",
+    "sum",
+    "argmin",
+    "minimum",
+    "sup",
+    "limit",
+    "diff",
+]
 KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo"])
 
 
@@ -87,8 +103,7 @@ class ExpressionReader(Reader):
             elif self.token.spaced and self._begins_atom():
                 if divided:
                     raise self.error(
-                        "a space after a division has two readings",
-                        expected="brackets: a/(b c), or (a/b) * c",
+                        "a space after a division has two readings", expected="brackets: a/(b c), or (a/b) * c"
                     )
                 right = self._run()
             else:
@@ -136,8 +151,17 @@ class ExpressionReader(Reader):
     def _number(self) -> Number:
         """The number under the cursor. Letters right behind it may be a unit or declared names, but not both."""
         word = self.following
-        if word.text in UNITS and not word.spaced and word.text not in self.scope.names and split_word(word.text, self.scope.names):
-            raise self.error(f"{self.token.text}{word.text} has two readings", span=(self.token.start, word.end), expected=f"{self.token.text} {word.text} for the unit, or {self.token.text}*{word.text} for the names")
+        if (
+            word.text in UNITS
+            and not word.spaced
+            and word.text not in self.scope.names
+            and split_word(word.text, self.scope.names)
+        ):
+            raise self.error(
+                f"{self.token.text}{word.text} has two readings",
+                span=(self.token.start, word.end),
+                expected=f"{self.token.text} {word.text} for the unit, or {self.token.text}*{word.text} for the names",
+            )
         return read_number(self, () if self.following.text in self.scope.give_way else self.scope.names)
 
     def _begins_atom(self) -> bool:
@@ -236,10 +260,7 @@ def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
     usable = [name for name in dict.fromkeys(names) if name]
     for start in range(len(word) - 1, -1, -1):
         found = [
-            (name, *rest)
-            for name in usable
-            if word.startswith(name, start)
-            for rest in ways.get(start + len(name), [])
+            (name, *rest) for name in usable if word.startswith(name, start) for rest in ways.get(start + len(name), [])
         ]
         ways[start] = found[:2]
     return ways[0]

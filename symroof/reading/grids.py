@@ -69,7 +69,10 @@ def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -
     (Axis(names=('F',), values=(8,)),)
     """
     if len(points) > 1:
-        raise ReadingError(f"a grid has one set of fixed sizes, and there are {len(points)}", expected="several values in the grid, as in D=F=1024|4096")
+        raise ReadingError(
+            f"a grid has one set of fixed sizes, and there are {len(points)}",
+            expected="several values in the grid, as in D=F=1024|4096",
+        )
     found = []
     for name, value in (points[0] if points else {}).items():
         if any(name in axis.names for axis in axes):
@@ -86,7 +89,9 @@ def _name(reader: ExpressionReader, axes: list[Axis], bound: list[str]) -> str:
         raise reader.error(expected="a name, as in B=1:4096")
     if token.text not in reader.scope.names:
         known = ", ".join(reader.scope.names) or "no names at all"
-        raise reader.error(f"unknown name {token.text!r}", expected=f"one of {known}", hint=suggestion(token.text, reader.scope.names))
+        raise reader.error(
+            f"unknown name {token.text!r}", expected=f"one of {known}", hint=suggestion(token.text, reader.scope.names)
+        )
     if token.text in bound or any(token.text in axis.names for axis in axes):
         raise reader.error(f"{token.text} is given twice")
     return reader.next().text
@@ -116,7 +121,11 @@ def _logarithmic(reader: ExpressionReader, low: int, high: int) -> tuple[int, ..
     if not digits:
         return tuple(low << i for i in range((high // low).bit_length()))
     if not digits.isascii() or not digits.isdigit() or not 2 <= int(digits[:9]) <= LONGEST_AXIS:
-        raise reader.error(f"{token.text} is no spacing", token=token, expected="log, or log and a number of points from 2, as in log20")
+        raise reader.error(
+            f"{token.text} is no spacing",
+            token=token,
+            expected="log, or log and a number of points from 2, as in log20",
+        )
     count = int(digits)
     return tuple(sorted({round(low * (high / low) ** (i / (count - 1))) for i in range(1, count - 1)} | {low, high}))
 
@@ -127,11 +136,15 @@ def _size(reader: ExpressionReader) -> int:
         raise reader.error(expected="a whole number")
     value = read_number(reader, reader.scope.names)
     if value.unit is not None or value.value.denominator != 1 or not 1 <= value.value <= LARGEST_SIZE:
-        raise reader.error(f"{token.text[:20]} is no size of a grid", token=token, expected="a whole number from 1 to 1e18")
+        raise reader.error(
+            f"{token.text[:20]} is no size of a grid", token=token, expected="a whole number from 1 to 1e18"
+        )
     return int(value.value)
 
 
 def _checked(reader: ExpressionReader, values: range) -> range:
     if len(values) > LONGEST_AXIS:
-        raise reader.error(f"an axis of {len(values)} values is too long", expected=f"at most {LONGEST_AXIS}; give a step, or log")
+        raise reader.error(
+            f"an axis of {len(values)} values is too long", expected=f"at most {LONGEST_AXIS}; give a step, or log"
+        )
     return values

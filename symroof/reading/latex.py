@@ -29,10 +29,20 @@ class LatexReader(ClaimReader):
             if a.kind == "number" and b.text == "\\frac" and not b.spaced:
                 kinds = [t.text if t.kind == "symbol" else t.kind for t in tokens[i + 2 : i + 8]]
                 if kinds == ["{", "number", "}", "{", "number", "}"]:
-                    raise ReadingError("a number and a fraction have two readings", source=self.source, span=(a.start, b.end), expected="\\cdot, or +, between the two")
+                    raise ReadingError(
+                        "a number and a fraction have two readings",
+                        source=self.source,
+                        span=(a.start, b.end),
+                        expected="\\cdot, or +, between the two",
+                    )
         for i, token in enumerate(tokens):
             after = tokens[i + 1] if i + 1 < len(tokens) else token
-            if token.kind == "row" and (after.kind == "end" or after.text in (*RELATIONS, *CONNECTIVES) or not kept or kept[-1].text in (*RELATIONS, *CONNECTIVES)):
+            if token.kind == "row" and (
+                after.kind == "end"
+                or after.text in (*RELATIONS, *CONNECTIVES)
+                or not kept
+                or kept[-1].text in (*RELATIONS, *CONNECTIVES)
+            ):
                 continue
             kept.append(token)
         while len(kept) > 1 and kept[-2].text in (".", ",", ";", ":") and kept[-2].kind == "symbol":
@@ -132,5 +142,3 @@ def read_latex_expression(source: str, dialect: Dialect) -> Formula:
     formula = reader.expression()
     reader.expect_end("an operator or the end")
     return formula
-
-

@@ -19,34 +19,151 @@ from symroof.reading.scanner import GREEK, LONGEST_TEXT, SYNONYMS, Token
 from symroof.reading.units import UNITS
 from symroof.reading.vocabulary import folded, named
 
-GREEK_COMMANDS = {"\\" + unicodedata.name(c).split()[-1].lower().replace("lamda", "lambda"): c for c in GREEK if c.islower()}
-GREEK_COMMANDS |= {"\\" + unicodedata.name(c).split()[-1].capitalize().replace("Lamda", "Lambda"): c for c in GREEK if c.isupper()}
+GREEK_COMMANDS = {
+    "\\" + unicodedata.name(c).split()[-1].lower().replace("lamda", "lambda"): c for c in GREEK if c.islower()
+}
+GREEK_COMMANDS |= {
+    "\\" + unicodedata.name(c).split()[-1].capitalize().replace("Lamda", "Lambda"): c for c in GREEK if c.isupper()
+}
 
 COMMANDS = {
     **{command: text for command, text in SYNONYMS.items() if command.startswith("\\")},
-    "\\ast": "*", "\\div": "/", "\\simeq": "~", "\\cong": "~", "\\leqslant": "<=", "\\geqslant": ">=", "\\lt": "<", "\\gt": ">",
-    "\\longrightarrow": "->", "\\Rightarrow": "=>", "\\Longrightarrow": "=>", "\\Longleftrightarrow": "<=>",
-    "\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\frac": "\\frac", "\\over": "\\over", "\\sqrt": "\\sqrt",
-    "\\lceil": "\\lceil", "\\rceil": "\\rceil", "\\lfloor": "\\lfloor", "\\rfloor": "\\rfloor", "\\{": "(", "\\}": ")",
-    "\\lbrace": "(", "\\rbrace": ")", "\\lparen": "(", "\\rparen": ")", "\\%": "%",
-    "[": "[", "]": "]",
-}  # fmt: skip
+    "\\ast": "*",
+    "\\div": "/",
+    "\\simeq": "~",
+    "\\cong": "~",
+    "\\leqslant": "<=",
+    "\\geqslant": ">=",
+    "\\lt": "<",
+    "\\gt": ">",
+    "\\longrightarrow": "->",
+    "\\Rightarrow": "=>",
+    "\\Longrightarrow": "=>",
+    "\\Longleftrightarrow": "<=>",
+    "\\dfrac": "\\frac",
+    "\\tfrac": "\\frac",
+    "\\cfrac": "\\frac",
+    "\\frac": "\\frac",
+    "\\over": "\\over",
+    "\\sqrt": "\\sqrt",
+    "\\lceil": "\\lceil",
+    "\\rceil": "\\rceil",
+    "\\lfloor": "\\lfloor",
+    "\\rfloor": "\\rfloor",
+    "\\{": "(",
+    "\\}": ")",
+    "\\lbrace": "(",
+    "\\rbrace": ")",
+    "\\lparen": "(",
+    "\\rparen": ")",
+    "\\%": "%",
+    "[": "[",
+    "]": "]",
+}
 FUNCTIONS = {"\\max": "max", "\\min": "min", "\\log": "log", "\\ln": "log", "\\exp": "exp"}
 # What changes the look and not the meaning.
 LOOKS = frozenset(
-    ["\\left", "\\right", "\\bigl", "\\bigr", "\\Bigl", "\\Bigr", "\\biggl", "\\biggr", "\\big", "\\Big", "\\bigg", "\\Bigg", "\\displaystyle", "\\textstyle",
-     "\\limits", "\\nolimits", "\\nonumber", "\\notag", "\\quad", "\\qquad", "\\,", "\\;", "\\:", "\\!", "\\>", "\\ ", "\\enspace", "\\thinspace", "\\hfill",
-     "\\allowbreak", "\\boxed", "\\mathstrut"]
-)  # fmt: skip
-TEXTS = ("text", "textrm", "textit", "textbf", "textsf", "texttt", "mathrm", "mathit", "mathbf", "mathsf", "operatorname", "mbox")
+    [
+        "\\left",
+        "\\right",
+        "\\bigl",
+        "\\bigr",
+        "\\Bigl",
+        "\\Bigr",
+        "\\biggl",
+        "\\biggr",
+        "\\big",
+        "\\Big",
+        "\\bigg",
+        "\\Bigg",
+        "\\displaystyle",
+        "\\textstyle",
+        "\\limits",
+        "\\nolimits",
+        "\\nonumber",
+        "\\notag",
+        "\\quad",
+        "\\qquad",
+        "\\,",
+        "\\;",
+        "\\:",
+        "\\!",
+        "\\>",
+        "\\ ",
+        "\\enspace",
+        "\\thinspace",
+        "\\hfill",
+        "\\allowbreak",
+        "\\boxed",
+        "\\mathstrut",
+    ]
+)
+TEXTS = (
+    "text",
+    "textrm",
+    "textit",
+    "textbf",
+    "textsf",
+    "texttt",
+    "mathrm",
+    "mathit",
+    "mathbf",
+    "mathsf",
+    "operatorname",
+    "mbox",
+)
 FUNCTION_WORDS = ("max", "min", "log2", "exp", "floor", "ceil")
 # What people write for a unit, and what they count.
 UNIT_WORDS = {
-    "seconds": "s", "second": "s", "sec": "s", "byte": "bytes", "FLOP": "FLOPs", "FLOPS": "FLOPs/s", "FLOP/s": "FLOPs/s", "TFLOPS": "TFLOPs/s", "TFLOP/s": "TFLOPs/s",
-    "GFLOPS": "GFLOPs/s", "GFLOP/s": "GFLOPs/s", "PFLOPS": "PFLOPs/s", "PFLOP/s": "PFLOPs/s", "TFLOP": "TFLOPs", "GFLOP": "GFLOPs", "PFLOP": "PFLOPs", "bytes/second": "bytes/s",
-}  # fmt: skip
-COUNTED = frozenset(["tokens", "rows", "chips", "layers", "heads", "elements", "parameters", "params", "sequences", "devices", "steps", "FLOPs/byte", "FLOPs/bytes", "FLOP/byte", "OPs/byte", "times", "operations"])
-CLAUSES = {"at": "at", "as": "as", "when": "assuming", "if": "assuming", "for": "assuming", "where": "assuming", "assuming": "assuming", "and": "and"}
+    "seconds": "s",
+    "second": "s",
+    "sec": "s",
+    "byte": "bytes",
+    "FLOP": "FLOPs",
+    "FLOPS": "FLOPs/s",
+    "FLOP/s": "FLOPs/s",
+    "TFLOPS": "TFLOPs/s",
+    "TFLOP/s": "TFLOPs/s",
+    "GFLOPS": "GFLOPs/s",
+    "GFLOP/s": "GFLOPs/s",
+    "PFLOPS": "PFLOPs/s",
+    "PFLOP/s": "PFLOPs/s",
+    "TFLOP": "TFLOPs",
+    "GFLOP": "GFLOPs",
+    "PFLOP": "PFLOPs",
+    "bytes/second": "bytes/s",
+}
+COUNTED = frozenset(
+    [
+        "tokens",
+        "rows",
+        "chips",
+        "layers",
+        "heads",
+        "elements",
+        "parameters",
+        "params",
+        "sequences",
+        "devices",
+        "steps",
+        "FLOPs/byte",
+        "FLOPs/bytes",
+        "FLOP/byte",
+        "OPs/byte",
+        "times",
+        "operations",
+    ]
+)
+CLAUSES = {
+    "at": "at",
+    "as": "as",
+    "when": "assuming",
+    "if": "assuming",
+    "for": "assuming",
+    "where": "assuming",
+    "assuming": "assuming",
+    "and": "and",
+}
 ENVIRONMENTS = "equation|align|aligned|alignat|gather|gathered|split|multline|eqnarray|displaymath|math"
 
 TOKEN = re.compile(
@@ -63,12 +180,16 @@ TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-INDEX = re.compile(rf"\s*_\s*(?:\{{\s*(?:\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([^{{}}\\$]*))\s*\}}|\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([A-Za-z0-9]))")
+INDEX = re.compile(
+    rf"\s*_\s*(?:\{{\s*(?:\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([^{{}}\\$]*))\s*\}}|\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([A-Za-z0-9]))"
+)
 PLAIN_INDEX = re.compile(r"_[A-Za-z]{2,}")  # T_math, as people type it
 OF = re.compile(r"\s*(?:\\left)?\(\s*\\text(?:rm)?\s*\{([^{}$\\]*)\}\s*(?:\\right)?\)")
 POWER_OF_TEN = re.compile(r"\s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{\s*([+-]?\d+)\s*\}")
 LOG_BASE = re.compile(r"\s*_\s*(?:\{\s*2\s*\}|2)")
-ENDS = re.compile(r"(?:\s|~|\\[,;:! ]|[.,;])*(?:$|\\\\|\\end|&|[=<>)}]|\\(?:le|leq|ge|geq|approx|sim|iff|implies|ll|gg|quad|qquad|to|rightarrow|right)\b)")
+ENDS = re.compile(
+    r"(?:\s|~|\\[,;:! ]|[.,;])*(?:$|\\\\|\\end|&|[=<>)}]|\\(?:le|leq|ge|geq|approx|sim|iff|implies|ll|gg|quad|qquad|to|rightarrow|right)\b)"
+)
 SUFFIX = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -87,7 +208,9 @@ def scan_latex(source: str, dialect: Dialect) -> tuple[Token, ...]:
     ['T_math', '<=', '\\frac', '{', '2', 'BDF', '}', '{', '1.97e14', '}', '']
     """
     if len(source) > LONGEST_TEXT:
-        raise ReadingError(f"the formula has {len(source)} characters", expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1))
+        raise ReadingError(
+            f"the formula has {len(source)} characters", expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1)
+        )
     return _Scanner(source, dialect).tokens()
 
 
@@ -103,9 +226,16 @@ class _Scanner:
     def tokens(self) -> tuple[Token, ...]:
         source, position, end = self.source, 0, len(self.source)
         rules: dict[str | None, Callable[[re.Match[str]], int | None]] = {
-            "space": self._space, "row": self._row, "frame": self._space, "number": self._number, "text": self._text, "words": self._text,
-            "word": self._word, "command": self._command, "symbol": self._symbol,
-        }  # fmt: skip
+            "space": self._space,
+            "row": self._row,
+            "frame": self._space,
+            "number": self._number,
+            "text": self._text,
+            "words": self._text,
+            "word": self._word,
+            "command": self._command,
+            "symbol": self._symbol,
+        }
         while position < end:
             match = TOKEN.match(source, position)
             if match is None:
@@ -132,7 +262,9 @@ class _Scanner:
         text = match.group().replace("{,}", "").replace("\\,", "")
         power = POWER_OF_TEN.search(text)
         before = self.found[-1].text if self.found else ""
-        scientific = power is not None and ("." in text[: power.start()] or any("e" in t.text for t in self.found if t.kind == "number"))
+        scientific = power is not None and (
+            "." in text[: power.start()] or any("e" in t.text for t in self.found if t.kind == "number")
+        )
         if power and (before in ("^", "\\frac") or (before == "/" and not scientific)):
             alone = POWER_OF_TEN.search(match.group())
             end = match.start() + (alone.start() if alone else 0)
@@ -163,7 +295,9 @@ class _Scanner:
         suffix = next(part for part in index.groups() if part is not None).strip()
         whole = f"{word}_{suffix}"
         if not SUFFIX.fullmatch(suffix.replace("_", "")) and named(whole, self.dialect.aliases) is None:
-            raise self.error(f"the index {suffix!r} is no name", index.start(), index.end(), expected="letters and digits")
+            raise self.error(
+                f"the index {suffix!r} is no name", index.start(), index.end(), expected="letters and digits"
+            )
         if whole in self.dialect.scope.names or named(whole, self.dialect.aliases):
             self.add("word", self._known(whole), start, index.end())
             return index.end()
@@ -214,13 +348,22 @@ class _Scanner:
             suffix = next(part for part in index.groups() if part is not None).strip()
             known, end = self._known(f"{words}_{suffix}"), index.end()
         if known is None:
-            raise self.error(f"unknown words {words!r}", start, end, expected="a word of `symroof names`, or one of the aliases of the problem")
+            raise self.error(
+                f"unknown words {words!r}",
+                start,
+                end,
+                expected="a word of `symroof names`, or one of the aliases of the problem",
+            )
         self.add("word", known, start, end)
         return end
 
     def _is_remark(self, words: str, end: int) -> bool:
         """Words that say what is counted, or in which unit, behind an expression; or anything behind a wide space."""
-        if not self.found or self.found[-1].kind == "row" or (self.found[-1].kind == "symbol" and self.found[-1].text not in (")", "}", "]")):
+        if (
+            not self.found
+            or self.found[-1].kind == "row"
+            or (self.found[-1].kind == "symbol" and self.found[-1].text not in (")", "}", "]"))
+        ):
             return False
         closing = ENDS.match(self.source, end) is not None
         unit = UNIT_WORDS.get(words, words)
@@ -246,7 +389,12 @@ class _Scanner:
             self.add("word", "log2" if base else name, start, end)
             return base.end() if base else None
         if command not in COMMANDS:
-            raise self.error(f"unknown command {command}", start, end, expected="the mathematics of the field: \\frac, \\cdot, \\max, \\ll, \\text, …")
+            raise self.error(
+                f"unknown command {command}",
+                start,
+                end,
+                expected="the mathematics of the field: \\frac, \\cdot, \\max, \\ll, \\text, …",
+            )
         text = COMMANDS[command]
         self.add("word" if text == "oo" else "symbol", text, start, end)
         return None

@@ -82,16 +82,20 @@ class _OperationReader(Reader):
             operation = Einsum(inputs, output)
         except OperandError as error:
             raise ReadingError(
-                error.problem, source=self.source, span=self.spans[error.operand],
-                expected=error.expected, hint=error.hint,
-            ) from None  # fmt: skip
+                error.problem,
+                source=self.source,
+                span=self.spans[error.operand],
+                expected=error.expected,
+                hint=error.hint,
+            ) from None
         for token, labels in self.claimed:
             for label in labels:
                 if label not in operation.contracted:
                     raise self.error(
-                        f"{label} is not contracted", token=token,
+                        f"{label} is not contracted",
+                        token=token,
                         expected="a dimension that the operands share and the output lacks",
-                    )  # fmt: skip
+                    )
         return operation
 
     def _in_place(self) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -164,9 +168,11 @@ class _OperationReader(Reader):
                 raise self.error(error.problem, token=token, expected=error.expected, hint=error.hint) from None
         if self.element is None:
             raise self.error(
-                f"{token.text} has no dtype", token=token, expected="a type, as in bf16[B, D]",
+                f"{token.text} has no dtype",
+                token=token,
+                expected="a type, as in bf16[B, D]",
                 hint="or one for all of them: --dtype bf16",
-            )  # fmt: skip
+            )
         return self.element
 
     def _dim(self) -> Dim:
@@ -177,8 +183,11 @@ class _OperationReader(Reader):
                 raise self.error(f"{token.text} is not a size", token=token, expected="a whole number above 0")
             return Dim(str(int(digits)))
         if token.kind != "word" or token.text in KEYWORDS or token.text in FUNCTIONS:
-            raise self.error(None if token.kind != "word" else f"{token.text} is a word of the language",
-                             token=token, expected="a dimension: a name or a whole number")  # fmt: skip
+            raise self.error(
+                None if token.kind != "word" else f"{token.text} is a word of the language",
+                token=token,
+                expected="a dimension: a name or a whole number",
+            )
         if self.at("_") and self.following.text == "{":
             self.next()
             self.next()
@@ -192,5 +201,3 @@ class _OperationReader(Reader):
         if not AXIS.fullmatch(axis):
             raise self.error(f"{axis} is not a mesh axis", expected="capitals, as in D_X")
         return axis
-
-

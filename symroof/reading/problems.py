@@ -21,11 +21,31 @@ from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.expressions import KEYWORDS, Scope, read_expression
 from symroof.reading.operations import read_operation
 from symroof.reading.regimes import read_regime
-from symroof.reading.tables import flatten, read_table_file
+from symroof.reading.toml import flatten, read_table_file
 from symroof.symbols import QUANTITIES
 
 WORD = re.compile(r"[^\W\d]\w*")
-KEYS = ["title", "operation", "hardware", "given", "assume", "solve_for", "count", "mesh", "link", "symbols", "let", "at", "claims", "compute", "dtype", "chips", "sections", "tolerance", "aliases"]
+KEYS = [
+    "title",
+    "operation",
+    "hardware",
+    "given",
+    "assume",
+    "solve_for",
+    "count",
+    "mesh",
+    "link",
+    "symbols",
+    "let",
+    "at",
+    "claims",
+    "compute",
+    "dtype",
+    "chips",
+    "sections",
+    "tolerance",
+    "aliases",
+]
 
 
 def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
@@ -34,7 +54,9 @@ def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
     tables = table.get("problem", [table])
     if "problem" in table and (len(table) > 1 or not isinstance(tables, list)):
         extra = ", ".join(key for key in table if key != "problem")
-        raise ReadingError(f"{path} mixes [[problem]] with {extra or 'another form'}", expected="only [[problem]] tables")
+        raise ReadingError(
+            f"{path} mixes [[problem]] with {extra or 'another form'}", expected="only [[problem]] tables"
+        )
     if not tables:
         raise ReadingError(f"{path} has no problem in it")
     for entry in tables:
@@ -53,13 +75,15 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     """
     require_known(options, "the problem")
     if not options.get("operation"):
-        raise ReadingError("the problem has no operation, so there is nothing to derive", expected="operation = \"…\"")
+        raise ReadingError("the problem has no operation, so there is nothing to derive", expected='operation = "…"')
     element = dtype_of(options, "dtype")
     operation = options["operation"]
     if isinstance(operation, str):
         operation = read_operation(operation, element)
     if not isinstance(operation, Einsum | Operation):
-        raise ReadingError(f"operation = {str(operation)[:60]!r} is not an operation", expected="text, or sr.Operation(…)")
+        raise ReadingError(
+            f"operation = {str(operation)[:60]!r} is not an operation", expected="text, or sr.Operation(…)"
+        )
     scope = Scope((*operation.dimensions, *texts(options, "symbols")))
     hardware = hardware_of(options)
     let = formulas_of(options, scope, (*QUANTITIES, *figure_names(hardware)))
@@ -95,11 +119,15 @@ def merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, 
     >>> merged({"given": {"HBM": "8.2e11"}, "hardware": "tpu-v5e"}, {"given": {"peak": "2e14"}})
     {'given': {'HBM': '8.2e11', 'peak': '2e14'}, 'hardware': 'tpu-v5e'}
     """
-    joined = {key: {**flatten(table.get(key) or {}), **overrides[key]} for key in ("given", "mesh") if overrides.get(key)}
+    joined = {
+        key: {**flatten(table.get(key) or {}), **overrides[key]} for key in ("given", "mesh") if overrides.get(key)
+    }
     return {**table, **overrides, **joined}
 
 
-def require_used(options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula], words: frozenset[str]) -> None:
+def require_used(
+    options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula], words: frozenset[str]
+) -> None:
     """A figure that is given is one that chips have, the link, or one that a formula speaks of."""
     spoken = {name for formula in let.values() for name in names(formula)} | {str(options.get("link") or "HBM")}
     spoken |= words
@@ -208,7 +236,9 @@ def _mesh(options: Mapping[str, Any]) -> dict[str, int]:
     for axis, size in mesh.items():
         digits = str(size).strip()
         if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:12]) <= 10**9:
-            raise ReadingError(f"mesh: {axis} = {digits[:20]!r} is not a number of chips", expected="a whole number from 1")
+            raise ReadingError(
+                f"mesh: {axis} = {digits[:20]!r} is not a number of chips", expected="a whole number from 1"
+            )
         sizes[str(axis).strip()] = int(digits)
     return sizes
 
@@ -234,7 +264,9 @@ def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
     return tuple(name for name in (hardware.figures if hardware else ()) if "." not in name)
 
 
-def formulas_of(options: Mapping[str, Any], scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()) -> dict[str, Formula]:
+def formulas_of(
+    options: Mapping[str, Any], scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()
+) -> dict[str, Formula]:
     """The named formulas: each may speak of the ``known`` names and of those before it.
 
     Names that are ``redefined`` may be given a formula although they have a meaning without one.

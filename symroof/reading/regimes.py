@@ -1,10 +1,10 @@
 """Regimes: which sizes are small beside which.
 
-    regime = item { "," item }
-    item   = expr rel expr { rel expr }     B ~~ D << F relates neighbours
-           | expr                           after "x << y": also x << expr; before "x -> oo": also expr -> oo;
-                                            before "x >> y": also expr >> y; after it: also x >> expr
-    rel    = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
+regime = item { "," item }
+item   = expr rel expr { rel expr }     B ~~ D << F relates neighbours
+       | expr                           after "x << y": also x << expr; before "x -> oo": also expr -> oo;
+                                        before "x >> y": also expr >> y; after it: also x >> expr
+rel    = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
 """
 
 from __future__ import annotations
@@ -68,5 +68,7 @@ def regime(reader: ExpressionReader) -> tuple[Compare, ...]:
         if not reader.accept(","):
             break
     if waiting:
-        raise reader.error("an expression stands alone in the regime", token=alone, expected="a relation, as in B << D or D -> oo")
+        raise reader.error(
+            "an expression stands alone in the regime", token=alone, expected="a relation, as in B << D or D -> oo"
+        )
     return tuple(relations)

@@ -13,14 +13,38 @@ from symroof.errors import ReadingError
 LONGEST_TEXT = 4096
 
 SYNONYMS = {
-    "·": "*", "•": "*", "×": "*", "\\cdot": "*", "\\times": "*", "−": "-",
-    "≈": "~", "\\approx": "~", "\\approxeq": "~", "\\sim": "~",
-    "→": "->", "\\to": "->", "\\rightarrow": "->",
-    "≤": "<=", "\\le": "<=", "\\leq": "<=", "≥": ">=", "\\ge": ">=", "\\geq": ">=",
-    "≪": "<<", "\\ll": "<<", "≫": ">>", "\\gg": ">>",
-    "⇒": "=>", "\\implies": "=>", "⇔": "<=>", "\\iff": "<=>", "\\Leftrightarrow": "<=>",
-    "∞": "oo", "\\infty": "oo", "**": "^",
-}  # fmt: skip
+    "·": "*",
+    "•": "*",
+    "×": "*",
+    "\\cdot": "*",
+    "\\times": "*",
+    "−": "-",
+    "≈": "~",
+    "\\approx": "~",
+    "\\approxeq": "~",
+    "\\sim": "~",
+    "→": "->",
+    "\\to": "->",
+    "\\rightarrow": "->",
+    "≤": "<=",
+    "\\le": "<=",
+    "\\leq": "<=",
+    "≥": ">=",
+    "\\ge": ">=",
+    "\\geq": ">=",
+    "≪": "<<",
+    "\\ll": "<<",
+    "≫": ">>",
+    "\\gg": ">>",
+    "⇒": "=>",
+    "\\implies": "=>",
+    "⇔": "<=>",
+    "\\iff": "<=>",
+    "\\Leftrightarrow": "<=>",
+    "∞": "oo",
+    "\\infty": "oo",
+    "**": "^",
+}
 
 # The Greek letters that have a shape, and so a LaTeX name, of their own.
 GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
@@ -133,5 +157,9 @@ class Reader:
         """An error at ``token``, which defaults to the one under the cursor."""
         token = token or self.token
         if problem is None:
-            problem = "the text ends too early" if token.kind == "end" else f"unexpected {self.source[token.start : token.end]!r}"
+            problem = (
+                "the text ends too early"
+                if token.kind == "end"
+                else f"unexpected {self.source[token.start : token.end]!r}"
+            )
         return ReadingError(problem, source=self.source, span=span or token.span, expected=expected, hint=hint)

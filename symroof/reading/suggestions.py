@@ -31,7 +31,9 @@ def typed_operation(text: str) -> tuple[str, bool] | None:
         read_operation(plain, dtype("bf16"))
     except SymroofError:
         return None
-    return plain.replace("\\cdot", "*").replace("\\times", "*").replace("\\rightarrow", "->").replace("\\to", "->"), False
+    return plain.replace("\\cdot", "*").replace("\\times", "*").replace("\\rightarrow", "->").replace(
+        "\\to", "->"
+    ), False
 
 
 def suggested(document: Document, tex: bool) -> Iterator[tuple[int, str]]:
@@ -43,6 +45,12 @@ def suggested(document: Document, tex: bool) -> Iterator[tuple[int, str]]:
             continue
         seen.add(found)
         operation, typed = found
-        lines = [f'operation = "{operation}"', *([] if typed else ['dtype     = "bf16"']), '# hardware = "…"   see `symroof hardware`']
-        comment = "\n".join(f"% symroof: {line}" for line in lines) if tex else "\n".join(["<!-- symroof", *lines, "-->"])
+        lines = [
+            f'operation = "{operation}"',
+            *([] if typed else ['dtype     = "bf16"']),
+            '# hardware = "…"   see `symroof hardware`',
+        ]
+        comment = (
+            "\n".join(f"% symroof: {line}" for line in lines) if tex else "\n".join(["<!-- symroof", *lines, "-->"])
+        )
         yield part.place.line, comment

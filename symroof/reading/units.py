@@ -48,7 +48,9 @@ def exact(digits: str) -> Fraction:
     """
     mantissa, _, exponent = digits.replace("_", "").lower().partition("e")
     if exponent and (len(exponent) > 6 or abs(int(exponent)) > LARGEST_EXPONENT):
-        raise ReadingError(f"the exponent of {digits[:20]} is too large", expected=f"at most {LARGEST_EXPONENT} in size")
+        raise ReadingError(
+            f"the exponent of {digits[:20]} is too large", expected=f"at most {LARGEST_EXPONENT} in size"
+        )
     return Fraction(mantissa.rstrip(".") + (f"e{exponent}" if exponent else ""))
 
 
@@ -101,7 +103,9 @@ def quantity(text: str, unit: str) -> Number:
     if number.value <= 0:
         raise reader.error(f"{text.strip()} is not positive", span=token.span, expected="a number above zero")
     if not SMALLEST <= number.value <= 1 / SMALLEST:
-        raise reader.error(f"{token.text[:20]} is out of range", token=token, expected="a number between 1e-100 and 1e100")
+        raise reader.error(
+            f"{token.text[:20]} is out of range", token=token, expected="a number between 1e-100 and 1e100"
+        )
     return Number(number.value, scientific(token.text, number.value), unit)
 
 

@@ -11,19 +11,21 @@ from symroof.algebra.dominance import limit
 from symroof.algebra.inference import weakest_regimes
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.settling import settle
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Infinity, Name, Quotient
+from symroof.proof.settling import settle
 from symroof.symbols import expression, fraction, symbol
 from symroof.verification.context import Context
 from symroof.verification.digits import bare, last_place, rounding
+from symroof.verification.enclosures import is_numeric
 from symroof.verification.growth import eventually_positive, near, regime_of
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.literals import literals, needed_literal, rounded_remark
-from symroof.verification.numbers import is_numeric
 
 
-def approximate(link: Compare, left: Formula, right: Formula, context: Context, *, exactly: bool = False) -> Finding | None:
+def approximate(
+    link: Compare, left: Formula, right: Formula, context: Context, *, exactly: bool = False
+) -> Finding | None:
     """a/b -> 1 in the regime; or, with numbers in print, to a number within the share that ~ allows."""
     settled = settle(Compare(left, "=", right), context.least_one, context.facts)
     if settled.truth:
@@ -73,11 +75,15 @@ def judge_approximation(link: Compare, left: Formula, right: Formula, context: C
         if needs:
             return _conditional(link, a, b, context, regime, needs)
         tends = _quotient_limit(a, b, regime) if b != 0 else None
-        if any(r.relation == "~" and not (isinstance(r.left, Name) and isinstance(r.right, Name)) for r in context.growing):
+        if any(
+            r.relation == "~" and not (isinstance(r.left, Name) and isinstance(r.right, Name)) for r in context.growing
+        ):
             raise AlgebraError("~ between products is not decided", expected="~ between two names")
     except (AlgebraError, CheckError) as error:
         return Finding(link, "undecided", "", remarks=(Remark("not_decided", {"why": error.problem}),))
-    return Finding(link, "wrong", "no regime makes it true", _leading_value(a, context, regime), remarks=_tends(tends, context))
+    return Finding(
+        link, "wrong", "no regime makes it true", _leading_value(a, context, regime), remarks=_tends(tends, context)
+    )
 
 
 def _tends(tends: Expr | None, context: Context) -> tuple[Remark, ...]:
@@ -105,7 +111,12 @@ def _leading_value(a: Expr, context: Context, regime: Regime) -> Formula:
 
 
 def _conditional(
-    link: Compare, a: Expr, b: Expr, context: Context, regime: Regime, found: tuple[tuple[tuple[Expr, str, Expr], ...], ...]
+    link: Compare,
+    a: Expr,
+    b: Expr,
+    context: Context,
+    regime: Regime,
+    found: tuple[tuple[tuple[Expr, str, Expr], ...], ...],
 ) -> Finding:
     """True under a regime that nobody stated: which, and what is left without it. Each is proved before it is told."""
     write, needs, by = context.layout.write, [], None
@@ -115,12 +126,23 @@ def _conditional(
         if by is not None:
             needs.append(tuple(Compare(write(x), r, Infinity() if y == oo else write(y)) for x, r, y in relations))
     if not needs:
-        return Finding(link, "undecided", "", remarks=(Remark("not_decided", {"why": "the inferred regime was not proved"}),))
+        return Finding(
+            link, "undecided", "", remarks=(Remark("not_decided", {"why": "the inferred regime was not proved"}),)
+        )
     remarks = []
     free = symbols_of(a, b)
     equal = {s: free[0] for s in free if symbol(s.name) in regime.least_one or not regime.least_one}
     if len(free) > 1 and len(equal) == len(free):
-        remarks.append(Remark("at_equal", {"left": link.left, "names": tuple(Name(s.name) for s in free), "value": write(cancelled(a.subs(equal)))}))
+        remarks.append(
+            Remark(
+                "at_equal",
+                {
+                    "left": link.left,
+                    "names": tuple(Name(s.name) for s in free),
+                    "value": write(cancelled(a.subs(equal))),
+                },
+            )
+        )
     joined = Regime((*regime.relations, *found[0]), regime.least_one)
     factor = approximation(a, b, joined).factor
     exact = Quotient(write(b), write(factor))
@@ -134,7 +156,9 @@ def judge_growth(link: Compare, left: Formula, right: Formula, context: Context)
     try:
         a, regime = expression(left), regime_of(context)
         holds = near(1 / a + 1, a * 0 + 1, context, regime) is not None and eventually_positive(a, regime, context)
-        return Finding(link, "holds" if holds else "wrong", "certificate", None if holds else _leading_value(a, context, regime))
+        return Finding(
+            link, "holds" if holds else "wrong", "certificate", None if holds else _leading_value(a, context, regime)
+        )
     except (AlgebraError, CheckError) as error:
         return Finding(link, "undecided", "", remarks=(Remark("not_decided", {"why": error.problem}),))
 

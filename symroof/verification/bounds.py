@@ -21,10 +21,10 @@ from symroof.formula import Compare, Infinity, Name, Number
 from symroof.symbols import expression, fraction, symbol
 from symroof.verification.context import Context
 from symroof.verification.digits import bare, last_place, rounding
+from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.growth import eventually_positive, near, regime_of, relations_of
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.literals import literals, needed_literal, printed_digits, rounded_remark
-from symroof.verification.numbers import Enclosure, enclosed, is_numeric
 from symroof.verification.unknowns import UP, Unknown, holding
 
 
@@ -56,7 +56,9 @@ def by_inferred_bound(link: Compare, unknown: Unknown, context: Context) -> Find
     return None
 
 
-def _tried(link: Compare, unknown: Unknown, stated: Regime, relations: tuple[Relation, ...], context: Context) -> Finding | None:
+def _tried(
+    link: Compare, unknown: Unknown, stated: Regime, relations: tuple[Relation, ...], context: Context
+) -> Finding | None:
     """As :func:`_agreeing` in the stated regime with further relations; None as well where that is not decided."""
     try:
         return _agreeing(link, unknown, Regime((*stated.relations, *relations), stated.least_one), context)
@@ -109,7 +111,9 @@ def _agreeing(link: Compare, unknown: Unknown, regime: Regime, context: Context)
     return Finding(link, "holds", by) if same_edge else None
 
 
-def _printed_factor(link: Compare, unknown: Unknown, value: Expr, claimed: Expr, regime: Regime, context: Context) -> Finding | None:
+def _printed_factor(
+    link: Compare, unknown: Unknown, value: Expr, claimed: Expr, regime: Regime, context: Context
+) -> Finding | None:
     """A symbolic bound with a number in print, as in B > 164 E/k: right once the number is taken for the one that it rounds."""
     literals_in = [literal for literal in literals(unknown.printed) if last_place(literal)[0] > 1]
     if not literals_in or not (claimed.is_rational_function() and value.is_rational_function()):
@@ -149,7 +153,9 @@ def by_implication(link: Compare, unknown: Unknown, context: Context, *, explici
     return Finding(link, "holds", by) if (above if found[1] else below) else None
 
 
-def _number(link: Compare, unknown: Unknown, true: Enclosure, context: Context, by: str = "exact numbers") -> Finding | None:
+def _number(
+    link: Compare, unknown: Unknown, true: Enclosure, context: Context, by: str = "exact numbers"
+) -> Finding | None:
     """The true bound and the claimed one as numbers: equal, the same whole numbers, or rounded."""
     if not is_numeric(unknown.claimed) or true.low <= 0:
         return None
@@ -187,12 +193,23 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure, context: Conte
         first.append(found.pop())
     if first[0] != first[1]:
         return None
-    return Remark("whole", {"variable": Name(x.name), "first": first[0], "rises": unknown.relation in UP, "value": true.middle})
+    return Remark(
+        "whole", {"variable": Name(x.name), "first": first[0], "rises": unknown.relation in UP, "value": true.middle}
+    )
 
 
 def _possible_regimes(unknown: Unknown, stated: Regime) -> Iterator[tuple[Relation, ...]]:
     """Regimes, with x constant, in which one term of the bound leads: those that could make the claim true."""
-    edge = next((end for case in unknown.solved.cases for interval in case.intervals for end in (interval.low, interval.high) if end is not None), None)
+    edge = next(
+        (
+            end
+            for case in unknown.solved.cases
+            for interval in case.intervals
+            for end in (interval.low, interval.high)
+            if end is not None
+        ),
+        None,
+    )
     value = None if edge is None else unknown.of_side(edge)
     if value is None or isinstance(value, Root) or not value.free_symbols or not value.is_rational_function():
         return
@@ -222,4 +239,3 @@ def _possible_regimes(unknown: Unknown, stated: Regime) -> Iterator[tuple[Relati
     whole = tuple((s, "->", oo) for s in sizes)
     if whole and whole not in seen:
         yield whole
-

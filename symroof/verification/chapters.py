@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from symroof.derivation.points import ORDER
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, Name, names
+from symroof.proof.sampling import ORDER
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import Document, Note, Written, read_document
 from symroof.reading.exercises import GIVE_WAY, Exercise, Stated, expected_verdict
@@ -21,15 +21,46 @@ from symroof.symbols import QUANTITIES
 from symroof.verification.comments import InForce
 from symroof.verification.conditions import judge_equivalence
 from symroof.verification.context import Context, context_of
+from symroof.verification.enclosures import is_numeric
 from symroof.verification.judge import judge, judge_stated
 from symroof.verification.judgement import FileReport, Judgement, Skipped
-from symroof.verification.numbers import is_numeric
 from symroof.verification.patience import Impatience, limited
 from symroof.verification.selection import Skip, skipped
 
 # Words between two conditions that say that they are the same.
 RESTATING = ("equivalently", "that is", "i.e.", "in other words", "which means")
-SIGNS = ("=", "<", ">", "≤", "≥", "≈", "→", "≪", "≫", "⇒", "⇔", "~", "\\le", "\\ge", "\\ll", "\\gg", "\\approx", "\\sim", "\\cong", "\\to", "\\rightarrow", "\\Rightarrow", "\\implies", "\\iff", "\\lt", "\\gt", "\\longrightarrow", "\\Longrightarrow", "\\Leftrightarrow", "\\Longleftrightarrow")  # fmt: skip
+SIGNS = (
+    "=",
+    "<",
+    ">",
+    "≤",
+    "≥",
+    "≈",
+    "→",
+    "≪",
+    "≫",
+    "⇒",
+    "⇔",
+    "~",
+    "\\le",
+    "\\ge",
+    "\\ll",
+    "\\gg",
+    "\\approx",
+    "\\sim",
+    "\\cong",
+    "\\to",
+    "\\rightarrow",
+    "\\Rightarrow",
+    "\\implies",
+    "\\iff",
+    "\\lt",
+    "\\gt",
+    "\\longrightarrow",
+    "\\Longrightarrow",
+    "\\Leftrightarrow",
+    "\\Longleftrightarrow",
+)
 
 
 def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
@@ -145,12 +176,18 @@ class _Chapter:
         scope, aliases = context.scope, self.force.exercise.aliases
         if "is" in following:
             left = read_expression(str(following["is"]), scope)
-            right = read_latex_expression(written.text, Dialect(scope, aliases)) if written.kind == "math" else read_expression(written.text, scope)
+            right = (
+                read_latex_expression(written.text, Dialect(scope, aliases))
+                if written.kind == "math"
+                else read_expression(written.text, scope)
+            )
             return (Claim(written.text, ((Chain((left, right), ("=",)),),)),), context
         own = Scope(tuple(dict.fromkeys((*QUANTITIES, *self.defined))), open=True, indices=True, give_way=GIVE_WAY)
         scopes = [(scope, context)] if not scope.open else []
         bare = context_of(Exercise()).defining(self.defined) if context.setting is not None else context
-        scopes.append((replace(own, names=tuple(dict.fromkeys((*own.names, *bare.scope.names)))), replace(bare, scope=own)))
+        scopes.append(
+            (replace(own, names=tuple(dict.fromkeys((*own.names, *bare.scope.names)))), replace(bare, scope=own))
+        )
         error: SymroofError | None = None
         for names_known, chosen in scopes:
             try:
@@ -207,7 +244,9 @@ class _Chapter:
         if any(n in QUANTITIES for n in free):
             return free <= set(QUANTITIES) and all(link.relation in ORDER for link in links)
         letters = [{*names(link.left), *names(link.right)} for link in links if link.relation in ORDER]
-        return all(link.relation in (*ORDER, "=") for link in links) and len({frozenset(found) for found in letters}) == 1
+        return (
+            all(link.relation in (*ORDER, "=") for link in links) and len({frozenset(found) for found in letters}) == 1
+        )
 
     def _links(self, chain: Chain, context: Context) -> tuple[list[Chain], list[Skip]]:
         """The links of a chain that are judged, as chains, and why the others are not."""
@@ -234,7 +273,11 @@ class _Chapter:
     def _note_sizes(self, chain: Chain, context: Context) -> None:
         """Sizes that are put in: B = 16, or D = F = 4096."""
         *letters, value = chain.sides
-        if set(chain.relations) == {"="} and all(isinstance(s, Name) and s.name in context.least_one for s in letters) and is_numeric(value):
+        if (
+            set(chain.relations) == {"="}
+            and all(isinstance(s, Name) and s.name in context.least_one for s in letters)
+            and is_numeric(value)
+        ):
             self.sizes |= {s.name: value for s in letters if isinstance(s, Name)}
 
     def _define(self, skip: Skip, link: Compare, context: Context) -> None:
@@ -254,7 +297,10 @@ class _Chapter:
 
     def _restated(self, claim: Claim, written: Written) -> tuple[Claim, Context] | None:
         """A condition right after another one on the same letter, where both say the same: 2B > 240, or B > 120."""
-        before, links = self.condition, [link for proposition in claim.propositions for chain in proposition for link in chain.links]
+        before, links = (
+            self.condition,
+            [link for proposition in claim.propositions for chain in proposition for link in chain.links],
+        )
         if before is None or written.before is None or len(links) != 1 or links[0].relation not in ORDER:
             return None
         link = links[0]
@@ -266,7 +312,10 @@ class _Chapter:
         told = any(word in written.before.casefold() for word in RESTATING)
         if found.verdict not in ("holds", "rounded") and not told:
             return None
-        joined = ((Chain((before.left, before.right), (before.relation,)),), (Chain((link.left, link.right), (link.relation,)),))
+        joined = (
+            (Chain((before.left, before.right), (before.relation,)),),
+            (Chain((link.left, link.right), (link.relation,)),),
+        )
         return replace(claim, propositions=joined, connectives=("<=>",)), context
 
 
@@ -275,5 +324,3 @@ def _why(error: SymroofError | RecursionError) -> str:
         return "it is nested too deeply"
     column = f" (column {error.column})" if error.column is not None else ""
     return error.problem + column
-
-

@@ -57,7 +57,10 @@ class InForce:
             self.context = context_of(self.exercise)
             for alias, name in self.exercise.aliases.items():
                 if name not in self.context.scope.names:
-                    raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=suggestion(name, self.context.scope.names))
+                    raise ReadingError(
+                        f"aliases: {alias} stands for {name!r}, which is no name here",
+                        hint=suggestion(name, self.context.scope.names),
+                    )
         except SymroofError as error:
             error.problem = where + error.problem
             raise

@@ -18,19 +18,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from symroof.derivation.points import ORDER
-from symroof.derivation.settling import negated, settle
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Compare, Either, Formula, Verdict
+from symroof.proof.sampling import ORDER
+from symroof.proof.settling import negated, settle
 from symroof.reading.claims import Claim, Proposition
 from symroof.verification.bounds import by_bound, by_implication, by_inferred_bound
 from symroof.verification.context import Context
+from symroof.verification.counterexamples import at_point, is_typical, witness
+from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import judge_link, sides_of
-from symroof.verification.numbers import enclosed
-from symroof.verification.units import unit_of
+from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import Unknown, unknown_of
-from symroof.verification.witness import at_point, is_typical, witness
 
 
 def judge_condition(claim: Claim, context: Context) -> tuple[Finding, ...]:
@@ -89,7 +89,9 @@ def judge_equivalence(p: Formula, connective: str, q: Formula, context: Context)
     unknown = None
     try:
         unknown = unknown_of(put_in(p, context), put_in(q, context), q, context)
-        found = None if unknown is None else by_bound(link, unknown, context) or by_inferred_bound(link, unknown, context)
+        found = (
+            None if unknown is None else by_bound(link, unknown, context) or by_inferred_bound(link, unknown, context)
+        )
         if found is None and connective == "=>":
             found = _implied(link, unknown, p, q, context)
         if found is not None:
@@ -120,7 +122,9 @@ def _implied(link: Compare, unknown: Unknown | None, p: Formula, q: Formula, con
     return None if other is None else by_implication(link, other, context, explicit_first=True)
 
 
-def _parts(p: Formula, put: Formula, values: Mapping[str, Fraction], context: Context) -> tuple[tuple[Formula, Fraction, str], ...]:
+def _parts(
+    p: Formula, put: Formula, values: Mapping[str, Fraction], context: Context
+) -> tuple[tuple[Formula, Fraction, str], ...]:
     """What the left condition compares, in numbers."""
     if not isinstance(p, Compare) or not isinstance(put, Compare):
         return ()

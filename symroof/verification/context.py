@@ -32,7 +32,7 @@ from symroof.model.hardware import Accelerator, Known
 from symroof.reading.exercises import TOLERANCE, Exercise, giving_way
 from symroof.reading.expressions import Scope
 from symroof.symbols import QUANTITIES
-from symroof.verification.numbers import enclosed
+from symroof.verification.enclosures import enclosed
 
 # What the quantities mean wherever nobody says otherwise.
 THEORY: Mapping[str, Formula] = {
@@ -44,7 +44,18 @@ THEORY: Mapping[str, Formula] = {
     "T_upper": Sum((Name("T_math"), Name("T_comms"))),
     "throughput": Quotient(Name("flops"), Name("T_lower")),
 }
-UNITS = {"flops": "FLOPs", "bytes": "bytes", "reads": "bytes", "writes": "bytes", "peak": "FLOPs/s", "bandwidth": "bytes/s", "sent": "bytes", "moved": "bytes", "bytes_per_chip": "bytes", "flops_per_chip": "FLOPs"}
+UNITS = {
+    "flops": "FLOPs",
+    "bytes": "bytes",
+    "reads": "bytes",
+    "writes": "bytes",
+    "peak": "FLOPs/s",
+    "bandwidth": "bytes/s",
+    "sent": "bytes",
+    "moved": "bytes",
+    "bytes_per_chip": "bytes",
+    "flops_per_chip": "FLOPs",
+}
 LONGEST_EXPANSION = 20_000
 
 
@@ -157,7 +168,10 @@ class Context:
         """The relations of the regime, expanded."""
         kept = (r for r in self.relations if r.relation in ("<<", "->", "~", "~~"))
         return tuple(
-            Compare(self.expanded(r.left), r.relation, r.right if isinstance(r.right, Infinity) else self.expanded(r.right)) for r in kept
+            Compare(
+                self.expanded(r.left), r.relation, r.right if isinstance(r.right, Infinity) else self.expanded(r.right)
+            )
+            for r in kept
         )
 
 
@@ -186,7 +200,10 @@ def _counted(exercise: Exercise, setting: Setting) -> Context:
     figures = _figures(chip)
     known = {**definitions(setting), **figures, **exercise.let}
     units = {**_units(chip), **UNITS}
-    scope = Scope((*setting.problem.operation.dimensions, *exercise.symbols, *dict.fromkeys((*known, *_QUANTITIES))), give_way=giving_way(exercise))
+    scope = Scope(
+        (*setting.problem.operation.dimensions, *exercise.symbols, *dict.fromkeys((*known, *_QUANTITIES))),
+        give_way=giving_way(exercise),
+    )
     return Context(
         scope,
         known,
@@ -253,7 +270,9 @@ def _of_model(exercise: Exercise) -> Context:
     if "HBM" in figures:
         known.setdefault("bandwidth", figures["HBM"])
     quantities = (name for name in _QUANTITIES if name not in hidden)
-    scope = Scope(tuple(dict.fromkeys((*exercise.symbols, *known, *quantities))), open=True, give_way=giving_way(exercise))
+    scope = Scope(
+        tuple(dict.fromkeys((*exercise.symbols, *known, *quantities))), open=True, give_way=giving_way(exercise)
+    )
     units = {name: unit for name, unit in {**_units(chip), **UNITS}.items() if name not in own}
     context = Context(scope, known, units, tolerance=exercise.tolerance, hardware=chip)
     return context.assuming(exercise.assume)
@@ -269,5 +288,3 @@ def _figures(chip: Accelerator | None) -> dict[str, Formula]:
 
 def _units(chip: Accelerator | None) -> dict[str, str]:
     return {name: figure.unit for name, figure in (chip.figures if chip else {}).items()}
-
-

@@ -14,23 +14,13 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names
 from symroof.verification.conditions import confirmed_equivalence, put_in
 from symroof.verification.context import Context
+from symroof.verification.counterexamples import at_point, truth
 from symroof.verification.digits import last_place
+from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import confirmed
 from symroof.verification.literals import literals
-from symroof.verification.numbers import enclosed
-from symroof.verification.slips import (
-    binary_prefix,
-    factor_two,
-    other_extreme,
-    other_letter,
-    other_unit,
-    power_of_ten,
-    turned,
-    upside_down,
-)  # fmt: skip
-from symroof.verification.witness import at_point, truth
-from symroof.verification.worlds import (
+from symroof.verification.miscounts import (
     Trials,
     elements_for_bytes,
     multiply_add,
@@ -39,7 +29,17 @@ from symroof.verification.worlds import (
     other_rate,
     other_width,
     rounded_early,
-)  # fmt: skip
+)
+from symroof.verification.misprints import (
+    binary_prefix,
+    factor_two,
+    other_extreme,
+    other_letter,
+    other_unit,
+    power_of_ten,
+    turned,
+    upside_down,
+)
 
 PRIMES = (97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173)
 SIZES = (1, 10**4, 10**9)

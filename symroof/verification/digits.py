@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from symroof.formula import Formula, Group, Negative, Number
 from symroof.reading.units import exact
-from symroof.verification.numbers import Enclosure
+from symroof.verification.enclosures import Enclosure
 
 WRITTEN = 10**100  # larger numbers without digits of their own are never in print
 NUMBER = re.compile(r"[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?", re.ASCII)

@@ -40,7 +40,12 @@ def judge_file(path: Path | str, overrides: Mapping[str, Any] | None = None) -> 
     except Exception as error:  # a bug in the judgement of one file: the others are still judged
         if os.environ.get("SYMROOF_TRACEBACK"):
             raise
-        return FileReport(str(path), (), "document", error=f"{path}: internal error, please report it: {type(error).__name__}: {str(error)[:300]}")
+        return FileReport(
+            str(path),
+            (),
+            "document",
+            error=f"{path}: internal error, please report it: {type(error).__name__}: {str(error)[:300]}",
+        )
 
 
 def _judge_problems(path: Path, overrides: dict[str, Any]) -> FileReport:

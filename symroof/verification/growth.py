@@ -10,12 +10,12 @@ from sympy import Expr
 from symroof.algebra.dominance import similar
 from symroof.algebra.rational import polynomial, ratio, sign, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.check import check
 from symroof.derivation.draft import dominated, written
-from symroof.derivation.ledger import Ledger
-from symroof.derivation.step import Reason, Step
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare
+from symroof.proof.check import check
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol
 from symroof.verification.context import Context
 
@@ -33,7 +33,11 @@ def regime_of(context: Context) -> Regime:
 
     A symbol that grows without bound is at least 1 from some point on, which is all that a limit asks of it.
     """
-    facts = tuple(Compare(context.expanded(r.left), r.relation, context.expanded(r.right)) for r in context.relations if r.relation in ("<=", ">="))
+    facts = tuple(
+        Compare(context.expanded(r.left), r.relation, context.expanded(r.right))
+        for r in context.relations
+        if r.relation in ("<=", ">=")
+    )
     return _regime(relations_of((*context.growing, *facts)), frozenset(map(symbol, context.least_one)))
 
 

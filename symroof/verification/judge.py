@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from symroof.derivation.settling import settle
 from symroof.errors import ContradictionError, SymroofError
 from symroof.formula import Compare, Verdict
+from symroof.proof.settling import settle
 from symroof.reading.claims import Claim, read_claim
 from symroof.reading.exercises import Exercise, Stated
 from symroof.verification.conditions import judge_condition
@@ -16,7 +16,7 @@ from symroof.verification.growth import regime_of
 from symroof.verification.judgement import Finding, Judgement, Remark, worst
 from symroof.verification.links import judge_link
 from symroof.verification.patience import Impatience, limited
-from symroof.verification.units import unit_of
+from symroof.verification.unit_agreement import unit_of
 
 
 def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
@@ -51,12 +51,18 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
             findings = _counted_either_way(claim, narrowed)
             if explain:
                 findings = tuple(diagnosed(finding, narrowed) for finding in findings)
-            findings = tuple(replace(f, unit=unit_of(f.link.left, narrowed)) if isinstance(f.link, Compare) else f for f in findings)
+            findings = tuple(
+                replace(f, unit=unit_of(f.link.left, narrowed)) if isinstance(f.link, Compare) else f for f in findings
+            )
     except Impatience:
         narrowed = context
         findings = (Finding(claim.propositions[0][0].links[0], "undecided", "", remarks=(Remark("too_long"),)),)
     except (SymroofError, RecursionError, ArithmeticError, ValueError) as error:
-        why = error.problem if isinstance(error, SymroofError) else "the formula is nested too deeply, or a number in it is too long"
+        why = (
+            error.problem
+            if isinstance(error, SymroofError)
+            else "the formula is nested too deeply, or a number in it is too long"
+        )
         return Judgement(claim.text, "undecided", error=why, statement=claim)
     assumed = tuple(r for r in narrowed.relations if r not in claim.regime)
     return Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed)

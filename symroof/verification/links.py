@@ -14,25 +14,27 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.points import ORDER
-from symroof.derivation.settling import settle
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, mapped, names
+from symroof.proof.sampling import ORDER
+from symroof.proof.settling import settle
 from symroof.symbols import expression
 from symroof.verification.approximations import approximate, judge_approximation, judge_growth, judge_negligible
+from symroof.verification.constructions import resolved
 from symroof.verification.context import Context
+from symroof.verification.counterexamples import witness
 from symroof.verification.digits import bare, last_place, rounding
-from symroof.verification.functions import resolved
+from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.literals import compare_numbers, literals, needed_literal, rounded_remark
-from symroof.verification.numbers import is_numeric
-from symroof.verification.units import disagreement
-from symroof.verification.witness import witness
+from symroof.verification.unit_agreement import disagreement
 
 
 def sides_of(link: Compare, context: Context) -> tuple[Formula, Formula]:
     """Both sides with their names put in and their constructions worked out."""
-    left, right = (resolved(context.expanded(side), context.least_one, context.layout) for side in (link.left, link.right))
+    left, right = (
+        resolved(context.expanded(side), context.least_one, context.layout) for side in (link.left, link.right)
+    )
     return left, right
 
 
@@ -42,9 +44,17 @@ def judge_link(link: Compare, context: Context) -> Finding:
     if unlike is not None:
         return Finding(link, "wrong", "units", remarks=(unlike,))
     found = _bound_of_time(link, context) or _judge(link, context)
-    if found.verdict == "holds" and context.count == "fma" and context.other is not None and link.left == Name("flops") and link.relation == "=":
+    if (
+        found.verdict == "holds"
+        and context.count == "fma"
+        and context.other is not None
+        and link.left == Name("flops")
+        and link.relation == "="
+    ):
         exactly = context.layout.factored(expression(context.other.expanded(link.left)))
-        return replace(found, remarks=(*found.remarks, Remark("this_count", {"count": context.count, "exactly": exactly})))
+        return replace(
+            found, remarks=(*found.remarks, Remark("this_count", {"count": context.count, "exactly": exactly}))
+        )
     return found
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
-from symroof.derivation.points import ORDER
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Group, Name, Negative, Number, Power, Product, Quotient, children, mapped
+from symroof.proof.sampling import ORDER
 from symroof.symbols import expression, fraction, symbol
+from symroof.verification.constructions import resolved
 from symroof.verification.context import Context
 from symroof.verification.digits import Rounding, bare, is_printed, last_place, rounding
-from symroof.verification.functions import resolved
+from symroof.verification.enclosures import Enclosure, compared, enclosed
 from symroof.verification.judgement import Finding, Remark
-from symroof.verification.numbers import Enclosure, compared, enclosed
 
 # The same order with its sides exchanged.
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -32,7 +32,9 @@ def compare_numbers(link: Compare, left: Formula, right: Formula, context: Conte
         return Finding(link, "undecided", "", remarks=(Remark("numbers_do_not_grow"),))
     if sign == 0:
         return Finding(link, "holds", "exact numbers", value=left)
-    true_value, printed = (left, link.right) if is_printed(link.right) or not is_printed(link.left) else (right, link.left)
+    true_value, printed = (
+        (left, link.right) if is_printed(link.right) or not is_printed(link.left) else (right, link.left)
+    )
     value = enclosed(true_value)
     off = deviation(value, enclosed(right if true_value is left else left))
     if link.relation != "=" and off is not None and abs(off) <= context.tolerance:

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.points import ORDER
-from symroof.derivation.settling import negated, settle
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, Product, names
+from symroof.proof.sampling import ORDER
+from symroof.proof.settling import negated, settle
 from symroof.symbols import QUANTITIES, expression
 from symroof.verification.context import THEORY, Context
 from symroof.verification.digits import bare
+from symroof.verification.enclosures import is_numeric
 from symroof.verification.links import sides_of
-from symroof.verification.numbers import is_numeric
 
 BOUNDS = ("T_lower", "T_upper")
 
@@ -56,7 +56,12 @@ def skipped(link: Compare, context: Context, redefined: Container[str] = (), *, 
     if link.relation in ("<<", ">>") or isinstance(bare(link.right), Infinity):
         return Skip("an assumption")
     left, right = sides_of(link, context)
-    if isinstance(link.left, Product) and len(link.left.factors) == 2 and isinstance(link.left.factors[0], Name) and isinstance(link.left.factors[1], Group):
+    if (
+        isinstance(link.left, Product)
+        and len(link.left.factors) == 2
+        and isinstance(link.left.factors[0], Name)
+        and isinstance(link.left.factors[1], Group)
+    ):
         return Skip("a function, or a product in an unusual form")
     if isinstance(link.left, Name) and link.left.name in redefined and link.relation == "=":
         return Skip("a definition", link.left.name)
@@ -64,7 +69,10 @@ def skipped(link: Compare, context: Context, redefined: Container[str] = (), *, 
         size = isinstance(link.left, Name) and link.left.name in context.spent
         return Skip("a size that is put in") if size else None
     if link.relation in ORDER:
-        letter = any(isinstance(a, Name) and a.name not in context.definitions and is_numeric(b) for a, b in ((link.left, right), (link.right, left)))
+        letter = any(
+            isinstance(a, Name) and a.name not in context.definitions and is_numeric(b)
+            for a, b in ((link.left, right), (link.right, left))
+        )
         return Skip("a condition") if letter else _condition(Compare(left, link.relation, right), context)
     if isinstance(link.left, Name) and link.relation == "=":
         name = link.left.name
@@ -94,7 +102,11 @@ def _quantities(link: Compare, left: Formula, right: Formula, free: set[str], co
     name = link.left.name if isinstance(link.left, Name) else None
     if name in BOUNDS and set(names(link)) <= set(QUANTITIES):
         return None
-    alone = Skip("a definition", name) if name is not None and link.relation == "=" else Skip(f"nothing says what {without[0]} is")
+    alone = (
+        Skip("a definition", name)
+        if name is not None and link.relation == "="
+        else Skip(f"nothing says what {without[0]} is")
+    )
     if free - set(QUANTITIES):
         return alone
     if settle(Compare(left, "=", right), context.least_one).truth:
@@ -108,7 +120,12 @@ def _of_operation(link: Compare, left: Formula, right: Formula, free: set[str], 
         return Skip("no chip is named")
     if link.relation in ("=", "~") and _depends(left) != _depends(right):
         return Skip("a value at some sizes", at_sizes=True)
-    if set(names(link)) <= set(context.definitions) and names(link.left) and names(link.right) and link.relation in ("=", "~"):
+    if (
+        set(names(link)) <= set(context.definitions)
+        and names(link.left)
+        and names(link.right)
+        and link.relation in ("=", "~")
+    ):
         alike = settle(Compare(left, "=", right), context.least_one, context.facts).truth
         if not alike and (link.relation == "~" or not _never_equal(left, right, context)):
             times = isinstance(link.left, Name) and link.left.name in BOUNDS
@@ -146,7 +163,9 @@ def _own(link: Compare, left: Formula, right: Formula, chained: bool, context: C
         return Skip("an equation")
     if link.relation == "=":
         within = a.free_symbols <= b.free_symbols or b.free_symbols <= a.free_symbols
-        same = a.free_symbols == b.free_symbols or (within and bool(b.free_symbols) and (chained or _sizes(a, b, context)))
+        same = a.free_symbols == b.free_symbols or (
+            within and bool(b.free_symbols) and (chained or _sizes(a, b, context))
+        )
         if not same:
             return Skip("an equation between different letters")
         if chained or settle(Compare(left, "=", right), context.least_one).truth or _never_equal(left, right, context):

@@ -12,19 +12,19 @@ from sympy import Expr, oo
 
 from symroof.algebra.dominance import limit
 from symroof.algebra.inequality import solve_condition
+from symroof.algebra.intervals import Threshold
 from symroof.algebra.optima import monotony
 from symroof.algebra.rational import cancelled, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root
-from symroof.algebra.threshold import Threshold
-from symroof.derivation.points import ORDER
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Name, names
+from symroof.proof.sampling import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.context import Context
+from symroof.verification.enclosures import is_numeric
 from symroof.verification.growth import eventually_positive, regime_of
 from symroof.verification.literals import MIRRORED
-from symroof.verification.numbers import is_numeric
 
 UP = (">", ">=")
 
@@ -57,7 +57,9 @@ class Unknown:
         cases = self.solved.cases
         certain = len(cases) == 1 and not cases[0].guard
         for case in cases:
-            if not certain and not (regime.scaling and all(eventually_positive(g, regime, context) for g in case.guard)):
+            if not certain and not (
+                regime.scaling and all(eventually_positive(g, regime, context) for g in case.guard)
+            ):
                 continue
             if case.implicit is not None or len(case.intervals) != 1:
                 return None
@@ -134,12 +136,18 @@ def _tied(value: Expr, x: Expr, context: Context) -> Expr:
     """The value with x for every symbol that the regime says is ~ x: sound for positive terms alone."""
     tied: dict[Expr, Expr] = {}
     for r in context.growing:
-        ends = {r.left.name, r.right.name} if r.relation == "~" and isinstance(r.left, Name) and isinstance(r.right, Name) else set()
+        ends = (
+            {r.left.name, r.right.name}
+            if r.relation == "~" and isinstance(r.left, Name) and isinstance(r.right, Name)
+            else set()
+        )
         if x.name in ends:
             tied |= {symbol(name): x for name in ends - {x.name}}
     if not any(value.has(s) for s in tied):
         return value
-    if not value.is_rational_function() or any(c < 0 for terms in ratio(value, symbols_of(value)) for c in terms.values()):
+    if not value.is_rational_function() or any(
+        c < 0 for terms in ratio(value, symbols_of(value)) for c in terms.values()
+    ):
         raise AlgebraError("x ~ y is not put in for a difference")
     return value.subs(tied)
 

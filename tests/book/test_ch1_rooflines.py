@@ -11,8 +11,8 @@ import pytest
 import symroof as sr
 from symroof.algebra.dominance import limit
 from symroof.algebra.regime import Regime
-from symroof.derivation.step import Reason
 from symroof.formula import Name
+from symroof.proof.step import Reason
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.units import quantity
 from symroof.symbols import expression

@@ -1,0 +1,176 @@
+"""Quantities as functions on numbers: on scalars, on NumPy arrays, and on any array that follows NumPy's protocols.
+
+A function is an expression that is walked once for a whole array. Whole numbers become floating-point numbers first:
+the products of sizes do not fit into 64 bits, and NumPy would wrap them round in silence. In every sum and product the
+scalars are joined before the arrays, so that an array is touched as seldom as in a line written by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, iadd, imul, itruediv, mul, truediv
+from typing import Any
+
+from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
+
+from symroof.derivation.setting import Setting
+from symroof.derivation.values import quantities
+from symroof.errors import AlgebraError, ModelError, suggestion
+from symroof.symbols import rational
+
+# SymPy's functions in the standard library and in NumPy.
+FUNCTIONS: Mapping[Any, tuple[Callable[..., Any], str]] = {
+    Max: (max, "maximum"),
+    Min: (min, "minimum"),
+    exp: (math.exp, "exp"),
+    log: (math.log, "log"),
+    floor: (math.floor, "floor"),
+    ceiling: (math.ceil, "ceil"),
+    Abs: (abs, "abs"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityFunction:
+    """A quantity of the ``parameters``, called by name or in their order. Values are floating-point numbers.
+
+    Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter.
+    """
+
+    name: str
+    expression: Expr
+    parameters: tuple[str, ...]
+
+    def __call__(self, *sizes: Any, **named: Any) -> Any:
+        if len(sizes) > len(self.parameters):
+            raise ModelError(
+                f"{self.name} takes {len(self.parameters)} sizes, and there are {len(sizes)}",
+                expected=", ".join(self.parameters),
+            )
+        given = dict(zip(self.parameters, sizes, strict=False))
+        for name, value in named.items():
+            if name not in self.parameters:
+                raise ModelError(
+                    f"{self.name} does not depend on {name}",
+                    expected=f"one of {', '.join(self.parameters)}",
+                    hint=suggestion(name, self.parameters),
+                )
+            if name in given:
+                raise ModelError(f"{name} is given twice")
+            given[name] = value
+        missing = [name for name in self.parameters if name not in given]
+        if missing:
+            raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
+        return evaluated(self.expression, {name: floating(value) for name, value in given.items()})
+
+    def __repr__(self) -> str:
+        return f"<{self.name} of {', '.join(self.parameters) or 'nothing'}>"
+
+
+def function_of(setting: Setting, name: str) -> QuantityFunction:
+    """The function of a named quantity of a problem, its known figures put in.
+
+    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.model.library import library_operation
+    >>> from symroof.model.problem import Problem
+    >>> intensity = function_of(setting_of(Problem(library_operation("matmul"))), "intensity")
+    >>> intensity(B=256, D=8192, F=8192), intensity.parameters
+    (240.94117647058823, ('B', 'D', 'F'))
+    """
+    known = quantities(setting)
+    if name not in known:
+        raise ModelError(
+            f"there is no quantity {name!r}", expected=f"one of {', '.join(known)}", hint=suggestion(str(name), known)
+        )
+    value = known[name].subs({figure: rational(x) for figure, x in setting.values.items()})
+    order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
+    return QuantityFunction(
+        name, value, tuple(sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s)))
+    )
+
+
+def floating(value: Any) -> Any:
+    """A number, or an array of them, in double precision."""
+    if hasattr(value, "astype"):
+        return value if str(getattr(value, "dtype", "")) == "float64" else value.astype("float64")
+    try:
+        if value <= 0:
+            raise ModelError(f"{value} is no size", expected="a number above 0")
+        return float(value)
+    except OverflowError:
+        raise AlgebraError("a size is beyond floating-point numbers", expected="sizes below 1e300") from None
+    except (TypeError, ValueError):
+        raise ModelError(f"{str(value)[:40]!r} is no size", expected="a number, or an array of numbers") from None
+
+
+def evaluated(expression: Expr, values: Mapping[str, Any]) -> Any:
+    """The value of an expression at numbers and arrays."""
+    if expression.is_Symbol:
+        return values[expression.name]
+    if not expression.args:
+        return float(expression)
+    if isinstance(expression, Pow):
+        return _power(evaluated(expression.base, values), expression.exp)
+    if isinstance(expression, Mul):
+        above, below = expression.as_numer_denom()
+        if below != 1 and not below.is_Number:
+            top = evaluated(above, values)
+            return _applied("/", top, evaluated(below, values), own=not above.is_Symbol)
+    if isinstance(expression, Add | Mul):
+        arrays = {name for name, value in values.items() if _is_array(value)}
+        ordered = sorted(
+            expression.args, key=lambda part: not arrays.isdisjoint(s.name for s in part.free_symbols)
+        )  # scalars first
+        return _joined(
+            "+" if isinstance(expression, Add) else "*",
+            ((evaluated(part, values), not part.is_Symbol) for part in ordered),
+        )
+    if type(expression) not in FUNCTIONS:
+        raise AlgebraError(f"{type(expression).__name__} has no numbers here")
+    plain, name = FUNCTIONS[type(expression)]
+    parts = [evaluated(part, values) for part in expression.args]
+    if not any(map(_is_array, parts)):
+        return float(plain(*parts))
+    import numpy
+
+    return reduce(getattr(numpy, name), parts) if len(parts) > 1 else getattr(numpy, name)(parts[0])
+
+
+OPERATORS: Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "+": (add, iadd),
+    "*": (mul, imul),
+    "/": (truediv, itruediv),
+}
+
+
+def _joined(sign: str, parts: Iterable[tuple[Any, bool]]) -> Any:
+    """The sum or product of values, each with whether it is ours to change: what is made here is changed in place."""
+    total, own = None, False
+    for part, fresh in parts:
+        if total is None:
+            total, own = part, fresh
+        else:
+            total, own = _applied(sign, total, part, own=own), True
+        part = None  # let go of its memory before the next part is made
+    return total
+
+
+def _applied(sign: str, left: Any, right: Any, *, own: bool) -> Any:
+    plain, in_place = OPERATORS[sign]
+    fits = own and _is_array(left) and getattr(right, "shape", ()) in ((), left.shape)
+    return (in_place if fits else plain)(left, right)
+
+
+def _power(base: Any, exponent: Expr) -> Any:
+    if exponent.is_Integer and 0 < exponent <= 4:
+        return _joined("*", [(base, False)] * int(exponent))
+    if exponent.is_Integer and exponent < 0:
+        return 1.0 / _power(base, -exponent)
+    return base ** float(exponent)
+
+
+def _is_array(value: Any) -> bool:
+    return not isinstance(value, float)

@@ -1,0 +1,70 @@
+"""What the named quantities of a problem are, as SymPy values in sizes and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sympy import Expr, Max
+
+from symroof.algebra.rational import cancelled
+from symroof.derivation.setting import Setting
+from symroof.symbols import expression, symbol
+
+PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))
+
+
+def quantities(setting: Setting) -> dict[str, Expr]:
+    """Every quantity by its name: in the sizes, ``peak`` and ``bandwidth``; and the formulas that the problem names.
+
+    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.model.library import library_operation
+    >>> from symroof.model.problem import Problem
+    >>> quantities(setting_of(Problem(library_operation("dot"))))["T_comms"]
+    (4*N + 2)/bandwidth
+    """
+    cost, apply = setting.cost, setting.regime.apply
+    t_math, t_comms = apply(setting.flops) / PEAK, apply(setting.moved) / BANDWIDTH
+    found = {
+        "flops": apply(cost.flops),
+        "reads": apply(cost.reads),
+        "writes": apply(cost.writes),
+        "bytes": apply(cost.bytes),
+        setting.flops_name: apply(setting.flops),
+        setting.moved_name: apply(setting.moved),
+        "intensity": setting.intensity,
+        "peak": PEAK,
+        "bandwidth": BANDWIDTH,
+        "ridge": PEAK / BANDWIDTH,
+        "T_math": t_math,
+        "T_comms": t_comms,
+        "T_lower": Max(t_math, t_comms),
+        "T_upper": t_math + t_comms,
+        "throughput": apply(cost.flops) / Max(t_math, t_comms),
+    }
+    for name, formula in setting.problem.let.items():
+        found[name] = put(apply(expression(formula)), found)
+    return found
+
+
+def put(value: Expr, known: Mapping[str, Expr]) -> Expr:
+    """The value with named quantities replaced by what they are."""
+    return value.subs(
+        {
+            symbol(name): found
+            for name, found in known.items()
+            if symbol(name) in value.free_symbols and found != symbol(name)
+        },
+        simultaneous=True,
+    )
+
+
+def in_ridge(value: Expr) -> Expr:
+    """A rational function with peak/bandwidth written as the ridge, where the two occur in no other way.
+
+    >>> in_ridge(PEAK * symbol("B") / (2 * BANDWIDTH))
+    B*ridge/2
+    """
+    if not {PEAK, BANDWIDTH} <= value.free_symbols:
+        return value
+    found = cancelled(value.subs(PEAK, RIDGE * BANDWIDTH))
+    return value if BANDWIDTH in found.free_symbols else found

@@ -1,0 +1,1 @@
+"""Figures: curves, rooflines and regime maps, drawn."""

@@ -1,0 +1,1 @@
+"""Formulas in print: LaTeX, lines of text, cost functions as their author wrote them."""

@@ -1,0 +1,93 @@
+"""The catalogues as tables: chips with their figures and sources, operations with their costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symroof.derivation.layout import Layout
+from symroof.model.hardware import Accelerator, Known
+from symroof.model.library import Entry
+from symroof.model.operation import Einsum
+from symroof.rendering.formulas.plain import PlainPrinter
+
+
+def chips_table(chips: list[Accelerator]) -> str:
+    """One line for each chip: its name, its peaks, its memory and its links."""
+    rows: list[tuple[str, ...]] = [("name", "chip", "bf16", "int8", "HBM", "links")]
+    for chip in chips:
+        links = ", ".join(f"{link} {chip.figures[link].digits}" for link in chip.links if link != "HBM")
+        rows.append((chip.name, chip.title, *(_digits(chip, f) for f in ("peak.bf16", "peak.int8", "HBM")), links))
+    return columns(rows) + "\nFLOPs/s and bytes/s; one direction of a link. `symroof hardware NAME` shows sources.\n"
+
+
+def chip_table(chip: Accelerator) -> str:
+    """Every figure of a chip with its source, and the figures that other sources give."""
+    head = chip.title if chip.name == chip.title else f"{chip.title} ({', '.join((chip.name, *chip.aliases))})"
+    lines = [head, ""]
+    width = max(map(len, chip.figures))
+    for name, known in chip.figures.items():
+        lines.append(f"  {name:<{width}}  {known.digits:>8} {known.unit:<8} {known.source}")
+        lines += [
+            f"  {'or':>{width}}  {other.digits:>8} {other.unit:<8} {other.source}" for other in known.alternatives
+        ]
+    if chip.wraparound:
+        lines.append(f"\n  A mesh axis of {chip.wraparound} chips or more closes to a ring; a shorter one is a line.")
+    return "\n".join(lines) + "\n"
+
+
+def chip_record(chip: Accelerator) -> dict[str, Any]:
+    return {
+        "name": chip.name,
+        "title": chip.title,
+        "aliases": list(chip.aliases),
+        "wraparound": chip.wraparound,
+        "figures": {name: _figure(known) for name, known in chip.figures.items()},
+    }
+
+
+def _figure(known: Known) -> dict[str, Any]:
+    found = {"value": known.digits, "float": float(known.value), "unit": known.unit, "source": known.source}
+    return found | {"alternatives": [_figure(other) for other in known.alternatives]}
+
+
+def operations_table(entries: list[Entry]) -> str:
+    return columns([("name", "operation"), *((entry.name, entry.summary) for entry in entries)])
+
+
+def operation_table(entry: Entry) -> str:
+    """An operation with its costs and its source."""
+    shown = operation_record(entry)
+    lines = [f"{entry.name}: {entry.summary}", ""]
+    lines += [f"  {key:<10} {shown[key]}" for key in ("operation", "flops", "reads", "writes", "intensity", "source")]
+    return "\n".join(lines) + "\n"
+
+
+def operation_record(entry: Entry) -> dict[str, Any]:
+    operation = entry.build(None)
+    cost = operation.cost()
+    shapes = tuple(t.labels for t in operation.tensors) if isinstance(operation, Einsum) else ()
+    layout, printer = Layout(operation.dimensions, shapes), PlainPrinter()
+    amounts = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "intensity": cost.intensity}
+    return {
+        "name": entry.name,
+        "summary": entry.summary,
+        "operation": str(operation),
+        **{key: printer.print(layout.write(value)) for key, value in amounts.items()},
+        "source": entry.source,
+    }
+
+
+def _digits(chip: Accelerator, name: str) -> str:
+    return chip.figures[name].digits if name in chip.figures else "-"
+
+
+def columns(rows: list[tuple[str, ...]]) -> str:
+    """Rows with their columns under one another.
+
+    >>> print(columns([("a", "bc"), ("def", "g")]), end="")
+    a    bc
+    def  g
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""Records: what the commands print as JSON."""

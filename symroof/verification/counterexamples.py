@@ -1,0 +1,125 @@
+"""Counterexamples: propositions at points, in exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import islice
+from random import Random
+
+from symroof.errors import AlgebraError
+from symroof.formula import Both, Compare, Either, Formula, Name, Product, Verdict, mapped, names, number
+from symroof.verification.enclosures import compared, enclosed
+from symroof.verification.judgement import Counterexample
+
+MOST_POINTS = 80
+LARGE = 65536
+TYPICAL = 8  # sizes that are this many times larger count as much larger
+
+
+def truth(proposition: Formula, point: Mapping[str, Fraction]) -> bool | None:
+    """Whether a proposition is true at a point; None where it has no value there, or the numbers are too close to tell.
+
+    >>> truth(Compare(Name("B"), "<", Name("D")), {"B": Fraction(2), "D": Fraction(1)})
+    False
+    """
+    match proposition:
+        case Verdict(holds=holds):
+            return holds
+        case Both(parts=parts):
+            found = [truth(part, point) for part in parts]
+            return False if False in found else None if None in found else True
+        case Either(parts=parts):
+            found = [truth(part, point) for part in parts]
+            return True if True in found else None if None in found else False
+        case Compare(left=left, relation="<=>", right=right):
+            sides = truth(left, point), truth(right, point)
+            return None if None in sides else sides[0] == sides[1]
+        case Compare(left=left, relation=relation, right=right):
+            try:
+                sign = compared(at_point(left, point), at_point(right, point))
+            except AlgebraError:
+                return None
+            if sign is None:
+                return None
+            return {"=": sign == 0, "<": sign < 0, "<=": sign <= 0, ">": sign > 0, ">=": sign >= 0}[relation]
+    return None
+
+
+def at_point(formula: Formula, point: Mapping[str, Fraction]) -> Formula:
+    """The formula with numbers for names."""
+    return mapped(
+        formula, lambda node: number(point[node.name]) if isinstance(node, Name) and node.name in point else node
+    )
+
+
+def witness(
+    proposition: Formula,
+    least_one: frozenset[str],
+    facts: Iterable[Formula] = (),
+    first: Iterable[Mapping[str, Fraction]] = (),
+    growing: Iterable[Compare] = (),
+) -> Counterexample | None:
+    """A point of the domain at which the facts hold and the proposition does not; None where none was found.
+
+    Points that are typical of the regime ``growing`` come first.
+    """
+    facts = tuple(facts)
+    letters = tuple(dict.fromkeys(n for f in (proposition, *facts) for n in names(f)))
+    points = list(islice(_candidates(letters, least_one, first), MOST_POINTS))
+    growing = tuple(growing)
+    points.sort(key=lambda point: not is_typical(point, growing))
+    for point in points:
+        if all(truth(fact, point) for fact in facts) and truth(proposition, point) is False:
+            return Counterexample(point, *_sides(proposition, point))
+    return None
+
+
+def is_typical(point: Mapping[str, Fraction], growing: Iterable[Compare]) -> bool:
+    """Whether a point looks like the regime: what is much smaller is, by some factor; what is alike is equal."""
+    for r in growing:
+        if r.relation == "<<" and not truth(Compare(Product((number(TYPICAL), r.left)), "<=", r.right), point):
+            return False
+        if r.relation in ("~", "~~") and not truth(Compare(r.left, "=", r.right), point):
+            return False
+    return True
+
+
+def _sides(
+    proposition: Formula, point: Mapping[str, Fraction]
+) -> tuple[Fraction | bool | None, Fraction | bool | None]:
+    if not isinstance(proposition, Compare):
+        return None, None
+    if proposition.relation == "<=>":
+        return truth(proposition.left, point), truth(proposition.right, point)
+    left, right = (enclosed(at_point(side, point)).middle for side in (proposition.left, proposition.right))
+    return left, right
+
+
+def _candidates(
+    letters: tuple[str, ...], least_one: frozenset[str], first: Iterable[Mapping[str, Fraction]]
+) -> Iterator[dict[str, Fraction]]:
+    """Points worth a look, the readable ones first; then the ones that were offered; then random ones."""
+
+    def point(sizes: Iterable[int]) -> dict[str, Fraction]:
+        return dict(zip(letters, map(Fraction, sizes), strict=True))
+
+    yield point(1 for _ in letters)
+    yield point(2 for _ in letters)
+    for small, large in ((128, 8192), (512, 8192), (1, 8192), (1024, 1), (8192, 128)):
+        for i in range(min(len(letters), 4)):
+            yield point(small if i == j else large for j in range(len(letters)))
+    yield point(range(2, 2 + len(letters)))
+    yield point(range(2 + len(letters), 2, -1))
+    yield point(10**4 for _ in letters)
+    for offered in first:
+        whole = {n: Fraction(offered.get(n, LARGE)) for n in letters}
+        yield {n: Fraction(round(v)) if round(v) >= 1 else v for n, v in whole.items()}
+        if all(v >= 1 if n in least_one else v > 0 for n, v in whole.items()):
+            yield whole
+    random = Random(11)
+    while letters:
+        yield {
+            n: Fraction(random.randint(1, 99)) * Fraction(10) ** random.randint(0 if n in least_one else -3, 5)
+            for n in letters
+        }
