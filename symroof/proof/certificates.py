@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from symroof.errors import CheckError
-from symroof.formula import Compare, Infinity
+from symroof.formula import Compare, Infinity, names
 from symroof.proof.exact import ONE, Exact, add, join, names_in, sign, times
 from symroof.proof.ledger import Ledger, refuted, replaced
 from symroof.proof.step import Check, Dominated, Step
@@ -17,6 +17,8 @@ Powers = tuple[tuple[str, int], ...]
 def multiplied_out(step: Step, evidence: Dominated, ledger: Ledger) -> Check:
     """left/right = n/d, and every monomial of n - d is negligible beside n or d: certificates multiplied out."""
     regime = [a for a in step.assumptions if isinstance(a, Compare)]
+    if step.relation == "->" and {n for a in regime if a.relation != "=" for n in names(a)} & set(names(step.right)):
+        raise refuted(step, "a limit does not change with what grows")
     known = {name: formula for name, formula in ledger.definitions.items() if name != "ridge"}  # any constant will do
     exact = Exact(known | replaced(regime, ("=", "~")))
     (ln, ld), (rn, rd) = exact.rational(step.left), exact.rational(step.right)

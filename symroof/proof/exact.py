@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from math import comb, gcd, lcm
 
 from symroof.errors import CheckError
@@ -133,8 +134,70 @@ def value_at(a: Poly, point: Mapping[str, Fraction]) -> Fraction:
     return total
 
 
+def plus(a: Rat, b: Rat) -> Rat:
+    (above, below), (n, d) = a, b
+    return (add(above, n), below) if d == below else (add(times(above, d), times(n, below)), times(below, d))
+
+
+def minus(a: Rat, b: Rat) -> Rat:
+    return plus(a, (scale(b[0], Fraction(-1)), b[1]))
+
+
+def put(sides: Rat, name: str, value: Rat) -> Rat:
+    """A quotient of polynomials with a value for one of its names.
+
+    >>> put(({(("x", 2),): Fraction(1)}, ONE), "x", ({(("y", 1),): Fraction(1)}, {(): Fraction(2)}))
+    ({(('y', 2),): Fraction(1, 1)}, {(): Fraction(4, 1)})
+    """
+    (above, d), (below, e) = (_put(side, name, value) for side in sides)
+    return (above, below) if d == e else (times(above, e), times(below, d))
+
+
+def _put(a: Poly, name: str, value: Rat) -> Rat:
+    """The polynomial times the denominator to its degree, and that power."""
+    degree = max((dict(m).get(name, 0) for m in a), default=0)
+    tops, bottoms = [ONE], [ONE]
+    for _ in range(degree):
+        tops.append(times(tops[-1], value[0]))
+        bottoms.append(times(bottoms[-1], value[1]))
+    total: Poly = {}
+    for m, c in a.items():
+        power = dict(m).get(name, 0)
+        rest = {tuple((n, k) for n, k in m if n != name): c}
+        total = add(total, times(times(rest, tops[power]), bottoms[degree - power]))
+    return total, bottoms[degree]
+
+
+def divided(a: Poly, b: Poly) -> Poly | None:
+    """The polynomial q with a = b q, or None where b does not divide a.
+
+    >>> x, one = (("x", 1),), Fraction(1)
+    >>> divided({(("x", 2),): one, (): -one}, {x: one, (): one})
+    {(('x', 1),): Fraction(1, 1), (): Fraction(-1, 1)}
+    """
+    names = sorted(names_in(a) | names_in(b))
+
+    def order(m: Monomial) -> tuple[int, ...]:
+        return tuple(dict(m).get(name, 0) for name in names)
+
+    head = max(b, key=order)
+    whole: Poly = {}
+    while a:
+        top = max(a, key=order)
+        m = join(top, head, -1)
+        if any(e < 0 for _, e in m):
+            return None
+        whole[m] = a[top] / b[head]
+        a = add(a, times(b, {m: -whole[m]}))
+    return whole
+
+
 def names_in(a: Poly) -> set[str]:
     return {name for m in a for name, _ in m}
+
+
+def _differ(a: Rat, b: Rat) -> bool:
+    return a != b and bool(minus(a, b)[0])
 
 
 def _names(arguments: tuple[Rat, ...]) -> set[str]:
@@ -152,6 +215,7 @@ class Exact:
     """
 
     definitions: Mapping[str, Formula]
+    figures: Mapping[str, Fraction] = field(default_factory=dict)
     atoms: dict[str, tuple[str, tuple[Rat, ...]]] = field(default_factory=dict)
     known: dict[str, Rat] = field(default_factory=dict)
 
@@ -160,24 +224,29 @@ class Exact:
         return result
 
     def number(self, node: Number) -> Rat:
+        if node.digits is not None and node.unit is None and Fraction(node.digits) != node.value:
+            raise CheckError(f"{node.digits} is not the value that it stands for")
         return ({(): node.value} if node.value else {}, ONE)
 
     def name(self, node: Name | Figure) -> Rat:
         if node.name not in self.definitions:
             return {((node.name, 1),): Fraction(1)}, ONE
-        if node.name not in self.known:
-            self.known[node.name] = self.rational(self.definitions[node.name])
-        return self.known[node.name]
+        if node.name in self.known:
+            return self.known[node.name]
+        before = len(self.atoms)
+        value = self.rational(self.definitions[node.name])
+        if len(self.atoms) == before and not any(atom in names_in(side) for side in value for atom in self.atoms):
+            self.known[node.name] = value
+        return value
 
-    figure = name
+    def figure(self, node: Figure) -> Rat:
+        """A figure that is shown by its digits: they have to be those of its value."""
+        if self.figures.get(node.name) != Fraction(node.digits):
+            raise CheckError(f"{node.digits} is not the value of {node.name}")
+        return self.name(node)
 
     def sum(self, node: Formula, *terms: Rat) -> Rat:
-        above, below = terms[0]
-        for n, d in terms[1:]:
-            above, below = (
-                (add(above, n), below) if d == below else (add(times(above, d), times(n, below)), times(below, d))
-            )
-        return above, below
+        return reduce(plus, terms)
 
     def product(self, node: Formula, *factors: Rat) -> Rat:
         above, below = ONE, ONE
@@ -208,8 +277,11 @@ class Exact:
     written = group
 
     def call(self, node: Call, *arguments: Rat) -> Rat:
-        for atom, known in self.atoms.items():
-            if known == (node.function, arguments):
+        if node.function in ("max", "min") and all(side.keys() <= {()} for sides in arguments for side in sides):
+            values = [n.get((), Fraction(0)) / d[()] for n, d in arguments]
+            return {(): max(values) if node.function == "max" else min(values)}, ONE
+        for atom, (function, known) in self.atoms.items():
+            if function == node.function and len(known) == len(arguments) and not any(map(_differ, known, arguments)):
                 return {((atom, 1),): Fraction(1)}, ONE
         signs = [all(c > 0 for c in (*n.values(), *d.values())) and bool(n) for n, d in arguments]
         positive = all(signs) and node.function in ("max", "min", "sqrt") and not any(map(is_atom, _names(arguments)))
@@ -218,4 +290,4 @@ class Exact:
         return {((atom, 1),): Fraction(1)}, ONE
 
     def difference(self, left: Formula, right: Formula) -> Rat:
-        return self.sum(left, self.rational(left), self.negative(right, self.rational(right)))
+        return minus(self.rational(left), self.rational(right))

@@ -1,23 +1,37 @@
-"""What the second engine takes as established: definitions, figures, the domain."""
+"""What the second engine takes as established: what names mean, figures, definitions, the domain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Name, names
-from symroof.proof.exact import Exact
+from symroof.formula import Compare, Formula, Name, Number, names
+from symroof.proof.exact import Exact, Rat
 from symroof.proof.step import Step
 
 
 @dataclass
 class Ledger:
-    """Definitions of names, values of figures, and the names that are at least 1; all others are above 0."""
+    """Values of figures, the names that are at least 1 (all others are above 0), and what names stand for.
+
+    ``meanings`` come from the problem and from the textbook, never from the producer of a step: a formula, or the
+    evidence that a count has to rest on. A name enters ``definitions`` with the first step that says what it is.
+    ``multiples`` are what the sizes that are split over chips come in.
+    """
 
     least_one: frozenset[str]
-    figures: dict[str, Formula] = field(default_factory=dict)
+    figures: Mapping[str, Number] = field(default_factory=dict)
+    meanings: Mapping[str, Any] = field(default_factory=dict)
+    multiples: Mapping[str, int] = field(default_factory=dict)
     definitions: dict[str, Formula] = field(default_factory=dict)
+    established: list[Step] = field(default_factory=list)
+    _known: dict[bool, dict[str, Rat]] = field(default_factory=lambda: {False: {}, True: {}})
+
+    def define(self, name: str, formula: Formula) -> None:
+        self.definitions[name] = formula
+        self._known = {False: {}, True: {}}
 
     def exact(self, *, figures: bool, assumptions: Iterable[Formula] = (), free: str | None = None) -> Exact:
         """The arithmetic with the definitions, with or without the values of figures, and with x = y put in.
@@ -27,7 +41,12 @@ class Ledger:
         known = {name: formula for name, formula in self.definitions.items() if name != free}
         if figures:
             known |= self.figures
-        return Exact(known | replaced(assumptions, ("=",)))
+        equal = replaced(assumptions, ("=",))
+        digits = {name: figure.value for name, figure in self.figures.items()}
+        exact = Exact(known | equal, digits)
+        if not equal and free is None:
+            exact.known = self._known[figures]  # worked out once for all steps
+        return exact
 
     def is_new(self, name: str) -> bool:
         return name not in self.definitions and name not in self.figures and name not in self.least_one
@@ -35,11 +54,11 @@ class Ledger:
 
 def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict[str, Formula]:
     """What the assumptions of these relations put for names, each name once: x = y and x = z put z for y as well."""
-    put: dict[str, Formula] = {}
+    values: dict[str, Formula] = {}
 
     def end(formula: Formula) -> Formula:
-        while isinstance(formula, Name) and formula.name in put:
-            formula = put[formula.name]
+        while isinstance(formula, Name) and formula.name in values:
+            formula = values[formula.name]
         return formula
 
     for relation in assumptions:
@@ -49,10 +68,21 @@ def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict
         if not isinstance(left, Name):
             left, right = right, left
         if isinstance(left, Name) and left.name not in names(right):
-            put[left.name] = right
-    return put
+            values[left.name] = right
+    return values
+
+
+class UndecidedError(CheckError):
+    """What the second engine could not decide in its budget: neither proved nor refuted, and not accepted."""
 
 
 def refuted(step: Step, why: str) -> CheckError:
     """The error of a step that does not hold."""
     return CheckError(f"a step of the derivation was refuted ({step.reason.value} in {step.section}): {why}")
+
+
+def undecided(step: Step, why: str) -> UndecidedError:
+    """The error of a step that may hold."""
+    return UndecidedError(
+        f"a step of the derivation could not be decided ({step.reason.value} in {step.section}): {why}"
+    )

@@ -15,7 +15,8 @@ from symroof.formula import Both, Cases, Compare, Either, Formula, Verdict
 from symroof.proof.exact import Exact, Poly, Rat, primitive, scale, sign, times
 from symroof.proof.sampling import ORDER, is_fact
 
-TIMEOUT = 500  # milliseconds for one question to z3
+# The work that one question to z3 may take, in its own units: the same on every machine and under every load.
+BUDGET = 3_000_000
 
 
 def normal(formula: Formula, exact: Exact, least_one: frozenset[str]) -> tuple[Poly, int] | None:
@@ -79,7 +80,7 @@ class Prover:
 
     def _ask(self, *questions: Any) -> bool | dict[str, Fraction] | None:
         solver = self.z3.Solver()
-        solver.set("timeout", TIMEOUT)
+        solver.set("rlimit", BUDGET)
         solver.add(*questions)
         answer = solver.check()
         if answer == self.z3.unsat:

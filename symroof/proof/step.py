@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
-from symroof.formula import Formula
+from symroof.formula import Formula, Name, Number
 
 
 class Reason(Enum):
@@ -15,11 +15,14 @@ class Reason(Enum):
 
     COUNT = "count"
     AS_GIVEN = "as_given"
+    KINDS = "kinds"
     MULTIPLY_ADD = "multiply_add"
     EXCESS = "excess"
+    USED = "used"
     READS = "reads"
     WRITES = "writes"
     BYTES = "bytes"
+    TOTAL = "total"
     SHARE_WORK = "share_work"
     SHARE_BYTES = "share_bytes"
     EXCHANGE = "exchange"
@@ -36,7 +39,10 @@ class Reason(Enum):
     WITHIN = "within"
     AT_MOST = "at_most"
     NEXT_ORDER = "next_order"
+    FACTOR = "factor"
+    SIDE = "side"
     LIMIT = "limit"
+    GROWS = "grows"
     SUPREMUM = "supremum"
     DEFINE_TIMES = "define_times"
     RIDGE = "ridge"
@@ -48,18 +54,23 @@ class Reason(Enum):
     COLLECT = "collect"
     SOLVE = "solve"
     IMPLICIT = "implicit"
+    ONE_ROOT = "one_root"
     REACH = "reach"
     SQUARE = "square"
+    OUTCOME = "outcome"
     NEVER = "never"
     ALWAYS = "always"
     MARGIN = "margin"
     THROUGHPUT = "throughput"
+    TENDS = "tends"
     RULE = "rule"
     WHOLE = "whole"
+    EARLY = "early"
     RULE_FACTOR = "rule_factor"
     AT_POINT = "at_point"
     GAP = "gap"
     TIME = "time"
+    SECONDS = "seconds"
     LOWER = "lower"
     UPPER = "upper"
     TWICE = "twice"
@@ -70,7 +81,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """``proved`` or ``sampled``, and by what."""
+    """``proved`` or ``sampled``, and by what; ``searched`` where the second engine has not decided it again."""
 
     status: str
     by: str
@@ -80,9 +91,8 @@ class Check:
 class Step:
     """``left relation right``, under ``assumptions``.
 
-    ``evidence`` is what the check needs beyond the formulas; ``facts`` is what prose needs. A step with ``shown``
-    false is stated in the prose of its reason alone; one with ``joined`` stands on the line of the step before; and of
-    one with ``right_alone`` only the right side is displayed, because prose has said what it equals.
+    ``evidence`` is what the check needs beyond the formulas; ``facts`` is what prose needs beyond them. ``role`` is the
+    part of the answer that the step says, ``point`` the set of sizes that it is about, counted from 0.
     """
 
     section: str
@@ -92,26 +102,153 @@ class Step:
     right: Formula
     assumptions: tuple[Formula, ...] = ()
     evidence: Any = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    shown: bool = True
-    joined: bool = False
-    right_alone: bool = False
+    facts: Any = None
+    role: str = ""
+    point: int | None = None
     check: Check | None = None
+
+    @property
+    def value(self) -> Fraction:
+        """The number on the right."""
+        if not isinstance(self.right, Number):
+            raise TypeError("the right side is no number")
+        return self.right.value
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Facts of a count: what each of ``outputs`` takes; ``length`` is that of the contraction, None without one."""
+
+    outputs: Formula
+    multiplications: Formula
+    additions: Formula
+    length: Formula | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Facts of a cancellation: the names that cancel."""
+
+    names: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """Facts of 1 + 1/x ~ 1: x grows without bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Facts of a solved condition: what it is solved for."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class AtSize:
+    """Facts of a row: the size that it is about."""
+
+    size: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Facts of what one chip does: over how many chips the work is split, and the exchanges that this needs."""
+
+    chips: int
+    exchanges: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Facts of an exchange: its payload in bytes, and the part of it that one direction of a link carries."""
+
+    exchange: Any
+    payload: Formula
+    share: Formula
+
+    @property
+    def exchanges(self) -> tuple[Any, ...]:
+        return (self.exchange,)
 
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """Evidence of a count: the loop nest. ``operands`` are labels for each input; numbers are sizes of their own."""
+    """Evidence of a count: the loop nest. ``operands`` are labels for each input; numbers are sizes of their own.
+
+    ``fused`` counts an addition with every multiplication.
+    """
 
     operands: tuple[tuple[str, ...], ...]
     output: tuple[str, ...]
+    fused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Evidence of a use: how often the loop nest touches each element of the operand at ``place`` (the output is last)."""
+
+    loops: Loops
+    place: int
+    operand: str
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """Evidence of a limit: one name grows alone."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Highest:
+    """Evidence of a supremum: approached as these names grow together, or the value where they are 1 if ``reached``."""
+
+    names: tuple[str, ...]
+    reached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Evidence of a quotient of bounds: that of one checked step over that of another."""
+
+    high: Step
+    low: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled:
+    """Evidence of a change: the left side is a quantity with this name doubled, over the quantity."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneRoot:
+    """Evidence of a condition without a solved form: it holds beyond (1) or below (-1) the one positive root in ``name``."""
+
+    name: str
+    side: int
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Evidence of a distance: from the whole size of one checked step to that of another."""
+
+    high: Step
+    low: Step
 
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """Evidence of traffic: for each array its labels and the bits of an element."""
+    """Evidence of traffic: for each array its labels, the bits of an element, and the dtype that has them."""
 
-    arrays: tuple[tuple[tuple[str, ...], int], ...]
+    arrays: tuple[tuple[tuple[str, ...], int, str], ...]
+
+    @property
+    def widths(self) -> dict[str, Fraction]:
+        """The bytes of an element of each dtype."""
+        return {name: Fraction(bits, 8) for _, bits, name in self.arrays}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +260,43 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Collective:
-    """Evidence of an exchange: the formula is ``share`` of the payload, by the collective on so many chips."""
+class Kinds:
+    """Evidence of a sum: each term is the number of operations of one kind, as its function gives it."""
+
+    labels: tuple[str, ...]
+    functions: tuple[Function, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeshAxis:
+    """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring."""
 
     name: str
     chips: int
-    ways: int
-    payload: Formula
+    wiring: str | None = None
+    wraparound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Evidence of what one chip of a mesh does, as the user wrote it: the dimensions of each tensor with their axes, the
+    output last, the bits of an element and a name for each, the mesh, and how additions are counted."""
+
+    tensors: tuple[tuple[tuple[str, str | None], ...], ...]
+    bits: tuple[int, ...]
+    names: tuple[str, ...]
+    mesh: tuple[MeshAxis, ...]
+    count: str
+
+
+@dataclass(frozen=True, slots=True)
+class OnChip:
+    """Evidence that the formula is an amount of the played mesh: work, memory, link, or the sending or the part of that
+    number."""
+
+    placement: Placement
+    amount: str
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +326,8 @@ class Harmonic:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Evidence of a rounding up to whole numbers: the multiples of ``step``."""
+    """Evidence of a rounding to whole numbers: the multiples of ``step``. Where the left side is no bound on the size
+    itself it is one by ``bound``, and without one it holds for every size."""
 
     step: int
+    bound: Formula | None = None
