@@ -6,7 +6,8 @@ offers the nearest known name. The text is ready to print; the parts are fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 # A quotation shows this many characters on either side of the fault; longer input is elided.
 QUOTED = 60
@@ -71,6 +72,22 @@ class RenderingError(SymroofError):
     """A template that is missing, broken or incomplete."""
 
 
+@contextmanager
+def about(where: str) -> Iterator[None]:
+    """An error that arises inside of the block says where.
+
+    >>> with about("let work: "):
+    ...     raise ReadingError("unknown name 'Q'")
+    Traceback (most recent call last):
+    symroof.errors.ReadingError: let work: unknown name 'Q'
+    """
+    try:
+        yield
+    except SymroofError as error:
+        error.problem = where + error.problem
+        raise
+
+
 def printable(text: str) -> str:
     r"""Control characters are shown, not sent to the terminal.
 
@@ -119,3 +136,13 @@ def suggestion(word: str, known: Iterable[str]) -> str | None:
     """``did you mean …?``, or None where nothing is near."""
     name = nearest(word, known)
     return None if name is None else f"did you mean {name}?"
+
+
+def require_one_of(name: object, known: Iterable[str], problem: str) -> None:
+    """Raise a ReadingError where a name is none of the known ones; the nearest of them is offered.
+
+    >>> require_one_of("fma", ("fma", "exact"), "count is not known")
+    """
+    known = tuple(known)
+    if name not in known:
+        raise ReadingError(problem, expected=f"one of {', '.join(known)}", hint=suggestion(str(name), known))

@@ -7,12 +7,21 @@ holds its value. Every printer, and every evaluator, is one :func:`fold` over th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from symroof.errors import AlgebraError
+
+# The functions of formulas, and how many arguments each takes: None for any number of them.
+FUNCTIONS: Mapping[str, int | None] = {
+    **dict.fromkeys(("max", "min")),
+    **dict.fromkeys(("sqrt", "log", "log2", "exp", "floor", "ceil", "abs"), 1),
+    **dict.fromkeys(("argmin", "minimum", "sup", "limit", "diff"), 2),
+    "sum": 4,
+}
+KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,38 +180,34 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return ()
 
 
+def nodes(formula: Formula) -> Iterator[Formula]:
+    """Every node of the tree, in reading order."""
+    yield formula
+    for child in children(formula):
+        yield from nodes(child)
+
+
 def mapped(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The tree with every node changed, children first.
 
     >>> mapped(Sum((Name("B"), Name("D"))), lambda node: Name("N") if node == Name("D") else node)
     Sum(terms=(Name(name='B'), Name(name='N')))
     """
+    parts = tuple(mapped(child, change) for child in children(formula))
     match formula:
-        case Sum(terms=parts):
-            formula = Sum(tuple(mapped(part, change) for part in parts))
-        case Product(factors=parts):
-            formula = Product(tuple(mapped(part, change) for part in parts))
-        case Both(parts=parts):
-            formula = Both(tuple(mapped(part, change) for part in parts))
-        case Either(parts=parts):
-            formula = Either(tuple(mapped(part, change) for part in parts))
-        case Call(function=function, arguments=parts):
-            formula = Call(function, tuple(mapped(part, change) for part in parts))
-        case Quotient(above=a, below=b):
-            formula = Quotient(mapped(a, change), mapped(b, change))
-        case Power(base=a, exponent=b):
-            formula = Power(mapped(a, change), mapped(b, change))
-        case Compare(left=a, relation=relation, right=b):
-            formula = Compare(mapped(a, change), relation, mapped(b, change))
-        case Negative(body=body):
-            formula = Negative(mapped(body, change))
-        case Group(body=body):
-            formula = Group(mapped(body, change))
-        case Written(body=body, function=source):
-            formula = Written(mapped(body, change), source)
-        case Cases(rows=rows, otherwise=otherwise):
-            done = tuple((mapped(consequence, change), mapped(guard, change)) for consequence, guard in rows)
-            formula = Cases(done, None if otherwise is None else mapped(otherwise, change))
+        case Sum() | Product() | Both() | Either():
+            formula = type(formula)(parts)
+        case Quotient() | Power() | Negative() | Group():
+            formula = type(formula)(*parts)
+        case Call(function=function):
+            formula = Call(function, parts)
+        case Compare(relation=relation):
+            formula = Compare(parts[0], relation, parts[1])
+        case Written(function=source):
+            formula = Written(parts[0], source)
+        case Cases(otherwise=otherwise):
+            rows = tuple(zip(parts[::2], parts[1::2], strict=False))
+            formula = Cases(rows, None if otherwise is None else parts[-1])
     return change(formula)
 
 

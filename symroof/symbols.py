@@ -19,27 +19,7 @@ from symroof.formula import Call, Figure, Formula, Infinity, Name, Number, fold
 LARGEST_BITS = 100_000
 LARGEST_EXPONENT = 10_000
 
-# What a problem speaks of besides its dimensions. No dimension may take one of these names.
-QUANTITIES = [
-    "flops",
-    "flops_per_chip",
-    "reads",
-    "writes",
-    "bytes",
-    "bytes_per_chip",
-    "sent",
-    "intensity",
-    "ridge",
-    "peak",
-    "bandwidth",
-    "T_math",
-    "T_comms",
-    "T_lower",
-    "T_upper",
-    "throughput",
-]
-
-FUNCTIONS = {"max": Max, "min": Min, "sqrt": sqrt, "log": log, "exp": exp, "floor": floor, "ceil": ceiling, "abs": Abs}
+VALUES = {"max": Max, "min": Min, "sqrt": sqrt, "log": log, "exp": exp, "floor": floor, "ceil": ceiling, "abs": Abs}
 
 
 @lru_cache(maxsize=4096)
@@ -50,35 +30,6 @@ def symbol(name: str) -> Symbol:
     (S, True)
     """
     return Symbol(name, positive=True)
-
-
-RESERVED = frozenset(
-    [
-        "as",
-        "assuming",
-        "at",
-        "when",
-        "never",
-        "always",
-        "and",
-        "oo",
-        "max",
-        "min",
-        "sqrt",
-        "log",
-        "log2",
-        "exp",
-        "floor",
-        "ceil",
-        "abs",
-        "sum",
-        "argmin",
-        "minimum",
-        "sup",
-        "limit",
-        "diff",
-    ]
-)
 
 
 def rational(value: Fraction | int) -> Rational:
@@ -148,10 +99,10 @@ class _Value:
     def call(self, node: Call, *arguments: Expr) -> Expr:
         if node.function == "log2":
             return log(arguments[0]) / log(2)
-        if node.function not in FUNCTIONS:
+        if node.function not in VALUES:
             raise AlgebraError(f"{node.function}(…) has no value here")
         try:
-            value = FUNCTIONS[node.function](*arguments)
+            value = VALUES[node.function](*arguments)
         except (TypeError, ValueError):
             value = nan
         if value.has(zoo, nan, I) or value in (oo, -oo):

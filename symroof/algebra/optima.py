@@ -1,4 +1,4 @@
-"""Monotony and suprema of rational functions in one symbol."""
+"""Monotony and growth of rational functions in one symbol."""
 
 from __future__ import annotations
 
@@ -44,40 +44,6 @@ def monotony(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> in
 
 def _derived(terms: Polynomial, place: int) -> Polynomial:
     return {(*e[:place], e[place] - 1, *e[place + 1 :]): c * e[place] for e, c in terms.items() if e[place]}
-
-
-def supremum(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr | None:
-    """The limit as the variable grows, where the function rises to it and never gets there; None elsewhere.
-
-    >>> from symroof.symbols import symbol
-    >>> B, D, F = map(symbol, "BDF")
-    >>> supremum(B*D*F/(B*D + D*F + B*F), B, frozenset({B, D, F}))
-    D*F/(D + F)
-    """
-    if monotony(expression, variable, least_one) != 1:
-        return None
-    symbols = symbols_of(expression)
-    above, below = (coefficients(terms, symbols.index(variable)) for terms in ratio(expression, symbols))
-    if len(above) != len(below):
-        return oo if len(above) > len(below) else expression * 0
-    return cancelled(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))
-
-
-def highest(expression: Expr, least_one: frozenset[Expr]) -> Expr | None:
-    """The supremum over all symbols of a function that rises in each of them, one after the other; else None.
-
-    >>> from symroof.symbols import symbol
-    >>> D, F = symbol("D"), symbol("F")
-    >>> highest(2*D*F/(D + F + D*F), frozenset({D, F}))
-    2
-    """
-    while expression.free_symbols:
-        variable = symbols_of(expression)[0]
-        raised = supremum(expression, variable, least_one)
-        if raised is None or raised == oo:
-            return None
-        expression = raised
-    return expression
 
 
 def growth(expression: Expr, variable: Expr) -> Expr:

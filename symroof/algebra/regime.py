@@ -113,6 +113,28 @@ class Regime:
             replaced = {key: value.subs(left, right) for key, value in replaced.items()} | {left: right}
         return replaced
 
+    def holding(self, x: Expr) -> Regime:
+        """The regime with x constant: B << D becomes D -> oo. What is tied to x is constant too.
+
+        >>> from symroof.symbols import symbol
+        >>> B, D = symbol("B"), symbol("D")
+        >>> Regime(((B, "<<", D),)).holding(B).relations
+        ((D, '->', oo),)
+        """
+        held: list[Relation] = []
+        for left, relation, right in self.relations:
+            if relation in ("<=", ">=", "="):
+                held.append((left, relation, right))
+                continue
+            if relation in ("~", "~~") and (left.has(x) or right.has(x)):
+                continue
+            left, right = left.subs(x, 1), right if right == oo else right.subs(x, 1)
+            if not left.free_symbols and right != oo and right.free_symbols:
+                held.append((right, "->", oo))
+            elif left.free_symbols and (right == oo or right.free_symbols):
+                held.append((left, relation, right))
+        return Regime(tuple(dict.fromkeys(held)), self.least_one)
+
     def apply(self, expression: Expr) -> Expr:
         """``expression`` with the equalities put in."""
         return expression.subs(self.substitution) if self.substitution else expression

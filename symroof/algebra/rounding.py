@@ -47,14 +47,36 @@ def to_digits(value: Fraction, digits: int) -> str:
 def decimal(value: Fraction) -> str:
     """How a number is shown beside its exact value: whole numbers in full, others with two places or three digits.
 
+    A number that is not whole is never shown as one: a bound just below 2550 would deny that 2550 is above it.
+
     >>> decimal(Fraction(9850, 41)), decimal(Fraction(1, 2)), decimal(Fraction(1, 480)), decimal(Fraction(7))
     ('240.24', '0.5', '0.00208', '7')
+    >>> decimal(Fraction(2549999, 1000)), decimal(Fraction(999999, 1000000))
+    ('2549.999', '0.999999')
     """
     if value.denominator == 1:
         return str(value.numerator)
-    if abs(value) >= 1:
-        return _trimmed(to_places(value, 2))
-    return _trimmed(to_digits(value, 3))
+    places = 2 if abs(value) >= 1 else 2 - magnitude(value)
+    while Fraction(text := to_places(value, places)).denominator == 1:
+        places += 1
+    return trimmed(text)
+
+
+def short(value: Fraction, digits: int = 6) -> str:
+    """A number for people: whole ones in full up to a million, others in some significant digits.
+
+    >>> short(Fraction(9850, 41)), short(Fraction(1, 3), 3), short(Fraction(197 * 10**12))
+    ('240.24', '0.333', '1.97e14')
+    """
+    if value == 0:
+        return "0"
+    power = magnitude(value)
+    if -4 < power < 7:
+        if value.denominator == 1:
+            return str(value)
+        return decimal(value) if abs(value) >= 1 and digits == 6 else trimmed(to_digits(value, max(digits, 3)))
+    mantissa = value / Fraction(10) ** power
+    return f"{trimmed(to_digits(mantissa, min(digits, 6)))}e{power}"
 
 
 def shown_exactly(value: Fraction, text: str) -> bool:
@@ -66,5 +88,5 @@ def shown_exactly(value: Fraction, text: str) -> bool:
     return Fraction(text) == value
 
 
-def _trimmed(text: str) -> str:
+def trimmed(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -12,6 +12,8 @@ from sympy import Add, Expr, cancel
 
 Counting = Literal["fma", "exact"]
 COUNTINGS: tuple[Counting, ...] = ("fma", "exact")
+# The label of an amount of which nobody said what it consists of.
+AS_GIVEN = "as given"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,6 @@ from fractions import Fraction
 from symroof.errors import ModelError, suggestion
 from symroof.model.dtype import BY_NAME, Dtype
 
-# Figures that are not the bandwidth of a memory or a link.
-NO_LINK = ("peak", "capacity")
-
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -26,7 +23,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """A chip. ``wraparound`` is the smallest mesh axis that closes to a ring; None where every axis is a line."""
+    """A chip. A mesh axis closes to a ring where its size is a multiple of ``wraparound``; None: every axis is a line."""
 
     name: str
     title: str
@@ -48,10 +45,18 @@ class Accelerator:
             )
         return self.figures[name]
 
-    def peak(self, compute: Dtype | None) -> tuple[str, Known]:
-        """The peak that the arithmetic runs at, and the name of that figure; ``peak`` itself overrides it."""
+    def peak(self, compute: Dtype | None, *, vector: bool = False) -> tuple[str, Known]:
+        """The peak that the arithmetic runs at, and the name of that figure; ``peak`` itself overrides it.
+
+        Work of the vector unit runs at the rate of that unit for its dtype; up to 32 bits ``peak.vector`` is that of all.
+        Where the chip has no such figure, the matrix unit stands in.
+        """
         if "peak" in self.figures:
             return "peak", self.figures["peak"]
+        of_unit = (f"peak.vector.{compute}", *(("peak.vector",) if compute is None or compute.bits <= 32 else ()))
+        for name in of_unit if vector else ():
+            if name in self.figures:
+                return name, self.figures[name]
         if compute is None:
             raise ModelError("the operation does not say what it computes in", hint="say --compute bf16")
         name = f"peak.{compute}"
@@ -62,9 +67,8 @@ class Accelerator:
     @property
     def links(self) -> tuple[str, ...]:
         """The memories and links that have a bandwidth here."""
-        return tuple(name for name in self.figures if name.partition(".")[0] not in NO_LINK)
+        return tuple(name for name, known in self.figures.items() if known.unit == "bytes/s")
 
-    def ways(self, chips: int) -> int:
-        """The directions of a mesh axis that carry a collective at once: 2 on a ring, 1 on a line."""
-        ring = self.wraparound is not None and chips >= self.wraparound and chips > 2
-        return 2 if ring else 1
+    def wiring(self, chips: int) -> str:
+        """How a mesh axis of so many chips is wired, where nobody says otherwise."""
+        return "ring" if self.wraparound is not None and chips % self.wraparound == 0 else "line"

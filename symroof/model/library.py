@@ -5,23 +5,31 @@ An elementary function (exp, a comparison, a reciprocal square root) counts as o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.operation import AnyOperation, Einsum, Operation
 from symroof.model.tensor import Dim, Tensor
 
+Build = Callable[[str, Dtype | None], AnyOperation]
+Cost = Callable[..., Any]
+Costs = tuple[Cost, Cost, Cost]
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A library operation; ``build`` takes the element type, or None for the entry's own."""
+    """A library operation; ``make`` takes its name and the element type, or None for the entry's own."""
 
     name: str
     summary: str
     source: str
-    build: Callable[[Dtype | None], AnyOperation]
+    make: Build
+
+    def build(self, element: Dtype | None = None) -> AnyOperation:
+        return self.make(self.name, element)
 
 
 WILLIAMS = "Williams, Waterman, Patterson, Roofline, CACM 52(4), 2009"
@@ -31,9 +39,26 @@ STREAM = "McCalpin, STREAM (www.cs.virginia.edu/stream)"
 SOFTMAX = "Milakov, Gimelshein, Online normalizer calculation for softmax, arXiv:1805.02867"
 RMS_NORM = "Zhang, Sennrich, Root mean square layer normalization, arXiv:1910.07467"
 
+Counts = Mapping[str, Callable[..., Any]]
+AXPY: Counts = {"multiplications": lambda N: N, "additions": lambda N: N}
+ACTIVATION: Counts = {"operations": lambda N: N}
+SOFTMAX_COUNTS: Counts = {
+    "comparisons": lambda B, N: B * (N - 1),
+    "subtractions": lambda B, N: B * N,
+    "exponentials": lambda B, N: B * N,
+    "additions": lambda B, N: B * (N - 1),
+    "divisions": lambda B, N: B * N,
+}
+RMS_NORM_COUNTS: Counts = {
+    "multiplications": lambda B, D: 3 * B * D,
+    "additions": lambda B, D: B * D,
+    "divisions": lambda B, D: B,
+    "reciprocal roots": lambda B, D: B,
+}
 
-def _einsum(*shapes: str) -> Callable[[Dtype | None], Einsum]:
-    def build(element: Dtype | None) -> Einsum:
+
+def _einsum(*shapes: str) -> Build:
+    def build(name: str, element: Dtype | None) -> Einsum:
         *inputs, output = (
             Tensor(element or dtype("bf16"), tuple(Dim(label) for label in shape.split())) for shape in shapes
         )
@@ -42,17 +67,16 @@ def _einsum(*shapes: str) -> Callable[[Dtype | None], Einsum]:
     return build
 
 
-def _costs(name: str, compute: str, *functions: Callable[..., object]) -> Callable[[Dtype | None], Operation]:
-    def build(element: Dtype | None) -> Operation:
+def _costs(functions: Costs, counted: Counts, compute: str = "bf16", *, vector: bool = True) -> Build:
+    def build(name: str, element: Dtype | None) -> Operation:
         if element is not None:
             raise ModelError(f"{name} is given by cost functions, which fix the widths", hint="leave --dtype out")
-        flops, reads, writes = functions
-        return Operation(name, flops=flops, reads=reads, writes=writes, compute=dtype(compute))
+        return Operation(name, *functions, dtype(compute), vector, counted)
 
     return build
 
 
-def axpy() -> tuple[Callable[..., object], ...]:
+def axpy() -> Costs:
     """y := a x + y in bf16: a multiplication and an addition for each element."""
 
     def flops(N):  # type: ignore[no-untyped-def]
@@ -67,7 +91,7 @@ def axpy() -> tuple[Callable[..., object], ...]:
     return flops, reads, writes
 
 
-def triad() -> tuple[Callable[..., object], ...]:
+def triad() -> Costs:
     """a := b + s c in fp64; the store is counted once, without a write-allocate read."""
 
     def flops(N):  # type: ignore[no-untyped-def]
@@ -82,7 +106,7 @@ def triad() -> tuple[Callable[..., object], ...]:
     return flops, reads, writes
 
 
-def binary() -> tuple[Callable[..., object], ...]:
+def binary() -> Costs:
     """One operation on two bf16 arrays of N elements."""
 
     def flops(N):  # type: ignore[no-untyped-def]
@@ -97,7 +121,7 @@ def binary() -> tuple[Callable[..., object], ...]:
     return flops, reads, writes
 
 
-def unary() -> tuple[Callable[..., object], ...]:
+def unary() -> Costs:
     """One operation on a bf16 array of N elements, as max(x, 0)."""
 
     def flops(N):  # type: ignore[no-untyped-def]
@@ -112,11 +136,11 @@ def unary() -> tuple[Callable[..., object], ...]:
     return flops, reads, writes
 
 
-def softmax() -> tuple[Callable[..., object], ...]:
+def softmax() -> Costs:
     """On each of B rows: N - 1 comparisons, N subtractions, N exponentials, N - 1 additions, N divisions."""
 
     def flops(B, N):  # type: ignore[no-untyped-def]
-        return B * ((N - 1) + N + N + (N - 1) + N)
+        return B * (N - 1 + N + N + N - 1 + N)
 
     def reads(B, N):  # type: ignore[no-untyped-def]
         return 2 * B * N
@@ -127,11 +151,11 @@ def softmax() -> tuple[Callable[..., object], ...]:
     return flops, reads, writes
 
 
-def rms_norm() -> tuple[Callable[..., object], ...]:
+def rms_norm() -> Costs:
     """On each of B rows: D squares, D - 1 additions, a division, an addition, a reciprocal root, 2D products."""
 
     def flops(B, D):  # type: ignore[no-untyped-def]
-        return B * (D + (D - 1) + 3 + 2 * D)
+        return B * (D + D - 1 + 3 + 2 * D)
 
     def reads(B, D):  # type: ignore[no-untyped-def]
         return 2 * B * D + 2 * D
@@ -142,7 +166,7 @@ def rms_norm() -> tuple[Callable[..., object], ...]:
     return flops, reads, writes
 
 
-def tiled_matmul() -> tuple[Callable[..., object], ...]:
+def tiled_matmul() -> Costs:
     """tm by tn by tk tiles of bm by bk and bk by bn; the output tile stays on the chip until it is done."""
 
     def flops(bm, bn, bk, tm, tn, tk):  # type: ignore[no-untyped-def]
@@ -161,11 +185,11 @@ LIBRARY = {
     entry.name: entry
     for entry in (
         Entry("dot", "inner product of two vectors", SCALING, _einsum("N", "N", "1")),
-        Entry("axpy", "y := a x + y, bf16", BLAS, _costs("axpy", "bf16", *axpy())),
-        Entry("add", "elementwise sum of two arrays, bf16", WILLIAMS, _costs("add", "bf16", *binary())),
+        Entry("axpy", "y := a x + y, bf16", BLAS, _costs(axpy(), AXPY)),
+        Entry("add", "elementwise sum of two arrays, bf16", WILLIAMS, _costs(binary(), {"additions": lambda N: N})),
         Entry("multiply", "elementwise product of two arrays", WILLIAMS, _einsum("N", "N", "N")),
-        Entry("activation", "one operation on each element, bf16", WILLIAMS, _costs("activation", "bf16", *unary())),
-        Entry("triad", "STREAM triad a := b + s c, fp64", STREAM, _costs("triad", "fp64", *triad())),
+        Entry("activation", "one operation on each element, bf16", WILLIAMS, _costs(unary(), ACTIVATION)),
+        Entry("triad", "STREAM triad a := b + s c, fp64", STREAM, _costs(triad(), AXPY, "fp64")),
         Entry("matvec", "matrix times vector", BLAS, _einsum("M N", "N", "M")),
         Entry("outer", "outer product of two vectors", BLAS, _einsum("M", "N", "M N")),
         Entry("matmul", "matrix product", SCALING, _einsum("B D", "D F", "B F")),
@@ -173,11 +197,9 @@ LIBRARY = {
             "batched-matmul", "one product for each of N pairs of matrices", SCALING, _einsum("N B D", "N D F", "N B F")
         ),
         Entry("per-element-matmul", "a matrix of its own for every row", SCALING, _einsum("B D", "B D F", "B F")),
-        Entry(
-            "tiled-matmul", "matrix product in tiles, bf16", SCALING, _costs("tiled-matmul", "bf16", *tiled_matmul())
-        ),
-        Entry("softmax", "softmax of each of B rows, bf16", SOFTMAX, _costs("softmax", "bf16", *softmax())),
-        Entry("rms-norm", "RMS norm of each of B rows, bf16", RMS_NORM, _costs("rms-norm", "bf16", *rms_norm())),
+        Entry("tiled-matmul", "matrix product in tiles, bf16", SCALING, _costs(tiled_matmul(), {}, vector=False)),
+        Entry("softmax", "softmax of each of B rows, bf16", SOFTMAX, _costs(softmax(), SOFTMAX_COUNTS)),
+        Entry("rms-norm", "RMS norm of each of B rows, bf16", RMS_NORM, _costs(rms_norm(), RMS_NORM_COUNTS)),
     )
 }
 

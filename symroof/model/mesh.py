@@ -1,25 +1,41 @@
-"""Chips in a mesh: which exchange an operation needs, and how long a link is busy with it.
+"""Chips in a mesh: who multiplies what, which exchanges that needs, and how long a link is busy with them.
 
-On one axis of X chips let V be the bytes of the full result and k the directions that carry it at once (1 on a
-line, and for X = 2; 2 on a ring with wraparound). Then each link direction carries, of V,
+Work and tensors are split by pairs (dimension, axis): (D, X) says that a chip deals with the part of D that has its own
+place on X. For each axis the work is divided by the first rule that applies:
+
+1. every operand that has a contracted dimension carries the axis on it: each chip multiplies its part, and the partial
+   sums are added, by a reduce-scatter if the output carries the axis on a dimension of its own, else by an all-reduce;
+2. every operand that has a kept dimension carries the axis on it, no other operand carries the axis, and the output
+   carries it on another dimension: computed as the operands lie, then the output goes all-to-all;
+3. the output carries the axis: each chip computes its part of the output;
+4. else the chips repeat the work.
+
+An operand gives up what the work is not split by: it is all-gathered, or goes all-to-all if it takes another split over
+the same axis; what it holds and the chip does not need is left out, free. An operand that carries an axis on a kept
+dimension which the output holds whole is refused: nobody wrote who gathers what.
+
+On one axis of X chips let V be the bytes of the full result (of the whole tensor for an all-to-all) and k the
+directions that carry it at once (1 on a line, and for X = 2; 2 on a ring). Then the busiest direction of a link
+carries, of V,
 
     all-gather, reduce-scatter   (X - 1) / (X k)
     all-reduce                   2 (X - 1) / (X k)      a reduce-scatter, then an all-gather
-    all-to-all                   1 / (4 k)
+    all-to-all                   floor(X²/4) / (X² k)   which is 1 / (4 k) where X is even
 
-(Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007.)
+(Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007; for the
+all-to-all, half of the chips send to the other half over the middle of a line.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from sympy import Expr, Mul
 
 from symroof.errors import ModelError, suggestion
-from symroof.model.operation import Einsum
+from symroof.model.operation import AnyOperation
 from symroof.model.tensor import Tensor
 from symroof.symbols import rational
 
@@ -27,8 +43,10 @@ COLLECTIVES: Mapping[str, Callable[[int, int], Fraction]] = {
     "all-gather": lambda chips, ways: Fraction(chips - 1, chips * ways),
     "reduce-scatter": lambda chips, ways: Fraction(chips - 1, chips * ways),
     "all-reduce": lambda chips, ways: Fraction(2 * (chips - 1), chips * ways),
-    "all-to-all": lambda chips, ways: Fraction(1, 4 * ways),
+    "all-to-all": lambda chips, ways: Fraction(chips**2 // 4, chips**2 * ways),
 }
+
+Split = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +59,10 @@ class Exchange:
     operand: str
     payload: Expr
     ways: int = 1
+
+    @property
+    def wiring(self) -> str:
+        return "ring" if self.ways == 2 else "line"
 
     @property
     def share(self) -> Fraction:
@@ -61,85 +83,138 @@ class Exchange:
         return f"{self.collective} over {self.axis} = {self.chips}"
 
 
-def require_axes(operation: Einsum, mesh: Mapping[str, int]) -> None:
-    """Every axis that the operation names has a size, and no axis splits one tensor twice."""
+def ways(chips: int, wiring: str) -> int:
+    """The directions of an axis that carry a collective at once: two chips are a line, however they are wired."""
+    return 2 if wiring == "ring" and chips > 2 else 1
+
+
+def require_axes(operation: AnyOperation, mesh: Mapping[str, int]) -> None:
+    """Every axis that the operation names has a size that divides what it splits, and splits no tensor twice."""
     for axis in operation.axes:
         if axis not in mesh:
             hint = suggestion(axis, mesh) or f"say --mesh {axis}=2"
             raise ModelError(f"the operation is split over {axis}, and the mesh has no such axis", hint=hint)
     for tensor in operation.tensors:
         split = [dim.axis for dim in tensor.dims if dim.axis]
-        for axis in split:
-            if split.count(axis) > 1:
-                raise ModelError(f"{tensor} is split over {axis} twice", expected="an axis at most once in a tensor")
+        for dim in tensor.dims:
+            if dim.axis and split.count(dim.axis) > 1:
+                raise ModelError(
+                    f"{tensor} is split over {dim.axis} twice", expected="an axis at most once in a tensor"
+                )
+            if dim.axis and dim.fixed and int(dim.label) % mesh[dim.axis]:
+                raise ModelError(f"{dim.label} is not a multiple of {dim.axis} = {mesh[dim.axis]}")
 
 
-def chips_at_work(operation: Einsum, mesh: Mapping[str, int]) -> int:
-    """Over how many chips the arithmetic is split: an axis helps if it splits the output, or a contracted
-    dimension of every operand that has it."""
-    axes = {dim.axis for dim in operation.output.dims if dim.axis}
-    axes |= {axis for axis in operation.axes if _sums_partially(operation, axis)}
-    return int(Mul(*(mesh[axis] for axis in axes)))
+def division(operation: AnyOperation) -> Split:
+    """What the work is split by: a chip multiplies the part of each of these dimensions that has its own place.
 
-
-def local_bytes(operation: Einsum, mesh: Mapping[str, int]) -> tuple[Expr, ...]:
-    """What one chip reads and writes of each tensor in its own memory; gathered operands count in full."""
-    gathered = {axis for axis in operation.axes if not _stays(operation, axis) and not _sums_partially(operation, axis)}
-    whole = {axis: 1 if axis in gathered else size for axis, size in mesh.items()}
-    return tuple(tensor.shard(whole) for tensor in operation.tensors)
-
-
-def exchanges(operation: Einsum, mesh: Mapping[str, int], ways: Mapping[str, int]) -> tuple[Exchange, ...]:
-    """The exchanges that the operation needs, one axis after the other; an axis of one chip needs none.
-
-    A contracted dimension split on every operand leaves partial sums: an all-reduce of the output, or a
-    reduce-scatter where the output is split over the same axis. Split on one operand: an all-gather of it.
-    An axis that stays in the output needs nothing. Anything else is refused, never free.
+    >>> from symroof.model.dtype import dtype
+    >>> from symroof.model.operation import Einsum
+    >>> from symroof.model.tensor import Dim
+    >>> bf16, D = dtype("bf16"), Dim("D", "X")
+    >>> product = Einsum((Tensor(bf16, (Dim("B"), D)), Tensor(bf16, (D, Dim("F")))), Tensor(bf16, (Dim("B"), Dim("F"))))
+    >>> division(product)
+    frozenset({('D', 'X')})
     """
+    return frozenset((label, axis) for axis in operation.axes if (label := _divided(operation, axis)) is not None)
+
+
+def chips_at_work(operation: AnyOperation, mesh: Mapping[str, int]) -> int:
+    """Over how many chips the arithmetic is split; the others repeat what these do."""
+    return int(Mul(*(mesh[axis] for _, axis in division(operation))))
+
+
+def local_bytes(operation: AnyOperation, mesh: Mapping[str, int]) -> tuple[Expr, ...]:
+    """What one chip reads of each operand, namely all that it multiplies, and what it writes: all that it computes."""
+    divided = division(operation)
+    return tuple(_part(tensor, divided, mesh) for tensor in operation.tensors)
+
+
+def exchanges(operation: AnyOperation, mesh: Mapping[str, int], directions: Mapping[str, int]) -> tuple[Exchange, ...]:
+    """The exchanges that the operation needs, in their order; an axis of one chip needs none."""
     require_axes(operation, mesh)
-    found = []
-    for axis in operation.axes:
-        exchange = _exchange(operation, axis, mesh, ways.get(axis, 1))
-        if exchange is not None and mesh[axis] > 1:
-            found.append(exchange)
-    return tuple(found)
-
-
-def _exchange(operation: Einsum, axis: str, mesh: Mapping[str, int], ways: int) -> Exchange | None:
-    chips = mesh[axis]
-    others = {name: 1 if name == axis else size for name, size in mesh.items()}
-    split_output = _labels(operation.output, axis)
-    last = len(operation.inputs)
-    if _sums_partially(operation, axis):
-        collective = "reduce-scatter" if split_output else "all-reduce"
-        payload = operation.output.shard(others)
-        return Exchange(collective, axis, chips, operation.operand_name(last), payload, ways)
-    if _stays(operation, axis):
-        return None
-    holders = [i for i, tensor in enumerate(operation.inputs) if _labels(tensor, axis)]
-    if len(holders) == 1 and _labels(operation.inputs[holders[0]], axis) <= set(operation.contracted):
-        place = holders[0]
-        payload = operation.inputs[place].shard(others)
-        return Exchange("all-gather", axis, chips, operation.operand_name(place), payload, ways)
-    raise ModelError(
-        f"the split over {axis} in {operation} needs an exchange that is not derived here",
-        expected="a contracted dimension split on one operand or on all, or an axis kept in the output",
+    divided = division(operation)
+    moves = [
+        (place, *move) for place in range(len(operation.tensors) - 1) for move in _fetched(operation, place, divided)
+    ]
+    moves += [(len(operation.tensors) - 1, *move) for move in _joined(operation, divided)]
+    return tuple(
+        Exchange(
+            collective,
+            axis,
+            mesh[axis],
+            operation.operand_name(place),
+            _part(operation.tensors[place], whole, mesh),
+            directions.get(axis, 1),
+        )
+        for place, collective, axis, whole in moves
+        if mesh[axis] > 1
     )
 
 
-def _labels(tensor: Tensor, axis: str) -> set[str]:
-    return {dim.label for dim in tensor.dims if dim.axis == axis}
+def _fetched(operation: AnyOperation, place: int, divided: Split) -> Iterator[tuple[str, str, Split]]:
+    """How an operand comes to the chips that multiply it: all-to-all first, then gathered; and how the message is split
+    over the other axes."""
+    tensor = operation.tensors[place]
+    needs = frozenset(pair for pair in divided if pair[0] in tensor.labels)
+    held = _split(tensor) | {pair for pair in needs if pair[1] not in _axes(_split(tensor))}
+    gained = needs - held
+    for pair in sorted(held - needs, key=lambda pair: (pair[1] not in _axes(gained), pair[1])):
+        held -= {pair}
+        yield "all-to-all" if pair[1] in _axes(gained) else "all-gather", pair[1], held
+        held |= {new for new in gained if new[1] == pair[1]}
 
 
-def _sums_partially(operation: Einsum, axis: str) -> bool:
-    split = set().union(*(_labels(tensor, axis) for tensor in operation.inputs))
-    return (
-        len(split) == 1
-        and split <= set(operation.contracted)
-        and all(_labels(t, axis) == split for t in operation.inputs if split & set(t.labels))
-    )
+def _joined(operation: AnyOperation, divided: Split) -> Iterator[tuple[str, str, Split]]:
+    """How the output comes to where it is declared: partial sums scattered, the others reduced, then all-to-all."""
+    for tensor in operation.tensors[-1:]:
+        held = frozenset(pair for pair in divided if pair[0] in tensor.labels)
+        summed = _axes(divided - held)
+        scattered = {pair for pair in _split(tensor) - held if pair[1] in summed}
+        for pair in sorted(scattered, key=lambda pair: pair[1]):
+            yield "reduce-scatter", pair[1], held
+            held |= {pair}
+        for axis in sorted(summed - _axes(scattered)):
+            yield "all-reduce", axis, held
+        for pair in sorted(held - _split(tensor), key=lambda pair: pair[1]):
+            held -= {pair}
+            yield "all-to-all", pair[1], held
+            held |= {new for new in _split(tensor) if new[1] == pair[1]}
 
 
-def _stays(operation: Einsum, axis: str) -> bool:
-    kept = _labels(operation.output, axis)
-    return bool(kept) and all(_labels(tensor, axis) <= kept for tensor in operation.inputs)
+def _divided(operation: AnyOperation, axis: str) -> str | None:
+    """The dimension that the axis splits the work by; None where all chips of the axis do the same."""
+    *operands, output = operation.tensors
+    carried = sorted({label for tensor in operands for label, name in _split(tensor) if name == axis})
+    own = next((label for label, name in _split(output) if name == axis), None)
+    together = [
+        label
+        for label in carried
+        if all((label, axis) in _split(tensor) for tensor in operands if label in tensor.labels)
+    ]
+    partial = [label for label in together if label not in output.labels]
+    if partial:
+        return partial[0]
+    if own is not None:
+        return together[0] if carried == together and len(together) == 1 else own
+    for label in carried:
+        if label in output.labels:
+            raise ModelError(
+                f"{label} is split over {axis} in an operand of {operation}, and the output holds it whole",
+                expected="an axis that stays in the output, or a contracted dimension",
+                hint=f"write {label}_{axis} in the output, or {label} in the operand",
+            )
+    return None
+
+
+def _split(tensor: Tensor) -> Split:
+    return frozenset((dim.label, dim.axis) for dim in tensor.dims if dim.axis)
+
+
+def _axes(split: Iterable[tuple[str, str]]) -> set[str]:
+    return {axis for _, axis in split}
+
+
+def _part(tensor: Tensor, split: Split, mesh: Mapping[str, int]) -> Expr:
+    """The bytes of a tensor on one chip, where it is split so."""
+    return tensor.bytes / Mul(*(mesh[axis] for label, axis in split if label in tensor.labels))

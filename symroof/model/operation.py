@@ -1,25 +1,28 @@
 """Operations: typed einsums, counted from their shapes, and operations given by their cost functions.
 
-A contraction of length K over m operands costs (m - 1) K multiplications and K - 1 additions for each output
-element; counting an addition with every multiplication (``count="fma"``) makes that m K. With nothing contracted
-an element costs m - 1 multiplications under both. Each operand is read once and the output is written once, at
-its own width.
+A contraction of length K costs K multiplications and K - 1 additions for each output element; counting an addition
+with every multiplication (``count="fma"``) makes that 2 K. With nothing contracted an element of a product of m
+operands costs m - 1 multiplications under both. Each operand is read once and the output is written once, at its own
+width. A product of three operands with a contraction is refused: as one loop nest it would cost 3BDFE, where everybody
+means 2BDF + 2BFE.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
-from sympy import Expr, Integer, Mul, nan, oo, zoo
+from sympy import Add, Expr, Integer, Mul, nan, oo, zoo
 
 from symroof.errors import ModelError
-from symroof.model.cost import Cost, Counting, Term
+from symroof.formula import FUNCTIONS, KEYWORDS
+from symroof.model.cost import AS_GIVEN, Cost, Counting, Term
 from symroof.model.dtype import Dtype, widest
+from symroof.model.quantities import QUANTITIES
 from symroof.model.tensor import Dim, Tensor
-from symroof.symbols import QUANTITIES, RESERVED, rational, symbol
+from symroof.symbols import rational, symbol
 
 
 class OperandError(ModelError):
@@ -45,18 +48,17 @@ class Einsum:
 
     inputs: tuple[Tensor, ...]
     output: Tensor
+    # A product is counted from its shapes: there are no functions that give costs, or numbers of operations of each kind.
+    functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+    counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
 
     def __post_init__(self) -> None:
         for place, tensor in enumerate(self.tensors):
             for label in tensor.labels:
                 if tensor.labels.count(label) > 1:
-                    raise OperandError(
-                        f"{label} appears twice in one tensor",
-                        place,
-                        label,
-                        hint="give the two sizes names of their own, as in bf16[M, K], and say that they are equal: --assume 'M = K'"
-                        + (f", or put them in: --at M=K={label}" if label.isdigit() else ""),
-                    )
+                    hint = "give the two sizes names of their own, as in bf16[M, K], and say that they are equal: --assume 'M = K'"
+                    hint += f", or put them in: --at M=K={label}" if label.isdigit() else ""
+                    raise OperandError(f"{label} appears twice in one tensor", place, label, hint=hint)
         given = {label for tensor in self.inputs for label in tensor.labels}
         for label in self.output.labels:
             if label not in given:
@@ -64,12 +66,16 @@ class Einsum:
         for label in self.contracted:
             holders = [place for place, tensor in enumerate(self.inputs) if label in tensor.labels]
             if len(holders) == 1:
-                raise OperandError(
-                    f"{label} is summed out of a single operand",
-                    holders[0],
-                    label,
-                    hint=f"keep {label} in the output, or multiply with a vector: ... * {self.inputs[holders[0]].dtype}[{label}]",
-                )
+                way = f"multiply with a vector: ... * {self.inputs[holders[0]].dtype}[{label}]"
+                if len(self.inputs) > 1:
+                    way = f"where each output takes one {label} (a gathered row, an expert), leave {label} out of the operand"
+                hint = f"keep {label} in the output, or {way}"
+                raise OperandError(f"{label} is summed out of a single operand", holders[0], label, hint=hint)
+        if self.contracted and len(self.inputs) > 2:
+            hint = f"write the products of two: {'; '.join(map(str, self._pairs()))}"
+            raise OperandError(
+                "a product of three or more operands with a contraction is several products", 2, hint=hint
+            )
         if len(self.inputs) == 1:
             raise OperandError("a copy does no arithmetic: its intensity is 0", 0, expected="at least two operands")
         for place, tensor in enumerate(self.tensors):
@@ -103,8 +109,40 @@ class Einsum:
         return tuple(dict.fromkeys(d.axis for t in self.tensors for d in t.dims if d.axis))
 
     @property
+    def product(self) -> Einsum:
+        """The product whose loops are counted."""
+        return self
+
+    @property
+    def vector(self) -> bool:
+        """Whether the vector unit does the work: there is nothing to contract."""
+        return not self.contracted
+
+    @property
     def compute(self) -> Dtype:
         return widest(tuple(tensor.dtype for tensor in self.inputs))
+
+    def _pairs(self) -> Iterator[Einsum]:
+        """The products of two that make up a product of more, from the left; what they make has the output's dtype."""
+        first, *rest = self.inputs
+        while len(rest) > 1:
+            second = rest.pop(0)
+            wanted = {label for tensor in (*rest, self.output) for label in tensor.labels}
+            dims = {dim.label: dim for dim in (*second.dims, *first.dims) if dim.label in wanted}
+            kept = dict.fromkeys(label for tensor in (first, second) for label in tensor.labels if label in wanted)
+            made = Tensor(self.output.dtype, tuple(dims[label] for label in kept))
+            yield Einsum((replace(first, name=None), replace(second, name=None)), made)
+            first = made
+        yield Einsum((first, replace(rest[0], name=None)), replace(self.output, name=None))
+
+    def uses(self, place: int) -> Expr:
+        """How many products each element of a tensor takes part in."""
+        return self.output.elements * self.length / self.tensors[place].elements
+
+    def stored(self, types: Mapping[int, Dtype]) -> Einsum:
+        """The same product with the tensors at these places in other dtypes."""
+        tensors = [replace(t, dtype=types.get(place, t.dtype)) for place, t in enumerate(self.tensors)]
+        return Einsum(tuple(tensors[:-1]), tensors[-1])
 
     def operand_name(self, place: int) -> str:
         """What prose calls an operand: its name, or left, right, first, second …, and output."""
@@ -130,7 +168,7 @@ class Einsum:
         products = (operands - 1) * elements * length
         if self.contracted:
             work: tuple[Term, ...] = (Term("multiplications", products), Term("additions", elements * (length - 1)))
-            rounded = (Term("multiply-adds", products + elements * length),)
+            rounded = (Term("multiply-adds", 2 * products),)
         else:
             work = rounded = (Term("multiplications", products),)
         loads = (Term(f"load {self.operand_name(i)}", t.bytes) for i, t in enumerate(self.inputs))
@@ -151,6 +189,8 @@ class Operation:
     """An operation given by its costs, as Python functions of its dimensions.
 
     The functions are called with SymPy symbols and must give rational functions; they are typeset as written.
+    ``vector`` says that the vector unit does the work; ``counted`` gives the numbers of operations of each kind that
+    the FLOPs consist of.
 
     >>> def flops(N): return N + (N - 1)
     >>> def reads(N): return 2*N + 2*N
@@ -164,6 +204,12 @@ class Operation:
     reads: Callable[..., Any]
     writes: Callable[..., Any]
     compute: Dtype | None = None
+    vector: bool = False
+    counted: Mapping[str, Callable[..., Any]] = field(default_factory=dict, hash=False)
+    # Cost functions do not say what they read, they speak of one chip, and no loops are counted.
+    tensors: ClassVar[tuple[Tensor, ...]] = ()
+    axes: ClassVar[tuple[str, ...]] = ()
+    product: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -182,7 +228,7 @@ class Operation:
                         f"{function.__name__}({parameter}) of {self.name!r} is not a dimension",
                         expected="plain parameters, one for each dimension",
                     )
-                if parameter.name in QUANTITIES or parameter.name in RESERVED:
+                if parameter.name in {*QUANTITIES, *FUNCTIONS, *KEYWORDS}:
                     raise ModelError(
                         f"{parameter.name} is the name of a quantity or a word of the language, not of a dimension"
                     )
@@ -190,9 +236,15 @@ class Operation:
         return tuple(found)
 
     @property
-    def axes(self) -> tuple[str, ...]:
-        """Cost functions speak of one chip."""
-        return ()
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        return {"flops": self.flops, "reads": self.reads, "writes": self.writes}
+
+    def operand_name(self, place: int) -> str:
+        return ""
+
+    def stored(self, types: Mapping[int, Dtype]) -> Operation:
+        """Given costs fix the widths: they stay what they are."""
+        return self
 
     def amount(self, function: Callable[..., Any]) -> Expr:
         """What one of the three functions gives on symbols."""
@@ -220,9 +272,13 @@ class Operation:
         return value
 
     def cost(self, count: Counting = "fma") -> Cost:
-        work = (Term("as given", self.amount(self.flops)),)
-        reads = (Term("as given", self.amount(self.reads)),)
-        writes = (Term("as given", self.amount(self.writes)),)
+        flops = self.amount(self.flops)
+        work = tuple(Term(kind, self.amount(number)) for kind, number in self.counted.items())
+        if work and (Add(*(term.amount for term in work)) - flops).expand() != 0:
+            raise ModelError(f"the operations that {self.name!r} counts do not add up to its FLOPs")
+        work = work or (Term(AS_GIVEN, flops),)
+        reads = (Term(AS_GIVEN, self.amount(self.reads)),)
+        writes = (Term(AS_GIVEN, self.amount(self.writes)),)
         return Cost(work, work, reads, writes, count)
 
     def __str__(self) -> str:

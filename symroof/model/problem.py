@@ -17,7 +17,8 @@ SECTIONS = ["work", "traffic", "intensity", "regime", "ridge", "threshold", "rul
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read."""
+    """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read,
+    ``wiring`` the axes of the mesh that are said to be a ring or a line."""
 
     operation: AnyOperation
     hardware: Accelerator | None = None
@@ -27,6 +28,7 @@ class Problem:
     count: Counting = "fma"
     compute: Dtype | None = None
     mesh: Mapping[str, int] = field(default_factory=dict)
+    wiring: Mapping[str, str] = field(default_factory=dict)
     link: str = "HBM"
     at: tuple[Mapping[str, Fraction], ...] = ()
     symbols: tuple[str, ...] = ()

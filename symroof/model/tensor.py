@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sympy import Expr, Integer, Mul
@@ -55,10 +54,6 @@ class Tensor:
         D*F/2
         """
         return rational(self.dtype.bytes) * self.elements
-
-    def shard(self, mesh: Mapping[str, int]) -> Expr:
-        """The bytes of the part that one chip holds."""
-        return self.bytes / Mul(*(mesh[dim.axis] for dim in self.dims if dim.axis))
 
     def __str__(self) -> str:
         return f"{self.dtype}[{', '.join(map(str, self.dims))}]"
