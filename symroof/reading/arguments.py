@@ -31,14 +31,9 @@ def problem_of(
     if isinstance(table, Problem):
         chip = options.get("hardware")
         return replace(table, hardware=chip) if isinstance(chip, Accelerator) else table
-    return read_problem(
-        {
-            key: value
-            for key, value in table.items()
-            if key != "given" or not isinstance(table.get("hardware"), Accelerator)
-        },
-        frozenset(spoken),
-    )
+    if isinstance(table.get("hardware"), Accelerator):
+        table.pop("given", None)
+    return read_problem(table, frozenset(spoken))
 
 
 def listed(names: str | Iterable[Any] | None) -> list[Any]:
@@ -49,13 +44,9 @@ def listed(names: str | Iterable[Any] | None) -> list[Any]:
     """
     if not isinstance(names, str | Iterable | None):
         raise ReadingError(f"{names!r} is no list of names")
-    found = (
-        [name.strip() for name in names.split(",")]
-        if isinstance(names, str)
-        else [names]
-        if isinstance(names, Mapping)
-        else list(names or ())
-    )
+    if isinstance(names, str):
+        names = [name.strip() for name in names.split(",")]
+    found = [names] if isinstance(names, Mapping) else list(names or ())
     if any(isinstance(name, Mapping) for name in found):
         return found
     return list(dict.fromkeys(name for name in found if name != ""))

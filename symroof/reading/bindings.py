@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 
-from symroof.errors import suggestion
 from symroof.reading.expressions import ExpressionReader, Scope
-from symroof.reading.units import read_number
+from symroof.reading.numbers import read_number
 
 LARGEST_SIZE = 10**18
 
@@ -20,13 +18,8 @@ def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
     """
     reader = ExpressionReader(text, scope)
     bound: dict[str, Fraction] = {}
-    while True:
-        waiting = [_bound_name(reader, bound)]
-        reader.expect("=")
-        while reader.token.kind == "word" and reader.following.text == "=":
-            waiting.append(_bound_name(reader, {**bound, **dict.fromkeys(waiting)}))
-            reader.next()
-        token = reader.token
+    while not bound or reader.accept(","):
+        names, token = reader.bound_names(bound, "D=8192"), reader.token
         if token.kind != "number":
             raise reader.error(expected="a number")
         value = read_number(reader, scope.names)
@@ -34,22 +27,6 @@ def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
             raise reader.error(f"{token.text} is no size", token=token, expected="a plain number above zero")
         if value.value > LARGEST_SIZE:
             raise reader.error(f"{token.text[:20]} is out of range", token=token, expected="a size up to 1e18")
-        bound |= dict.fromkeys(waiting, value.value)
-        if not reader.accept(","):
-            reader.expect_end("',' or the end")
-            return bound
-
-
-def _bound_name(reader: ExpressionReader, bound: Mapping[str, object]) -> str:
-    token = reader.token
-    if token.kind != "word":
-        raise reader.error(expected="a name, as in D=8192")
-    if token.text not in reader.scope.names:
-        raise reader.error(
-            f"unknown name {token.text!r}",
-            expected="one of " + (", ".join(reader.scope.names) or "no names at all"),
-            hint=suggestion(token.text, reader.scope.names),
-        )
-    if token.text in bound:
-        raise reader.error(f"{token.text} is given twice")
-    return reader.next().text
+        bound |= dict.fromkeys(names, value.value)
+    reader.expect_end("',' or the end")
+    return bound

@@ -11,23 +11,25 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ModelError, ReadingError, suggestion
+from symroof.errors import ModelError, ReadingError, about, require_one_of, suggestion
 from symroof.model.dtype import BY_NAME
 from symroof.model.hardware import Accelerator, Known
+from symroof.reading.numbers import quantity
 from symroof.reading.toml import flatten, read_table, read_table_file
-from symroof.reading.units import quantity
 
 CHIP_KEYS = ("title", "aliases", "wraparound", "figures")
+LINKS = ("HBM", "VMEM", "L2", "ICI", "NVLink", "DCN", "PCIe")
 CHIPS_VARIABLE = "SYMROOF_CHIPS"
 
 
-def unit_of(figure: str) -> str:
-    """The base unit of a figure, told by its name.
+def unit_of(figure: str) -> str | None:
+    """The base unit of a figure, told by its name; None where the name is not that of a figure.
 
-    >>> unit_of("peak.int8"), unit_of("HBM"), unit_of("capacity.HBM")
-    ('FLOPs/s', 'bytes/s', 'bytes')
+    >>> unit_of("peak.int8"), unit_of("HBM"), unit_of("capacity.HBM"), unit_of("mfu")
+    ('FLOPs/s', 'bytes/s', 'bytes', None)
     """
-    return {"peak": "FLOPs/s", "capacity": "bytes"}.get(figure.partition(".")[0], "bytes/s")
+    family = figure.partition(".")[0]
+    return {"peak": "FLOPs/s", "capacity": "bytes"}.get(family, "bytes/s" if family in LINKS else None)
 
 
 @lru_cache(maxsize=1)
@@ -59,7 +61,7 @@ def chip(name: str, *paths: str) -> Accelerator:
     raise ModelError(
         f"unknown chip {name!r}",
         expected=f"one of {', '.join(chips)}",
-        hint=suggestion(folded, chips) or "see `symroof hardware`",
+        hint=f"{suggestion(folded, chips) or ''} another chip is given: --given peak=… --given HBM=…, or --chips FILE".strip(),
     )
 
 
@@ -70,31 +72,30 @@ def own_chip(table: Mapping[str, Any]) -> Accelerator:
     return Accelerator("given", str(title), {name: figure(name, value) for name, value in flat.items()})
 
 
-def figure(name: str, value: Any, source: str = "given") -> Known:
+def figure(name: str, value: Any, source: str = "given", *, otherwise: str = "bytes/s") -> Known:
     """A figure from text or a Python number.
+
+    A name that is not that of a figure keeps the unit that is written; ``otherwise`` is its unit where none is.
 
     >>> figure("peak", "3.94e14 FLOPs/s").value == 394 * 10**12
     True
     """
     family, _, kind = name.partition(".")
-    if family == "peak" and kind and kind != "vector" and kind not in BY_NAME:
+    if family == "peak" and kind not in ("", "vector") and kind.removeprefix("vector.") not in BY_NAME:
         raise ModelError(
-            f"{name} is not a figure", expected="peak, peak.vector or peak.DTYPE", hint=suggestion(kind, BY_NAME)
+            f"{name} is not a figure",
+            expected="peak, peak.DTYPE, peak.vector or peak.vector.DTYPE",
+            hint=suggestion(kind.removeprefix("vector."), BY_NAME),
         )
     if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
         raise ReadingError(
-            f"{name} = {str(value)[:60]!r} is not a number", expected=f"a number such as 8.2e11 {unit_of(name)}"
+            f"{name} = {str(value)[:60]!r} is not a number",
+            expected=f"a number such as 8.2e11 {unit_of(name) or otherwise}".rstrip(),
         )
-    try:
+    with about(f"{name}: "):
         number = quantity(value if isinstance(value, str) else _digits(value), unit_of(name))
-    except ReadingError as error:
-        raise replace_problem(error, f"{name}: {error.problem}") from None
-    return Known(number.value, number.digits or "", unit_of(name), source)
-
-
-def replace_problem(error: ReadingError, problem: str) -> ReadingError:
-    """The same error, saying more."""
-    return ReadingError(problem, source=error.source, span=error.span, expected=error.expected, hint=error.hint)
+    unit = otherwise if number.unit in (None, "%") else number.unit
+    return Known(number.value, number.digits or "", unit, source)
 
 
 def _digits(value: int | float | Fraction) -> str:
@@ -104,7 +105,12 @@ def _digits(value: int | float | Fraction) -> str:
 
 
 def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
-    sources = table.get("sources", {})
+    sources = table.get("sources")
+    if not isinstance(sources, Mapping):
+        raise ReadingError(
+            f"{where}: there is no table [sources]",
+            expected='[sources] with sheet = { title = "…", url = "…", date = "…" }, and figures as ["8.2e11 bytes/s", "sheet"]',
+        )
     chips = {}
     for name, entry in table.items():
         if name == "sources":
@@ -112,12 +118,7 @@ def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("figures"), Mapping):
             raise ReadingError(f"{where}: {name} has no figures", expected=f"a table [{name}.figures]")
         for key in entry:
-            if key not in CHIP_KEYS:
-                raise ReadingError(
-                    f"{where}: unknown key {key!r} in {name}",
-                    expected=f"one of {', '.join(CHIP_KEYS)}",
-                    hint=suggestion(key, CHIP_KEYS),
-                )
+            require_one_of(key, CHIP_KEYS, f"{where}: unknown key {key!r} in {name}")
         figures = {
             key: _sourced(key, value, sources, f"{where}: {name}") for key, value in flatten(entry["figures"]).items()
         }
@@ -134,12 +135,7 @@ def _sourced(name: str, value: Any, sources: Mapping[str, Any], where: str) -> K
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
             raise ReadingError(f"{where}: {name} has no source", expected='["8.2e11 bytes/s", "source"]')
         key, _, remark = pair[1].partition(":")
-        if key not in sources:
-            raise ReadingError(
-                f"{where}: unknown source {key!r} of {name}",
-                expected=f"one of {', '.join(sources)}",
-                hint=suggestion(key, sources),
-            )
+        require_one_of(key, sources, f"{where}: unknown source {key!r} of {name}")
         entry = sources[key]
         title = f"{entry.get('title', key)} ({entry.get('url', 'no address')}, {entry.get('date', 'no date')})"
         known.append(figure(name, pair[0], title + (f": {remark.strip()}" if remark else "")))

@@ -10,10 +10,8 @@ bind   = NAME { "=" NAME } "=" expr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from symroof.errors import suggestion
 from symroof.formula import Compare, Formula, Name
 from symroof.reading.expressions import ExpressionReader, Scope
 from symroof.reading.regimes import regime
@@ -52,6 +50,14 @@ class Claim:
     regime: tuple[Compare, ...] = ()
     at: tuple[tuple[str, Formula], ...] = ()
     start: int = 0
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        return tuple(chain for proposition in self.propositions for chain in proposition)
+
+    @property
+    def links(self) -> tuple[Compare, ...]:
+        return tuple(link for chain in self.chains for link in chain.links)
 
 
 def read_claim(text: str, scope: Scope) -> Claim:
@@ -120,27 +126,6 @@ class ClaimReader(ExpressionReader):
 
     def _bindings(self) -> tuple[tuple[str, Formula], ...]:
         bound: dict[str, Formula] = {}
-        while True:
-            waiting = [self._bound_name(bound)]
-            self.expect("=")
-            while self.token.kind == "word" and self.following.text == "=":
-                waiting.append(self._bound_name((*bound, *waiting)))
-                self.next()
-            bound |= dict.fromkeys(waiting, self.expression())
-            if not self.accept(","):
-                return tuple(bound.items())
-
-    def _bound_name(self, bound: Iterable[str]) -> str:
-        token = self.token
-        if token.kind != "word":
-            raise self.error(expected="a name, as in D = 8192")
-        if token.text not in self.scope.names and not self.scope.admits(token.text):
-            known = ", ".join(self.scope.names)
-            raise self.error(
-                f"unknown name {token.text!r}",
-                expected=f"one of {known}",
-                hint=suggestion(token.text, self.scope.names),
-            )
-        if token.text in bound:
-            raise self.error(f"{token.text} is given twice")
-        return self.next().text
+        while not bound or self.accept(","):
+            bound |= dict.fromkeys(self.bound_names(bound, "D = 8192"), self.expression())
+        return tuple(bound.items())

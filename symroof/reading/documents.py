@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError
-from symroof.reading.toml import LARGEST_FILE, read_table
+from symroof.reading.markdown import code_blocks
+from symroof.reading.toml import contents, read_table
 
 TEX_SUFFIXES = (".tex", ".ltx", ".latex")
 # Keys of a comment that speak of the next formula alone.
@@ -24,10 +25,6 @@ NEXT_KEYS = ("expect", "is")
 ENVIRONMENTS = "equation|align|alignat|gather|multline|eqnarray|displaymath|math|flalign"
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-FENCE = re.compile(
-    r"^(?P<indent>[ \t]*(?:>[ \t]*)?)(?P<marks>`{3,}+|~{3,}+)(?P<info>[^\n]*)\n.*?(?:^[ \t]*(?:>[ \t]*)?(?P=marks)[`~]*[ \t]*$|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
 COMMENT = re.compile(r"<!--(?P<body>.*?)(?:-->|\Z)", re.DOTALL)
 TEMPLATE_BLOCK = re.compile(
     r"\{%-?\s*(highlight|comment|raw)\b[^%]{0,200}%\}.{0,20000}?\{%-?\s*end\1\s*-?%\}|\{::comment\}.{0,20000}?\{:/(?:comment)?\}",
@@ -110,12 +107,7 @@ class Document:
 
 def read_document(path: Path) -> Document:
     """The formulas and comments of a file, in order. Bytes that are not UTF-8 are replaced, never an error."""
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ReadingError(f"{path} has {path.stat().st_size} bytes", expected=f"at most {LARGEST_FILE}")
-        text = path.read_bytes().decode("utf-8-sig", errors="replace")
-    except OSError as error:
-        raise ReadingError(f"{path} cannot be read: {error.strerror}") from None
+    text = contents(path).decode("utf-8-sig", errors="replace")
     return read_text(text, str(path), tex=path.suffix.lower() in TEX_SUFFIXES)
 
 
@@ -135,8 +127,18 @@ class _Document:
     def __init__(self, text: str, name: str, tex: bool) -> None:
         self.text, self.name, self.tex = text, name, tex
         self.lines = [0, *(m.end() for m in re.finditer("\n", text))]
-        self.body = self._blanked(text, (TEX_VERBATIM, TEX_LITERAL) if tex else (FRONT_MATTER, FENCE))
+        self.body = self._blanked(text, (TEX_VERBATIM, TEX_LITERAL) if tex else (FRONT_MATTER,))
+        if not tex:
+            self.body = self._without_code(self.body)
         self.headings = [m.start() for m in HEADING.finditer(self.body)]
+
+    def _without_code(self, text: str) -> str:
+        """The text with its blocks of code blanked out; a block that is mathematics stays."""
+        lines = text.split("\n")
+        for first, behind, language in code_blocks(text):
+            if language != "math":
+                lines[first:behind] = (" " * len(line) for line in lines[first:behind])
+        return "\n".join(lines)
 
     def place(self, offset: int) -> Place:
         line = bisect.bisect_right(self.lines, offset)
@@ -228,9 +230,7 @@ class _Document:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Spaces for what is left alone; a block of code that is mathematics stays."""
-    if (match.groupdict().get("info") or "").strip() == "math":
-        return match.group()
+    """Spaces for what is left alone."""
     return re.sub(r"[^\n]", " ", match.group())
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from symroof.errors import ReadingError, suggestion
+from symroof.errors import ReadingError, require_one_of
 from symroof.formula import Compare, Formula
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
+from symroof.model.quantities import QUANTITIES
 from symroof.reading.expressions import Scope
+from symroof.reading.numbers import exact
 from symroof.reading.problems import (
     claims_of,
     dtype_of,
@@ -26,8 +28,6 @@ from symroof.reading.problems import (
     text,
     texts,
 )
-from symroof.reading.units import exact
-from symroof.symbols import QUANTITIES
 
 TOLERANCE = Fraction(1, 20)
 # From best to worst; the judgement of a claim is its worst link.
@@ -104,10 +104,7 @@ def _stated(claim: Any) -> Stated:
     if not isinstance(claim, Mapping) or not isinstance(claim.get("claim"), str):
         raise ReadingError(f"{str(claim)[:60]} is not a claim", expected='text, or { claim = "…", expect = "wrong" }')
     for key, value in claim.items():
-        if key not in CLAIM_KEYS:
-            raise ReadingError(
-                f"a claim has no {key!r}", expected=f"one of {', '.join(CLAIM_KEYS)}", hint=suggestion(key, CLAIM_KEYS)
-            )
+        require_one_of(key, CLAIM_KEYS, f"a claim has no {key!r}")
         if not isinstance(value, str):
             raise ReadingError(f"{key} = {str(value)[:60]} is not text")
     return Stated(claim["claim"], expected_verdict(claim.get("expect")), claim.get("source"))
@@ -120,12 +117,8 @@ def giving_way(exercise: Exercise) -> tuple[str, ...]:
 
 def expected_verdict(value: Any) -> str | None:
     """The verdict that an author expects, or None where nothing is said."""
-    if value is not None and value not in VERDICTS:
-        raise ReadingError(
-            f"expect = {str(value)[:40]!r} is no verdict",
-            expected=f"one of {', '.join(VERDICTS)}",
-            hint=suggestion(str(value), VERDICTS),
-        )
+    if value is not None:
+        require_one_of(value, VERDICTS, f"expect = {str(value)[:40]!r} is no verdict")
     return value
 
 

@@ -15,10 +15,14 @@ two ways, is an error: an undeclared product of letters is never a guess.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from symroof.errors import suggestion
 from symroof.formula import (
+    FUNCTIONS,
+    KEYWORDS,
     Call,
     Compare,
     Formula,
@@ -32,28 +36,11 @@ from symroof.formula import (
     Quotient,
     Sum,
 )
+from symroof.model.units import UNITS
+from symroof.reading.numbers import LARGEST_EXPONENT, read_number
 from symroof.reading.scanner import Reader, Token
-from symroof.reading.units import LARGEST_EXPONENT, UNITS, read_number
 
 DEEPEST = 64
-FUNCTIONS = [
-    "max",
-    "min",
-    "sqrt",
-    "log",
-    "log2",
-    "exp",
-    "floor",
-    "ceil",
-    "abs",
-    "sum",
-    "argmin",
-    "minimum",
-    "sup",
-    "limit",
-    "diff",
-]
-KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +66,23 @@ class ExpressionReader(Reader):
         super().__init__(source)
         self.scope = scope
         self.depth = 0
+
+    def bound_names(self, taken: Container[str], example: str) -> list[str]:
+        """``D = F =`` under the cursor: names that a value stands behind, none of them twice or ``taken`` already."""
+        bound: list[str] = []
+        while not bound or (self.token.kind == "word" and self.following.text == "="):
+            name = self.token.text
+            if self.token.kind != "word":
+                raise self.error(expected=f"a name, as in {example}")
+            if name not in self.scope.names and not self.scope.admits(name):
+                known = ", ".join(self.scope.names) or "no names at all"
+                hint = suggestion(name, self.scope.names)
+                raise self.error(f"unknown name {name!r}", expected=f"one of {known}", hint=hint)
+            if name in taken or name in bound:
+                raise self.error(f"{name} is given twice")
+            bound.append(self.next().text)
+            self.expect("=")
+        return bound
 
     def expression(self) -> Formula:
         terms = [self._signed_term()]
@@ -189,29 +193,29 @@ class ExpressionReader(Reader):
         raise self.error(expected="a number, a name or '('")
 
     def _bracketed(self, opening: str, closing: str) -> Formula:
+        with self._nested(opening, closing):
+            return self.expression()
+
+    @contextmanager
+    def _nested(self, opening: str, closing: str) -> Iterator[None]:
+        """Brackets around what is read inside of the block."""
         self.expect(opening)
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.error("the brackets are nested too deeply", expected=f"at most {DEEPEST} levels")
-        inner = self.expression()
+        yield
         self.depth -= 1
         self.expect(closing)
-        return inner
 
     def _call(self, function: Token) -> Formula:
-        self.expect("(")
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.error("the brackets are nested too deeply", expected=f"at most {DEEPEST} levels")
-        outer = self.scope
-        if function.text == "sum" and (index := self._summation_index()) is not None:
-            self.scope = replace(outer, names=(*outer.names, index))
-        arguments = [self._argument()]
-        while self.accept(","):
-            arguments.append(self._argument())
-        self.scope = outer
-        self.depth -= 1
-        self.expect(")")
+        with self._nested("(", ")"):
+            outer = self.scope
+            if function.text == "sum" and (index := self._summation_index()) is not None:
+                self.scope = replace(outer, names=(*outer.names, index))
+            arguments = [self._argument()]
+            while self.accept(","):
+                arguments.append(self._argument())
+            self.scope = outer
         return Call(function.text, tuple(arguments))
 
     def _summation_index(self) -> str | None:

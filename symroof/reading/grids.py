@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
-from symroof.errors import ReadingError, suggestion
+from symroof.errors import ReadingError
 from symroof.reading.bindings import LARGEST_SIZE
 from symroof.reading.expressions import ExpressionReader, Scope
-from symroof.reading.units import read_number
+from symroof.reading.numbers import read_number
 
 LONGEST_AXIS = 10_000_000
 
@@ -50,16 +50,11 @@ def read_grid(text: str, names: Sequence[str]) -> tuple[Axis, ...]:
     reader = ExpressionReader(text.replace("..", ": "), Scope(tuple(names)))
     reader.source = text
     axes: list[Axis] = []
-    while True:
-        bound = [_name(reader, axes, [])]
-        reader.expect("=")
-        while reader.token.kind == "word" and reader.following.text == "=":
-            bound.append(_name(reader, axes, bound))
-            reader.next()
+    while not axes or reader.accept(","):
+        bound = reader.bound_names({name for axis in axes for name in axis.names}, "B=1:4096")
         axes.append(Axis(tuple(bound), _values(reader)))
-        if not reader.accept(","):
-            reader.expect_end("',' or the end")
-            return tuple(axes)
+    reader.expect_end("',' or the end")
+    return tuple(axes)
 
 
 def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -81,20 +76,6 @@ def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -
             raise ReadingError(f"{name} = {value} is no size of a grid", expected="a whole number")
         found.append(Axis((name,), (int(value),)))
     return tuple(found)
-
-
-def _name(reader: ExpressionReader, axes: list[Axis], bound: list[str]) -> str:
-    token = reader.token
-    if token.kind != "word":
-        raise reader.error(expected="a name, as in B=1:4096")
-    if token.text not in reader.scope.names:
-        known = ", ".join(reader.scope.names) or "no names at all"
-        raise reader.error(
-            f"unknown name {token.text!r}", expected=f"one of {known}", hint=suggestion(token.text, reader.scope.names)
-        )
-    if token.text in bound or any(token.text in axis.names for axis in axes):
-        raise reader.error(f"{token.text} is given twice")
-    return reader.next().text
 
 
 def _values(reader: ExpressionReader) -> Sequence[int]:

@@ -96,15 +96,10 @@ class LatexReader(ClaimReader):
 
     def _braced(self) -> Formula:
         """A group in braces, or a quotient written with ``\\over``."""
-        self.expect("{")
-        self.depth += 1
-        if self.depth > 64:
-            raise self.error("the brackets are nested too deeply", expected="at most 64 levels")
-        inner = self.expression()
-        if self.accept("\\over"):
-            inner = Quotient(inner, self.expression())
-        self.depth -= 1
-        self.expect("}")
+        with self._nested("{", "}"):
+            inner = self.expression()
+            if self.accept("\\over"):
+                inner = Quotient(inner, self.expression())
         return inner if isinstance(inner, Quotient) else Group(inner)
 
     def _argument_of_command(self) -> Formula:

@@ -14,156 +14,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from symroof.errors import ReadingError
+from symroof.model.units import UNITS
 from symroof.reading.expressions import Scope
-from symroof.reading.scanner import GREEK, LONGEST_TEXT, SYNONYMS, Token
-from symroof.reading.units import UNITS
-from symroof.reading.vocabulary import folded, named
+from symroof.reading.scanner import GREEK, Token, require_short
+from symroof.reading.vocabulary import SYNONYMS, WORDS, folded, meanings, named
 
-GREEK_COMMANDS = {
-    "\\" + unicodedata.name(c).split()[-1].lower().replace("lamda", "lambda"): c for c in GREEK if c.islower()
-}
-GREEK_COMMANDS |= {
-    "\\" + unicodedata.name(c).split()[-1].capitalize().replace("Lamda", "Lambda"): c for c in GREEK if c.isupper()
-}
 
-COMMANDS = {
-    **{command: text for command, text in SYNONYMS.items() if command.startswith("\\")},
-    "\\ast": "*",
-    "\\div": "/",
-    "\\simeq": "~",
-    "\\cong": "~",
-    "\\leqslant": "<=",
-    "\\geqslant": ">=",
-    "\\lt": "<",
-    "\\gt": ">",
-    "\\longrightarrow": "->",
-    "\\Rightarrow": "=>",
-    "\\Longrightarrow": "=>",
-    "\\Longleftrightarrow": "<=>",
-    "\\dfrac": "\\frac",
-    "\\tfrac": "\\frac",
-    "\\cfrac": "\\frac",
-    "\\frac": "\\frac",
-    "\\over": "\\over",
-    "\\sqrt": "\\sqrt",
-    "\\lceil": "\\lceil",
-    "\\rceil": "\\rceil",
-    "\\lfloor": "\\lfloor",
-    "\\rfloor": "\\rfloor",
-    "\\{": "(",
-    "\\}": ")",
-    "\\lbrace": "(",
-    "\\rbrace": ")",
-    "\\lparen": "(",
-    "\\rparen": ")",
-    "\\%": "%",
-    "[": "[",
-    "]": "]",
-}
-FUNCTIONS = {"\\max": "max", "\\min": "min", "\\log": "log", "\\ln": "log", "\\exp": "exp"}
-# What changes the look and not the meaning.
-LOOKS = frozenset(
-    [
-        "\\left",
-        "\\right",
-        "\\bigl",
-        "\\bigr",
-        "\\Bigl",
-        "\\Bigr",
-        "\\biggl",
-        "\\biggr",
-        "\\big",
-        "\\Big",
-        "\\bigg",
-        "\\Bigg",
-        "\\displaystyle",
-        "\\textstyle",
-        "\\limits",
-        "\\nolimits",
-        "\\nonumber",
-        "\\notag",
-        "\\quad",
-        "\\qquad",
-        "\\,",
-        "\\;",
-        "\\:",
-        "\\!",
-        "\\>",
-        "\\ ",
-        "\\enspace",
-        "\\thinspace",
-        "\\hfill",
-        "\\allowbreak",
-        "\\boxed",
-        "\\mathstrut",
-    ]
-)
-TEXTS = (
-    "text",
-    "textrm",
-    "textit",
-    "textbf",
-    "textsf",
-    "texttt",
-    "mathrm",
-    "mathit",
-    "mathbf",
-    "mathsf",
-    "operatorname",
-    "mbox",
-)
+def _greek_command(letter: str) -> str:
+    name = unicodedata.name(letter).split()[-1].replace("LAMDA", "LAMBDA")
+    return "\\" + (name.lower() if letter.islower() else name.capitalize())
+
+
+GREEK_COMMANDS = {_greek_command(letter): letter for letter in GREEK}
+COMMANDS = {command: text for command, text in SYNONYMS.items() if command.startswith("\\")}
+COMMANDS |= meanings(WORDS["latex"]["commands"])
+FUNCTIONS = meanings(WORDS["latex"]["functions"])
+LOOKS, COUNTED = frozenset(WORDS["latex"]["looks"]), frozenset(WORDS["latex"]["counted"])
+TEXTS = "|".join(WORDS["latex"]["texts"])
 FUNCTION_WORDS = ("max", "min", "log2", "exp", "floor", "ceil")
-# What people write for a unit, and what they count.
-UNIT_WORDS = {
-    "seconds": "s",
-    "second": "s",
-    "sec": "s",
-    "byte": "bytes",
-    "FLOP": "FLOPs",
-    "FLOPS": "FLOPs/s",
-    "FLOP/s": "FLOPs/s",
-    "TFLOPS": "TFLOPs/s",
-    "TFLOP/s": "TFLOPs/s",
-    "GFLOPS": "GFLOPs/s",
-    "GFLOP/s": "GFLOPs/s",
-    "PFLOPS": "PFLOPs/s",
-    "PFLOP/s": "PFLOPs/s",
-    "TFLOP": "TFLOPs",
-    "GFLOP": "GFLOPs",
-    "PFLOP": "PFLOPs",
-    "bytes/second": "bytes/s",
-}
-COUNTED = frozenset(
-    [
-        "tokens",
-        "rows",
-        "chips",
-        "layers",
-        "heads",
-        "elements",
-        "parameters",
-        "params",
-        "sequences",
-        "devices",
-        "steps",
-        "FLOPs/byte",
-        "FLOPs/bytes",
-        "FLOP/byte",
-        "OPs/byte",
-        "times",
-        "operations",
-    ]
-)
-CLAUSES = {
-    "at": "at",
-    "as": "as",
-    "when": "assuming",
-    "if": "assuming",
-    "for": "assuming",
-    "where": "assuming",
-    "assuming": "assuming",
-    "and": "and",
-}
+UNIT_WORDS, CLAUSES = meanings(WORDS["units"]), meanings(WORDS["clauses"])
 ENVIRONMENTS = "equation|align|aligned|alignat|gather|gathered|split|multline|eqnarray|displaymath|math"
 
 TOKEN = re.compile(
@@ -173,7 +42,7 @@ TOKEN = re.compile(
   | (?P<frame>   \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$)) | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}})? | \\(?:label|tag|vspace|hspace)\*?\{{[^}}]*\}} )
   | (?P<number>  (?:[1-9]\d{{0,2}}(?:(?:\{{,\}}|\\,)\d{{3}})+(?:\.\d*)? | \d+(?:\.\d*)? | \.\d+) (?:[eE][+-]?\d+)?
                  (?: \s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{{\s*[+-]?\d+\s*\}} )?          )
-  | (?P<text>    \\(?:{"|".join(TEXTS)})\s*\{{(?P<words>[^{{}}$\\]*(?:\\[_ %&,][^{{}}$\\]*)*)\}} )
+  | (?P<text>    \\(?:{TEXTS})\s*\{{(?P<words>[^{{}}$\\]*(?:\\[_ %&,][^{{}}$\\]*)*)\}} )
   | (?P<word>    [A-Za-z{GREEK}]+                                                            )
   | (?P<command> \\[A-Za-z]+ | \\.                                                           )
   | (?P<symbol>  <=>|=>|<=|>=|<<|>>|->|~~|:=|[-+*/^=<>(){{}}\[\],.!:;|_'·•×−≈→≤≥≪≫⇒⇔∞]     )
@@ -181,7 +50,7 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 INDEX = re.compile(
-    rf"\s*_\s*(?:\{{\s*(?:\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([^{{}}\\$]*))\s*\}}|\\(?:{'|'.join(TEXTS)})\s*\{{([^{{}}\\$]*)\}}|([A-Za-z0-9]))"
+    rf"\s*_\s*(?:\{{\s*(?:\\(?:{TEXTS})\s*\{{([^{{}}\\$]*)\}}|([^{{}}\\$]*))\s*\}}|\\(?:{TEXTS})\s*\{{([^{{}}\\$]*)\}}|([A-Za-z0-9]))"
 )
 PLAIN_INDEX = re.compile(r"_[A-Za-z]{2,}")  # T_math, as people type it
 OF = re.compile(r"\s*(?:\\left)?\(\s*\\text(?:rm)?\s*\{([^{}$\\]*)\}\s*(?:\\right)?\)")
@@ -207,10 +76,7 @@ def scan_latex(source: str, dialect: Dialect) -> tuple[Token, ...]:
     >>> [t.text for t in scan_latex(r"T_\text{math} \leq \frac{2BDF}{1.97 \times 10^{14}}", Dialect(Scope()))]
     ['T_math', '<=', '\\frac', '{', '2', 'BDF', '}', '{', '1.97e14', '}', '']
     """
-    if len(source) > LONGEST_TEXT:
-        raise ReadingError(
-            f"the formula has {len(source)} characters", expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1)
-        )
+    require_short(source)
     return _Scanner(source, dialect).tokens()
 
 
@@ -285,26 +151,30 @@ class _Scanner:
         if typed is not None and named(word + typed.group(), self.dialect.aliases):
             self.add("word", self._known(word + typed.group()), start, typed.end())
             return typed.end()
-        index = INDEX.match(self.source, end) if self.indexed else None
-        if index is None:
+        suffix, behind = self._index(end) if self.indexed else ("", end)
+        if behind == end:
             alias = self.own.get(folded(word)) if self.own else None
             known = alias or (word if word in self.dialect.scope.names else named(word, {}) if len(word) > 1 else None)
             text = known if known is not None and (known in self.dialect.scope.names or known == word) else word
             self.add("word", self._unit(word) or text, start, end)
             return end
-        suffix = next(part for part in index.groups() if part is not None).strip()
         whole = f"{word}_{suffix}"
         if not SUFFIX.fullmatch(suffix.replace("_", "")) and named(whole, self.dialect.aliases) is None:
-            raise self.error(
-                f"the index {suffix!r} is no name", index.start(), index.end(), expected="letters and digits"
-            )
+            raise self.error(f"the index {suffix!r} is no name", end, behind, expected="letters and digits")
         if whole in self.dialect.scope.names or named(whole, self.dialect.aliases):
-            self.add("word", self._known(whole), start, index.end())
-            return index.end()
+            self.add("word", self._known(whole), start, behind)
+            return behind
         if len(word) > 1:
             self.add("word", word[:-1], start, end - 1)
-        self.add("word", self._known(f"{word[-1]}_{suffix}"), end - 1, index.end())
-        return index.end()
+        self.add("word", self._known(f"{word[-1]}_{suffix}"), end - 1, behind)
+        return behind
+
+    def _index(self, position: int) -> tuple[str, int]:
+        """The index that stands here, and where it ends."""
+        index = INDEX.match(self.source, position)
+        if index is None:
+            return "", position
+        return next(part for part in index.groups() if part is not None).strip(), index.end()
 
     def _known(self, name: str) -> str:
         return name if name in self.dialect.scope.names else named(name, self.dialect.aliases) or name
@@ -343,10 +213,9 @@ class _Scanner:
             self.spaced = True
             return end
         known = words if words in self.dialect.scope.names else named(words, self.dialect.aliases)
-        index = INDEX.match(self.source, end)
-        if index is not None:
-            suffix = next(part for part in index.groups() if part is not None).strip()
-            known, end = self._known(f"{words}_{suffix}"), index.end()
+        suffix, behind = self._index(end)
+        if behind > end:
+            known, end = self._known(f"{words}_{suffix}"), behind
         if known is None:
             raise self.error(
                 f"unknown words {words!r}",
@@ -380,7 +249,9 @@ class _Scanner:
                 return end + 1
             return None
         if command in GREEK_COMMANDS:
-            return self._greek(command, start, end)
+            suffix, end = self._index(end)
+            self.add("word", GREEK_COMMANDS[command] + (f"_{suffix}" if suffix else ""), start, end)
+            return end
         if command in FUNCTIONS:
             name = FUNCTIONS[command]
             base = LOG_BASE.match(self.source, end) if command == "\\log" else None
@@ -399,15 +270,6 @@ class _Scanner:
         self.add("word" if text == "oo" else "symbol", text, start, end)
         return None
 
-    def _greek(self, command: str, start: int, end: int) -> int:
-        index = INDEX.match(self.source, end)
-        suffix = next((part for part in index.groups() if part is not None), "").strip() if index else ""
-        name = GREEK_COMMANDS[command] + (f"_{suffix}" if suffix else "")
-        self.add("word", name, start, index.end() if index else end)
-        return index.end() if index else end
-
     def _symbol(self, match: re.Match[str]) -> None:
-        text = SYNONYMS.get(match.group(), match.group())
-        if text == ":=":
-            text = "="
+        text = SYNONYMS.get(match.group(), "=" if match.group() == ":=" else match.group())
         self.add("word" if text == "oo" else "symbol", text, match.start(), match.end())

@@ -16,11 +16,11 @@ from __future__ import annotations
 import re
 
 from symroof.errors import ModelError, ReadingError, nearest, suggestion
+from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.dtype import BY_NAME, Dtype, dtype
 from symroof.model.library import LIBRARY, library_operation
 from symroof.model.operation import AnyOperation, Einsum, OperandError
 from symroof.model.tensor import Dim, Tensor
-from symroof.reading.expressions import FUNCTIONS, KEYWORDS
 from symroof.reading.scanner import Reader, Token
 
 TIMES = ("*", "@", ".")

@@ -9,43 +9,25 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ReadingError, SymroofError, suggestion
-from symroof.formula import Compare, Formula, Name, names
+from symroof.errors import ReadingError, about, require_one_of, suggestion
+from symroof.formula import KEYWORDS, Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.operation import AnyOperation, Einsum, Operation
 from symroof.model.problem import SECTIONS, Problem
+from symroof.model.quantities import QUANTITIES
+from symroof.reading.axes import axes_of, read_mesh
 from symroof.reading.bindings import read_bindings
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
-from symroof.reading.expressions import KEYWORDS, Scope, read_expression
+from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.operations import read_operation
 from symroof.reading.regimes import read_regime
 from symroof.reading.toml import flatten, read_table_file
-from symroof.symbols import QUANTITIES
+from symroof.reading.vocabulary import WORDS
 
 WORD = re.compile(r"[^\W\d]\w*")
-KEYS = [
-    "title",
-    "operation",
-    "hardware",
-    "given",
-    "assume",
-    "solve_for",
-    "count",
-    "mesh",
-    "link",
-    "symbols",
-    "let",
-    "at",
-    "claims",
-    "compute",
-    "dtype",
-    "chips",
-    "sections",
-    "tolerance",
-    "aliases",
-]
+KEYS: list[str] = WORDS["problem"]["keys"]
 
 
 def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
@@ -62,7 +44,6 @@ def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
     for entry in tables:
         if not isinstance(entry, Mapping):
             raise ReadingError(f"{path}: a problem is not a table", expected="[[problem]]")
-        require_known(entry, str(path))
     return tuple(dict(entry) for entry in tables)
 
 
@@ -88,6 +69,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     hardware = hardware_of(options)
     let = formulas_of(options, scope, (*QUANTITIES, *figure_names(hardware)))
     require_used(options, hardware, let, spoken)
+    mesh, wiring = read_mesh(options.get("mesh") or {})
     return Problem(
         operation=operation,
         hardware=hardware,
@@ -96,7 +78,8 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         solve_for=_choice(options, "solve_for", operation.dimensions),
         count=_choice(options, "count", COUNTINGS) or "fma",  # type: ignore[arg-type]
         compute=dtype_of(options, "compute"),
-        mesh=_mesh(options),
+        mesh=mesh,
+        wiring=wiring,
         link=text(options, "link") or "HBM",
         at=_points(options, operation),
         symbols=texts(options, "symbols"),
@@ -120,7 +103,9 @@ def merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, 
     {'given': {'HBM': '8.2e11', 'peak': '2e14'}, 'hardware': 'tpu-v5e'}
     """
     joined = {
-        key: {**flatten(table.get(key) or {}), **overrides[key]} for key in ("given", "mesh") if overrides.get(key)
+        key: {**flatten(axes_of(table.get(key)) or {}), **axes_of(overrides[key])}
+        for key in ("given", "mesh")
+        if overrides.get(key)
     }
     return {**table, **overrides, **joined}
 
@@ -140,10 +125,7 @@ def require_used(
 
 def require_known(options: Mapping[str, Any], where: str) -> None:
     for key in options:
-        if key not in KEYS:
-            raise ReadingError(
-                f"{where}: unknown key {key!r}", expected=f"one of {', '.join(KEYS)}", hint=suggestion(key, KEYS)
-            )
+        require_one_of(key, KEYS, f"{where}: unknown key {key!r}")
 
 
 def text(options: Mapping[str, Any], key: str) -> str | None:
@@ -162,11 +144,9 @@ def texts(options: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _choice(options: Mapping[str, Any], key: str, known: Iterable[str]) -> str | None:
-    value, known = text(options, key), tuple(known)
-    if value is not None and value not in known:
-        raise ReadingError(
-            f"{key} = {value!r} is not known", expected=f"one of {', '.join(known)}", hint=suggestion(value, known)
-        )
+    value = text(options, key)
+    if value is not None:
+        require_one_of(value, known, f"{key} = {value!r} is not known")
     return value
 
 
@@ -200,7 +180,7 @@ def hardware_of(options: Mapping[str, Any]) -> Accelerator | None:
         raise ReadingError(f"hardware = {str(named)[:60]!r} is not a chip", expected="a name or a table of figures")
     overrides = {}
     for name, value in given.items():
-        overrides[name] = _referred(accelerator, name, value) or figure(name, value)
+        overrides[name] = _referred(accelerator, name, value) or figure(name, value, otherwise="")
     return None if named is None and not overrides else accelerator.given(overrides)
 
 
@@ -209,7 +189,7 @@ def _referred(accelerator: Accelerator, name: str, value: Any) -> Known | None:
     if not isinstance(value, str) or not value.strip()[:1].isalpha():
         return None
     known = accelerator.figure(value.strip())
-    if known.unit != unit_of(name):
+    if unit_of(name) not in (None, known.unit):
         raise ReadingError(f"given: {name} is in {unit_of(name)}, and {value.strip()} in {known.unit}")
     return known
 
@@ -224,23 +204,6 @@ def _turned(relation: Compare) -> Compare:
     if relation.relation in ("=", "~") and isinstance(relation.right, Name) and not isinstance(relation.left, Name):
         return Compare(relation.right, relation.relation, relation.left)
     return relation
-
-
-def _mesh(options: Mapping[str, Any]) -> dict[str, int]:
-    mesh = options.get("mesh") or {}
-    if isinstance(mesh, str):
-        mesh = dict(part.partition("=")[::2] for part in mesh.split(","))
-    if not isinstance(mesh, Mapping):
-        raise ReadingError(f"mesh = {str(mesh)[:60]} is not a mesh", expected="axes and sizes, as in X=2")
-    sizes = {}
-    for axis, size in mesh.items():
-        digits = str(size).strip()
-        if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:12]) <= 10**9:
-            raise ReadingError(
-                f"mesh: {axis} = {digits[:20]!r} is not a number of chips", expected="a whole number from 1"
-            )
-        sizes[str(axis).strip()] = int(digits)
-    return sizes
 
 
 def _points(options: Mapping[str, Any], operation: AnyOperation) -> tuple[dict[str, Fraction], ...]:
@@ -279,10 +242,7 @@ def formulas_of(
         taken = name in names and name not in redefined
         if taken or name in KEYWORDS or not name.replace("_", "").isalnum() or name[:1].isdigit():
             raise ReadingError(f"let: the name {name!r} is taken or is no name")
-        try:
+        with about(f"let {name}: "):
             formulas[name] = read_expression(str(text), replace(scope, names=names))
-        except SymroofError as error:
-            error.problem = f"let {name}: {error.problem}"
-            raise
         names = (*names, name)
     return formulas

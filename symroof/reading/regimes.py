@@ -9,8 +9,10 @@ rel    = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
 
 from __future__ import annotations
 
+from symroof.errors import ReadingError
 from symroof.formula import Compare, Formula, Infinity
 from symroof.reading.expressions import ExpressionReader, Scope
+from symroof.reading.scanner import Token
 
 RELATIONS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
 
@@ -36,8 +38,10 @@ def regime(reader: ExpressionReader) -> tuple[Compare, ...]:
     small: Formula | None = None
     large: Formula | None = None
     alone = reader.token
+    words: list[str] = []
+    hint: str | None = None
     while True:
-        token = reader.token
+        start = token = reader.token
         left = reader.expression()
         if not reader.at(*RELATIONS):
             if reader.at("<", ">"):
@@ -48,11 +52,16 @@ def regime(reader: ExpressionReader) -> tuple[Compare, ...]:
                 relations.append(Compare(left, "<<", large))
             else:
                 waiting.append(left)
+                words.append(_source(reader, token))
                 alone = token
         while reader.at(*RELATIONS):
             token = reader.next()
             relation = token.text
+            beyond = reader.token
             right = reader.expression()
+            if waiting and hint is None and relation == "<<":
+                words.append(reader.source[start.start : token.start].strip())
+                hint = f"did you mean {', '.join(f'{word} << {_source(reader, beyond)}' for word in words)}?"
             if (relation == "->") != isinstance(right, Infinity):
                 raise reader.error("only -> leads to infinity, and to nothing else", token=token, expected="x -> oo")
             if relation == "->":
@@ -69,6 +78,37 @@ def regime(reader: ExpressionReader) -> tuple[Compare, ...]:
             break
     if waiting:
         raise reader.error(
-            "an expression stands alone in the regime", token=alone, expected="a relation, as in B << D or D -> oo"
+            "an expression stands alone in the regime",
+            token=alone,
+            expected="a relation, as in B << D or D -> oo",
+            hint=hint,
         )
     return tuple(relations)
+
+
+def _source(reader: ExpressionReader, first: Token) -> str:
+    """What was written from a token up to the cursor."""
+    return reader.source[first.start : reader.tokens[reader.index - 1].end]
+
+
+def read_question(text: str, scope: Scope) -> tuple[Formula, Formula | None]:
+    """What `--of` asks about: a quantity such as ``T_comms/T_math``; or the two sides of an approximation whose regime is
+    sought, as in ``BD/(B + D) ~ B``.
+
+    >>> from symroof.formula import Name
+    >>> read_question("B ~ D", Scope(("B", "D"))) == (Name("B"), Name("D"))
+    True
+    """
+    if not text.strip():
+        raise ReadingError(
+            "there is no quantity to explore", expected="a formula, or an approximation such as BD/(B + D) ~ B"
+        )
+    reader = ExpressionReader(text, scope)
+    left = reader.expression()
+    if not reader.at("~", "->"):
+        reader.expect_end("'~' or the end")
+        return left, None
+    reader.next()
+    right = reader.expression()
+    reader.expect_end("the end")
+    return left, right

@@ -9,42 +9,9 @@ import re
 from typing import NamedTuple
 
 from symroof.errors import ReadingError
+from symroof.reading.vocabulary import SYNONYMS
 
 LONGEST_TEXT = 4096
-
-SYNONYMS = {
-    "·": "*",
-    "•": "*",
-    "×": "*",
-    "\\cdot": "*",
-    "\\times": "*",
-    "−": "-",
-    "≈": "~",
-    "\\approx": "~",
-    "\\approxeq": "~",
-    "\\sim": "~",
-    "→": "->",
-    "\\to": "->",
-    "\\rightarrow": "->",
-    "≤": "<=",
-    "\\le": "<=",
-    "\\leq": "<=",
-    "≥": ">=",
-    "\\ge": ">=",
-    "\\geq": ">=",
-    "≪": "<<",
-    "\\ll": "<<",
-    "≫": ">>",
-    "\\gg": ">>",
-    "⇒": "=>",
-    "\\implies": "=>",
-    "⇔": "<=>",
-    "\\iff": "<=>",
-    "\\Leftrightarrow": "<=>",
-    "∞": "oo",
-    "\\infty": "oo",
-    "**": "^",
-}
 
 # The Greek letters that have a shape, and so a LaTeX name, of their own.
 GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
@@ -76,16 +43,20 @@ class Token(NamedTuple):
         return self.start, self.end
 
 
+def require_short(source: str) -> None:
+    if len(source) > LONGEST_TEXT:
+        raise ReadingError(
+            f"the text has {len(source)} characters", expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1)
+        )
+
+
 def scan(source: str) -> tuple[Token, ...]:
     """The tokens of ``source``, closed by an end token.
 
     >>> [t.text for t in scan("B ≥ 2e3F")]
     ['B', '>=', '2e3', 'F', '']
     """
-    if len(source) > LONGEST_TEXT:
-        raise ReadingError(
-            f"the text has {len(source)} characters", expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1)
-        )
+    require_short(source)
     tokens: list[Token] = []
     position, spaced = 0, False
     while position < len(source):

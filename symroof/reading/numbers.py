@@ -1,7 +1,6 @@
 """Numbers with units: seconds, bytes, FLOPs and their rates, with decimal and binary prefixes.
 
 A number is an exact rational and remembers its digits: ``3.35 TB/s`` is 3350000000000 bytes/s, shown as 3.35e12.
-Decimal prefixes are powers of 1000 and binary ones of 1024 (IEC 80000-13).
 """
 
 from __future__ import annotations
@@ -10,34 +9,13 @@ from fractions import Fraction
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Number
+from symroof.model.units import UNITS
 from symroof.reading.scanner import Reader, Token
 
 # Decimal exponents beyond this size are refused, never expanded.
 LARGEST_EXPONENT = 10_000
 # Known quantities outside of this range are refused: no machine has them.
 SMALLEST = Fraction(1, 10**100)
-
-UNITS: dict[str, tuple[str, Fraction]] = {
-    "s": ("s", Fraction(1)),
-    "ms": ("s", Fraction(1, 10**3)),
-    "us": ("s", Fraction(1, 10**6)),
-    "µs": ("s", Fraction(1, 10**6)),
-    "μs": ("s", Fraction(1, 10**6)),
-    "ns": ("s", Fraction(1, 10**9)),
-    "bytes": ("bytes", Fraction(1)),
-    "kB": ("bytes", Fraction(10**3)),
-    "MB": ("bytes", Fraction(10**6)),
-    "GB": ("bytes", Fraction(10**9)),
-    "TB": ("bytes", Fraction(10**12)),
-    "KiB": ("bytes", Fraction(2**10)),
-    "MiB": ("bytes", Fraction(2**20)),
-    "GiB": ("bytes", Fraction(2**30)),
-    **{
-        prefix + noun: ("FLOPs", Fraction(size))
-        for noun in ("FLOPs", "OPs")
-        for prefix, size in (("", 1), ("G", 10**9), ("T", 10**12), ("P", 10**15))
-    },
-}
 
 
 def exact(digits: str) -> Fraction:
@@ -74,16 +52,17 @@ def read_number(reader: Reader, declared: frozenset[str] | tuple[str, ...] = ())
 def read_unit(reader: Reader) -> tuple[str, Fraction, str]:
     """The unit under the cursor in base units, its scale, and its spelling."""
     token = reader.next()
-    unit, scale = UNITS[token.text]
+    unit = UNITS[token.text]
     if reader.at("/") and reader.following.text == "s":
         reader.next()
         reader.next()
-        return unit + "/s", scale, token.text + "/s"
-    return unit, scale, token.text
+        return unit.base + "/s", unit.scale, token.text + "/s"
+    return unit.base, unit.scale, token.text
 
 
-def quantity(text: str, unit: str) -> Number:
-    """A known number such as ``8.2e11 bytes/s``; without a unit it is in ``unit``, with one they must agree.
+def quantity(text: str, unit: str | None) -> Number:
+    """A known number such as ``8.2e11 bytes/s``; without a unit it is in ``unit``, with one they must agree. Where
+    ``unit`` is None, any unit or none is kept as it is written.
 
     The result carries its digits in scientific form, as the derivation will print them.
 
@@ -92,13 +71,13 @@ def quantity(text: str, unit: str) -> Number:
     """
     reader = Reader(text)
     if reader.token.kind != "number":
-        raise reader.error(expected=f"a number such as 8.2e11 {unit}".rstrip())
+        raise reader.error(expected=f"a number such as 8.2e11 {unit or ''}".rstrip())
     token: Token = reader.token
     number = read_number(reader)
     if reader.token.kind != "end":
         hint = suggestion(reader.token.text, UNITS) if reader.token.kind == "word" else None
         raise reader.error(expected=f"a unit ({unit}) or the end" if unit else "the end", hint=hint)
-    if number.unit not in (None, unit):
+    if unit is not None and number.unit not in (None, unit):
         raise reader.error(f"the unit is {number.unit}", span=(token.start, len(text)), expected=unit or "no unit")
     if number.value <= 0:
         raise reader.error(f"{text.strip()} is not positive", span=token.span, expected="a number above zero")
@@ -106,7 +85,7 @@ def quantity(text: str, unit: str) -> Number:
         raise reader.error(
             f"{token.text[:20]} is out of range", token=token, expected="a number between 1e-100 and 1e100"
         )
-    return Number(number.value, scientific(token.text, number.value), unit)
+    return Number(number.value, scientific(token.text, number.value), number.unit if unit is None else unit)
 
 
 def scientific(digits: str, value: Fraction) -> str:
