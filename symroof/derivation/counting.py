@@ -2,149 +2,124 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any
+
+from sympy import Expr
+
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
+from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.cost import Term
-from symroof.model.operation import Einsum, Operation
+from symroof.model.operation import Einsum
 from symroof.model.written import written
-from symroof.proof.step import Arrays, Collective, Excess, Function, Loops, Reason, Step
+from symroof.proof.step import Counted, Excess, Function, Kinds, Reason, Step
 
-EXACT = Name("flops_exact")
+EXACT, READS, WRITES, BYTES = map(Name, ("flops_exact", "reads", "writes", "bytes"))
 
 
 def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
-    operation, count = draft.setting.problem.operation, draft.setting.problem.count
-    if isinstance(operation, Operation):
-        return _given(draft, operation, "work", "flops", operation.flops, Reason.AS_GIVEN)
-    loops = Loops(tuple(t.labels for t in operation.inputs), tuple(d.label for d in operation.output.dims))
-    facts = {
-        "outputs": draft.write(operation.output.elements),
-        "single": operation.output.elements == 1,
-        "length": draft.write(operation.length) if operation.contracted else None,
-        "additions": draft.write(operation.length - 1),
-        "multiplications": draft.write((len(operation.inputs) - 1) * operation.length),
-        "contracted": tuple(map(Name, operation.contracted)),
-    }
+    operation, count = draft.setting.problem.operation.product, draft.setting.problem.count
+    if operation is None:
+        return _kinds(_given(draft, "work", "flops", Reason.AS_GIVEN))
+    cost = draft.setting.cost
+    facts = Counted(
+        draft.write(operation.output.elements),
+        draft.write((len(operation.inputs) - 1) * operation.length),
+        draft.write(operation.length - 1),
+        draft.write(operation.length) if operation.contracted else None,
+    )
     formula = _exact_count(operation, draft.layout)
     if count == "exact" or not operation.contracted:
-        draft = draft.add(Step("work", Reason.COUNT, FLOPS, "=", formula, evidence=loops, facts=facts))
-    else:
-        exact, rounded = draft.setting.cost.flops_exact, draft.setting.cost.flops
-        excess, value = draft.write(operation.output.elements), draft.write(rounded)
-        share = draft.write(operation.output.elements / rounded)
-        draft = draft.add(
-            Step("work", Reason.COUNT, EXACT, "=", formula, evidence=loops, facts=facts),
-            Step(
-                "work",
-                Reason.MULTIPLY_ADD,
-                EXACT,
-                "~",
-                value,
-                evidence=Excess(excess),
-                facts={"excess": excess, "share": share},
-            ),
-            Step("work", Reason.MULTIPLY_ADD, FLOPS, "=", value, shown=False),
-            Step("work", Reason.EXCESS, Quotient(excess, FLOPS), "=", share, shown=False),
-        )
-        assert exact != rounded
-    return _shared_work(draft)
+        counted = Step("work", Reason.COUNT, FLOPS, "=", formula, evidence=_of(draft, FLOPS), facts=facts)
+        return _summed(draft.add(counted), FLOPS, cost.flops).add(*work_of_a_chip(draft.setting))
+    excess, value = draft.write(operation.output.elements), draft.write(cost.flops)
+    share = draft.write(operation.output.elements / cost.flops)
+    draft = draft.add(Step("work", Reason.COUNT, EXACT, "=", formula, evidence=_of(draft, EXACT), facts=facts))
+    return _summed(draft, EXACT, cost.flops_exact).add(
+        Step("work", Reason.MULTIPLY_ADD, EXACT, "~", value, evidence=Excess(excess)),
+        Step("work", Reason.MULTIPLY_ADD, FLOPS, "=", value, evidence=_of(draft, FLOPS), role="flops"),
+        Step("work", Reason.EXCESS, Quotient(excess, FLOPS), "=", share),
+        *work_of_a_chip(draft.setting),
+    )
+
+
+def _of(draft: Draft, name: Name) -> Any:
+    """The evidence that a count of this name has to rest on."""
+    return draft.ledger.meanings.get(name.name)
 
 
 def _exact_count(operation: Einsum, layout: Layout) -> Formula:
-    """P(mK - 1) for m operands, P outputs and a contraction of length K; K multiplications for each, alone."""
-    outputs, operands = layout.write(operation.output.elements), len(operation.inputs)
+    """P(2K - 1) for P outputs and a contraction of length K; m - 1 multiplications for each without one."""
+    outputs = layout.write(operation.output.elements)
     if not operation.contracted:
-        return product(number(operands - 1), outputs)
+        return product(number(len(operation.inputs) - 1), outputs)
     if operation.output.elements == 1:
-        return Sum((layout.write((operands - 1) * operation.length), Group(layout.write(operation.length - 1))))
-    joined = layout.write(operands * operation.length)
+        return Sum((layout.write(operation.length), Group(layout.write(operation.length - 1))))
+    joined = layout.write(2 * operation.length)
     return product(outputs, Sum((joined, Negative(number(1)))))
-
-
-def _shared_work(draft: Draft) -> Draft:
-    setting = draft.setting
-    if setting.chips == 1:
-        return draft
-    name = Name(setting.flops_name)
-    shared = Quotient(FLOPS, number(setting.chips))
-    facts = {"chips": setting.chips, "exchanges": setting.exchanges}
-    return draft.add(
-        Step("work", Reason.SHARE_WORK, name, "=", shared, facts=facts),
-        Step("work", Reason.PUT_IN, name, "=", draft.write(setting.flops), joined=True),
-    )
 
 
 def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves over the link."""
     operation, cost = draft.setting.problem.operation, draft.setting.cost
-    if isinstance(operation, Operation):
-        draft = _given(draft, operation, "traffic", "reads", operation.reads, Reason.READS)
-        draft = _given(draft, operation, "traffic", "writes", operation.writes, Reason.WRITES)
-        return _total_bytes(draft)
-    arrays = tuple((tuple(d.label for d in t.dims), t.dtype.bits) for t in operation.tensors)
-    widths = tuple(dict.fromkeys((t.dtype.name, t.dtype.bytes) for t in operation.tensors))
+    if operation.functions:
+        draft = _given(draft, "traffic", "reads", Reason.READS)
+        return _total_bytes(_given(draft, "traffic", "writes", Reason.WRITES))
     loads, stores = _sum(draft, cost.loads), _sum(draft, cost.stores)
     draft = draft.add(
-        Step(
-            "traffic", Reason.READS, Name("reads"), "=", loads, evidence=Arrays(arrays[:-1]), facts={"widths": widths}
-        ),
-        Step("traffic", Reason.WRITES, Name("writes"), "=", stores, evidence=Arrays(arrays[-1:])),
+        Step("traffic", Reason.READS, READS, "=", loads, evidence=_of(draft, READS)),
+        Step("traffic", Reason.WRITES, WRITES, "=", stores, evidence=_of(draft, WRITES)),
     )
-    return _moved(_total_bytes(draft))
+    draft = _summed(_summed(draft, READS, cost.reads), WRITES, cost.writes)
+    return _total_bytes(draft).add(*traffic_of_a_chip(draft.setting))
+
+
+def _summed(draft: Draft, name: Name, value: Expr) -> Draft:
+    """What a count comes to, in lowest terms: what the answer says of it."""
+    section = "work" if name in (FLOPS, EXACT) else "traffic"
+    return draft.add(Step(section, Reason.TOTAL, name, "=", draft.layout.factored(value), role=name.name))
 
 
 def _sum(draft: Draft, terms: tuple[Term, ...]) -> Formula:
     return total(*(draft.write(term.amount) for term in terms))
 
 
+def as_written(draft: Draft, name: Name) -> Formula:
+    """What a name was first said to be: as the count gives it, not as it comes out."""
+    formula = next(step.right for step in draft.steps if step.left == name)
+    return formula.body if isinstance(formula, Written) else formula
+
+
 def _total_bytes(draft: Draft) -> Draft:
-    found = {step.left: step.right for step in reversed(draft.steps)}
-    reads, writes = found[Name("reads")], found[Name("writes")]
-    parts = [part.body if isinstance(part, Written) else part for part in (reads, writes)]
+    parts = [as_written(draft, name) for name in (READS, WRITES)]
     whole = Sum(tuple(term for part in parts for term in (part.terms if isinstance(part, Sum) else (part,))))
     return draft.add(
-        Step("traffic", Reason.BYTES, Name("bytes"), "=", Sum((Name("reads"), Name("writes"))), shown=False),
-        Step("traffic", Reason.BYTES, Name("bytes"), "=", whole),
+        Step("traffic", Reason.BYTES, BYTES, "=", Sum((READS, WRITES))),
+        Step("traffic", Reason.BYTES, BYTES, "=", whole, role="bytes_added"),
+        Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(draft.setting.cost.bytes.expand()), role="bytes"),
     )
 
 
-def _moved(draft: Draft) -> Draft:
-    """What one chip sends over the link, or moves in its own memory."""
-    setting = draft.setting
-    if setting.moved_name == "bytes":
+def _kinds(draft: Draft) -> Draft:
+    """What kinds of operations the given FLOPs are, where that is known."""
+    counted = draft.setting.problem.operation.counted
+    if not counted:
         return draft
-    name = Name(setting.moved_name)
-    if setting.moved_name == "bytes_per_chip":
-        facts = {"chips": setting.chips, "exchanges": setting.exchanges}
-        return draft.add(Step("traffic", Reason.SHARE_BYTES, name, "=", draft.write(setting.moved), facts=facts))
-    for exchange in setting.exchanges:
-        sent, payload = draft.write(exchange.sent), draft.write(exchange.payload)
-        evidence = Collective(exchange.collective, exchange.chips, exchange.ways, payload)
-        facts = {
-            "exchange": exchange,
-            "payload": payload,
-            "share": draft.write(exchange.share),
-            "link": setting.problem.link,
-        }
-        left = name if len(setting.exchanges) == 1 else Name(f"sent_{exchange.axis}")
-        draft = draft.add(Step("traffic", Reason.EXCHANGE, left, "=", sent, evidence=evidence, facts=facts))
-    if len(setting.exchanges) > 1:
-        each = Sum(tuple(Name(f"sent_{exchange.axis}") for exchange in setting.exchanges))
-        draft = draft.add(Step("traffic", Reason.BYTES, name, "=", each))
-    return draft
+    amounts = Sum(tuple(draft.layout.factored(term.amount) for term in draft.setting.cost.work))
+    functions = tuple(Function(f, tuple(inspect.signature(f).parameters)) for f in counted.values())
+    return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=Kinds(tuple(counted), functions)))
 
 
-def _given(draft: Draft, operation: Operation, section: str, name: str, function, reason: Reason) -> Draft:  # type: ignore[no-untyped-def]
+def _given(draft: Draft, section: str, name: str, reason: Reason) -> Draft:
     """A cost function: first as its author wrote it, then its value."""
-    value = draft.layout.factored(operation.amount(function))
+    function = draft.setting.problem.operation.functions[name]
+    value = draft.layout.factored(getattr(draft.setting.cost, name))
     body = written(function)
-    parameters = tuple(function.__code__.co_varnames[: function.__code__.co_argcount])
-    formula: Formula = value if body is None or set(names(body)) - set(parameters) else Written(body, function)
-    evidence = Function(function, parameters)
-    draft = draft.add(Step(section, reason, Name(name), "=", formula, evidence=evidence, facts={"given": True}))
-    plain = formula.body if isinstance(formula, Written) else formula
-    if plain != value:
-        draft = draft.add(Step(section, Reason.CANCEL, Name(name), "=", value, joined=True))
-    return draft
+    evidence = _of(draft, Name(name))
+    formula: Formula = value if body is None or set(names(body)) - set(evidence.parameters) else Written(body, function)
+    plain = (formula.body if isinstance(formula, Written) else formula) == value
+    draft = draft.add(Step(section, reason, Name(name), "=", formula, evidence=evidence, role=name if plain else ""))
+    return draft if plain else draft.add(Step(section, Reason.CANCEL, Name(name), "=", value, role=name))

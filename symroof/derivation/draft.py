@@ -1,4 +1,4 @@
-"""A derivation being written: every section adds its steps, and what they establish."""
+"""A derivation being written: every section adds its steps, and each is decided by the second engine as it is written."""
 
 from __future__ import annotations
 
@@ -13,22 +13,30 @@ from symroof.algebra.dominance import Similarity
 from symroof.algebra.regime import Relation
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal, shown_exactly
-from symroof.derivation.derivation import Answer
+from symroof.derivation.answer import Answer
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Infinity, Name, Number
+from symroof.proof.check import checked
+from symroof.proof.ledger import Ledger
 from symroof.proof.step import Dominated, Reason, Step
 from symroof.symbols import fraction
 
 INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "bandwidth"))
-FLOPS, T_MATH, T_COMMS = map(Name, ("flops", "T_math", "T_comms"))
+FLOPS, T_MATH, T_COMMS, T_LOWER, T_UPPER = map(Name, ("flops", "T_math", "T_comms", "T_lower", "T_upper"))
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
+    """The steps so far, all of them decided; ``ledger`` is what they have established."""
+
     setting: Setting
-    steps: tuple[Step, ...]
-    answer: Answer
+    ledger: Ledger
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        return Answer(self.steps, self.setting.problem.at)
 
     @property
     def layout(self) -> Layout:
@@ -42,10 +50,12 @@ class Draft:
         return with_digits(formula, self.setting.digits)
 
     def add(self, *steps: Step) -> Draft:
-        return replace(self, steps=(*self.steps, *steps))
+        """The draft with more steps. Raises :class:`~symroof.errors.CheckError` on one that does not hold."""
+        return replace(self, steps=(*self.steps, *checked(steps, self.ledger)))
 
-    def found(self, **answers: Any) -> Draft:
-        return replace(self, answer=replace(self.answer, **answers))
+    def since(self, earlier: Draft) -> tuple[Step, ...]:
+        """The steps that an earlier draft did not have."""
+        return self.steps[len(earlier.steps) :]
 
 
 def written(relations: Iterable[Relation], write: Callable[[Expr], Formula]) -> tuple[Compare, ...]:
@@ -53,9 +63,9 @@ def written(relations: Iterable[Relation], write: Callable[[Expr], Formula]) -> 
     return tuple(Compare(write(a), sign, Infinity() if b == oo else write(b)) for a, sign, b in relations)
 
 
-def dominated(found: Similarity, write: Callable[[Expr], Formula]) -> Dominated:
+def dominated(similar: Similarity, write: Callable[[Expr], Formula]) -> Dominated:
     """What the check needs to decide an approximation again."""
-    return Dominated(write(found.numerator), write(found.denominator), found.certificates)
+    return Dominated(write(similar.numerator), write(similar.denominator), similar.certificates)
 
 
 def numeric(value: Expr | Root | None) -> Fraction | None:
@@ -66,7 +76,7 @@ def numeric(value: Expr | Root | None) -> Fraction | None:
 
 
 def rounded(
-    section: str, left: Formula, value: Fraction, *, digits: str | None = None, **options: Any
+    section: str, left: Formula, value: Fraction, digits: str | None = None, **options: Any
 ) -> tuple[Step, ...]:
     """``left ~ 240.24``, and nothing where the digits are the value itself."""
     text = digits or decimal(value)

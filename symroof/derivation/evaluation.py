@@ -16,9 +16,12 @@ from typing import Any
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
+from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.setting import Setting
 from symroof.derivation.values import quantities
 from symroof.errors import AlgebraError, ModelError, suggestion
+from symroof.formula import Formula, Group, Name
+from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 
 # SymPy's functions in the standard library and in NumPy.
@@ -85,11 +88,21 @@ def function_of(setting: Setting, name: str) -> QuantityFunction:
         raise ModelError(
             f"there is no quantity {name!r}", expected=f"one of {', '.join(known)}", hint=suggestion(str(name), known)
         )
+    require_proved(setting, name, known[name])
     value = known[name].subs({figure: rational(x) for figure, x in setting.values.items()})
     order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
     return QuantityFunction(
         name, value, tuple(sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s)))
     )
+
+
+def require_proved(setting: Setting, name: str, value: Expr) -> None:
+    """Raise :class:`CheckError` unless the second engine finds the value of a quantity from the counts as well."""
+    draft = compared(drafted(setting))
+    meanings = draft.ledger.meanings
+    later = (n for n in ("T_lower", "T_upper", "throughput", *setting.problem.let) if isinstance(meanings[n], Formula))
+    draft = draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))
+    draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
 
 
 def floating(value: Any) -> Any:

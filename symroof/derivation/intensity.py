@@ -7,73 +7,57 @@ from fractions import Fraction
 from sympy import Add, Expr, oo
 
 from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
-from symroof.algebra.dominance import leading, limit, similar
-from symroof.algebra.optima import growth, highest, monotony
+from symroof.algebra.dominance import leading, similar
+from symroof.algebra.dominance import limit as regime_limit
 from symroof.algebra.rational import polynomial, ratio, sign_of, symbols_of
 from symroof.algebra.regime import Regime
+from symroof.derivation.counting import as_written
 from symroof.derivation.draft import INTENSITY, Draft, dominated
 from symroof.derivation.layout import Layout
+from symroof.derivation.solving import highest, limit, monotony
 from symroof.errors import AlgebraError
-from symroof.formula import (
-    Call,
-    Compare,
-    Formula,
-    Group,
-    Infinity,
-    Name,
-    Negative,
-    Quotient,
-    Sum,
-    Written,
-    names,
-    number,
-)
-from symroof.model.operation import Einsum
-from symroof.proof.step import Harmonic, Reason, Step
+from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
+from symroof.proof.step import Gone, Growing, Harmonic, Reason, Step
 from symroof.symbols import expression, symbol
 
 
 def intensity(draft: Draft) -> Draft:
     """FLOPs over bytes, as written and in lowest terms; and upside down, one term for each tensor."""
-    setting, answer = draft.setting, draft.answer
-    top, bottom = (_as_written(draft, name) for name in (setting.flops_name, setting.moved_name))
-    quotient = Quotient(top, bottom)
-    steps = [
-        Step("intensity", Reason.DIVIDE, INTENSITY, "=", Quotient(Name(setting.flops_name), Name(setting.moved_name))),
-        Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient, joined=True),
-    ]
-    value = draft.layout.factored(answer.intensity)
-    equalities = tuple(r for r in setting.problem.assume if r.relation == "=")
-    if equalities:
-        steps.append(
-            Step("intensity", Reason.EQUALITY, INTENSITY, "=", value, equalities, facts={"equalities": equalities})
-        )
-    elif not _is_reduced(quotient, answer.intensity):
-        gone = tuple(n for n in names(quotient) if symbol(n) not in answer.intensity.free_symbols)
-        steps.append(
-            Step("intensity", Reason.CANCEL, INTENSITY, "=", value, joined=True, facts={"gone": tuple(map(Name, gone))})
-        )
-    draft = draft.add(*steps)
-    found = reciprocals(answer.intensity) if answer.intensity.free_symbols else None
-    draft = draft.found(
-        reciprocals=_in_order(found, setting.layout) if found and len(found) > 1 else None,
-        limits={f"{s} -> oo": growth(answer.intensity, s) for s in _dims(draft)},
+    setting, value = draft.setting, draft.setting.intensity
+    quotient = Quotient(*(_as_written(draft, name) for name in (setting.flops_name, setting.moved_name)))
+    lowest = draft.layout.factored(value)
+    draft = draft.add(
+        Step("intensity", Reason.DIVIDE, INTENSITY, "=", Quotient(Name(setting.flops_name), Name(setting.moved_name)))
     )
-    draft = _reciprocal(draft, equalities) if draft.answer.reciprocals else draft
-    return _approach(draft, equalities)
+    if setting.equalities:
+        draft = draft.add(
+            Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient),
+            Step("intensity", Reason.EQUALITY, INTENSITY, "=", lowest, setting.equalities, role="intensity"),
+        )
+    elif _is_reduced(quotient, value):
+        draft = draft.add(
+            Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient),
+            Step("intensity", Reason.TOTAL, INTENSITY, "=", lowest, role="intensity"),
+        )
+    else:
+        gone = Gone(tuple(Name(n) for n in names(quotient) if symbol(n) not in value.free_symbols))
+        draft = draft.add(
+            Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient),
+            Step("intensity", Reason.CANCEL, INTENSITY, "=", lowest, facts=gone, role="intensity"),
+        )
+    for x in _sizes(draft):
+        towards = Compare(Name(x.name), "->", Infinity())
+        tends = draft.write(limit(value, x, setting.least_one))
+        where = (*setting.equalities, towards)
+        draft = draft.add(Step("intensity", Reason.GROWS, INTENSITY, "->", tends, where, Growing(x.name)))
+    return _approach(_reciprocal(draft))
 
 
 def _as_written(draft: Draft, name: str) -> Formula:
-    found = [step.right for step in draft.steps if step.left == Name(name) and step.relation == "="]
-    if name == "flops":  # as the count gives it, not as it comes out
-        formula = found[0]
-    elif name == "bytes":
-        formula = found[-1]
-    else:
-        formula = draft.write(draft.setting.flops if name == "flops_per_chip" else draft.setting.moved)
-    if isinstance(formula, Written):
-        formula = formula.body
-    return _flat(formula)
+    """An amount as the count gives it; the bytes of a whole operation as they are added up."""
+    if name == "flops":
+        return _flat(as_written(draft, Name(name)))
+    return _flat(draft.answer.formula("bytes_added" if name == "bytes" else name) or draft.write(draft.setting.moved))
 
 
 def _flat(formula: Formula) -> Formula:
@@ -98,11 +82,11 @@ def _is_reduced(quotient: Quotient, value: Expr) -> bool:
     )
 
 
-def _dims(draft: Draft) -> tuple[Expr, ...]:
+def _sizes(draft: Draft) -> tuple[Expr, ...]:
+    """The sizes that the intensity depends on, in the order of the operation."""
     order = draft.layout.order
-    return tuple(
-        sorted(draft.answer.intensity.free_symbols, key=lambda s: order.index(s.name) if s.name in order else -1)
-    )
+    free = draft.setting.intensity.free_symbols
+    return tuple(sorted(free, key=lambda s: order.index(s.name) if s.name in order else -1))
 
 
 def _in_order(found: tuple[Expr, ...], layout: Layout) -> tuple[Expr, ...]:
@@ -112,39 +96,22 @@ def _in_order(found: tuple[Expr, ...], layout: Layout) -> tuple[Expr, ...]:
     return tuple(1 / expression(part) for part in parts)
 
 
-def _reciprocal(draft: Draft, equalities: tuple[Formula, ...]) -> Draft:
-    parts = draft.answer.reciprocals or ()
+def _reciprocal(draft: Draft) -> Draft:
+    """1/intensity as a sum with a term for each tensor; so the intensity is below every part and above their mean."""
+    setting, value = draft.setting, draft.setting.intensity
+    monomials = reciprocals(value) if value.free_symbols else None
+    if monomials is None or len(monomials) < 2:
+        return draft
+    parts, equal = _in_order(monomials, setting.layout), setting.equalities
     upside_down = Sum(tuple(draft.write(1 / m) for m in parts))
-    steps = [
-        Step(
-            "intensity",
-            Reason.RECIPROCAL,
-            Quotient(number(1), INTENSITY),
-            "=",
-            upside_down,
-            equalities,
-            facts={"uses": _uses(draft, parts)},
-        )
-    ]
-    each, all_parts = tuple(draft.write(m) for m in _least(parts)), tuple(draft.write(m) for m in parts)
-    steps += [
-        Step("intensity", Reason.BELOW_EACH, INTENSITY, "<", m, equalities, shown=False, facts={"each": each})
-        for m in each
-    ]
-    least = Quotient(Call("min", each) if len(each) > 1 else each[0], number(len(parts)))
+    steps = list(_uses(draft, parts))
     steps.append(
-        Step(
-            "intensity",
-            Reason.BRACKET,
-            least,
-            "<=",
-            INTENSITY,
-            equalities,
-            Harmonic(all_parts),
-            {"least": least.above},
-            shown=False,
-        )
+        Step("intensity", Reason.RECIPROCAL, Quotient(number(1), INTENSITY), "=", upside_down, equal, role="reciprocal")
     )
+    each, all_parts = tuple(draft.write(m) for m in _least(parts)), tuple(draft.write(m) for m in parts)
+    steps += [Step("intensity", Reason.BELOW_EACH, INTENSITY, "<", m, equal) for m in each]
+    least = Quotient(Call("min", each) if len(each) > 1 else each[0], number(len(parts)))
+    steps.append(Step("intensity", Reason.BRACKET, least, "<=", INTENSITY, equal, Harmonic(all_parts), role="bracket"))
     return draft.add(*steps)
 
 
@@ -155,32 +122,32 @@ def _least(parts: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return parts if floor is None else (floor, *(m for m in parts if m.free_symbols and m.as_coeff_Mul()[0] < floor))
 
 
-def _uses(draft: Draft, parts: tuple[Expr, ...]) -> tuple[tuple[str, Formula], ...]:
-    """Which tensor each term of the reciprocal stands for, where each stands for one."""
-    operation, setting = draft.setting.problem.operation, draft.setting
-    if not isinstance(operation, Einsum) or setting.moved_name != "bytes" or setting.regime.substitution:
+def _uses(draft: Draft, parts: tuple[Expr, ...]) -> tuple[Step, ...]:
+    """How often an element of each tensor is used, where each term of the reciprocal stands for one tensor."""
+    operation, setting = draft.setting.problem.operation.product, draft.setting
+    if operation is None or setting.moved_name != "bytes" or setting.regime.substitution:
         return ()
-    found = []
+    steps = []
     for m in parts:
         owners = [i for i, t in enumerate(operation.tensors) if (setting.flops / t.bytes - m).expand() == 0]
         if len(owners) != 1:
             return ()
-        times = operation.output.elements * operation.length / operation.tensors[owners[0]].elements
-        found.append((operation.operand_name(owners[0]), draft.write(times)))
-    return tuple(found)
+        tensor, evidence = operation.tensors[owners[0]], draft.ledger.meanings[f"uses_{owners[0]}"]
+        turns = Quotient(draft.write(operation.output.elements * operation.length), draft.write(tensor.elements))
+        steps.append(
+            Step("intensity", Reason.USED, turns, "=", draft.write(operation.uses(owners[0])), evidence=evidence)
+        )
+    return tuple(steps)
 
 
-def _approach(draft: Draft, equalities: tuple[Formula, ...]) -> Draft:
+def _approach(draft: Draft) -> Draft:
     """limit - gap, for an intensity in one size: what makes the limit visible."""
-    value, dims = draft.answer.intensity, _dims(draft)
-    if len(dims) != 1:
-        return draft
-    found = approach(value, dims[0])
+    value, sizes = draft.setting.intensity, _sizes(draft)
+    found = approach(value, sizes[0]) if len(sizes) == 1 else None
     if found is None or found[1] == 0:
         return draft
-    gap = draft.write(found[1])
-    right = Sum((draft.write(found[0]), _minus(gap)))
-    return draft.add(Step("intensity", Reason.APPROACH, INTENSITY, "=", right, equalities))
+    right = Sum((draft.write(found[0]), _minus(draft.write(found[1]))))
+    return draft.add(Step("intensity", Reason.APPROACH, INTENSITY, "=", right, draft.setting.equalities))
 
 
 def _minus(formula: Formula) -> Formula:
@@ -189,97 +156,77 @@ def _minus(formula: Formula) -> Formula:
 
 def regime(draft: Draft) -> Draft:
     """What the intensity tends to: a limit, or the leading form with its factor, its range and its next order."""
-    setting, value = draft.setting, draft.answer.intensity
+    setting, value = draft.setting, draft.setting.intensity
     assume, chosen = setting.problem.assume, setting.regime
-    dims = _dims(draft)
+    sizes = _sizes(draft)
     if not chosen.scaling:
-        if len(dims) != 1 or growth(value, dims[0]) in (0, oo) or draft.setting.problem.solve_for:
+        if len(sizes) != 1 or draft.answer.limits[f"{sizes[0]} -> oo"] in (0, oo) or setting.problem.solve_for:
             return draft
-        if reciprocals(value) and len(reciprocals(value) or ()) == 1:
+        if len(reciprocals(value) or ()) == 1:
             return draft
-        chosen = Regime((*chosen.relations, (dims[0], "->", oo)), chosen.least_one)
-        assume = (*assume, Compare(Name(dims[0].name), "->", Infinity()))
+        chosen = Regime((*chosen.relations, (sizes[0], "->", oo)), chosen.least_one)
+        assume = (*assume, Compare(Name(sizes[0].name), "->", Infinity()))
     form = leading(value, chosen).form
     if form == value:
         return draft
     found = similar(value, form, chosen)
     if not found.holds:
         raise AlgebraError(f"the leading form {form} is not similar to {value}")
-    evidence = dominated(found, draft.write)
     result = approximation(chosen.apply(value), form, chosen)
-    draft = draft.found(leading=result)
-    right = draft.write(form)
-    if not form.free_symbols & chosen.mentioned and limit(value, chosen) == form:
-        draft = draft.add(Step("regime", Reason.LIMIT, INTENSITY, "->", right, assume, evidence, {"relations": assume}))
-    else:
-        draft = _take_out(draft, result)
-        facts = {"factor": draft.write(result.factor), "relations": assume, "side": _side(result, chosen)}
-        draft = draft.add(Step("regime", Reason.LEADING, INTENSITY, "~", right, assume, evidence, facts))
-    return _size_of_error(_above(draft, form), result, chosen, assume)
+    reached = not form.free_symbols & chosen.mentioned and regime_limit(value, chosen) == form
+    if not reached and laurent(result.factor, symbols_of(result.factor)) is not None:
+        right = Quotient(draft.write(form), draft.write(result.factor))
+        draft = draft.add(Step("regime", Reason.TAKE_OUT, INTENSITY, "=", right, setting.equalities))
+    reason, relation = (Reason.LIMIT, "->") if reached else (Reason.LEADING, "~")
+    evidence = dominated(found, draft.write)
+    draft = draft.add(Step("regime", reason, INTENSITY, relation, draft.write(form), assume, evidence, role="leading"))
+    draft = draft.add(*_leading_bytes(draft))
+    if not form.free_symbols and highest(value, setting.least_one) == form:  # it rises to it, and does not get there
+        draft = draft.add(Step("regime", Reason.SUPREMUM, INTENSITY, "<", draft.write(form), setting.equalities))
+    return _size_of_error(draft, result, chosen, assume)
 
 
-def _side(found: Approximation, chosen: Regime) -> int | None:
-    """1 where the approximation is too high at every size, -1 where it is too low."""
-    return sign_of(found.factor - 1, chosen.least_one)
-
-
-def _take_out(draft: Draft, found: Approximation) -> Draft:
-    if laurent(found.factor, symbols_of(found.factor)) is None:
-        return draft
-    right = Quotient(draft.write(found.approximate), draft.write(found.factor))
-    return draft.add(Step("regime", Reason.TAKE_OUT, INTENSITY, "=", right, _equalities(draft)))
-
-
-def _equalities(draft: Draft) -> tuple[Compare, ...]:
-    return tuple(r for r in draft.setting.problem.assume if r.relation == "=")
-
-
-def _above(draft: Draft, form: Expr) -> Draft:
-    """A constant that the intensity rises to and does not reach."""
-    if form.free_symbols or highest(draft.answer.intensity, draft.setting.least_one) != form:
-        return draft
-    facts = {"dims": tuple(Name(s.name) for s in _dims(draft))}
-    return draft.add(
-        Step("regime", Reason.SUPREMUM, INTENSITY, "<", draft.write(form), _equalities(draft), facts=facts)
-    )
+def _leading_bytes(draft: Draft) -> tuple[Step, ...]:
+    """What the bytes tend to in the regime that is assumed."""
+    setting = draft.setting
+    moved = setting.regime.apply(setting.moved)
+    try:
+        form = leading(moved, setting.regime).form if setting.regime.scaling else moved
+    except AlgebraError:
+        return ()
+    if form == moved:
+        return ()
+    name, evidence = Name(setting.moved_name), dominated(similar(moved, form, setting.regime), draft.write)
+    where = setting.problem.assume
+    return (Step("regime", Reason.TENDS, name, "~", draft.write(form), where, evidence, role="moved_leading"),)
 
 
 def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: tuple[Compare, ...]) -> Draft:
-    if found.factor == 1 or sign_of(found.exact, chosen.least_one) != 1:  # a quotient by what may be 0 says nothing
+    """The factor of an approximation, on which side it errs, when it is within 5 %, and the next order."""
+    equal, form = draft.setting.equalities, draft.write(found.approximate)
+    if sign_of(found.exact, chosen.least_one) != 1:  # a quotient by what may be 0 says nothing
         return draft
-    steps = []
-    factor = Quotient(draft.write(found.approximate), INTENSITY)
-    equalities = _equalities(draft)
-    if draft.steps[-1].reason in (Reason.LIMIT, Reason.SUPREMUM):
-        steps.append(Step("regime", Reason.EXCESS, factor, "=", draft.write(found.factor), equalities, shown=False))
+    factor = Quotient(form, INTENSITY)
+    steps = [Step("regime", Reason.FACTOR, factor, "=", draft.write(found.factor), equal, role="factor")]
+    if found.factor == 1:
+        return draft.add(*steps)
+    side = sign_of(found.factor - 1, chosen.least_one)
+    if side in (1, -1):
+        steps.append(Step("regime", Reason.SIDE, factor, ">" if side == 1 else "<", number(1), equal, role="side"))
     if found.within:
-        range_of = tuple(Compare(draft.write(y), ">=", draft.write(x)) for y, x in found.within)
-        for relation, bound in ((("<="), Fraction(21, 20)), ((">="), Fraction(19, 20))):
-            steps.append(
-                Step(
-                    "regime",
-                    Reason.WITHIN,
-                    factor,
-                    relation,
-                    draft.write(bound),
-                    (*equalities, *range_of),
-                    shown=False,
-                    facts={"range": _merged(range_of)},
-                )
-            )
+        where = (*equal, *(Compare(draft.write(y), ">=", draft.write(x)) for y, x in found.within))
+        for relation, bound in (("<=", Fraction(21, 20)), (">=", Fraction(19, 20))):
+            role = "within" if relation == "<=" else ""
+            steps.append(Step("regime", Reason.WITHIN, factor, relation, draft.write(bound), where, role=role))
     steps += _at_most(draft, found, chosen, factor)
     if found.next_order is not None:
         correction = found.approximate - found.next_order
         check = similar(found.approximate - chosen.apply(found.exact), correction, chosen)
         if check.holds:
+            gap = Sum((form, _minus(INTENSITY)))
+            right = Sum((form, Negative(Group(draft.write(found.next_order)))))
             evidence = dominated(check, draft.write)
-            gap = Sum((draft.write(found.approximate), _minus(INTENSITY)))
-            facts = {"next": draft.write(found.next_order)}
-            steps.append(
-                Step(
-                    "regime", Reason.NEXT_ORDER, gap, "~", draft.write(correction), assume, evidence, facts, shown=False
-                )
-            )
+            steps.append(Step("regime", Reason.NEXT_ORDER, gap, "~", right, assume, evidence, role="next"))
     return draft.add(*steps)
 
 
@@ -290,17 +237,6 @@ def _at_most(draft: Draft, found: Approximation, chosen: Regime, factor: Formula
     used = [(x, low) for x, low in known if found.factor.has(x) and monotony(found.factor, x, chosen.least_one) == -1]
     if not used:
         return ()
-    bound = draft.write(found.factor.subs(dict(used)))
     facts = tuple(Compare(draft.write(x), ">=", draft.write(low)) for x, low in used)
-    where = {"facts": facts, "bound": bound}
-    return (
-        Step("regime", Reason.AT_MOST, factor, "<=", bound, (*_equalities(draft), *facts), facts=where, shown=False),
-    )
-
-
-def _merged(relations: tuple[Compare, ...]) -> tuple[tuple[tuple[Formula, ...], Formula], ...]:
-    """D >= 40B and F >= 40B as one: D, F >= 40B."""
-    rows: dict[Formula, list[Formula]] = {}
-    for relation in relations:
-        rows.setdefault(relation.right, []).append(relation.left)
-    return tuple((tuple(left), right) for right, left in rows.items())
+    bound = draft.write(found.factor.subs(dict(used)))
+    return (Step("regime", Reason.AT_MOST, factor, "<=", bound, (*draft.setting.equalities, *facts)),)

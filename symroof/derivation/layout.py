@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from sympy import Add, Expr, Max, Min, Mul, Pow, Rational, oo
+from sympy import Add, E, Expr, Max, Min, Mul, Pow, Rational, exp, oo
 
 from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
 from symroof.algebra.roots import Root
@@ -30,7 +31,8 @@ from symroof.formula import (
     number,
     product,
 )
-from symroof.symbols import QUANTITIES, fraction
+from symroof.model.quantities import QUANTITIES
+from symroof.symbols import fraction
 
 CALLS = {Max: "max", Min: "min"}
 
@@ -56,6 +58,7 @@ class Layout:
             return decimal_root(value)
         return self._write(value)
 
+    @lru_cache(maxsize=8192)  # noqa: B019 (a layout is a small value, and equal ones share their formulas)
     def _write(self, value: Expr) -> Formula:
         if value == oo:
             return Infinity()
@@ -63,6 +66,8 @@ class Layout:
             return self._number(fraction(value))
         if value.is_Symbol:
             return Name(value.name)
+        if value == E:
+            return Call("exp", (number(1),))
         if isinstance(value, Add):
             return self._sum(value)
         if isinstance(value, Mul | Pow):
@@ -89,7 +94,7 @@ class Layout:
         coefficient, factors = value.as_coeff_mul() if isinstance(value, Mul) else (Rational(1), (value,))
         size = abs(fraction(coefficient))
         for factor in sorted(factors, key=self._factor_key(factors)):
-            base, exponent = factor.as_base_exp()
+            base, exponent = (factor, Rational(1)) if isinstance(factor, exp) else factor.as_base_exp()
             if exponent.is_Rational and exponent.is_negative:
                 below.append(self._power(base, -exponent))
             else:
@@ -178,13 +183,16 @@ class Layout:
     def grouped(self, value: Expr, by: str) -> Formula:
         """A polynomial with the terms of each power of ``by`` in one bracket: DF - R(D + F).
 
-        Each bracket has its common monomial taken out in front.
+        Each bracket has its common monomial taken out in front, and so has the whole.
         """
         symbols = symbols_of(value)
         above, below = ratio(value, symbols)
         if set(below) != {(0,) * len(symbols)}:
             raise AlgebraError("only polynomials are grouped")
         place = next((i for i, s in enumerate(symbols) if s.name == by), None)
+        shared = Mul(*(s ** min(e[i] for e in above) for i, s in enumerate(symbols) if i != place))
+        if shared != 1 and place is not None and len({e[place] for e in above}) > 1:
+            return product(self._write(shared), self.grouped((value / shared).expand(), by))
         groups: dict[int, Polynomial] = {}
         for e, c in above.items():
             power = 0 if place is None else e[place]

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from symroof.derivation.counting import traffic, work
-from symroof.derivation.derivation import Answer, Derivation
+from symroof.derivation.derivation import Derivation
 from symroof.derivation.draft import Draft
 from symroof.derivation.intensity import intensity, regime
-from symroof.derivation.machine import formulas, ridge, time
-from symroof.derivation.numbers import at, rule
-from symroof.derivation.setting import setting_of
+from symroof.derivation.meanings import ledger_of
+from symroof.derivation.ridge import ridge
+from symroof.derivation.rule import rule
+from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.sizes import at
 from symroof.derivation.threshold import threshold
+from symroof.derivation.times import formulas, time
 from symroof.model.problem import Problem
-from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger
 
 
 def derive(problem: Problem) -> Derivation:
-    """Write the derivation that the problem asks for, and check every line of it.
+    """Write the derivation that the problem asks for; the second engine decides every line as it is written.
 
     >>> from symroof.model.library import library_operation
     >>> str(derive(Problem(library_operation("matmul"))).answer.intensity)
     'B*D*F/(B*D + B*F + D*F)'
     """
-    setting = setting_of(problem)
-    draft = Draft(setting, (), Answer(setting.intensity))
+    draft = begun(problem)
 
     draft = work(draft)
     draft = traffic(draft)
@@ -36,18 +36,25 @@ def derive(problem: Problem) -> Derivation:
     draft = time(draft)
     draft = formulas(draft)
 
-    ledger = Ledger(frozenset(s.name for s in setting.least_one), setting.figures)
-    steps = checked(draft.steps, ledger)
-    kept = tuple(step for step in steps if step.section in problem.sections)
-    return Derivation(setting, kept, draft.answer)
+    return Derivation(draft.setting, draft.steps)
 
 
-def counted(problem: Problem) -> tuple[Draft, Ledger]:
-    """The part of a derivation that asks nothing: costs, intensity and ridge, checked; and the ledger to go on with."""
-    setting = setting_of(problem)
-    draft = Draft(setting, (), Answer(setting.intensity))
+def begun(problem: Problem) -> Draft:
+    """A derivation without a line, and with everything that its lines are held against."""
+    return drafted(setting_of(problem))
+
+
+def drafted(setting: Setting) -> Draft:
+    return Draft(setting, ledger_of(setting))
+
+
+def counted(problem: Problem) -> Draft:
+    """The part of a derivation that asks nothing: costs, intensity and ridge."""
+    return compared(begun(problem))
+
+
+def compared(draft: Draft) -> Draft:
+    """The sections up to the ridge."""
     for section in (work, traffic, intensity, ridge):
         draft = section(draft)
-    ledger = Ledger(frozenset(s.name for s in setting.least_one), setting.figures)
-    checked(draft.steps, ledger)
-    return draft, ledger
+    return draft

@@ -11,12 +11,12 @@ from sympy import Add, Expr, Rational
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.layout import Layout
+from symroof.derivation.splitting import require_played
 from symroof.errors import AlgebraError, ModelError, suggestion
-from symroof.formula import Formula, Number
+from symroof.formula import Compare
 from symroof.model.cost import Cost
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes
-from symroof.model.operation import Einsum
+from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, ways
 from symroof.model.problem import Problem
 from symroof.symbols import expression, rational, symbol
 
@@ -46,7 +46,12 @@ class Setting:
 
     @property
     def flops_name(self) -> str:
-        return "flops" if self.chips == 1 else "flops_per_chip"
+        return "flops_per_chip" if self.several_chips else "flops"
+
+    @property
+    def several_chips(self) -> bool:
+        """Whether the operation is split over a mesh, whoever does what there."""
+        return any(self.problem.mesh[axis] > 1 for axis in self.problem.operation.axes)
 
     @property
     def over_network(self) -> bool:
@@ -80,30 +85,30 @@ class Setting:
         return {name: figure.digits for name, figure in known.items() if figure is not None}
 
     @property
-    def figures(self) -> dict[str, Formula]:
-        """The known figures as formulas, for the check."""
-        found: dict[str, Formula] = {
-            name: Number(figure.value, figure.digits)
-            for name, figure in (("peak", self.peak), ("bandwidth", self.bandwidth))
-            if figure is not None
-        }
+    def known(self) -> Mapping[str, Known]:
+        """The known figures by name: peak, bandwidth, and the links of the chip."""
+        own = {"peak": self.peak, "bandwidth": self.bandwidth}
+        found = {name: figure for name, figure in own.items() if figure is not None}
         chip = self.problem.hardware
-        if chip is not None:
-            for name in chip.links:
-                found.setdefault(name, Number(chip.figures[name].value, chip.figures[name].digits))
-        return found
+        return found if chip is None else dict(chip.figures) | found
+
+    @property
+    def equalities(self) -> tuple[Compare, ...]:
+        """The equalities that are assumed."""
+        return tuple(r for r in self.problem.assume if r.relation == "=")
 
     @property
     def variable(self) -> Expr:
-        """What the condition is solved for: as asked, else the left of the regime's first <<, else B, else the
-        first dimension that matters."""
+        """What the condition is solved for: as asked, or the size that this one equals; else the left of the regime's
+        first <<, else B, else the first dimension that matters."""
         free = {s.name for s in self.intensity.free_symbols}
         matters = [name for name in self.problem.operation.dimensions if name in free]
         asked = self.problem.solve_for
         if asked is not None:
-            if matters and asked not in matters:
+            chosen = self.regime.substitution.get(symbol(asked), symbol(asked))
+            if matters and str(chosen) not in matters:
                 raise AlgebraError(f"the intensity does not depend on {asked}", expected=f"one of {', '.join(matters)}")
-            return symbol(asked)
+            return chosen
         for left, relation, _ in self.regime.relations:
             if relation == "<<" and left.is_Symbol and left.name in matters:
                 return left
@@ -128,17 +133,19 @@ def setting_of(problem: Problem) -> Setting:
         raise ModelError(
             "the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X"
         )
-    if isinstance(operation, Einsum) and operation.axes:
-        for axis in problem.mesh:
-            if axis not in operation.axes:
-                raise ModelError(
-                    f"no dimension of the operation is split over {axis}",
-                    hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out",
-                )
-        ways = {axis: chip.ways(size) if chip else 1 for axis, size in problem.mesh.items()}
-        needed = exchanges(operation, problem.mesh, ways)
+    for axis in problem.mesh:
+        if axis not in operation.axes:
+            raise ModelError(
+                f"no dimension of the operation is split over {axis}",
+                hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out",
+            )
+    if operation.axes:
+        wired = {axis: chip.wiring(size) if chip else "line" for axis, size in problem.mesh.items()}
+        wired |= problem.wiring
+        needed = exchanges(operation, problem.mesh, {axis: ways(problem.mesh[axis], wired[axis]) for axis in wired})
         chips = chips_at_work(operation, problem.mesh)
-        moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
+        if any(problem.mesh[axis] > 1 for axis in operation.axes):
+            moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
     if link.partition(".")[0] in NETWORK:
         if not needed:
             raise ModelError(
@@ -151,20 +158,22 @@ def setting_of(problem: Problem) -> Setting:
     peak_name, peak = _peak(problem, chip)
     regime = Regime(relations, least_one)
     flops = cost.flops / rational(chips)
-    return Setting(
-        problem=problem,
-        layout=_layout(problem),
-        cost=cost,
-        chips=chips,
-        exchanges=needed,
-        flops=flops.expand(),
-        moved=moved.expand(),
-        moved_name=moved_name if chips > 1 or needed else "bytes",
-        peak=peak,
-        peak_name=peak_name,
-        bandwidth=_bandwidth(chip, link),
-        regime=regime,
-        intensity=cancelled(regime.apply(flops / moved)),
+    return require_played(
+        Setting(
+            problem=problem,
+            layout=_layout(problem),
+            cost=cost,
+            chips=chips,
+            exchanges=needed,
+            flops=flops.expand(),
+            moved=moved.expand(),
+            moved_name=moved_name,
+            peak=peak,
+            peak_name=peak_name,
+            bandwidth=_bandwidth(chip, link),
+            regime=regime,
+            intensity=cancelled(regime.apply(flops / moved)),
+        )
     )
 
 
@@ -183,24 +192,21 @@ def _require_positive(name: str, value: Expr, least_one: frozenset[Expr], refuse
 
 
 def _layout(problem: Problem) -> Layout:
-    operation = problem.operation
-    shapes: tuple[tuple[str, ...], ...] = ()
-    if isinstance(operation, Einsum):
-        shapes = tuple(tuple(d.label for d in tensor.dims if not d.fixed) for tensor in operation.tensors)
-    return Layout(operation.dimensions, shapes)
+    shapes = (tuple(d.label for d in tensor.dims if not d.fixed) for tensor in problem.operation.tensors)
+    return Layout(problem.operation.dimensions, tuple(shapes))
 
 
 def _peak(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:
     compute = problem.compute or problem.operation.compute
     if chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures)):
         return "peak", None
-    return chip.peak(compute)
+    return chip.peak(compute, vector=problem.operation.vector)
 
 
 def _bandwidth(chip: Accelerator | None, link: str) -> Known | None:
     if chip is None or (chip.name == "given" and link not in chip.figures):
         return None
-    if link not in chip.figures or link not in chip.links:
+    if link not in chip.figures or chip.figures[link].unit not in ("bytes/s", ""):
         raise ModelError(
             f"{chip.title} has no bandwidth for {link}",
             expected=f"one of {', '.join(chip.links)}" if chip.links else None,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sympy import Expr, Max
+from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.setting import Setting
+from symroof.model.quantities import DERIVED, meaning
 from symroof.symbols import expression, symbol
 
 PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))
@@ -23,7 +24,6 @@ def quantities(setting: Setting) -> dict[str, Expr]:
     (4*N + 2)/bandwidth
     """
     cost, apply = setting.cost, setting.regime.apply
-    t_math, t_comms = apply(setting.flops) / PEAK, apply(setting.moved) / BANDWIDTH
     found = {
         "flops": apply(cost.flops),
         "reads": apply(cost.reads),
@@ -31,16 +31,14 @@ def quantities(setting: Setting) -> dict[str, Expr]:
         "bytes": apply(cost.bytes),
         setting.flops_name: apply(setting.flops),
         setting.moved_name: apply(setting.moved),
-        "intensity": setting.intensity,
         "peak": PEAK,
         "bandwidth": BANDWIDTH,
-        "ridge": PEAK / BANDWIDTH,
-        "T_math": t_math,
-        "T_comms": t_comms,
-        "T_lower": Max(t_math, t_comms),
-        "T_upper": t_math + t_comms,
-        "throughput": apply(cost.flops) / Max(t_math, t_comms),
     }
+    for name in DERIVED:
+        formula = meaning(name, setting.flops_name, setting.moved_name)
+        assert formula is not None
+        found[name] = put(expression(formula), found)
+    found["intensity"] = setting.intensity
     for name, formula in setting.problem.let.items():
         found[name] = put(apply(expression(formula)), found)
     return found

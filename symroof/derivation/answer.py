@@ -1,0 +1,228 @@
+"""The answer: what people look for first, read off the steps that say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sympy import Expr
+
+from symroof.algebra.roots import Root
+from symroof.derivation.solutions import Solution
+from symroof.formula import Compare, Either, Formula, Sum
+from symroof.proof.step import Reason, Step
+from symroof.symbols import expression, fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Checked steps, each found by the part of the answer that it says: what no step says is None."""
+
+    steps: tuple[Step, ...]
+
+    def step(self, role: str) -> Step | None:
+        return next((step for step in self.steps if step.role == role and step.point is None), None)
+
+    def formula(self, role: str) -> Formula | None:
+        step = self.step(role)
+        return None if step is None else step.right
+
+    def value(self, role: str) -> Expr | None:
+        formula = self.formula(role)
+        return None if formula is None else expression(formula)
+
+    def solution(self, role: str) -> Solution | None:
+        """The solved condition that a step says."""
+        step = self.step(role)
+        if step is None:
+            return None
+        ends = tuple(a for a in step.assumptions if isinstance(a, Either))
+        return Solution(step.facts.variable, step.right, ends, step.check)
+
+    @property
+    def bound(self) -> Expr | Root | None:
+        """The bound of the condition, with the figures put in."""
+        solution = self.solution("threshold")
+        if solution is not None and isinstance(solution.bound, Root):
+            return solution.bound
+        return self.value("bound")
+
+    @property
+    def threshold(self) -> Solution | None:
+        """intensity > ridge, solved."""
+        return self.solution("threshold")
+
+    def whole(self, role: str) -> int | None:
+        """The least whole size that a step says."""
+        right = self.formula(role)
+        return int(expression(right.right)) if isinstance(right, Compare) else None
+
+    @property
+    def smallest_integer(self) -> int | None:
+        """The least whole size that meets the condition."""
+        return self.whole("smallest")
+
+    @property
+    def outcome(self) -> str:
+        solution = self.threshold
+        return "depends" if solution is None else solution.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRow:
+    """The times at one size, in seconds, and which of the first two is longer. ``threshold`` marks the first whole
+    size beyond the bound."""
+
+    size: Fraction
+    t_math: Fraction
+    t_comms: Fraction
+    lower: Fraction
+    upper: Fraction
+    relation: str
+    threshold: bool
+
+    @property
+    def compute_bound(self) -> bool:
+        return self.relation == ">"
+
+
+@dataclass(frozen=True, slots=True)
+class Point(Said):
+    """The answer at the sizes that are put in. Expressions are in what stays free."""
+
+    values: Mapping[str, Fraction]
+
+    def step(self, role: str) -> Step | None:
+        return next((step for step in self.steps if step.role == role), None)
+
+    @property
+    def intensity(self) -> Expr:
+        value = self.value("intensity")
+        assert value is not None
+        return value
+
+    @property
+    def bound(self) -> Expr | Root | None:
+        """The bound of the condition at these sizes."""
+        return None if self.threshold is None else self.threshold.bound
+
+    @property
+    def side(self) -> str | None:
+        """How the intensity stands to the ridge, where every size is put in: ``>``, ``<`` or ``=``."""
+        step = self.step("side")
+        return None if step is None else step.relation
+
+    @property
+    def outcome(self) -> str:
+        if self.side is not None:
+            return "always" if self.side == ">" else "never"
+        return "depends" if self.threshold is None else self.threshold.outcome
+
+    @property
+    def variable(self) -> str:
+        """What the condition is solved for."""
+        step = self.step("threshold")
+        return "" if step is None else step.facts.variable
+
+    @property
+    def early(self) -> int:
+        """How many sizes too early the rule of thumb comes."""
+        return int(self.value("early") or 0)
+
+    @property
+    def times(self) -> tuple[TimeRow, ...]:
+        rows: dict[Fraction, list[Step]] = {}
+        for step in self.steps:
+            if step.role.startswith("row"):
+                rows.setdefault(step.facts.size, []).append(step)
+        return tuple(_row(size, steps, self.smallest_integer) for size, steps in rows.items())
+
+
+def _row(size: Fraction, steps: list[Step], first: int | None) -> TimeRow:
+    math, comms, lower, upper = (fraction(expression(step.right)) for step in steps[:4])
+    return TimeRow(size, math, comms, lower, upper, steps[4].relation, size == first)
+
+
+@dataclass(frozen=True, slots=True)
+class Leading:
+    """The leading form: ``factor`` = approximate/exact; ``within`` are pairs (y, x): 1 ± 5 % once every y >= x."""
+
+    approximate: Expr
+    factor: Expr | None
+    within: tuple[tuple[Expr, Expr], ...]
+    next_order: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Said):
+    """The answer of a derivation; ``points`` are the sizes that are put in. A field is None where it does not apply."""
+
+    points: tuple[Mapping[str, Fraction], ...] = ()
+
+    @property
+    def intensity(self) -> Expr:
+        value = self.value("intensity")
+        assert value is not None
+        return value
+
+    @property
+    def reciprocals(self) -> tuple[Expr, ...] | None:
+        """The monomials whose reciprocals add up to that of the intensity."""
+        right = self.formula("reciprocal")
+        return tuple(1 / expression(term) for term in right.terms) if isinstance(right, Sum) else None
+
+    @property
+    def uses(self) -> tuple[tuple[str, Formula], ...]:
+        """How often an element of each operand is used."""
+        return tuple((step.evidence.operand, step.right) for step in self.steps if step.reason is Reason.USED)
+
+    @property
+    def leading(self) -> Leading | None:
+        step = self.step("leading")
+        if step is None:
+            return None
+        range_of, next_order = self.step("within"), self.formula("next")
+        relations = () if range_of is None else (a for a in range_of.assumptions if isinstance(a, Compare))
+        within = tuple((expression(a.left), expression(a.right)) for a in relations if a.relation == ">=")
+        following = next_order.terms[1].body if isinstance(next_order, Sum) else None  # type: ignore[attr-defined]
+        return Leading(
+            expression(step.right), self.value("factor"), within, None if following is None else expression(following)
+        )
+
+    @property
+    def limits(self) -> Mapping[str, Expr]:
+        """What the intensity tends to as one size grows alone."""
+        return {
+            f"{step.evidence.name} -> oo": expression(step.right) for step in self.steps if step.reason is Reason.GROWS
+        }
+
+    @property
+    def ridge(self) -> Fraction | None:
+        value = self.value("ridge")
+        return None if value is None else fraction(value)
+
+    @property
+    def supremum(self) -> Expr | None:
+        """What the intensity rises to as the variable grows, where that may stay below the ridge."""
+        return self.value("supremum")
+
+    @property
+    def rule(self) -> Solution | None:
+        """The condition in the regime."""
+        return self.solution("rule")
+
+    @property
+    def rule_bound(self) -> Expr | Root | None:
+        rule = self.rule
+        return rule.bound if rule is not None and isinstance(rule.bound, Root) else self.value("rule_bound")
+
+    @property
+    def rule_factor(self) -> Expr | None:
+        """The exact bound over that of the rule."""
+        return self.value("rule_factor")
+
+    @property
+    def at(self) -> tuple[Point, ...]:
+        rows = ((i, values, tuple(s for s in self.steps if s.point == i)) for i, values in enumerate(self.points))
+        return tuple(Point(steps, values) for _, values, steps in rows if steps)

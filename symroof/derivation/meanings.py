@@ -1,0 +1,57 @@
+"""What names mean, told by the problem and the textbook: what the second engine holds every first statement against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import lcm
+from typing import Any
+
+from symroof.derivation.setting import Setting
+from symroof.derivation.splitting import amounts_of_a_chip
+from symroof.formula import Number
+from symroof.model.operation import AnyOperation
+from symroof.model.quantities import TABLE, meaning
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Arrays, Function, Loops, Uses
+
+
+def ledger_of(setting: Setting) -> Ledger:
+    """An empty ledger for the derivation of a problem."""
+    figures = {name: Number(known.value, known.digits) for name, known in setting.known.items()}
+    return Ledger(frozenset(s.name for s in setting.least_one), figures, meanings(setting), multiples(setting))
+
+
+def multiples(setting: Setting) -> Mapping[str, int]:
+    """What the sizes come in that are split over the axes of a mesh."""
+    found: dict[str, int] = {}
+    for tensor in setting.problem.operation.tensors:
+        for dim in tensor.dims:
+            if dim.axis:
+                found[dim.label] = lcm(found.get(dim.label, 1), setting.problem.mesh[dim.axis])
+    return found
+
+
+def meanings(setting: Setting) -> Mapping[str, Any]:
+    """For each name a formula, or the evidence that a count of it has to rest on."""
+    problem = setting.problem
+    formulas = {name: meaning(name, setting.flops_name, setting.moved_name) for name in TABLE}
+    found: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
+    return found | _counts(problem.operation, problem.count) | amounts_of_a_chip(setting) | dict(problem.let)
+
+
+def _counts(operation: AnyOperation, count: str) -> dict[str, Any]:
+    if operation.product is None:
+        given = operation.functions
+        return {name: Function(f, f.__code__.co_varnames[: f.__code__.co_argcount]) for name, f in given.items()}
+    labels = tuple(tensor.labels for tensor in operation.tensors)
+    plain, fused = (Loops(labels[:-1], labels[-1], fused) for fused in (False, True))
+    arrays = tuple((t.labels, t.dtype.bits, t.dtype.name) for t in operation.tensors)
+    uses = {f"uses_{i}": Uses(plain, i, operation.operand_name(i)) for i in range(len(labels))}
+    return {
+        "flops_exact": plain,
+        "flops": fused if count == "fma" and operation.product.contracted else plain,
+        "reads": Arrays(arrays[:-1]),
+        "writes": Arrays(arrays[-1:]),
+        **uses,
+        **{f"part_{i}": Arrays((array,)) for i, array in enumerate(arrays)},
+    }

@@ -1,0 +1,163 @@
+"""The section with the rule of thumb: the leading condition, its number, its least whole size, and the exact bound."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+
+from sympy import Add, Expr, Rational
+
+from symroof.algebra.approximation import laurent
+from symroof.algebra.dominance import similar
+from symroof.algebra.intervals import smallest_integer
+from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.roots import Root
+from symroof.derivation.answer import Said
+from symroof.derivation.draft import RIDGE, Draft, dominated, numeric, rounded, written
+from symroof.derivation.meanings import ledger_of
+from symroof.derivation.setting import Setting
+from symroof.derivation.solutions import Solution, bound
+from symroof.derivation.solving import solution_of
+from symroof.derivation.threshold import known
+from symroof.errors import AlgebraError
+from symroof.formula import Compare, Formula, Negative, Product, Quotient, Sum, number
+from symroof.proof.step import Beside, Reason, Solved, Step, Whole
+from symroof.symbols import symbol
+
+
+def rule(draft: Draft) -> Draft:
+    """The leading condition, its number, its smallest whole size, and how far the exact bound is from it."""
+    setting, answer, x = draft.setting, draft.answer, draft.setting.variable
+    if answer.leading is None or not setting.regime.scaling:
+        return _exact_number(draft)
+    form = answer.leading.approximate
+    if not form.has(x):
+        return draft
+    solution = solution_of(form, symbol("ridge"), x, setting.least_one, layout=setting.layout, values=setting.values)
+    if solution.outcome != "depends":
+        return draft
+    leads, facts = Compare(draft.write(form), ">", RIDGE), Solved(solution.variable)
+    exact = answer.threshold
+    draft = draft.add(
+        *_tends_to(draft, exact, solution),
+        Step("rule", Reason.RULE, leads, "<=>", solution.formula, solution.bands, facts=facts, role="rule"),
+    )
+    edge = solution.bound
+    if solution.end is None or edge is None:
+        return draft
+    if isinstance(edge, Root):
+        return draft.add(*whole_size(draft, solution, edge, "rule"))
+    value = known(draft, edge)
+    put, where = bound(value, draft.layout), () if solution.guard is None else (solution.guard,)
+    draft = draft.add(
+        Step("rule", Reason.FIGURES, solution.end.right, "=", put, where, role="rule_bound"),
+        *_decimal(draft, solution.end.right, value),
+        *whole_size(draft, solution, value, "rule"),
+    )
+    return _rule_factor(draft, exact, edge)
+
+
+def _decimal(draft: Draft, left: Formula, value: Expr) -> tuple[Step, ...]:
+    number_ = numeric(value)
+    return () if number_ is None or left == RIDGE else rounded("rule", left, number_)
+
+
+def _tends_to(draft: Draft, exact: Solution | None, rule: Solution) -> tuple[Step, ...]:
+    """That the exact bound tends to the bound of the rule, in the regime with the variable held constant."""
+    setting = draft.setting
+    if exact is None or exact.end is None or rule.end is None:
+        return ()
+    high, low = exact.bound, rule.bound
+    if not all(isinstance(end, Expr) and end.is_rational_function() for end in (high, low)):
+        return ()
+    try:
+        held = setting.regime.holding(setting.variable)
+        found = similar(high, low, held)
+    except AlgebraError:
+        return ()
+    if not found.holds or not found.certificates:
+        return ()
+    where = (*written(held.scaling, draft.write), *setting.equalities)
+    return (Step("rule", Reason.TENDS, exact.end.right, "~", rule.end.right, where, dominated(found, draft.write)),)
+
+
+def _exact_number(draft: Draft) -> Draft:
+    """Where no regime is needed: the exact bound is a number."""
+    solution, edge = draft.answer.threshold, draft.answer.bound
+    value = numeric(edge)
+    if solution is None or solution.end is None or value is None or edge is None:
+        return draft
+    if not isinstance(edge, Root) and solution.end.right not in (RIDGE, draft.write(edge)):
+        draft = draft.add(Step("rule", Reason.FIGURES, solution.end.right, "=", draft.write(edge)))
+    if not isinstance(edge, Root):
+        draft = draft.add(*_decimal(draft, solution.end.right, edge))
+    return draft.add(*whole_size(draft, solution, edge, "rule"))
+
+
+def whole_size(
+    draft: Draft,
+    solution: Solution,
+    edge: Expr | Root,
+    section: str,
+    where: tuple[Formula, ...] = (),
+    point: int | None = None,
+) -> tuple[Step, ...]:
+    """The least whole size above a numeric bound; nothing where the condition is met below it."""
+    stride = chip_step(draft.setting, solution.variable)
+    first = smallest_integer(edge, stride) if solution.rises else None
+    if first is None or solution.end is None:
+        return ()
+    left = solution.end if solution.end.right == RIDGE else Compare(solution.end.left, ">", draft.write(edge))
+    right = Compare(solution.end.left, ">=", number(first))
+    return (Step(section, Reason.WHOLE, left, "<=>", right, where, Whole(stride), None, "smallest", point),)
+
+
+def first_size(setting: Setting, solution: Solution) -> int | None:
+    """The least whole size of a solution whose bound is a number."""
+    draft = Draft(setting, ledger_of(setting))
+    steps = whole_size(draft, solution, solution.bound, "at") if solution.bound is not None else ()
+    return Said(draft.add(*steps).steps).smallest_integer
+
+
+def chip_step(setting: Setting, variable: str) -> int:
+    """A size comes in multiples of the mesh axes that it is split over."""
+    tensors = setting.problem.operation.tensors
+    axes = {dim.axis for tensor in tensors for dim in tensor.dims if dim.label == variable and dim.axis}
+    return lcm(*(setting.problem.mesh[axis] for axis in axes))
+
+
+def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:
+    """exact bound / rule bound = 1/(1 - R(1/D + 1/F))."""
+    high = None if exact is None else exact.bound
+    if (
+        exact is None
+        or exact.end is None
+        or high is None
+        or isinstance(high, Root)
+        or not (low / high).is_rational_function()
+    ):
+        return draft
+    quotient = cancelled(low / high)
+    guards = () if exact.guard is None else (exact.guard,)
+    whole, leads = draft.answer.step("threshold"), draft.answer.step("rule")
+    assert whole is not None
+    assert leads is not None
+    left, evidence = Quotient(exact.end.right, bound(low, draft.layout)), Beside(whole, leads)
+    put = draft.write(known(draft, 1 / quotient))
+    draft = draft.add(Step("rule", Reason.FIGURES, left, "=", put, guards, evidence, role="rule_factor"))
+    terms = laurent(quotient, symbols_of(quotient))
+    r = symbol("ridge")
+    if quotient == 1 or terms is None:
+        return draft
+    parts = [m for _, m in terms if m.has(r)]
+    plain = Add(*(_rational(c) * m for c, m in terms if not m.has(r)))
+    per_ridge = Add(*(_rational(-c) * m / r for c, m in terms if m.has(r)))
+    if per_ridge.has(r) or per_ridge == 0:
+        return draft
+    gone = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(r * per_ridge)
+    right = Quotient(number(1), Sum((draft.write(plain), Negative(gone))))
+    return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, evidence))
+
+
+def _rational(value: Fraction) -> Rational:
+    return Rational(value.numerator, value.denominator)

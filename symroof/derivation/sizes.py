@@ -1,0 +1,100 @@
+"""The section with sizes put in, once for each set of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from sympy import Expr
+
+from symroof.algebra.rational import cancelled
+from symroof.algebra.rounding import to_digits, to_places
+from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
+from symroof.derivation.rule import whole_size
+from symroof.derivation.setting import require_agreement
+from symroof.derivation.solutions import Solution
+from symroof.derivation.solving import solution_of
+from symroof.derivation.threshold import ABOVE
+from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, number
+from symroof.proof.step import Between, Reason, Solved, Step
+from symroof.symbols import fraction, rational, symbol
+
+
+def at(draft: Draft) -> Draft:
+    """The same with sizes put in."""
+    for point in range(len(draft.setting.problem.at)):
+        draft = _at_point(draft, point)
+    return draft
+
+
+def put_in(draft: Draft, point: int) -> tuple[Formula, ...]:
+    """The equalities of a set of sizes, beside those that are assumed."""
+    values = draft.setting.problem.at[point]
+    return (*draft.setting.equalities, *(Compare(Name(n), "=", draft.write(v)) for n, v in values.items()))
+
+
+def valued(draft: Draft, value: Expr, values: Mapping[str, Fraction]) -> Expr:
+    """A value with the sizes put in."""
+    return draft.setting.regime.apply(value).subs({symbol(name): rational(v) for name, v in values.items()})
+
+
+def _at_point(draft: Draft, point: int) -> Draft:
+    setting, values, where = draft.setting, draft.setting.problem.at[point], put_in(draft, point)
+    require_agreement(setting.regime, {symbol(name): rational(v) for name, v in values.items()})
+    value = cancelled(valued(draft, setting.intensity, values))
+    reached = Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(value), where, role="intensity", point=point)
+    draft = draft.add(reached)
+    if not value.free_symbols:
+        return _evaluated(draft, fraction(value), where, point)
+    x = setting.variable if value.has(setting.variable) else _first_free(draft, value)
+    level = symbol("ridge") if setting.ridge is None else rational(setting.ridge)
+    solution = solution_of(value, level, x, setting.least_one, layout=setting.layout)
+    conditions, facts = (*where, *solution.bands), Solved(solution.variable)
+    draft = draft.add(
+        Step("at", Reason.AT_POINT, ABOVE, "<=>", solution.formula, conditions, None, facts, "threshold", point)
+    )
+    edge = numeric(solution.bound)
+    if edge is None or solution.end is None or solution.bound is None:
+        return draft
+    if isinstance(solution.bound, Expr):
+        draft = draft.add(*rounded("at", solution.end.right, edge, assumptions=where, point=point))
+    draft = draft.add(*whole_size(draft, solution, solution.bound, "at", where, point))
+    return _beside_the_rule(draft, solution, edge, where, point)
+
+
+def _beside_the_rule(
+    draft: Draft, solution: Solution, exact: Fraction, where: tuple[Formula, ...], point: int
+) -> Draft:
+    """By how much the exact bound is higher than that of the rule, and how many sizes lie between."""
+    rule = numeric(draft.answer.rule_bound)
+    if not rule or exact == rule or solution.variable != draft.setting.variable.name:
+        return draft
+    gap = exact / rule - 1
+    text = to_places(gap, 0) if gap >= 10 else to_digits(gap, 2)
+    left = Sum((Quotient(draft.write(exact), draft.write(rule)), Negative(number(1))))
+    draft = draft.add(Step("at", Reason.GAP, left, "~", Number(Fraction(text), text), where, role="gap", point=point))
+    high, low = draft.answer.at[point].step("smallest"), draft.answer.step("smallest")
+    sizes = draft.answer.at[point].smallest_integer, draft.answer.smallest_integer
+    if high is None or low is None or sizes[0] is None or sizes[1] is None:
+        return draft
+    rows = Sum((number(sizes[0]), Negative(number(sizes[1]))))
+    distance = draft.write(sizes[0] - sizes[1])
+    return draft.add(
+        Step("at", Reason.EARLY, rows, "=", distance, evidence=Between(high, low), role="early", point=point)
+    )
+
+
+def _first_free(draft: Draft, value: Expr) -> Expr:
+    """Where the variable has a value, the first size that is left."""
+    free = {s.name for s in value.free_symbols}
+    return symbol(next(name for name in draft.layout.order if name in free))
+
+
+def _evaluated(draft: Draft, value: Fraction, where: tuple[Formula, ...], point: int) -> Draft:
+    """A point that fixes the variable too: the intensity there, and which side of the ridge it is on."""
+    ridge = draft.setting.ridge
+    draft = draft.add(*rounded("at", INTENSITY, value, assumptions=where, point=point))
+    if ridge is None:
+        return draft
+    relation = ">" if value > ridge else "<" if value < ridge else "="
+    return draft.add(Step("at", Reason.SIDE, INTENSITY, relation, RIDGE, where, role="side", point=point))

@@ -1,0 +1,162 @@
+"""The one door to the solvers of the algebra: what comes out has been proved by the second engine, or is an error.
+
+A solved condition is put to the second engine as an equivalence, a limit is read off the highest powers again, a slope
+is worked out with dual numbers, a sum has to telescope. Values are SymPy expressions; ``least_one`` are the symbols
+that are at least 1, all others are above 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from sympy import Expr, Max, Min, diff, oo
+
+import symroof.algebra.inequality as inequality
+import symroof.algebra.optima as optima
+from symroof.algebra.rational import cancelled, symbols_of
+from symroof.derivation.layout import Layout
+from symroof.derivation.solutions import Solution, bands, written_solution
+from symroof.errors import CheckError
+from symroof.formula import Compare, Infinity, Number
+from symroof.proof.calculus import rises, slope, telescopes, tends
+from symroof.proof.check import check
+from symroof.proof.exact import Exact, minus
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Reason, Step
+
+PLAIN = Layout(())
+Values = Mapping[Expr, Fraction]
+
+
+def solution_of(
+    value: Expr,
+    level: Expr,
+    variable: Expr,
+    least_one: frozenset[Expr],
+    *,
+    layout: Layout = PLAIN,
+    values: Values | None = None,
+) -> Solution:
+    """Where ``value`` > ``level``, solved for the variable. ``values`` of figures decide signs and are not put in.
+
+    >>> from symroof.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> from sympy import Integer
+    >>> solution = solution_of(B*D/(B + D), Integer(8), B, frozenset({B, D}))
+    >>> solution.bound, solution.rises, solution.check.by
+    (8*D/(D - 8), True, 'exact identity of the cleared sides in every case')
+    """
+    solved = inequality.solve_for(value - level, variable, least_one, values)
+    formula, ends = written_solution(solved, layout), bands(solved, layout)
+    above = Compare(layout.write(value), ">", layout.write(level))
+    step = Step("solve", Reason.SOLVE, above, "<=>", formula, ends)
+    return Solution(variable.name, formula, ends, check(step, _ledger(least_one, values)), solved.one_root)
+
+
+def solve_condition(
+    left: Expr, right: Expr, variable: Expr, least_one: frozenset[Expr]
+) -> tuple[tuple[Solution, ...], ...]:
+    """The x with left > right where either side may be a Max or Min: any row holds, a row being all of its solutions.
+
+    >>> from symroof.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> from sympy import Integer
+    >>> [[s.bound for s in row] for row in solve_condition(B, Max(2*D, Integer(5)), B, frozenset({B, D}))]
+    [[2*D, 5]]
+    """
+    for side, function, every in ((right, Max, True), (left, Min, True), (right, Min, False), (left, Max, False)):
+        if not isinstance(side, function):
+            continue
+        pairs = ((left, part) if side is right else (part, right) for part in sorted(side.args, key=str))
+        parts = [solve_condition(*pair, variable, least_one) for pair in pairs]
+        if not every:
+            return tuple(row for rows in parts for row in rows)
+        rows: tuple[tuple[Solution, ...], ...] = ((),)
+        for alternatives in parts:
+            rows = tuple((*row, *more) for row in rows for more in alternatives)
+        return rows
+    return ((solution_of(left, right, variable, least_one),),)
+
+
+def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
+    """What a rational function tends to as the variable grows and all others stay: a value, 0 or oo.
+
+    >>> from symroof.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> limit(B*D/(B + D), B, frozenset({B, D}))
+    D
+    """
+    found = optima.growth(value, variable)
+    exact, write = Exact({}), PLAIN.write
+    towards = Infinity() if found == oo else write(found)
+    if not tends(exact.rational(write(value)), variable.name, towards, exact, _names(least_one)):
+        raise CheckError(f"the limit over {variable} was not proved")
+    return found
+
+
+def monotony(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | None:
+    """1 where a rational function rises in the variable on the whole domain, -1 where it falls, 0 constant, else None.
+
+    >>> from symroof.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> monotony(B*D/(B + D), B, frozenset({B, D})), monotony(B + D/B, B, frozenset({B, D}))
+    (1, None)
+    """
+    found = optima.monotony(value, variable, least_one)
+    if found is None:
+        return None
+    proved = rises(PLAIN.write(value), variable.name, _names(least_one))
+    if proved is not None and proved != found:
+        raise CheckError(f"the slope over {variable} was refuted")
+    return proved
+
+
+def supremum(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr | None:
+    """The limit as the variable grows, where the function rises to it and never gets there; None elsewhere."""
+    return limit(value, variable, least_one) if monotony(value, variable, least_one) == 1 else None
+
+
+def highest(value: Expr, least_one: frozenset[Expr]) -> Expr | None:
+    """The supremum over all symbols of a function that rises in each of them, one after the other; else None.
+
+    >>> from symroof.symbols import symbol
+    >>> D, F = symbol("D"), symbol("F")
+    >>> highest(2*D*F/(D + F + D*F), frozenset({D, F}))
+    2
+    """
+    while value.free_symbols:
+        raised = supremum(value, symbols_of(value)[0], least_one)
+        if raised is None or raised == oo:
+            return None
+        value = raised
+    return value
+
+
+def derivative(value: Expr, variable: Expr) -> Expr:
+    """The derivative in the variable.
+
+    >>> from symroof.symbols import symbol
+    >>> derivative(symbol("X")**2, symbol("X"))
+    2*X
+    """
+    found = cancelled(diff(value, variable)) if value.is_rational_function() else diff(value, variable)
+    exact = Exact({})
+    if minus(slope(PLAIN.write(value), variable.name, exact), exact.rational(PLAIN.write(found)))[0]:
+        raise CheckError(f"the derivative in {variable} was not proved")
+    return found
+
+
+def require_telescopes(total: Expr, body: Expr, index: Expr, first: Expr, last: Expr) -> None:
+    """Raise :class:`CheckError` unless ``total`` is the sum of the body from the first index to ``last``, a symbol."""
+    write = PLAIN.write
+    if not telescopes(write(total), write(body), index.name, last.name, write(first)):
+        raise CheckError(f"the sum over {index} was not proved")
+
+
+def _names(symbols: frozenset[Expr]) -> frozenset[str]:
+    return frozenset(s.name for s in symbols)
+
+
+def _ledger(least_one: frozenset[Expr], values: Values | None) -> Ledger:
+    return Ledger(_names(least_one), {s.name: Number(value) for s, value in (values or {}).items()})

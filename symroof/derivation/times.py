@@ -1,0 +1,176 @@
+"""The sections on time: the bounds on the running time, a table of them where sizes are known, and named formulas."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+
+from sympy import Expr
+
+from symroof.algebra.rational import cancelled
+from symroof.algebra.rounding import short
+from symroof.derivation.draft import BANDWIDTH, PEAK, T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft, numeric, rounded
+from symroof.derivation.layout import with_digits
+from symroof.derivation.rule import chip_step
+from symroof.derivation.sizes import put_in, valued
+from symroof.derivation.solving import solution_of
+from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number, product
+from symroof.model.hardware import Known
+from symroof.proof.step import AtSize, Reason, Step
+from symroof.symbols import fraction, rational, symbol
+
+
+def time(draft: Draft) -> Draft:
+    """T_math, T_comms and the two bounds; and a table of them where sizes are known."""
+    setting = draft.setting
+    equal, apply = setting.equalities, setting.regime.apply
+    amounts = apply(setting.flops), apply(setting.moved)
+    math, comms = (
+        draft.in_digits(_over(draft.write(amount), rate))
+        for amount, rate in zip(amounts, (PEAK, BANDWIDTH), strict=True)
+    )
+    lower, upper = Call("max", (T_MATH, T_COMMS)), Sum((T_MATH, T_COMMS))
+    draft = draft.add(
+        Step("time", Reason.TIME, T_MATH, "=", math, equal, role="T_math"),
+        *_in_seconds(T_MATH, amounts[0], setting.peak),
+        Step("time", Reason.TIME, T_COMMS, "=", comms, equal, role="T_comms"),
+        *_in_seconds(T_COMMS, amounts[1], setting.bandwidth),
+        Step("time", Reason.LOWER, T_LOWER, "=", lower),
+        Step("time", Reason.UPPER, T_UPPER, "=", upper),
+        Step("time", Reason.TWICE, T_UPPER, "<=", Product((number(2), T_LOWER))),
+        *_bounds(math, comms, equal),
+    )
+    if setting.over_network and setting.ridge is not None:
+        value = draft.write(cancelled(rational(setting.ridge) / setting.intensity))
+        draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, equal))
+        draft = _pays(draft)
+    for point in range(len(setting.problem.at)):
+        draft = _timed(draft, point)
+    return draft
+
+
+def _bounds(math: Formula, comms: Formula, where: tuple[Formula, ...], point: int | None = None) -> tuple[Step, ...]:
+    """The two bounds with what the times are."""
+    return (
+        Step("time", Reason.LOWER, T_LOWER, "=", Call("max", (math, comms)), where, role="T_lower", point=point),
+        Step("time", Reason.UPPER, T_UPPER, "=", Sum((math, comms)), where, role="T_upper", point=point),
+    )
+
+
+def _in_seconds(name: Name, amount: Expr, rate: Known | None) -> tuple[Step, ...]:
+    """The time as a decimal, where no size is left open."""
+    value = numeric(amount)
+    if value is None or rate is None:
+        return ()
+    return rounded("time", name, value / rate.value, short(value / rate.value, 3))
+
+
+def _pays(draft: Draft) -> Draft:
+    """From which size on several chips beat one compute-bound chip: with perfect overlap, and with none."""
+    setting, x = draft.setting, draft.setting.variable
+    alone = product(number(setting.chips), T_MATH)
+    steps: list[Step] = []
+    for time_of, share in ((T_COMMS, setting.chips), (Sum((T_MATH, T_COMMS)), setting.chips - 1)):
+        if share < 1 or setting.ridge is None or not setting.intensity.has(x):
+            return draft
+        solution = solution_of(
+            setting.intensity * share, rational(setting.ridge), x, setting.least_one, layout=setting.layout
+        )
+        if solution.end is None or not isinstance(solution.bound, Expr) or not solution.bound.is_Rational:
+            return draft
+        steps.append(Step("time", Reason.PAYS, Compare(alone, ">", time_of), "<=>", solution.end, setting.equalities))
+    return draft.add(*steps)
+
+
+def _over(above: Formula, below: Formula) -> Formula:
+    """One fraction bar, not two."""
+    if isinstance(above, Quotient):
+        return Quotient(above.above, Product((above.below, below)))
+    return Quotient(above, below)
+
+
+def _timed(draft: Draft, point: int) -> Draft:
+    """The times at a set of sizes: formulas in what stays free, and rows where that is one size or none."""
+    setting, at, where = draft.setting, draft.answer.at[point], put_in(draft, point)
+    if setting.peak is None or setting.bandwidth is None:
+        return draft
+    amounts = [valued(draft, amount, at.values) for amount in (setting.flops, setting.moved)]
+    math, comms = (
+        draft.in_digits(Quotient(draft.write(amount), rate))
+        for amount, rate in zip(amounts, (PEAK, BANDWIDTH), strict=True)
+    )
+    draft = draft.add(
+        Step("time", Reason.TIME, T_MATH, "=", math, where, role="T_math", point=point),
+        Step("time", Reason.TIME, T_COMMS, "=", comms, where, role="T_comms", point=point),
+        *_bounds(math, comms, where, point),
+    )
+    free = {s.name for amount in amounts for s in amount.free_symbols}
+    x = at.variable or setting.variable.name
+    if not free <= {x}:
+        return draft
+    given = at.values.get(x)
+    sizes = (
+        [given] if given is not None else chosen_sizes(numeric(at.bound), at.smallest_integer, chip_step(setting, x))
+    )
+    rates = setting.peak.value, setting.bandwidth.value
+    return draft.add(*(step for size in sizes for step in _row(draft, amounts, rates, x, size, where, point)))
+
+
+def _row(
+    draft: Draft,
+    amounts: list[Expr],
+    rates: tuple[Fraction, Fraction],
+    x: str,
+    size: Fraction,
+    where: tuple[Formula, ...],
+    point: int,
+) -> tuple[Step, ...]:
+    """The four times at one size, and which of the first two is longer."""
+    math, comms = (
+        fraction(amount.subs(symbol(x), rational(size))) / rate for amount, rate in zip(amounts, rates, strict=True)
+    )
+    here = Compare(Name(x), "=", draft.write(size))
+    where, facts = where if here in where else (*where, here), AtSize(size)
+    seconds = ((T_MATH, math), (T_COMMS, comms), (T_LOWER, max(math, comms)), (T_UPPER, math + comms))
+    relation = ">" if math > comms else "<" if math < comms else "="
+    return (
+        *(
+            Step("time", Reason.SECONDS, name, "=", draft.write(value), where, None, facts, "row", point)
+            for name, value in seconds
+        ),
+        Step("time", Reason.SECONDS, T_MATH, relation, T_COMMS, where, None, facts, "row", point),
+    )
+
+
+def chosen_sizes(bound: Fraction | None, first: int | None, step: int) -> list[Fraction]:
+    """Rows worth reading: one, a power of two near half the bound, both sides of the bound, one near four times it.
+
+    >>> [int(size) for size in chosen_sizes(Fraction(20172800, 79043), 256, 1)]
+    [1, 128, 255, 256, 1024]
+    """
+    if bound is None or bound < 1:
+        return [Fraction(step * size) for size in (1, 32, 1024)]
+    first = first or floor(bound / step + 1) * step
+    sizes = {step, _power_of_two(bound / 2, step), _power_of_two(bound * 4, step), first, max(first - step, step)}
+    return [Fraction(size) for size in sorted(sizes)]
+
+
+def _power_of_two(near: Fraction, step: int) -> int:
+    """The power of two, times the step, nearest to a number on a logarithmic scale."""
+    size = step
+    while Fraction(size) * size * 2 < near * near:
+        size *= 2
+    return size
+
+
+def formulas(draft: Draft) -> Draft:
+    """The named formulas of the problem, and what they come to."""
+    setting = draft.setting
+    chip = setting.problem.hardware
+    known = {name: figure.digits for name, figure in (chip.figures if chip else {}).items()} | setting.digits
+    for name, formula in setting.problem.let.items():
+        draft = draft.add(Step("formulas", Reason.NAMED, Name(name), "=", formula))
+        shown = with_digits(formula, {n: known[n] for n in names(formula) if n in known})
+        if shown != formula:
+            draft = draft.add(Step("formulas", Reason.FIGURES, Name(name), "=", shown))
+    return draft
