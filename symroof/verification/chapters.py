@@ -7,60 +7,32 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ReadingError, SymroofError
+from symroof.errors import ReadingError, SymroofError, about
 from symroof.formula import Compare, Formula, Name, names
+from symroof.model.quantities import QUANTITIES
 from symroof.proof.sampling import ORDER
-from symroof.reading.claims import Chain, Claim, read_claim
+from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, read_claim
 from symroof.reading.documents import Document, Note, Written, read_document
 from symroof.reading.exercises import GIVE_WAY, Exercise, Stated, expected_verdict
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
-from symroof.reading.latex_tokens import Dialect
+from symroof.reading.latex_tokens import COMMANDS, Dialect
 from symroof.reading.suggestions import typed_operation
-from symroof.symbols import QUANTITIES
+from symroof.reading.vocabulary import SYNONYMS
+from symroof.verification.budget import Exhausted, limited
 from symroof.verification.comments import InForce
-from symroof.verification.conditions import judge_equivalence
 from symroof.verification.context import Context, context_of
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judge import judge, judge_stated
 from symroof.verification.judgement import FileReport, Judgement, Skipped
-from symroof.verification.patience import Impatience, limited
+from symroof.verification.links import confirmed
 from symroof.verification.selection import Skip, skipped
 
 # Words between two conditions that say that they are the same.
 RESTATING = ("equivalently", "that is", "i.e.", "in other words", "which means")
-SIGNS = (
-    "=",
-    "<",
-    ">",
-    "≤",
-    "≥",
-    "≈",
-    "→",
-    "≪",
-    "≫",
-    "⇒",
-    "⇔",
-    "~",
-    "\\le",
-    "\\ge",
-    "\\ll",
-    "\\gg",
-    "\\approx",
-    "\\sim",
-    "\\cong",
-    "\\to",
-    "\\rightarrow",
-    "\\Rightarrow",
-    "\\implies",
-    "\\iff",
-    "\\lt",
-    "\\gt",
-    "\\longrightarrow",
-    "\\Longrightarrow",
-    "\\Leftrightarrow",
-    "\\Longleftrightarrow",
-)
+RELATED = (*RELATIONS, *CONNECTIVES)
+# Without one of these a formula relates nothing.
+SIGNS = (*RELATED, *(sign for sign, meaning in (SYNONYMS | COMMANDS).items() if meaning in RELATED))
 
 
 def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
@@ -98,11 +70,8 @@ class _Chapter:
         where = f"{self.document.name}:{note.place.line}: "
         self.ignored = self.ignored or note.ignore
         if "expect" in note.following:
-            try:
+            with about(where):
                 expected_verdict(note.following["expect"])
-            except SymroofError as error:
-                error.problem = where + error.problem
-                raise
         self.following |= note.following
         if not note.options:
             return
@@ -157,8 +126,8 @@ class _Chapter:
             with limited():
                 claims, context = self._claims(written, following)
                 selected = [self._selected(claim, context, written, bool(following)) for claim in claims]
-        except Impatience:
-            self._skip(written, "it takes too long")
+        except Exhausted:
+            self._skip(written, "it takes too much work")
             return
         except (SymroofError, RecursionError) as error:
             self._skip(written, _why(error))
@@ -202,120 +171,92 @@ class _Chapter:
 
     def _selected(self, claim: Claim, context: Context, written: Written, wanted: bool) -> tuple[Claim, Context] | None:
         """The part of a claim that is judged, and in which context; or None: then its reason has been noted."""
-        narrowed = context.at(claim.at).assuming(claim.regime)
-        if wanted:
+        place = context.at(claim.at).assuming(claim.regime)
+        if wanted or claim.always is not None or (claim.connectives and self._valued(claim, place)):
             return claim, context
-        if claim.always is not None or (claim.connectives and self._valued(claim, narrowed)):
-            return claim, context
-        chains, reasons = [], []
-        for proposition in claim.propositions:
-            for chain in proposition:
-                kept, skips = self._links(chain, narrowed)
-                chains += kept
-                reasons += skips
-        if any(skip.at_sizes for skip in reasons):
-            sized = self._at_sizes(claim, narrowed)
-            if sized is not None:
-                return sized, context
-        if chains:
-            self._remember(claim)
-            return replace(claim, propositions=(tuple(chains),), connectives=()), context
-        restated = self._restated(claim, written)
-        self._remember(claim)
-        if restated is None:
-            self._skip(written, reasons[0].reason if reasons else "it is not a claim")
-        return restated
-
-    def _at_sizes(self, claim: Claim, context: Context) -> Claim | None:
-        """The claim at the sizes that stand in its paragraph, where they leave nothing open."""
-        if claim.connectives or claim.at or not self.sizes:
-            return None
-        links = [link for proposition in claim.propositions for chain in proposition for link in chain.links]
-        free = {n for link in links for side in (link.left, link.right) for n in names(context.expanded(side))}
-        return replace(claim, at=tuple(self.sizes.items())) if free <= set(self.sizes) else None
-
-    def _valued(self, claim: Claim, context: Context) -> bool:
-        """Whether every name of a claim with <=> or => has a meaning here."""
-        links = [link for proposition in claim.propositions for chain in proposition for link in chain.links]
-        free = {n for link in links for side in (link.left, link.right) for n in names(context.expanded(side))}
-        if context.setting is not None:
-            priced = not free & {"peak", "bandwidth"}
-            return priced and not any(link.relation not in (*ORDER, "=", "~", "->") for link in links)
-        if any(n in QUANTITIES for n in free):
-            return free <= set(QUANTITIES) and all(link.relation in ORDER for link in links)
-        letters = [{*names(link.left), *names(link.right)} for link in links if link.relation in ORDER]
-        return (
-            all(link.relation in (*ORDER, "=") for link in links) and len({frozenset(found) for found in letters}) == 1
-        )
-
-    def _links(self, chain: Chain, context: Context) -> tuple[list[Chain], list[Skip]]:
-        """The links of a chain that are judged, as chains, and why the others are not."""
-        kept: list[Chain] = []
+        chains: list[Chain] = []
         skips: list[Skip] = []
-        last = -2
-        self._note_sizes(chain, context)
-        for i, link in enumerate(chain.links):
-            skip = skipped(link, context, self.defined, chained=i > 0 and chain.relations[i - 1] in ("=", "~"))
-            if skip is None:
-                if last == i - 1 and kept:
-                    kept[-1] = Chain((*kept[-1].sides, link.right), (*kept[-1].relations, link.relation))
-                else:
-                    kept.append(Chain((link.left, link.right), (link.relation,)))
-                last = i
-                continue
-            skips.append(skip)
-            if set(chain.relations) == {"="}:  # what is approximated later may be used in either form
-                self._define(skip, link, context)
-            elif skip.defines:
-                self.defined.pop(skip.defines, None)
-        return kept, skips
+        for chain in claim.chains:
+            self._select(chain, place, chains, skips)
+        open_at_sizes = any(skip.at_sizes for skip in skips) and not (claim.connectives or claim.at) and self.sizes
+        if open_at_sizes and self._free(claim, place) <= set(self.sizes):
+            return replace(claim, at=tuple(self.sizes.items())), context
+        if chains:
+            claim = replace(claim, propositions=(tuple(chains),), connectives=())
+        restated = None if chains else self._restated(claim, written)
+        self.condition = next((link for link in reversed(claim.links) if link.relation in ORDER), None)
+        if not chains and restated is None:
+            self._skip(written, skips[0].reason if skips else "it is not a claim")
+        return (claim, context) if chains else restated
 
-    def _note_sizes(self, chain: Chain, context: Context) -> None:
+    @staticmethod
+    def _free(claim: Claim, place: Context) -> set[str]:
+        """The names that are left once a claim is expanded."""
+        return {n for link in claim.links for side in (link.left, link.right) for n in names(place.put(side))}
+
+    def _valued(self, claim: Claim, place: Context) -> bool:
+        """Whether every name of a claim with <=> or => has a meaning here."""
+        free, relations = self._free(claim, place), {link.relation for link in claim.links}
+        if place.setting is not None:
+            return not free & {"peak", "bandwidth"} and relations <= {*ORDER, "=", "~", "->"}
+        if free & set(QUANTITIES):
+            return free <= set(QUANTITIES) and relations <= set(ORDER)
+        letters = {frozenset((*names(link.left), *names(link.right))) for link in claim.links if link.relation in ORDER}
+        return relations <= {*ORDER, "="} and len(letters) == 1
+
+    def _select(self, chain: Chain, place: Context, chains: list[Chain], skips: list[Skip]) -> None:
+        """The links of a chain that are judged, as chains, and why the others are not."""
+        self._note_sizes(chain, place)
+        last = -2
+        for i, link in enumerate(chain.links):
+            chained = i > 0 and chain.relations[i - 1] in ("=", "~")
+            skip = skipped(place.question(link), place, self.defined, chained=chained)
+            if skip is not None:
+                skips.append(skip)
+                if set(chain.relations) == {"="}:  # what is approximated later may be used in either form
+                    self._define(skip, link, place)
+                elif skip.defines:
+                    self.defined.pop(skip.defines, None)
+            elif last == i - 1:
+                chains[-1] = Chain((*chains[-1].sides, link.right), (*chains[-1].relations, link.relation))
+                last = i
+            else:
+                chains.append(Chain((link.left, link.right), (link.relation,)))
+                last = i
+
+    def _note_sizes(self, chain: Chain, place: Context) -> None:
         """Sizes that are put in: B = 16, or D = F = 4096."""
         *letters, value = chain.sides
-        if (
-            set(chain.relations) == {"="}
-            and all(isinstance(s, Name) and s.name in context.least_one for s in letters)
-            and is_numeric(value)
-        ):
-            self.sizes |= {s.name: value for s in letters if isinstance(s, Name)}
+        sizes = {
+            letter.name: value for letter in letters if isinstance(letter, Name) and letter.name in place.least_one
+        }
+        if set(chain.relations) == {"="} and is_numeric(value) and len(sizes) == len(letters):
+            self.sizes |= sizes
 
-    def _define(self, skip: Skip, link: Compare, context: Context) -> None:
+    def _define(self, skip: Skip, link: Compare, place: Context) -> None:
         if skip.defines is None or skip.defines in names(link.right):
             return
-        own = self.force.exercise.problem is not None or self.force.exercise.hardware is not None
-        if own and (skip.defines in QUANTITIES or skip.defines in self.force.context.definitions):
+        exercise, known = self.force.exercise, {*QUANTITIES, *self.force.context.definitions}
+        if skip.defines in known and (exercise.problem is not None or exercise.hardware is not None):
             return  # the problem says what it is
-        meaning = context.expanded(link.right)
+        meaning = place.put(link.right)
         if skip.defines not in names(meaning) and not (is_numeric(meaning) and len(skip.defines) == 1):
             self.defined[skip.defines] = meaning
 
-    def _remember(self, claim: Claim) -> None:
-        links = [link for proposition in claim.propositions for chain in proposition for link in chain.links]
-        orders = [link for link in links if link.relation in ORDER]
-        self.condition = orders[-1] if orders else None
-
     def _restated(self, claim: Claim, written: Written) -> tuple[Claim, Context] | None:
         """A condition right after another one on the same letter, where both say the same: 2B > 240, or B > 120."""
-        before, links = (
-            self.condition,
-            [link for proposition in claim.propositions for chain in proposition for link in chain.links],
-        )
-        if before is None or written.before is None or len(links) != 1 or links[0].relation not in ORDER:
+        before = self.condition
+        if before is None or written.before is None or len(claim.links) != 1 or claim.links[0].relation not in ORDER:
             return None
-        link = links[0]
+        link = claim.links[0]
         letters = {*names(before.left), *names(before.right)}
         if letters != {*names(link.left), *names(link.right)} or len(letters) != 1 or letters & set(QUANTITIES):
             return None
         context = replace(context_of(Exercise()), least_one=frozenset(letters))
-        found = judge_equivalence(before, "<=>", link, context)
-        told = any(word in written.before.casefold() for word in RESTATING)
-        if found.verdict not in ("holds", "rounded") and not told:
+        same = confirmed(context.question(Compare(before, "<=>", link)), context) is not None
+        if not same and not any(word in written.before.casefold() for word in RESTATING):
             return None
-        joined = (
-            (Chain((before.left, before.right), (before.relation,)),),
-            (Chain((link.left, link.right), (link.relation,)),),
-        )
+        joined = tuple((Chain((one.left, one.right), (one.relation,)),) for one in (before, link))
         return replace(claim, propositions=joined, connectives=("<=>",)), context
 
 

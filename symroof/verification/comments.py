@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from symroof.errors import ReadingError, SymroofError, suggestion
+from symroof.errors import ReadingError, about, suggestion
 from symroof.reading.documents import Document
 from symroof.reading.exercises import Exercise, read_exercise
 from symroof.reading.problems import WORD, merged
@@ -52,7 +52,7 @@ class InForce:
 
     def _read(self, where: str, claims: Any) -> None:
         options = merged(self.options, self.overrides)
-        try:
+        with about(where):
             self.exercise = read_exercise({**options, **({"claims": claims} if claims is not None else {})}, self.words)
             self.context = context_of(self.exercise)
             for alias, name in self.exercise.aliases.items():
@@ -61,9 +61,6 @@ class InForce:
                         f"aliases: {alias} stands for {name!r}, which is no name here",
                         hint=suggestion(name, self.context.scope.names),
                     )
-        except SymroofError as error:
-            error.problem = where + error.problem
-            raise
 
 
 def _listed(value: Any) -> list[Any]:

@@ -1,32 +1,31 @@
 """The functions of claims that name a construction: sum, limit, sup, argmin, minimum, diff.
 
-Each is worked out by the algebra and replaced by its value, so that the judge meets rational functions, roots,
-maxima and minima only.
+Each is worked out by the algebra, proved by the second engine, and replaced by its value, so that the judge meets
+rational functions, roots, maxima and minima only. What is not proved is not put in.
 
-    sum(e, i, a, b)    e a polynomial in i: Faulhaber's formula; anything else with ends that are numbers: term by term
-    limit(e, N -> oo)  e rational in N
-    sup(e, B)          e monotone in B
-    argmin(e, X)       e falls and then rises in X: where its slope changes sign
+    sum(e, i, a, b)    e a polynomial in i: Faulhaber's formula, which telescopes; with ends that are numbers: term by term
+    limit(e, N -> oo)  e rational in N: read off the highest powers
+    sup(e, B)          e monotone in B: its limit where it rises, its value at 1 where it falls
+    argmin(e, X)       e falls and then rises in X: where its slope changes sign, or its two parts cross
     minimum(e, X)      e at that place
     diff(e, X)         the derivative
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
-from sympy import Expr, Integer, Max, diff, oo
+from sympy import Expr, Integer, Max
 
-from symroof.algebra.inequality import solve_for
-from symroof.algebra.intervals import ALWAYS
-from symroof.algebra.optima import growth, monotony, supremum
-from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, sign, sign_of, symbols_of, weak_sign
+from symroof.algebra.rational import coefficients, polynomial, ratio, sign, sign_of, symbols_of, weak_sign
 from symroof.algebra.roots import Root
 from symroof.derivation.layout import Layout
+from symroof.derivation.solving import derivative, limit, monotony, require_telescopes, solution_of
 from symroof.errors import AlgebraError
 from symroof.formula import (
+    FUNCTIONS,
     Call,
     Compare,
     Formula,
@@ -35,205 +34,169 @@ from symroof.formula import (
     Name,
     Negative,
     Quotient,
-    children,
+    Sum,
     mapped,
     names,
+    nodes,
     number,
 )
+from symroof.proof.step import Check
 from symroof.symbols import expression, rational, symbol
+from symroof.verification.budget import spend, weighed
 from symroof.verification.enclosures import enclosed, is_numeric
 
-CONSTRUCTIONS = ("sum", "limit", "sup", "argmin", "minimum", "diff")
-ARGUMENTS = {
-    "sum": 4,
-    "limit": 2,
-    "sup": 2,
-    "argmin": 2,
-    "minimum": 2,
-    "diff": 2,
-    "sqrt": 1,
-    "log": 1,
-    "log2": 1,
-    "exp": 1,
-    "floor": 1,
-    "ceil": 1,
-    "abs": 1,
+# What shows that the value of a construction is right.
+CONSTRUCTIONS = {
+    "sum": "the sum telescopes",
+    "limit": "the limit is read off the highest powers",
+    "sup": "the slope has one sign",
+    "argmin": "the slope changes its sign once",
+    "minimum": "the slope changes its sign once",
+    "diff": "the derivative is worked out with dual numbers",
 }
 LONGEST_SUM = 10_000
+LAST = symbol("last index")
 
 
-def resolved(formula: Formula, least_one: frozenset[str], layout: Layout) -> Formula:
-    """The formula with every construction replaced by its value.
+@dataclass(frozen=True, slots=True)
+class Working:
+    """A call and its value; ``check`` is what shows that a construction has that value, None where nothing was worked out."""
+
+    call: Call
+    value: Formula
+    check: Check | None = None
+
+
+def worked_out(node: Call, least_one: frozenset[str], layout: Layout) -> Working:
+    """A call of which the names are put in, and what it is for the judge.
 
     >>> from symroof.reading.expressions import Scope, read_expression
-    >>> from symroof.symbols import expression
-    >>> text = read_expression("argmin(A/X + B X, X) + sum(i, i, 1, N)", Scope(open=True))
-    >>> expression(resolved(text, frozenset(), Layout(())))
-    sqrt(A)/sqrt(B) + N**2/2 + N/2
+    >>> call = read_expression("argmin(A/X + B X, X)", Scope(open=True))
+    >>> expression(worked_out(call, frozenset(), Layout(())).value)
+    sqrt(A)/sqrt(B)
     """
+    wanted = FUNCTIONS.get(node.function)
+    if wanted is not None and len(node.arguments) != wanted:
+        raise AlgebraError(f"{node.function}(…) has {len(node.arguments)} arguments", expected=f"{wanted}")
+    if node.function == "abs" and not is_numeric(node):
+        body = node.arguments[0]
+        return Working(node, Call("max", (body, Negative(Group(body)))))
+    if node.function not in CONSTRUCTIONS:
+        return Working(node, node)
+    weighed(node)
+    added = _added_up(node)
+    if added is not None:
+        return added
+    value = _value(node, frozenset(map(symbol, least_one)), layout)
+    return Working(node, Group(value), Check("proved", CONSTRUCTIONS[node.function]))
 
-    def worked_out(node: Formula) -> Formula:
-        if not isinstance(node, Call):
-            return node
-        wanted = ARGUMENTS.get(node.function)
-        if wanted is not None and len(node.arguments) != wanted:
-            raise AlgebraError(f"{node.function}(…) has {len(node.arguments)} arguments", expected=f"{wanted}")
-        if node.function == "abs" and not is_numeric(node):
-            body = node.arguments[0]
-            return Call("max", (body, Negative(Group(body))))
-        if node.function not in CONSTRUCTIONS:
-            return node
-        return Group(layout.write(_value(node, frozenset(map(symbol, least_one)))))
 
-    return mapped(formula, worked_out)
-
-
-def _value(node: Call, least_one: frozenset[Expr]) -> Expr:
-    if node.function == "sum":
-        return _sum(node, least_one)
+def _value(node: Call, least_one: frozenset[Expr], layout: Layout) -> Formula:
+    """What a construction is. Raises AlgebraError outside of the decided class, CheckError where it is not proved."""
+    body, place = node.arguments[:2]
     if node.function == "limit":
-        body, towards = node.arguments
-        if (
-            not isinstance(towards, Compare)
-            or not isinstance(towards.right, Infinity)
-            or not isinstance(towards.left, Name)
-        ):
+        if not (isinstance(place, Compare) and isinstance(place.right, Infinity)):
             raise AlgebraError("limit(…) has no place to go", expected="limit(e, N -> oo)")
-        value, x = expression(body), symbol(towards.left.name)
-        return _limit(value, x, least_one) if value.has(x) else value
-    body, place = node.arguments
+        place = place.left
     if not isinstance(place, Name):
         raise AlgebraError(f"the second argument of {node.function}(…) is no name")
+    if node.function == "sum":
+        return _sum(node, place, least_one, layout)
     value, x = expression(body), symbol(place.name)
     match node.function:
         case "diff":
-            return cancelled(diff(value, x)) if value.is_rational_function() else diff(value, x)
+            return layout.write(derivative(value, x))
+        case "limit" | "sup" if not value.has(x):
+            return body
+        case "limit":
+            return layout.write(limit(value, x, least_one))
         case "sup":
-            return _supremum(value, x, least_one)
-        case "argmin":
-            return _argmin(value, x, least_one)
-    return _minimum(value, x, least_one)
+            way = monotony(value, x, least_one)
+            if way == -1 and x in least_one:
+                return _put(body, place, number(1))
+            if way != 1:
+                raise AlgebraError(f"sup over {x}: the function is not known to rise or fall in it")
+            return layout.write(limit(value, x, least_one))
+    least = layout.write(_argmin(value, x, least_one))
+    return least if node.function == "argmin" else _put(body, place, least)
 
 
-def _limit(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
-    found = growth(value, x)
-    if found == oo:
-        leading = growth(value / x ** (_degree(value, x)), x)
-        if sign_of(leading, least_one) != 1:
-            raise AlgebraError(f"limit over {x}: the function is not known to grow to oo")
-    return found
-
-
-def _degree(value: Expr, x: Expr) -> int:
-    symbols = symbols_of(value, x)
-    above, below = (coefficients(terms, symbols.index(x)) for terms in ratio(value, symbols))
-    return len(above) - len(below)
-
-
-def _supremum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
-    if not value.has(x):
-        return value
-    raised = supremum(value, x, least_one)
-    if raised is not None:
-        return raised
-    if monotony(value, x, least_one) == -1 and x in least_one:
-        return value.subs(x, 1)
-    raise AlgebraError(f"sup over {x}: the function is not known to rise or fall in it")
+def _put(formula: Formula, name: Name, value: Formula) -> Formula:
+    return mapped(formula, lambda node: Group(value) if node == name else node)
 
 
 def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
     """Where the slope turns from negative to positive, for a function without poles in the domain."""
-    if isinstance(value, Max) and len(value.args) == 2:
-        return _crossing(value.args[0], value.args[1], x, least_one)
-    symbols = symbols_of(value, x)
-    if not sign(ratio(value, symbols)[1], symbols, least_one):
-        raise AlgebraError(f"argmin over {x}: the function may have a pole")
-    slope = solve_for(cancelled(diff(value, x)), x, least_one - {x})
-    case = slope.cases[0]
-    if len(slope.cases) == 1 and not case.guard and case.implicit is None and len(case.intervals) == 1:
-        low, high = case.intervals[0].low, case.intervals[0].high
-        if low is not None and high is None and not isinstance(low, Root):
-            return _placed(low, x, least_one)
-        if case.intervals == ALWAYS and x in least_one:
-            return Integer(1)
-    raise AlgebraError(f"argmin over {x}: the function is not known to fall and then rise in it")
-
-
-def _crossing(a: Expr, b: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
-    """The larger of a falling and a rising function is least where they meet."""
-    ways = {monotony(a, x, least_one - {x}), monotony(b, x, least_one - {x})}
-    if ways == {1, -1}:
-        rising, falling = (a, b) if monotony(a, x, least_one - {x}) == 1 else (b, a)
-        met = solve_for(rising - falling, x, least_one - {x})
-        if met.bound is not None and not isinstance(met.bound, Root) and met.rises and not met.cases[0].guard:
-            return _placed(met.bound, x, least_one)
-    raise AlgebraError(f"argmin over {x}: the two parts are not known to cross once")
-
-
-def _placed(found: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
-    """The place in the domain: a size is at least 1, and any other symbol above 0."""
+    inner = least_one - {x}
+    if isinstance(value, Max) and len(value.args) == 2:  # least where the falling part and the rising one meet
+        ways = {monotony(part, x, inner): part for part in value.args}
+        if set(ways) != {1, -1}:
+            raise AlgebraError(f"argmin over {x}: the two parts are not known to cross once")
+        turn = solution_of(ways[1], ways[-1], x, inner)
+    else:
+        symbols = symbols_of(value, x)
+        if not sign(ratio(value, symbols)[1], symbols, least_one):
+            raise AlgebraError(f"argmin over {x}: the function may have a pole")
+        turn = solution_of(derivative(value, x), Integer(0), x, inner)
+    if turn.outcome == "always" and x in least_one:
+        return Integer(1)
+    bound = turn.bound
+    if turn.guard is not None or bound is None or isinstance(bound, Root) or not turn.rises:
+        raise AlgebraError(f"argmin over {x}: the function is not known to fall and then rise in it")
     if x in least_one:
-        return Max(Integer(1), found)
-    if found.is_positive or (found.is_rational_function() and sign_of(found, least_one) == 1):
-        return found
+        return Max(Integer(1), bound)
+    if bound.is_positive or (bound.is_rational_function() and sign_of(bound, least_one) == 1):
+        return bound
     raise AlgebraError(f"the least value over {x} may lie at no {x} above 0")
 
 
-def _minimum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
-    return value.subs(x, _argmin(value, x, least_one))
-
-
-def _parts(formula: Formula) -> Iterator[Formula]:
-    yield formula
-    for child in children(formula):
-        yield from _parts(child)
-
-
-def _sum(node: Call, least_one: frozenset[Expr]) -> Expr:
+def _added_up(node: Call) -> Working | None:
+    """A sum of numbers between two numbers, term by term; as a sum of its terms where one of them is irrational."""
+    if node.function != "sum" or not isinstance(node.arguments[1], Name):
+        return None
     body, index, first, last = node.arguments
-    if not isinstance(index, Name):
-        raise AlgebraError("the second argument of sum(…) is no name")
-    inner = [part for part in _parts(body) if index in (set(map(Name, names(part))))]
+    if not (is_numeric(first) and is_numeric(last)) or not set(names(body)) <= set(names(index)):
+        return None
+    start, end = enclosed(first), enclosed(last)
+    if not (start.exact and end.exact and start.low.denominator == end.low.denominator == 1):
+        raise AlgebraError("the ends of the sum are no whole numbers")
+    if end.low - start.low >= LONGEST_SUM:
+        return None
+    indices = range(int(start.low), int(end.low) + 1)
+    spend(5 * len(indices))
+    terms = tuple(_put(body, node.arguments[1], number(i)) for i in indices)
+    values = [enclosed(term) for term in terms]
+    exact = all(value.exact for value in values)
+    total = number(sum((value.low for value in values), Fraction(0))) if exact else Sum(terms)
+    return Working(node, Group(total), Check("proved", "the terms are added up"))
+
+
+def _sum(node: Call, index: Name, least_one: frozenset[Expr], layout: Layout) -> Formula:
+    """The sum of a polynomial in its index."""
+    body, _, first, last = node.arguments
+    inner = [part for part in nodes(body) if index.name in names(part)]
     divided = any(isinstance(part, Quotient) and index.name in names(part.below) for part in inner)
-    polynomial_in_index = not divided and not any(isinstance(part, Call) for part in inner)
-    if is_numeric(first) and is_numeric(last) and set(names(body)) <= {index.name}:
-        start, end = enclosed(first), enclosed(last)
-        if not (start.exact and end.exact and start.low.denominator == end.low.denominator == 1):
-            raise AlgebraError("the ends of the sum are no whole numbers")
-        if end.low - start.low >= LONGEST_SUM and polynomial_in_index and end.low >= start.low:
-            return _faulhaber(expression(body), symbol(index.name), expression(first), expression(last))
-        if end.low - start.low >= LONGEST_SUM:
-            raise AlgebraError(f"the sum has more than {LONGEST_SUM} terms")
-        total = Integer(0)
-        for i in range(int(start.low), int(end.low) + 1):
-            total += expression(mapped(body, lambda n, i=i: number(i) if n == index else n))  # type: ignore[misc]
-        return total
-    if not polynomial_in_index:
-        raise AlgebraError(
-            "sum(…): the body is no polynomial in its index", expected="a polynomial, or ends that are numbers"
-        )
+    if divided or any(isinstance(part, Call) for part in inner):
+        wanted = f"a polynomial, or at most {LONGEST_SUM} terms that are numbers"
+        raise AlgebraError("sum(…): the body is no polynomial in its index", expected=wanted)
     length = expression(last) - expression(first) + 1
     symbols = symbols_of(length)
     above, below = ratio(length, symbols)
     if weak_sign(above, symbols, least_one) not in (0, 1) or sign(below, symbols, least_one) != 1:
         raise AlgebraError("sum(…): it is not known that the last index is not before the first")
-    return _faulhaber(expression(body), symbol(index.name), expression(first), expression(last))
+    total = _faulhaber(expression(body), symbol(index.name), expression(first))
+    require_telescopes(total, expression(body), symbol(index.name), expression(first), LAST)
+    value = _put(layout.write(total), Name(LAST.name), last)
+    return number(enclosed(value).low) if is_numeric(value) else value
 
 
-def _faulhaber(body: Expr, index: Expr, first: Expr, last: Expr) -> Expr:
-    """The sum of a polynomial in the index: S(last) - S(first - 1), S being the sum from 1."""
+def _faulhaber(body: Expr, index: Expr, first: Expr) -> Expr:
+    """The sum of a polynomial in the index up to LAST: S(LAST) - S(first - 1), S being the sum from 1."""
     symbols = symbols_of(body, index)
     above, below = ratio(body, symbols)
-    place = symbols.index(index)
-    if any(e[place] for e in below):
-        raise AlgebraError(
-            "sum(…): the body is no polynomial in its index", expected="a polynomial, or ends that are numbers"
-        )
-    total = Integer(0)
-    for power, part in enumerate(coefficients(above, place)):
-        coefficient = polynomial(part, symbols) / polynomial(below, symbols)
-        total += coefficient * (_powers(power, last) - _powers(power, first - 1))
-    return cancelled(total)
+    parts = [polynomial(part, symbols) for part in coefficients(above, symbols.index(index))]
+    total = (part * (_powers(power, LAST) - _powers(power, first - 1)) for power, part in enumerate(parts))
+    return sum(total, Integer(0)) / polynomial(below, symbols)
 
 
 def _powers(p: int, n: Expr) -> Expr:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 from random import Random
 
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Compare, Either, Formula, Name, Product, Verdict, mapped, names, number
-from symroof.verification.enclosures import compared, enclosed
+from symroof.verification.budget import spend
+from symroof.verification.context import Context
+from symroof.verification.enclosures import compared, enclosed, relation_holds
 from symroof.verification.judgement import Counterexample
 
 MOST_POINTS = 80
+POINT = 20  # units of work
 LARGE = 65536
 TYPICAL = 8  # sizes that are this many times larger count as much larger
 
@@ -40,9 +43,7 @@ def truth(proposition: Formula, point: Mapping[str, Fraction]) -> bool | None:
                 sign = compared(at_point(left, point), at_point(right, point))
             except AlgebraError:
                 return None
-            if sign is None:
-                return None
-            return {"=": sign == 0, "<": sign < 0, "<=": sign <= 0, ">": sign > 0, ">=": sign >= 0}[relation]
+            return None if sign is None else relation_holds(sign, relation)
     return None
 
 
@@ -55,22 +56,20 @@ def at_point(formula: Formula, point: Mapping[str, Fraction]) -> Formula:
 
 def witness(
     proposition: Formula,
-    least_one: frozenset[str],
-    facts: Iterable[Formula] = (),
+    context: Context,
     first: Iterable[Mapping[str, Fraction]] = (),
-    growing: Iterable[Compare] = (),
+    growing: Sequence[Compare] = (),
 ) -> Counterexample | None:
     """A point of the domain at which the facts hold and the proposition does not; None where none was found.
 
     Points that are typical of the regime ``growing`` come first.
     """
-    facts = tuple(facts)
-    letters = tuple(dict.fromkeys(n for f in (proposition, *facts) for n in names(f)))
-    points = list(islice(_candidates(letters, least_one, first), MOST_POINTS))
-    growing = tuple(growing)
+    letters = tuple(dict.fromkeys(n for f in (proposition, *context.facts) for n in names(f)))
+    points = list(islice(_candidates(letters, context.least_one, first), MOST_POINTS))
     points.sort(key=lambda point: not is_typical(point, growing))
     for point in points:
-        if all(truth(fact, point) for fact in facts) and truth(proposition, point) is False:
+        spend(POINT)
+        if all(truth(fact, point) for fact in context.facts) and truth(proposition, point) is False:
             return Counterexample(point, *_sides(proposition, point))
     return None
 

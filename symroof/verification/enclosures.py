@@ -12,10 +12,12 @@ from math import ceil, floor, isqrt
 from typing import Any
 
 from symroof.errors import AlgebraError
-from symroof.formula import Call, Formula, Infinity, Name, Number, fold, names
+from symroof.formula import Call, Figure, Formula, Infinity, Name, Number, children, fold
 from symroof.symbols import LARGEST_BITS
 
 DIGITS = (30, 120)
+# The same order with its sides exchanged.
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,7 @@ class Enclosure:
 
 def is_numeric(formula: Formula) -> bool:
     """Whether the formula speaks of numbers alone."""
-    return not names(formula) and not _has_infinity(formula)
-
-
-def _has_infinity(formula: Formula) -> bool:
-    from symroof.formula import children
-
-    return isinstance(formula, Infinity) or any(_has_infinity(child) for child in children(formula))
+    return not isinstance(formula, Name | Figure | Infinity) and all(map(is_numeric, children(formula)))
 
 
 def enclosed(formula: Formula, digits: int = DIGITS[0]) -> Enclosure:
@@ -74,6 +70,11 @@ def compared(left: Formula, right: Formula) -> int | None:
         if found is not None:
             return found
     return None
+
+
+def relation_holds(sign: int, relation: str) -> bool:
+    """Whether a relation holds between two numbers, by the sign of left - right."""
+    return {"=": sign == 0, "<": sign < 0, "<=": sign <= 0, ">": sign > 0, ">=": sign >= 0}[relation]
 
 
 class _Enclosing:
@@ -144,10 +145,9 @@ class _Enclosing:
     def call(self, node: Call, *arguments: Enclosure) -> Enclosure:
         first = arguments[0]
         match node.function:
-            case "max":
-                return Enclosure(max(a.low for a in arguments), max(a.high for a in arguments))
-            case "min":
-                return Enclosure(min(a.low for a in arguments), min(a.high for a in arguments))
+            case "max" | "min":
+                end = max if node.function == "max" else min
+                return Enclosure(end(a.low for a in arguments), end(a.high for a in arguments))
             case "sqrt":
                 return self._sqrt(first)
             case "log":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from symroof.errors import SymroofError
 from symroof.formula import Formula
 from symroof.reading.exercises import read_exercise
 from symroof.reading.problems import merged, read_problem_file
+from symroof.reading.toml import claim_places
 from symroof.verification.chapters import judge_document
 from symroof.verification.judge import judge_exercise
 from symroof.verification.judgement import FileReport, Judgement
@@ -49,45 +51,46 @@ def judge_file(path: Path | str, overrides: Mapping[str, Any] | None = None) -> 
 
 
 def _judge_problems(path: Path, overrides: dict[str, Any]) -> FileReport:
+    """The judgements on every problem that can be read; of the others, what is wrong with them."""
     judgements: list[Judgement] = []
+    errors: list[str] = []
+    lines = _Lines(path)
     tables = read_problem_file(path)
-    places = _Places(path)
     for index, table in enumerate(tables):
         try:
-            exercise = read_exercise(merged(table, overrides))
-            found = judge_exercise(exercise)
+            found = judge_exercise(read_exercise(merged(table, overrides)))
+            judgements += [lines.placed(judgement) for judgement in found]
         except SymroofError as error:
-            title = table.get("title")
-            where = f"{path}: " + (f"problem {index + 1}{f' ({title})' if title else ''}: " if len(tables) > 1 else "")
-            error.problem = where + error.problem
-            raise
-        judgements += [places.placed(judgement) for judgement in found]
-    return FileReport(str(path), tuple(judgements), "problems", notes=len(tables))
+            title = f" ({table['title']})" if table.get("title") else ""
+            error.problem = f"{path}: " + (f"problem {index + 1}{title}: " if len(tables) > 1 else "") + error.problem
+            errors.append(str(error))
+            for claim in table.get("claims") or ():
+                lines.place(claim["claim"] if isinstance(claim, Mapping) and "claim" in claim else str(claim))
+    return FileReport(str(path), tuple(judgements), "problems", notes=len(tables), error="\n".join(errors) or None)
 
 
-class _Places:
+class _Lines:
     """Where the claims of a TOML file stand, found by their text, from one to the next."""
 
     def __init__(self, path: Path) -> None:
         self.text = path.read_bytes().decode("utf-8-sig")
-        self.offset = 0
+        self.places = list(claim_places(self.text))
+
+    def place(self, claim: str) -> int | None:
+        """The offset of the next claim of that text."""
+        for index, (offset, written) in enumerate(self.places):
+            if claim in (written, written.replace('\\"', '"').replace("\\\\", "\\")):
+                del self.places[: index + 1]
+                return offset
+        return None
 
     def placed(self, judgement: Judgement) -> Judgement:
-        found = -1
-        for form in (judgement.claim, judgement.claim.replace("\\", "\\\\")):
-            for quote in ('"', "'", ""):
-                at = self.text.find(quote + form + quote, self.offset)
-                if at >= 0:
-                    found = at + len(quote)
-                    break
-            if found >= 0:
-                break
-        if found < 0:
+        offset = self.place(judgement.claim)
+        if offset is None:
             return judgement
-        self.offset = found + len(judgement.claim)
-        line = self.text.count("\n", 0, found) + 1
-        start = found - (self.text.rfind("\n", 0, found) + 1) + 1
-        return replace(judgement, line=line, column=start + (judgement.column or 1) - 1)
+        before = self.text[:offset]
+        column = len(before) - before.rfind("\n") + (judgement.column or 1) - 1
+        return replace(judgement, line=before.count("\n") + 1, column=column)
 
 
 def judge_files(
@@ -99,24 +102,20 @@ def judge_files(
 ) -> tuple[FileReport, ...]:
     """The reports on several files, in their order, in ``jobs`` processes at once."""
     names = [str(path) for path in paths]
-    if jobs <= 1 or len(names) <= 1:
-        reports = []
-        for path in names:
+
+    def reports(results: Iterable[Callable[[], FileReport]]) -> Iterator[FileReport]:
+        for path, result in zip(names, results, strict=True):
             if progress is not None:
                 progress(path)
-            reports.append(judge_file(path, overrides))
-        return tuple(reports)
+            yield result()
+
+    if jobs <= 1 or len(names) <= 1:
+        return tuple(reports(partial(judge_file, path, overrides) for path in names))
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     with ProcessPoolExecutor(min(jobs, len(names)), mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(judge_file, path, overrides) for path in names]
-        reports = []
-        for path, future in zip(names, waiting, strict=True):
-            if progress is not None:
-                progress(path)
-            reports.append(future.result())
-    return tuple(reports)
+        return tuple(reports([pool.submit(judge_file, path, overrides).result for path in names]))
 
 
 def moved(before: Iterable[FileReport], after: Iterable[FileReport]) -> tuple[Moved, ...]:

@@ -1,21 +1,22 @@
-"""The judge: a claim against a context."""
+"""The judge: a claim against a context. :func:`judge` is the table of contents of a judgement."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 
-from symroof.errors import ContradictionError, SymroofError
-from symroof.formula import Compare, Verdict
-from symroof.proof.settling import settle
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Formula, Verdict
+from symroof.proof.sampling import ORDER
 from symroof.reading.claims import Claim, read_claim
 from symroof.reading.exercises import Exercise, Stated
-from symroof.verification.conditions import judge_condition
-from symroof.verification.context import Context, context_of
+from symroof.verification.budget import Exhausted, limited
+from symroof.verification.conditions import condition
+from symroof.verification.context import Context, Question, context_of
 from symroof.verification.diagnosis import diagnosed
-from symroof.verification.growth import regime_of
-from symroof.verification.judgement import Finding, Judgement, Remark, worst
-from symroof.verification.links import judge_link
-from symroof.verification.patience import Impatience, limited
+from symroof.verification.judgement import ACCEPTED, Finding, Judgement, Remark, undecided, worst
+from symroof.verification.links import decide
 from symroof.verification.unit_agreement import unit_of
 
 
@@ -34,60 +35,84 @@ def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
 def judge_stated(stated: Stated, context: Context, title: str | None = None) -> Judgement:
     """The judgement of a claim as it stands in its file."""
     try:
-        claim = read_claim(stated.text, context.scope)
+        judgement = judge(read_claim(stated.text, context.scope), context)
     except SymroofError as error:
-        found = Judgement(stated.text, "unreadable", column=error.column, error=str(error))
-    else:
-        found = judge(claim, context)
-    return replace(found, problem=title, expect=stated.expect, source=stated.source)
+        judgement = Judgement(stated.text, "unreadable", column=error.column, error=str(error))
+    return replace(judgement, problem=title, expect=stated.expect, source=stated.source)
 
 
 def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
-    """Every link of the claim, under what it assumes itself; to ``explain`` a wrong one, its mistake is looked for."""
+    """The judgement of a claim that was read; to ``explain`` a wrong one, its mistake is looked for."""
     try:
         with limited():
-            narrowed = context.at(claim.at).assuming(claim.regime)
-            _require_possible(narrowed)
-            findings = _counted_either_way(claim, narrowed)
-            if explain:
-                findings = tuple(diagnosed(finding, narrowed) for finding in findings)
-            findings = tuple(
-                replace(f, unit=unit_of(f.link.left, narrowed)) if isinstance(f.link, Compare) else f for f in findings
-            )
-    except Impatience:
-        narrowed = context
-        findings = (Finding(claim.propositions[0][0].links[0], "undecided", "", remarks=(Remark("too_long"),)),)
+            place = placed(claim, context)
+            findings = decided(claim, place)
+    except Exhausted:
+        return Judgement(claim.text, "undecided", (undecided(first_link(claim), "too_long"),), statement=claim)
     except (SymroofError, RecursionError, ArithmeticError, ValueError) as error:
-        why = (
-            error.problem
-            if isinstance(error, SymroofError)
-            else "the formula is nested too deeply, or a number in it is too long"
-        )
-        return Judgement(claim.text, "undecided", error=why, statement=claim)
-    assumed = tuple(r for r in narrowed.relations if r not in claim.regime)
+        return Judgement(claim.text, "undecided", error=_why(error), statement=claim)
+    if explain:
+        findings = tuple(explained(finding, place) for finding in findings)
+    assumed = tuple(r for r in place.relations if r not in claim.regime)
     return Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed)
 
 
-def _require_possible(context: Context) -> None:
-    """From assumptions that nothing satisfies everything would follow."""
-    if context.facts and settle(Verdict(False), context.least_one, context.facts).truth:
-        raise ContradictionError("the assumptions contradict one another: no sizes satisfy them")
-    if context.growing:
-        regime_of(context)
+def placed(claim: Claim, context: Context) -> Context:
+    """The context with the sizes of the claim put in and its regime assumed, where some sizes satisfy that."""
+    return context.at(claim.at).assuming(claim.regime).require_possible()
 
 
-def _counted_either_way(claim: Claim, context: Context) -> tuple[Finding, ...]:
+def expanded(claim: Claim, place: Context) -> tuple[Question, ...]:
+    """Every link of the claim with its names put in, once."""
+    return tuple(place.question(link) for link in links_of(claim))
+
+
+def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
     """The findings under the stated way of counting additions; under the other one, where the whole claim is true there."""
-    findings = _findings(claim, context)
-    if context.other is not None and worst(findings) in ("wrong", "undecided"):
-        second = _findings(claim, context.other)
-        if worst(second) in ("holds", "rounded"):
-            said = Remark("other_count", {"count": context.other.count})
-            return tuple(replace(f, remarks=(*f.remarks, said)) for f in second)
+    findings = tuple(decide(question, place) for question in expanded(claim, place))
+    if place.other is not None and worst(findings) in ("wrong", "undecided"):
+        others = tuple(decide(question, place.other) for question in expanded(claim, place.other))
+        if worst(others) in ACCEPTED:
+            count = Remark("other_count", {"count": place.other.count})
+            return tuple(replace(finding, remarks=(*finding.remarks, count)) for finding in others)
     return findings
 
 
-def _findings(claim: Claim, context: Context) -> tuple[Finding, ...]:
-    if claim.connectives or claim.always is not None:
-        return judge_condition(claim, context)
-    return tuple(judge_link(link, context) for chain in claim.propositions[0] for link in chain.links)
+def explained(finding: Finding, place: Context) -> Finding:
+    """The finding with its unit, and, where it is wrong, with the mistake that explains it."""
+    try:
+        with limited():
+            finding = diagnosed(finding, place)
+    except Exhausted:
+        pass  # no diagnosis is better than a guess
+    return replace(finding, unit=unit_of(finding.link.left, place)) if isinstance(finding.link, Compare) else finding
+
+
+def links_of(claim: Claim) -> Iterator[Compare]:
+    """The links that are judged: those of a chain; those between conditions, and the equations within them.
+
+    ``B > 9850/41 = 240`` says two things: its condition is B > 9850/41, and that equation is a claim of its own.
+    """
+    if not claim.connectives and claim.always is None:
+        yield from (link for chain in claim.propositions[0] for link in chain.links)
+        return
+    conditions: list[Formula] = []
+    for proposition in claim.propositions:
+        links = [link for chain in proposition for link in chain.links]
+        orders = [link for link in links if link.relation in ORDER]
+        yield from (link for link in links if orders and link not in orders)
+        conditions.append(condition(orders or links))
+    if claim.always is not None:
+        yield Compare(conditions[0], "<=>", Verdict(claim.always))
+    for (p, q), connective in zip(itertools.pairwise(conditions), claim.connectives, strict=False):
+        yield Compare(p, connective, q)
+
+
+def first_link(claim: Claim) -> Compare:
+    return claim.propositions[0][0].links[0]
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, SymroofError):
+        return error.problem
+    return "the formula is nested too deeply, or a number in it is too long"

@@ -8,10 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from symroof.formula import Compare, Formula
+from symroof.proof.step import Check
 from symroof.reading.claims import Claim
 from symroof.reading.exercises import VERDICTS
 
 GOOD = ("holds", "rounded", "conditional")
+ACCEPTED = ("holds", "rounded")
+IN_NUMBERS = Check("proved", "exact numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The verdict on one link, and what decided it.
+    """The verdict on one link, and the check that it rests on; None where nothing decided it.
 
     ``value`` is what the failing side should be; ``needs`` are alternatives of relations under which the link is true,
     and ``leaves`` is the factor by which it is then off.
@@ -45,7 +48,7 @@ class Finding:
 
     link: Formula
     verdict: str
-    by: str
+    check: Check | None = None
     value: Formula | None = None
     remarks: tuple[Remark, ...] = ()
     needs: tuple[tuple[Compare, ...], ...] = ()
@@ -53,6 +56,11 @@ class Finding:
     counterexample: Counterexample | None = None
     diagnosis: Remark | None = None
     unit: str = ""
+
+    @property
+    def by(self) -> str:
+        """What decided the link, in the words of the second engine."""
+        return self.check.by if self.check is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +93,15 @@ class Judgement:
         return self.verdict == self.expect if self.expect is not None else self.verdict in GOOD
 
 
+def undecided(link: Formula, kind: str, value: Formula | None = None, **facts: Any) -> Finding:
+    """The finding on a link that is neither proved nor refuted, and why."""
+    return Finding(link, "undecided", None, value, (Remark(kind, facts),))
+
+
 def worst(findings: tuple[Finding, ...]) -> str:
     """The verdict of a claim with these links.
 
-    >>> worst((Finding(None, "rounded", ""), Finding(None, "holds", "")))
+    >>> worst((Finding(None, "rounded"), Finding(None, "holds")))
     'rounded'
     """
     return max((finding.verdict for finding in findings), key=VERDICTS.index)

@@ -1,148 +1,138 @@
-"""One link of a chain: two sides and a relation, judged over the domain, in a regime, or between numbers.
+"""One link of a claim: two sides and a relation, judged over the domain, in a regime, or between numbers.
 
     =           identity, by cross-multiplication or z3; between numbers, the rounding rule
     ~  ->       the quotient tends to 1 in the regime, by a certificate; between numbers, the rounding rule or a share
     <<          the quotient tends to 0
     < <= > >=   for all of the domain, by the signs of coefficients or z3
+    <=>  =>     the same set, over the domain or in the regime; one set within the other
 
 What is not proved does not hold: a link is wrong where an exact point shows it, and undecided otherwise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
+from typing import Protocol
 
 from symroof.algebra.rational import cancelled
-from symroof.errors import AlgebraError
+from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, mapped, names
-from symroof.proof.sampling import ORDER
-from symroof.proof.settling import settle
+from symroof.proof.step import Check
 from symroof.symbols import expression
-from symroof.verification.approximations import approximate, judge_approximation, judge_growth, judge_negligible
-from symroof.verification.constructions import resolved
-from symroof.verification.context import Context
+from symroof.verification.approximations import approximate, grows, negligible
+from symroof.verification.conditions import equivalent
+from symroof.verification.constructions import Working
+from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
-from symroof.verification.digits import bare, last_place, rounding
 from symroof.verification.enclosures import is_numeric
-from symroof.verification.judgement import Finding, Remark
-from symroof.verification.literals import compare_numbers, literals, needed_literal, rounded_remark
+from symroof.verification.growth import IDENTITY
+from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.literals import bare, compare_numbers, in_print, literals
 from symroof.verification.unit_agreement import disagreement
 
-
-def sides_of(link: Compare, context: Context) -> tuple[Formula, Formula]:
-    """Both sides with their names put in and their constructions worked out."""
-    left, right = (
-        resolved(context.expanded(side), context.least_one, context.layout) for side in (link.left, link.right)
-    )
-    return left, right
+UNITS = Check("proved", "units")
+TIMES = {"T_math", "T_comms"}
 
 
-def judge_link(link: Compare, context: Context) -> Finding:
+class Decision(Protocol):
+    """How a link is decided; with ``proofs_only`` nothing is refuted and nothing inferred."""
+
+    def __call__(self, question: Question, context: Context, *, proofs_only: bool) -> Finding | None: ...
+
+
+def decide(question: Question, context: Context) -> Finding:
     """The finding on one link."""
-    unlike = disagreement(link, context)
+    unlike = disagreement(question.link, context)
     if unlike is not None:
-        return Finding(link, "wrong", "units", remarks=(unlike,))
-    found = _bound_of_time(link, context) or _judge(link, context)
-    if (
-        found.verdict == "holds"
-        and context.count == "fma"
-        and context.other is not None
-        and link.left == Name("flops")
-        and link.relation == "="
-    ):
-        exactly = context.layout.factored(expression(context.other.expanded(link.left)))
-        return replace(
-            found, remarks=(*found.remarks, Remark("this_count", {"count": context.count, "exactly": exactly}))
-        )
-    return found
+        return Finding(question.link, "wrong", UNITS, remarks=(unlike,))
+    try:
+        finding = _of_any_times(question, context) or _decided(question, context)
+    except (AlgebraError, CheckError) as error:
+        return undecided(question.link, "not_decided", why=error.problem)
+    if finding.verdict == "holds" and context.count == "fma" and context.other is not None:
+        finding = _with_exact_count(finding, context.other)
+    return _resting_on(finding, question.workings)
 
 
-def _bound_of_time(link: Compare, context: Context) -> Finding | None:
+def _resting_on(finding: Finding, workings: tuple[Working, ...]) -> Finding:
+    """The finding with what shows the values of the constructions in it."""
+    shown = tuple(dict.fromkeys(working.check.by for working in workings if working.check is not None))
+    if not shown or finding.check is None or finding.verdict not in GOOD:
+        return finding
+    remarks = (*finding.remarks, *(Remark("working", {"by": by}) for by in shown))
+    return replace(finding, check=Check(finding.check.status, "; ".join((*shown, finding.check.by))), remarks=remarks)
+
+
+def confirmed(question: Question, context: Context) -> Finding | None:
+    """The finding on a link that is proved as it stands, or None; nothing is refuted and nothing inferred."""
+    finding = DECISIONS[_kind(question)](question, context, proofs_only=True)
+    return finding if finding is not None and finding.verdict in ACCEPTED else None
+
+
+def _decided(question: Question, context: Context) -> Finding:
+    finding = DECISIONS[_kind(question)](question, context, proofs_only=False)
+    return undecided(question.link, "no_proof") if finding is None else finding
+
+
+def _kind(question: Question) -> str:
+    """What decides a link: that both sides are numbers, that one is infinite, or else its relation."""
+    left, right, relation = question.left, question.right, question.link.relation
+    if relation in ("<=>", "=>"):
+        return relation
+    if isinstance(bare(left), Infinity) or isinstance(bare(right), Infinity):
+        return "oo"
+    return "numbers" if is_numeric(left) and is_numeric(right) else relation
+
+
+def _of_any_times(question: Question, context: Context) -> Finding | None:
     """T_lower and T_upper are what they are of any two times: judged with both left open, where nothing else is said."""
-    times = {"T_math", "T_comms"}
-    own = isinstance(link.left, Name) and link.left.name in ("T_lower", "T_upper") and set(names(link.right)) == times
-    if not own or link.relation != "=" or not times <= set(context.definitions):
+    link = question.link
+    if not (isinstance(link.left, Name) and link.left.name in ("T_lower", "T_upper") and link.relation == "="):
         return None
-    known = {name: formula for name, formula in context.definitions.items() if name not in times}
-    found = _judge(link, replace(context, definitions=known, other=None))
-    if found.verdict != "wrong" or not isinstance(link.left, Name):
-        return found
-    settled = _judge(link, context) if context.setting is not None else found
-    return replace(found, value=context.definitions[link.left.name]) if settled.verdict == "wrong" else settled
+    if set(names(link.right)) != TIMES or not set(context.definitions) >= TIMES:
+        return None
+    known = {name: formula for name, formula in context.definitions.items() if name not in TIMES}
+    any_times = replace(context, definitions=known, other=None)
+    finding = _decided(any_times.question(link), any_times)
+    if finding.verdict != "wrong":
+        return finding
+    settled = _decided(question, context) if context.setting is not None else finding
+    return replace(finding, value=context.definitions[link.left.name]) if settled.verdict == "wrong" else settled
 
 
-def confirmed(link: Compare, context: Context, *, exactly: bool = False) -> Finding | None:
-    """The finding on a link that is proved as it stands, or None; nothing is refuted and nothing inferred.
-
-    With ``exactly``, ~ allows no share between numbers.
-    """
-    left, right = sides_of(link, context)
-    if is_numeric(left) and is_numeric(right):
-        strict = replace(context, tolerance=Fraction(0)) if exactly else context
-        found: Finding | None = compare_numbers(link, left, right, strict)
-    elif link.relation == "=":
-        found = _identical(link, left, right, context)
-    elif link.relation in ("~", "->") and not _infinite(left, right):
-        found = approximate(link, left, right, context, exactly=exactly)
-    elif link.relation in ORDER:
-        settled = settle(Compare(left, link.relation, right), context.least_one, context.facts)
-        found = Finding(link, "holds", settled.by) if settled.truth else None
-    else:
-        found = _judge(link, context)
-    return found if found is not None and found.verdict in ("holds", "rounded") else None
+def _with_exact_count(finding: Finding, other: Context) -> Finding:
+    """A claim on ``flops`` holds under one way of counting, and says what the other one gives."""
+    link = finding.link
+    if not (isinstance(link, Compare) and link.left == Name("flops") and link.relation == "="):
+        return finding
+    exactly = other.layout.factored(expression(other.put(link.left)))
+    return replace(finding, remarks=(*finding.remarks, Remark("this_count", {"count": "fma", "exactly": exactly})))
 
 
-def _judge(link: Compare, context: Context) -> Finding:
-    left, right = sides_of(link, context)
-    if _infinite(left, right):
-        return judge_growth(link, left, right, context)
-    if is_numeric(left) and is_numeric(right):
-        return compare_numbers(link, left, right, context)
-    if link.relation == "=":
-        value = _written(left, context)
-        return _identical(link, left, right, context) or _refuted(link, Compare(left, "=", right), context, None, value)
-    if link.relation in ("~", "->"):
-        return judge_approximation(link, left, right, context)
-    if link.relation in ("<<", ">>"):
-        return judge_negligible(link, left, right, context)
-    return _order(link, left, right, context)
-
-
-def _infinite(left: Formula, right: Formula) -> bool:
-    return isinstance(bare(right), Infinity) or isinstance(bare(left), Infinity)
-
-
-def _identical(link: Compare, left: Formula, right: Formula, context: Context) -> Finding | None:
+def identical(question: Question, context: Context, *, proofs_only: bool) -> Finding | None:
     """The sides are the same; or they are once a printed number is taken for the one that it rounds."""
-    settled = settle(Compare(left, "=", right), context.least_one, context.facts)
+    link = question.link
+    if context.settled(question.claim).truth:
+        return ordered(question, context, proofs_only=True)
+    value = _written(question.left, context)
+    for side, other in ((link.right, question.left), (link.left, question.right)):
+        finding = in_print(link, other, side, IDENTITY, context)
+        if finding is not None:
+            return replace(finding, value=value)
+    return None if proofs_only else ordered(question, context, proofs_only=False, value=value)
+
+
+def ordered(question: Question, context: Context, *, proofs_only: bool, value: Formula | None = None) -> Finding | None:
+    """Proved over the domain, wrong where a point shows it."""
+    settled = context.settled(question.claim)
     if settled.truth:
-        return Finding(link, "holds", settled.by)
-    for side, other in ((link.right, left), (link.left, right)):
-        for literal in literals(side):
-            if last_place(literal)[0] < 2:
-                continue
-            needed = needed_literal(other, side, literal, context)
-            found = None if needed is None else rounding(needed, literal)
-            if needed is not None and found is not None and found.how != "exact":
-                return Finding(link, "rounded", "identity", _written(left, context), (rounded_remark(found, needed),))
-    return None
-
-
-def _order(link: Compare, left: Formula, right: Formula, context: Context) -> Finding:
-    settled = settle(Compare(left, link.relation, right), context.least_one, context.facts)
-    if settled.truth:
-        return Finding(link, "holds", settled.by)
-    return _refuted(link, Compare(left, link.relation, right), context, settled.point)
-
-
-def _refuted(link: Compare, claim: Compare, context: Context, point: object, value: Formula | None = None) -> Finding:
-    """Wrong where a point shows it, else undecided."""
-    offered = (point,) if isinstance(point, dict) else ()
-    shown = witness(claim, context.least_one, context.facts, offered)
+        return Finding(question.link, "holds", Check("proved", settled.by))
+    points = (settled.point,) if settled.point else ()
+    shown = None if proofs_only else witness(question.claim, context, points)
     if shown is None:
-        return Finding(link, "undecided", "", value, (Remark("no_proof"),))
-    return Finding(link, "wrong", "exact numbers", value, counterexample=shown)
+        return undecided(question.link, "no_proof", value)
+    return Finding(question.link, "wrong", IN_NUMBERS, value, counterexample=shown)
 
 
 def _written(formula: Formula, context: Context) -> Formula:
@@ -151,6 +141,17 @@ def _written(formula: Formula, context: Context) -> Formula:
         return mapped(formula, lambda node: node.body if isinstance(node, Group) else node)
     try:
         value = expression(formula)
-        return context.layout.write(cancelled(value) if value.is_rational_function() else value)
+        return context.written(cancelled(value) if value.is_rational_function() else value, formula)
     except AlgebraError:
         return formula
+
+
+DECISIONS: Mapping[str, Decision] = {
+    "numbers": compare_numbers,
+    "oo": grows,
+    "=": identical,
+    **dict.fromkeys(("~", "->"), approximate),
+    **dict.fromkeys(("<<", ">>"), negligible),
+    **dict.fromkeys(("<", "<=", ">", ">="), ordered),
+    **dict.fromkeys(("<=>", "=>"), equivalent),
+}

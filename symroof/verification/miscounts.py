@@ -5,39 +5,41 @@ The output is not written, an operand has another width, a multiply-add counts o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
 from typing import Any
 
-from sympy import Expr, Rational
+from sympy import Rational
 
 from symroof.algebra.rounding import to_digits
 from symroof.formula import Compare, Name, Number, Quotient, names
-from symroof.model.cost import Cost, Term
-from symroof.model.operation import Einsum
-from symroof.verification.context import Context, costs
-from symroof.verification.enclosures import enclosed, is_numeric
-from symroof.verification.literals import MIRRORED
+from symroof.model.cost import Term
+from symroof.model.tensor import Tensor
+from symroof.symbols import rational
+from symroof.verification.context import Context
+from symroof.verification.definitions import costs, printed
+from symroof.verification.enclosures import MIRRORED, enclosed, is_numeric
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A world or a claim that a mistake leads to, and what to say of it."""
+    """The claim or the world that a mistake leads to, None where it changes nothing there, and what to say of it."""
 
-    facts: dict[str, Any]
-    link: Compare
-    context: Context
+    facts: Mapping[str, Any]
+    link: Compare | None = None
+    world: Context | None = None
 
 
 Trials = Iterator[Trial]
 
 
-def _costed(context: Context, cost: Cost) -> Context:
-    """The world in which the operation costs this."""
+def _costed(context: Context, **changes: Any) -> Context:
+    """The world in which the operation has other costs."""
     setting = context.setting
     assert setting is not None
+    cost = replace(setting.cost, **changes)
     moved = cost.bytes if setting.moved_name == "bytes" else setting.moved
     return context.defining(costs(replace(setting, cost=cost, moved=moved)))
 
@@ -48,69 +50,56 @@ def not_moved(link: Compare, context: Context) -> Trials:
         return
     cost = context.setting.cost
     if cost.stores and cost.loads:
-        yield Trial({"what": "output"}, link, _costed(context, replace(cost, stores=())))
+        yield Trial({"what": "output"}, world=_costed(context, stores=()))
     for i, term in enumerate(cost.loads):
         rest = (*cost.loads[:i], *cost.loads[i + 1 :])
         if rest or cost.stores:
-            yield Trial(
-                {"what": "operand", "name": _operand(context, i), "term": term.label},
-                link,
-                _costed(context, replace(cost, loads=rest)),
-            )
+            facts = {"what": "operand", "name": _operand(context, i), "term": term.label}
+            yield Trial(facts, world=_costed(context, loads=rest))
 
 
 def _operand(context: Context, index: int) -> str:
     operation = context.setting.problem.operation if context.setting else None
-    return operation.operand_name(index) if isinstance(operation, Einsum) else ""
+    return operation.operand_name(index) if operation else ""
+
+
+def _tensors(context: Context) -> tuple[Tensor, ...]:
+    """The tensors of an operation that reads each operand and writes one output."""
+    if context.setting is None:
+        return ()
+    cost, tensors = context.setting.cost, context.setting.problem.operation.tensors
+    return tensors if (len(cost.loads), len(cost.stores)) == (len(tensors) - 1, 1) else ()
+
+
+def _widened(context: Context, bits: Sequence[int]) -> Context:
+    """The world in which the elements of the tensors have these widths."""
+    assert context.setting is not None
+    cost = context.setting.cost
+    terms = [
+        Term(term.label, term.amount * Rational(width, tensor.dtype.bits))
+        for term, tensor, width in zip((*cost.loads, *cost.stores), _tensors(context), bits, strict=True)
+    ]
+    return _costed(context, loads=tuple(terms[:-1]), stores=tuple(terms[-1:]))
 
 
 def other_width(link: Compare, context: Context) -> Trials:
     """An operand, or the output, at the width of another dtype."""
-    setting = context.setting
-    if setting is None or not isinstance(setting.problem.operation, Einsum):
-        return
-    cost, tensors = setting.cost, setting.problem.operation.tensors
+    tensors = _tensors(context)
+    stated = [tensor.dtype.bits for tensor in tensors]
     for i, tensor in enumerate(tensors):
+        name, output = _operand(context, i), i == len(tensors) - 1
         for bits in (4, 8, 16, 32):
-            if bits == tensor.dtype.bits:
-                continue
-            share = Rational(bits, tensor.dtype.bits)
-            if i < len(cost.loads) and i < len(tensors) - 1:
-                loads = tuple(_scaled(t, share) if j == i else t for j, t in enumerate(cost.loads))
-                changed = replace(cost, loads=loads)
-            elif i == len(tensors) - 1 and len(cost.stores) == 1:
-                changed = replace(cost, stores=(_scaled(cost.stores[0], share),))
-            else:
-                continue
-            facts = {
-                "name": _operand(context, i),
-                "output": i == len(tensors) - 1,
-                "bits": bits,
-                "dtype": str(tensor.dtype),
-            }
-            yield Trial(facts, link, _costed(context, changed))
-
-
-def _scaled(term: Term, share: Expr) -> Term:
-    return Term(term.label, term.amount * share)
+            if bits != tensor.dtype.bits:
+                facts = {"name": name, "output": output, "bits": bits, "dtype": str(tensor.dtype)}
+                yield Trial(facts, world=_widened(context, [*stated[:i], bits, *stated[i + 1 :]]))
 
 
 def elements_for_bytes(link: Compare, context: Context) -> Trials:
     """Elements are counted where bytes are meant."""
-    setting = context.setting
-    if setting is None or not isinstance(setting.problem.operation, Einsum):
-        return
-    tensors, cost = setting.problem.operation.tensors, setting.cost
-    if len(cost.loads) != len(tensors) - 1 or len(cost.stores) != 1:
-        return
-    shares = [Rational(8, t.dtype.bits) for t in tensors]
-    if all(share == 1 for share in shares):
-        return
-    loads = tuple(_scaled(term, share) for term, share in zip(cost.loads, shares, strict=False))
-    facts = {"dtype": str(tensors[0].dtype), "bytes": Fraction(tensors[0].dtype.bits, 8)}
-    yield Trial(
-        facts, link, _costed(context, replace(cost, loads=loads, stores=(_scaled(cost.stores[0], shares[-1]),)))
-    )
+    tensors = _tensors(context)
+    if any(tensor.dtype.bits != 8 for tensor in tensors):
+        facts = {"dtype": str(tensors[0].dtype), "bytes": Fraction(tensors[0].dtype.bits, 8)}
+        yield Trial(facts, world=_widened(context, [8] * len(tensors)))
 
 
 def multiply_add(link: Compare, context: Context) -> Trials:
@@ -118,10 +107,8 @@ def multiply_add(link: Compare, context: Context) -> Trials:
     if context.setting is None:
         return
     for factor in (Fraction(1, 2), Fraction(2)):
-        cost = context.setting.cost
-        share = Rational(factor.numerator, factor.denominator)
-        work = tuple(_scaled(t, share) for t in cost.rounded)
-        yield Trial({"factor": factor}, link, _costed(context, replace(cost, rounded=work, count="fma")))
+        work = tuple(Term(t.label, t.amount * rational(factor)) for t in context.setting.cost.rounded)
+        yield Trial({"factor": factor}, world=_costed(context, rounded=work, count="fma"))
 
 
 def other_figure(link: Compare, context: Context) -> Trials:
@@ -132,30 +119,17 @@ def other_figure(link: Compare, context: Context) -> Trials:
     used = {name: name for name in chip.figures}
     if setting is not None:
         used = {"peak": setting.peak_name, "bandwidth": setting.problem.link}
-    for name, figure_name in used.items():
-        known = chip.figures.get(figure_name)
+    for name, instead in used.items():
+        known = chip.figures.get(instead)
         if known is None or name not in context.definitions:
             continue
-        others = [(figure_name, a, "listed") for a in known.alternatives]
-        others += [
-            (other, f, "other") for other, f in chip.figures.items() if other != figure_name and f.unit == known.unit
-        ]
+        others = [(instead, edition, "listed") for edition in known.alternatives]
+        others += [(n, f, "other") for n, f in chip.figures.items() if n != instead and f.unit == known.unit]
         for label, figure, kind in others:
-            if figure.value == known.value:
-                continue
-            facts = {
-                "kind": kind,
-                "figure": label,
-                "instead": figure_name,
-                "digits": figure.digits,
-                "right": known.digits,
-                "unit": known.unit,
-            }
-            world = {
-                name: Number(figure.value, figure.digits),
-                **({figure_name: Number(figure.value, figure.digits)} if setting else {}),
-            }
-            yield Trial(facts, link, context.defining(world))
+            if figure.value != known.value:
+                facts = {"kind": kind, "figure": label, "instead": instead, "digits": figure.digits}
+                facts |= {"right": known.digits, "unit": known.unit}
+                yield Trial(facts, world=context.defining(dict.fromkeys((name, instead), printed(figure))))
 
 
 def other_rate(link: Compare, context: Context) -> Trials:
@@ -165,30 +139,23 @@ def other_rate(link: Compare, context: Context) -> Trials:
         if isinstance(value, Number):
             for factor in (Fraction(2), Fraction(1, 2)):
                 facts = {"kind": kind, "twice": factor == 2, "right": value.digits}
-                yield Trial(facts, link, context.defining({name: Number(value.value * factor)}))
+                yield Trial(facts, world=context.defining({name: Number(value.value * factor)}))
 
 
 def rounded_early(link: Compare, context: Context) -> Trials:
     """The ridge rounded before the condition is solved."""
     if link.relation not in ("<=>", "=>") or not isinstance(link.left, Compare):
         return
-    if {"T_math", "T_comms"} != set(names(link.left)) or not {"peak", "bandwidth"} <= set(context.definitions):
+    known = context.put(Quotient(Name("peak"), Name("bandwidth")))
+    if {"T_math", "T_comms"} != set(names(link.left)) or not is_numeric(known):
         return
-    ridge = Quotient(Name("peak"), Name("bandwidth"))
-    expanded = context.expanded(ridge)
-    if not is_numeric(expanded):
-        return
-    value = enclosed(expanded).middle
-    condition = Compare(Name("intensity"), link.left.relation, Name("ridge"))
-    if link.left.left == Name("T_comms"):
-        condition = replace(condition, relation=MIRRORED[link.left.relation])
-    tried = set()
-    for digits in (2, 3, 4):
-        for shown in (Fraction(to_digits(value, digits)), _cut(value, digits)):
-            if shown not in tried and shown != value:
-                tried.add(shown)
-                world = context.defining({"ridge": Number(shown)})
-                yield Trial({"value": value, "rounded": shown}, replace(link, left=condition), world)
+    value, relation = enclosed(known).middle, link.left.relation
+    compute_bound = relation if link.left.left == Name("T_math") else MIRRORED[relation]
+    condition = replace(link, left=Compare(Name("intensity"), compute_bound, Name("ridge")))
+    shown = (number for digits in (2, 3, 4) for number in (Fraction(to_digits(value, digits)), _cut(value, digits)))
+    for ridge in dict.fromkeys(shown):
+        if ridge != value:
+            yield Trial({"value": value, "rounded": ridge}, condition, context.defining({"ridge": Number(ridge)}))
 
 
 def _cut(value: Fraction, digits: int) -> Fraction:

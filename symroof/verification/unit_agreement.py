@@ -6,7 +6,6 @@ symbol of which nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 
 from symroof.formula import (
@@ -23,10 +22,10 @@ from symroof.formula import (
     Sum,
     children,
 )
+from symroof.model.units import Exponents, exponents, spelled
 from symroof.verification.context import Context
 from symroof.verification.judgement import Remark
 
-Unit = Mapping[str, Fraction]
 # A whole number below this counts things; a larger one without a unit may be in any unit.
 COUNT = 100
 
@@ -51,7 +50,7 @@ def disagreement(link: Compare, context: Context) -> Remark | None:
         left, right = found.args
     if not left or not right or left == right:
         return None
-    return Remark("units", {"left": shown(left), "right": shown(right)})
+    return Remark("units", {"left": spelled(left), "right": spelled(right)})
 
 
 def _written(formula: Formula) -> bool:
@@ -68,36 +67,19 @@ def unit_of(formula: Formula, context: Context) -> str:
         found = _unit(formula, context)
     except _Unlike:
         return ""
-    return shown(found) if found else ""
+    return spelled(found) if found else ""
 
 
-def base(unit: str) -> Unit:
-    """The exponents of a unit.
-
-    >>> {name: int(e) for name, e in base("FLOPs/s").items()}
-    {'FLOPs': 1, 's': -1}
-    """
-    above, _, below = unit.partition("/")
-    return {above: Fraction(1)} | ({below: Fraction(-1)} if below else {})
-
-
-def shown(unit: Unit) -> str:
-    """The unit as people write it."""
-    above = " ".join(name if e == 1 else f"{name}^{e}" for name, e in sorted(unit.items()) if e > 0)
-    below = " ".join(name if e == -1 else f"{name}^{-e}" for name, e in sorted(unit.items()) if e < 0)
-    return (above or "1") + (f"/{below}" if below else "")
-
-
-def _unit(formula: Formula, context: Context) -> Unit | None:
+def _unit(formula: Formula, context: Context) -> Exponents | None:
     """The unit of a formula: no exponents for a count, None where it may be anything."""
     match formula:
         case Number(value=value, unit=unit):
             if unit is not None:
-                return {} if unit == "%" else base(unit)
+                return {} if unit == "%" else exponents(unit)
             return {} if value.denominator == 1 and abs(value) < COUNT else None
         case Name(name=name):
             if name in context.units:
-                return base(context.units[name])
+                return exponents(context.units[name])
             if name in context.least_one:
                 return None
             return _unit(context.definitions[name], context) if name in context.definitions else None
@@ -125,7 +107,7 @@ def _unit(formula: Formula, context: Context) -> Unit | None:
     return _unit(inside[0], context) if len(inside) == 1 and not isinstance(formula, Call) else None
 
 
-def _alike(terms: tuple[Formula, ...], context: Context) -> Unit | None:
+def _alike(terms: tuple[Formula, ...], context: Context) -> Exponents | None:
     units = [unit for unit in (_unit(term, context) for term in terms) if unit]
     for unit in units[1:]:
         if unit != units[0]:
@@ -133,7 +115,7 @@ def _alike(terms: tuple[Formula, ...], context: Context) -> Unit | None:
     return units[0] if units else None
 
 
-def _times(above: tuple[Formula, ...], below: tuple[Formula, ...], context: Context) -> Unit | None:
+def _times(above: tuple[Formula, ...], below: tuple[Formula, ...], context: Context) -> Exponents | None:
     total: dict[str, Fraction] = {}
     for side, sign in ((above, 1), (below, -1)):
         for factor in side:

@@ -11,29 +11,35 @@ from math import ceil, floor
 from sympy import Expr, oo
 
 from symroof.algebra.dominance import limit
-from symroof.algebra.inequality import solve_condition
-from symroof.algebra.intervals import Threshold
-from symroof.algebra.optima import monotony
 from symroof.algebra.rational import cancelled, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root
+from symroof.derivation.solutions import Solution
+from symroof.derivation.solving import monotony, solve_condition
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Formula, Name, names
+from symroof.formula import Both, Cases, Compare, Formula, Name, names
 from symroof.proof.sampling import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.context import Context
-from symroof.verification.enclosures import is_numeric
-from symroof.verification.growth import eventually_positive, regime_of
-from symroof.verification.literals import MIRRORED
+from symroof.verification.enclosures import MIRRORED, is_numeric
+from symroof.verification.growth import eventually_positive, near
 
 UP = (">", ">=")
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where a condition begins or ends, and whether it is everything above."""
+
+    value: Expr | Root
+    rises: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """Q as ``side relation claimed``, where ``side`` rises in x; and P solved for x.
 
-    ``solved`` is the solution of P where P is strict; of its opposite, ``turned``, where P holds at equality as well.
+    ``solved`` is the solution of P where P is strict; of its opposite, where P is ``closed``: it holds at its edge.
     """
 
     x: Expr
@@ -41,109 +47,107 @@ class Unknown:
     relation: str
     claimed: Formula
     printed: Formula
-    solved: Threshold
-    turned: bool
+    solved: Solution
+    closed: bool
 
-    @property
-    def closed(self) -> bool:
-        """Whether P holds at its edge."""
-        return self.turned
-
-    def edge(self, regime: Regime, context: Context) -> tuple[Expr | Root, bool] | None:
-        """The bound of P and whether P is everything above it: on the whole domain, or in the regime from some point on.
+    def edge(self, regime: Regime, context: Context) -> Edge | None:
+        """The edge of P on the whole domain, or in the regime from some point on.
 
         None where the guard of no case is known to hold.
         """
-        cases = self.solved.cases
-        certain = len(cases) == 1 and not cases[0].guard
-        for case in cases:
-            if not certain and not (
-                regime.scaling and all(eventually_positive(g, regime, context) for g in case.guard)
-            ):
+        cases = self.solved.formula.rows if isinstance(self.solved.formula, Cases) else ((self.solved.formula, None),)
+        for consequence, guard in cases:
+            if guard is not None and not (regime.scaling and _eventually(guard, regime, context)):
                 continue
-            if case.implicit is not None or len(case.intervals) != 1:
+            solved = isinstance(consequence, Compare) and consequence.left == Name(self.x.name)
+            if not isinstance(consequence, Compare) or not solved or self.x.name in names(consequence.right):
                 return None
-            low, high = case.intervals[0].low, case.intervals[0].high
-            if (low is None) == (high is None):
-                return None
-            rises = (high is None) != self.turned
-            found = low if high is None else high
-            return None if found is None else (found, rises)
+            first = consequence == self.solved.end and self.solved.bound is not None
+            value = self.solved.bound if first else expression(consequence.right)
+            return None if value is None else Edge(value, (consequence.relation in UP) != self.closed)
         return None
 
     def of_side(self, edge: Expr | Root) -> Expr | Root:
         """The left side of Q at the edge."""
         if isinstance(edge, Root):
-            return edge if self.side == self.x else Root(*_ordered(self.side, self.x, edge))
+            ends = [fraction(self.side.subs(self.x, rational(end))) for end in (edge.low, edge.high)]
+            return Root(min(ends), max(ends))
         value = self.side.subs(self.x, edge)
         return cancelled(value) if value.is_rational_function() else value
 
     def points(self) -> Iterator[dict[str, Fraction]]:
         """Sizes at which the two bounds may part."""
         edge = self.solved.bound
-        if edge is not None and (isinstance(edge, Root) or edge.is_Rational):
+        if isinstance(edge, Root) or (edge is not None and edge.is_Rational):
             middle = edge.middle if isinstance(edge, Root) else fraction(edge)
             for value in (middle, Fraction(floor(middle)), Fraction(ceil(middle)), middle * 3 / 4, middle * 3 / 2):
                 yield {self.x.name: value}
 
     def right_value(self, context: Context) -> Formula | None:
         """P solved for x, as it should read."""
-        edge, rises = self.solved.bound, self.solved.rises != self.turned
-        if edge is None or self.solved.outcome != "depends":
+        if self.solved.bound is None or self.solved.outcome != "depends":
             return None
+        edge = Edge(self.solved.bound, self.solved.rises != self.closed)
+        value = edge.value
         with suppress(AlgebraError, CheckError):
-            regime = holding(regime_of(context), self.x)
-            found = self.edge(regime, context)
-            edge, rises = found if found is not None else (edge, rises)
-            if not isinstance(edge, Root) and not edge.is_Rational and edge.is_rational_function() and regime.scaling:
-                tends = limit(edge, regime)
-                edge = tends if tends is not None and tends != oo and tends != 0 else edge
-        relation = (">=" if self.closed else ">") if rises else ("<=" if self.closed else "<")
-        return Compare(Name(self.x.name), relation, context.layout.write(edge))
+            regime = holding(context.regime, self.x)
+            edge = self.edge(regime, context) or edge
+            value = edge.value
+            if (
+                not isinstance(value, Root)
+                and not value.is_Rational
+                and value.is_rational_function()
+                and regime.scaling
+            ):
+                tends = limit(value, regime)
+                shown = tends not in (None, oo, 0) and near(value, tends, regime, context.layout)
+                value = tends if shown else value
+        relation = (">" if edge.rises else "<") + ("=" if self.closed else "")
+        return Compare(Name(self.x.name), relation, context.layout.write(value))
 
 
-def _ordered(side: Expr, x: Expr, edge: Root) -> tuple[Fraction, Fraction]:
-    ends = [fraction(side.subs(x, rational(end))) for end in (edge.low, edge.high)]
-    return min(ends), max(ends)
+def _eventually(guard: Formula, regime: Regime, context: Context) -> bool:
+    """Whether a guard holds along every scaling of the regime from some point on."""
+    parts = guard.parts if isinstance(guard, Both) else (guard,)
+    return all(
+        isinstance(part, Compare)
+        and eventually_positive(expression(part.left) - expression(part.right), regime, context.layout)
+        for part in parts
+    )
 
 
-def unknown_of(left: Formula, right: Formula, q: Formula, context: Context) -> Unknown | None:
-    """P solved for the unknown of Q, where Q is one order with a monotone left side; None where it is not."""
-    if not (isinstance(left, Compare) and isinstance(right, Compare) and isinstance(q, Compare)):
+def unknown_of(p: Formula, q: Formula, written: Formula, context: Context) -> Unknown | None:
+    """P solved for the unknown of Q, where Q is one order with a monotone left side; None where it is not.
+
+    P and Q are expanded, and ``written`` is Q as it stands in print.
+    """
+    if not (isinstance(p, Compare) and isinstance(q, Compare) and isinstance(written, Compare)):
         return None
-    if left.relation not in ORDER or right.relation not in ORDER:
+    if p.relation not in ORDER or q.relation not in ORDER:
         return None
-    side, relation, bound, printed = right.left, right.relation, right.right, q.right
+    side, relation, bound, printed = q.left, q.relation, q.right, written.right
     if is_numeric(side):
-        side, relation, bound, printed = bound, MIRRORED[relation], side, q.left
-    value = expression(side)
+        side, relation, bound, printed = bound, MIRRORED[relation], side, written.left
+    value, limits = expression(side), expression(bound).free_symbols
     least_one = frozenset(map(symbol, context.least_one))
-    high, low = (left.left, left.right) if left.relation in UP else (left.right, left.left)
-    turned = left.relation in (">=", "<=")
-    for x in _unknowns(side, expression(bound)):
-        way = monotony(value, x, least_one) if value.is_rational_function() else None
-        if way not in (1, -1):
+    closed = p.relation in (">=", "<=")
+    greater, less = (p.left, p.right) if (p.relation in UP) != closed else (p.right, p.left)
+    for x in map(symbol, names(side)):
+        if x in limits or not value.is_rational_function() or (way := monotony(value, x, least_one)) not in (1, -1):
             continue
-        greater, less = (_tied(expression(part), x, context) for part in ((low, high) if turned else (high, low)))
-        solved = _single(solve_condition(greater, less, x, least_one))
-        if solved is None or solved.bound is None:
-            continue
-        return Unknown(x, value, relation if way == 1 else MIRRORED[relation], bound, printed, solved, turned)
+        solved = _single(
+            solve_condition(_tied(expression(greater), x, context), _tied(expression(less), x, context), x, least_one)
+        )
+        if solved is not None and solved.bound is not None:
+            return Unknown(x, value, relation if way == 1 else MIRRORED[relation], bound, printed, solved, closed)
     return None
 
 
 def _tied(value: Expr, x: Expr, context: Context) -> Expr:
     """The value with x for every symbol that the regime says is ~ x: sound for positive terms alone."""
-    tied: dict[Expr, Expr] = {}
-    for r in context.growing:
-        ends = (
-            {r.left.name, r.right.name}
-            if r.relation == "~" and isinstance(r.left, Name) and isinstance(r.right, Name)
-            else set()
-        )
-        if x.name in ends:
-            tied |= {symbol(name): x for name in ends - {x.name}}
-    if not any(value.has(s) for s in tied):
+    ties = ({r.left, r.right} for r in context.growing if r.relation == "~" and isinstance(r.left, Name))
+    tied = {symbol(n.name): x for ends in ties if Name(x.name) in ends for n in ends if isinstance(n, Name)}
+    if not any(value.has(s) for s in tied if s != x):
         return value
     if not value.is_rational_function() or any(
         c < 0 for terms in ratio(value, symbols_of(value)) for c in terms.values()
@@ -152,20 +156,15 @@ def _tied(value: Expr, x: Expr, context: Context) -> Expr:
     return value.subs(tied)
 
 
-def _unknowns(side: Formula, bound: Expr) -> Iterator[Expr]:
-    """The symbols of the left side that the right side does not have, in the order of the claim."""
-    for name in names(side):
-        if symbol(name) not in bound.free_symbols:
-            yield symbol(name)
-
-
-def _single(rows: tuple[tuple[Threshold, ...], ...]) -> Threshold | None:
+def _single(rows: tuple[tuple[Solution, ...], ...]) -> Solution | None:
     """The one threshold of a condition; of several that all hold, or of which one holds, the one that decides."""
     if len(rows) == 1:
         deciding = [t for t in rows[0] if t.outcome != "always"]
-        return deciding[0] if len(deciding) == 1 else None
-    deciding = [row[0] for row in rows if len(row) == 1 and row[0].outcome != "never"]
-    return deciding[0] if len(deciding) == 1 and all(len(row) == 1 for row in rows) else None
+    elif all(len(row) == 1 for row in rows):
+        deciding = [row[0] for row in rows if row[0].outcome != "never"]
+    else:
+        return None
+    return deciding[0] if len(deciding) == 1 else None
 
 
 def holding(regime: Regime, x: Expr) -> Regime:
