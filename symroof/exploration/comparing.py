@@ -8,16 +8,14 @@ from fractions import Fraction
 
 from sympy import Expr
 
-from symroof.algebra.optima import growth
+from symroof.derivation.answer import Answer, Point
 from symroof.derivation.derivation import Derivation
-from symroof.derivation.draft import Draft
 from symroof.derivation.pipeline import derive
-from symroof.derivation.threshold import solution
+from symroof.derivation.solutions import Solution
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Name, Verdict
+from symroof.formula import Compare, Formula, Name, Verdict, names
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.operation import AnyOperation, Einsum
 from symroof.model.problem import Problem
 
 
@@ -71,7 +69,11 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
             retyped = (
                 problem
                 if kind is None
-                else replace(problem, operation=stored(problem.operation, kind), compute=problem.compute or kind)
+                else replace(
+                    problem,
+                    operation=problem.operation.stored(dict.fromkeys(range(len(problem.operation.tensors)), kind)),
+                    compute=problem.compute or kind,
+                )
             )
             try:
                 found = derive(replace(retyped, hardware=accelerator))
@@ -87,49 +89,25 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
     return Comparison(problem, first.setting.variable, first, tuple(rows))
 
 
-def stored(operation: AnyOperation, kind: Dtype) -> AnyOperation:
-    """The operation with every tensor in one dtype. Given costs stay what they are."""
-    if not isinstance(operation, Einsum):
-        return operation
-    tensors = [replace(tensor, dtype=kind) for tensor in operation.tensors]
-    return Einsum(tuple(tensors[:-1]), tensors[-1])
-
-
 def _row(found: Derivation, accelerator: Accelerator, kind: Dtype | None) -> Compared:
     setting, answer = found.setting, found.answer
-    draft = Draft(setting, found.steps, answer)
-    if answer.outcome != "depends":
-        condition: Formula = Verdict(answer.outcome == "always")
-    elif answer.rule is not None and answer.rule_bound is not None:
-        condition = _bounded(draft, setting.variable, answer.rule_bound, answer.rule.rises)
-    elif answer.bound is not None and getattr(answer.bound, "is_Rational", False):
-        condition = _bounded(draft, setting.variable, answer.bound, answer.threshold is None or answer.threshold.rises)
-    else:
-        assert answer.threshold is not None
-        condition = solution(draft, answer.threshold)
-    limit = growth(answer.intensity, setting.variable) if answer.intensity.has(setting.variable) else answer.intensity
-    points = tuple(
-        (_at(draft, p.variable, p.bound, p.threshold is None or p.threshold.rises, p.outcome), p.smallest_integer)
-        for p in answer.at
-    )
+    limit = answer.limits.get(f"{setting.variable} -> oo", answer.intensity)
+    points = tuple((_condition(point, None), point.smallest_integer) for point in answer.at)
+    condition, smallest = _condition(answer, answer.rule), answer.smallest_integer
     return Compared(
-        accelerator,
-        kind,
-        setting.peak,
-        setting.bandwidth,
-        setting.ridge,
-        condition,
-        answer.smallest_integer,
-        limit,
-        points,
+        accelerator, kind, setting.peak, setting.bandwidth, setting.ridge, condition, smallest, limit, points
     )
 
 
-def _bounded(draft: Draft, variable: Expr, bound: object, rises: bool) -> Formula:
-    return Compare(Name(variable.name), ">" if rises else "<", draft.write(bound))
-
-
-def _at(draft: Draft, variable: Expr, bound: object, rises: bool, outcome: str) -> Formula:
-    if outcome == "depends" and bound is not None:
-        return _bounded(draft, variable, bound, rises)
-    return Verdict(outcome == "always") if outcome != "depends" else Compare(Name("intensity"), ">", Name("ridge"))
+def _condition(answer: Answer | Point, rule: Solution | None) -> Formula:
+    """Always or never; the rule of thumb where there is one; a bound that is a number; else the exact condition."""
+    exact = answer.threshold
+    if exact is None:  # every size has a value
+        above = Compare(Name("intensity"), ">", Name("ridge"))
+        return above if answer.outcome == "depends" else Verdict(answer.outcome == "always")
+    if rule is not None and rule.end is not None:
+        return Compare(rule.end.left, rule.end.relation, answer.formula("rule_bound") or rule.end.right)
+    bound = answer.formula("bound") if exact.end is not None else None
+    if exact.end is not None and bound is not None and not names(bound):
+        return Compare(exact.end.left, exact.end.relation, bound)
+    return exact.end if exact.end is not None and not names(exact.end.right) else exact.formula

@@ -8,15 +8,13 @@ from fractions import Fraction
 
 from sympy import Expr, oo
 
-from symroof.algebra.inequality import solve_for
-from symroof.algebra.intervals import smallest_integer
-from symroof.algebra.optima import growth
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
 from symroof.derivation.evaluation import QuantityFunction, function_of
-from symroof.derivation.machine import chip_step
+from symroof.derivation.rule import first_size
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
+from symroof.derivation.solving import limit, solution_of
 from symroof.errors import ModelError
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
@@ -156,12 +154,9 @@ def crossing(setting: Setting, variable: str, values: Mapping[str, Fraction]) ->
     x, ridge = symbol(variable), setting.ridge
     if ridge is None or not intensity.has(x):
         return None, None
-    solved = solve_for(intensity - rational(ridge), x, setting.least_one)
-    edge = solved.bound
-    if solved.outcome != "depends" or edge is None or not solved.rises:
-        return None, None
-    bound = numeric(edge)
-    return None if bound is None else float(bound), smallest_integer(edge, chip_step(setting, x))
+    solution = solution_of(intensity, rational(ridge), x, setting.least_one)
+    bound = numeric(solution.bound) if solution.rises else None
+    return (None, None) if bound is None else (float(bound), first_size(setting, solution))
 
 
 def _curve(setting: Setting, variable: str, values: Mapping[str, Fraction], over: Axis, function) -> Curve:  # type: ignore[no-untyped-def]
@@ -176,20 +171,20 @@ def _rule(setting: Setting, variable: str, over: Axis) -> Curve | None:
     others = [s for s in symbols_of(setting.intensity) if s != x]
     form: Expr = setting.intensity
     for other in others:
-        form = growth(form, other)
+        form = limit(form, other, setting.least_one)
         if form in (0, oo):
             return None
     if not others or not form.has(x) or ridge is None or setting.bandwidth is None or setting.peak is None:
         return None
-    solved = solve_for(form - rational(ridge), x, setting.least_one)
-    edge = None if isinstance(solved.bound, Root) or not solved.rises else solved.bound
-    if edge is None:
+    solution = solution_of(form, rational(ridge), x, setting.least_one)
+    edge = solution.bound if solution.rises else None
+    if edge is None or isinstance(edge, Root):
         return None
     bound = float(fraction(edge))
     rate, top = float(setting.bandwidth.value) * setting.chips, float(setting.peak.value) * setting.chips
     xs = spread(over, bound)
     ys = tuple(min(top, rate * float(form.subs(x, rational(Fraction(value))))) for value in xs)
-    return Curve({}, xs, ys, bound, smallest_integer(edge, chip_step(setting, x)))
+    return Curve({}, xs, ys, bound, first_size(setting, solution))
 
 
 def _miss(

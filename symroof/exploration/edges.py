@@ -1,4 +1,4 @@
-"""Where a form is above the ridge: a condition in the plainest words, checked, and the least equal sizes."""
+"""Where a form is above the ridge: a condition in the plainest words, and the least equal sizes, as steps."""
 
 from __future__ import annotations
 
@@ -9,58 +9,51 @@ from math import lcm
 from sympy import Add, Expr
 
 from symroof.algebra.approximation import reciprocals
-from symroof.algebra.inequality import solve_for
 from symroof.algebra.intervals import smallest_integer
-from symroof.algebra.optima import highest, monotony
 from symroof.algebra.rational import polynomial, ratio, symbols_of
 from symroof.derivation.draft import RIDGE, Draft
-from symroof.derivation.machine import chip_step
-from symroof.derivation.setting import Setting
-from symroof.derivation.threshold import bands, positive, solution
-from symroof.formula import Compare, Formula, Quotient, Verdict, number
-from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Step
+from symroof.derivation.rule import chip_step
+from symroof.derivation.solutions import positive
+from symroof.derivation.solving import highest, monotony, solution_of
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
+from symroof.proof.step import Reason, Step, Whole
 from symroof.symbols import fraction, rational, symbol
 
 
-def above_ridge(draft: Draft, ledger: Ledger, form: Expr, several: Callable[[Draft, Expr], Formula]) -> Formula:
+def above_ridge(draft: Draft, form: Expr, several: Callable[[Draft, Expr], Formula]) -> Step:
     """form > ridge: always or never where that is so, solved for one size, and as ``several`` writes it for more."""
-    ridge, above = draft.setting.ridge, Compare(draft.write(form), ">", RIDGE)
-    equal = tuple(r for r in draft.setting.problem.assume if r.relation == "=")
-    sizes = [s for s in symbols_of(form) if s in draft.setting.least_one]
-    if ridge is not None and (told := _told(form, sizes, ridge, draft.setting.least_one)) is not None:
-        relation = ">" if told else "<="
-        check(Step("regime", Reason.ALWAYS if told else Reason.NEVER, above.left, relation, RIDGE, equal), ledger)
-        return Verdict(told)
-    plain: Formula = above
-    facts: tuple[Formula, ...] = equal
-    if len(sizes) == 1:
-        solved = solve_for(
-            form - (symbol("ridge") if ridge is None else rational(ridge)), sizes[0], draft.setting.least_one
-        )
-        found = solution(draft, solved)
-        plain = found if isinstance(found, Compare) else above
-        facts = (*equal, *bands(draft, solved))
-    elif sizes:
+    setting = draft.setting
+    above, sizes = Compare(draft.write(form), ">", RIDGE), _sizes(draft, form)
+    plain: Formula | None = _verdict(draft, form, sizes)
+    bands: tuple[Formula, ...] = ()
+    if plain is None and len(sizes) == 1:
+        level = symbol("ridge") if setting.ridge is None else rational(setting.ridge)
+        solution = solution_of(form, level, sizes[0], setting.least_one, layout=setting.layout)
+        plain, bands = solution.end if solution.end == solution.formula else None, solution.bands
+    elif plain is None and sizes:
         plain = several(draft, form)
-    if plain != above:
-        check(Step("regime", Reason.RULE, above, "<=>", plain, facts), ledger)
-    return plain
+    return Step("regime", Reason.RULE, above, "<=>", plain or above, (*setting.equalities, *bands), role="condition")
 
 
-def _told(form: Expr, sizes: list[Expr], ridge: Fraction, least_one: frozenset[Expr]) -> bool | None:
+def _sizes(draft: Draft, form: Expr) -> list[Expr]:
+    return [s for s in symbols_of(form) if s in draft.setting.least_one]
+
+
+def _verdict(draft: Draft, form: Expr, sizes: list[Expr]) -> Verdict | None:
     """Whether a form is always or never above the ridge, where that can be told."""
+    ridge, least_one = draft.setting.ridge, draft.setting.least_one
+    if ridge is None:
+        return None
     if not sizes:
-        return fraction(form) > ridge
+        return Verdict(fraction(form) > ridge)
     if len(sizes) == 1:
-        outcome = solve_for(form - rational(ridge), sizes[0], least_one).outcome
-        return {"always": True, "never": False}.get(outcome)
+        outcome = solution_of(form, rational(ridge), sizes[0], least_one).outcome
+        return None if outcome == "depends" else Verdict(outcome == "always")
     least = form.subs(dict.fromkeys(sizes, 1))
     if all(monotony(form, s, least_one) in (0, 1) for s in sizes) and fraction(least) > ridge:
-        return True
+        return Verdict(True)
     top = highest(form, least_one)
-    return False if top is not None and top.is_Rational and fraction(top) <= ridge else None
+    return Verdict(False) if top is not None and top.is_Rational and fraction(top) <= ridge else None
 
 
 def upside_down(draft: Draft, form: Expr) -> Formula:
@@ -75,27 +68,32 @@ def cleared(draft: Draft, form: Expr) -> Formula:
     """DF > ridge (D + F): the form above the ridge without a denominator."""
     symbols = symbols_of(form)
     above, below = (polynomial(terms, symbols) for terms in ratio(form, symbols))
-    return positive(draft, (above - symbol("ridge") * below).expand())
+    return positive((above - symbol("ridge") * below).expand(), draft.layout)
 
 
-def equal_sizes_from(setting: Setting, form: Expr) -> int | None:
+def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
     """The least size from which a form is above the ridge, all its sizes being equal; a multiple of the mesh axes that
-    split them. None where there is none.
+    split them. Nothing where there is none.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.pipeline import begun
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
     >>> from symroof.reading.catalogue import chip
-    >>> equal_sizes_from(setting_of(Problem(library_operation("matmul"), chip("tpu-v5e"))), symbol("B"))
-    241
+    >>> step, = equal_sizes(begun(Problem(library_operation("matmul"), chip("tpu-v5e"))), symbol("B"))
+    >>> step.right.right.value
+    Fraction(241, 1)
     """
-    sizes = [s for s in symbols_of(form) if s in setting.least_one]
+    setting, sizes = draft.setting, _sizes(draft, form)
     if setting.ridge is None or not sizes:
-        return None
-    solved = solve_for(
-        form.subs(dict.fromkeys(sizes[1:], sizes[0])) - rational(setting.ridge), sizes[0], setting.least_one
-    )
-    step = lcm(*(chip_step(setting, s) for s in sizes))
-    if solved.outcome == "always":
-        return step
-    return None if solved.bound is None or not solved.rises else smallest_integer(solved.bound, step)
+        return ()
+    x, stride = sizes[0], lcm(*(chip_step(setting, s.name) for s in sizes))
+    square = form.subs(dict.fromkeys(sizes[1:], x))
+    solution = solution_of(square, rational(setting.ridge), x, setting.least_one)
+    bound = rational(Fraction(0)) if solution.outcome == "always" else solution.bound if solution.rises else None
+    first = None if bound is None else smallest_integer(bound, stride)
+    if first is None or bound is None:
+        return ()
+    same = (*setting.equalities, *(Compare(Name(s.name), "=", Name(x.name)) for s in sizes[1:]), *solution.bands)
+    above, from_first = Compare(draft.write(form), ">", RIDGE), Compare(Name(x.name), ">=", number(first))
+    evidence = Whole(stride, None if solution.outcome == "always" else draft.write(bound))
+    return (Step("regime", Reason.WHOLE, above, "<=>", from_first, same, evidence, role="equal"),)

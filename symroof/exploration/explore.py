@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sympy import Expr
 
 from symroof.algebra.approximation import approximation
 from symroof.algebra.inference import weakest_regimes
 from symroof.algebra.regime import Regime
+from symroof.derivation.answer import Said
 from symroof.derivation.draft import written
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
@@ -17,10 +19,11 @@ from symroof.errors import AlgebraError
 from symroof.exploration.partition import tends_to
 from symroof.exploration.places import Place, Remains, covers, place, remains
 from symroof.exploration.regime_map import RegimeMap, at_sizes, regime_map
-from symroof.formula import Compare, Formula, Name, names
+from symroof.formula import Compare, Formula, Group, Name, Quotient, names
 from symroof.model.problem import Problem
+from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
-from symroof.proof.step import Check
+from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, rational
 
 
@@ -78,13 +81,31 @@ def valued(formula: Formula, setting: Setting) -> Expr:
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
-    """A regime under which an approximation is true, and its size there: approximate/exact = ``factor``."""
+class Alternative(Said):
+    """A regime under which an approximation is true, and its size there."""
 
     relations: tuple[Compare, ...]
-    factor: Expr
-    within: tuple[tuple[Expr, Expr], ...] | None
-    check: Check
+
+    @property
+    def factor(self) -> Expr:
+        """approximate/exact"""
+        value = self.value("factor")
+        assert value is not None
+        return value
+
+    @property
+    def within(self) -> tuple[tuple[Expr, Expr], ...] | None:
+        """Pairs (y, x): the factor is 1 ± 5 % once every y >= x; None where it is not known to be."""
+        step = self.step("within")
+        if step is None:
+            return () if self.factor == 1 else None
+        relations = (a for a in step.assumptions if isinstance(a, Compare) and a.relation == ">=")
+        return tuple((expression(a.left), expression(a.right)) for a in relations)
+
+    @property
+    def check(self) -> Check | None:
+        step = self.step("leading")
+        return None if step is None else step.check
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +141,29 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Infe
         figures = {figure: rational(value) for figure, value in setting.values.items()}
         values = tuple(valued(side, setting).subs(figures).cancel() for side in (exact, approximate))
     ledger = Ledger(frozenset(s.name for s in base.least_one))
-    found = []
+    left, alternatives = layout.write(values[0]), []
     for relations in weakest_regimes(*values, base):
         regime = Regime((*base.relations, *relations), base.least_one)
         told = written(relations, layout.write)
-        size = approximation(*values, regime)
-        found.append(
-            Alternative(
-                told,
-                size.factor,
-                size.within,
-                tends_to(layout.write(values[0]), *values, regime, (*assume, *told), layout, ledger),
-            )
+        alternatives.append(
+            Alternative(checked(_true_in(left, values, regime, (*assume, *told), layout), ledger), told)
         )
-    return Inferred(exact, approximate, layout, tuple(found))
+    return Inferred(exact, approximate, layout, tuple(alternatives))
+
+
+def _true_in(
+    left: Formula, values: tuple[Expr, Expr], regime: Regime, assume: tuple[Compare, ...], layout: Layout
+) -> tuple[Step, ...]:
+    """That an approximation is true in a regime, its factor, and when that is within 5 %."""
+    size = approximation(*values, regime)
+    equal = tuple(r for r in assume if r.relation == "=")
+    factor = Quotient(layout.write(values[1]), Group(left))
+    steps = [
+        tends_to(left, *values, regime, assume, layout),
+        Step("regime", Reason.FACTOR, factor, "=", layout.write(size.factor), equal, role="factor"),
+    ]
+    if size.within:
+        where = (*equal, *(Compare(layout.write(y), ">=", layout.write(x)) for y, x in size.within))
+        for relation, bound in (("<=", Fraction(21, 20)), (">=", Fraction(19, 20))):
+            steps.append(Step("regime", Reason.WITHIN, factor, relation, layout.write(bound), where, role="within"))
+    return tuple(steps)

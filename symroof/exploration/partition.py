@@ -11,34 +11,32 @@ from symroof.algebra.fan import Fan
 from symroof.algebra.lemmas import Parts, combination, lemmas, premises
 from symroof.algebra.rational import Exponents, polynomial, ratio
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.draft import dominated, written
+from symroof.derivation.draft import INTENSITY, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Group, Name
 from symroof.proof import cases
-from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import Reason, Step
 
 # Beyond this the proof would take longer than people wait: the list is exact and unproved.
 MOST_PROVED = 500
 
 
 def tends_to(
-    left: Formula, exact: Expr, form: Expr, regime: Regime, assume: tuple[Compare, ...], layout: Layout, ledger: Ledger
-) -> Check:
-    """That a quantity, whose value is ``exact``, tends to a form in a regime, decided again by the second engine.
+    left: Formula, exact: Expr, form: Expr, regime: Regime, assume: tuple[Formula, ...], layout: Layout
+) -> Step:
+    """That a quantity, whose value is ``exact``, tends to a form in a regime.
 
     Without anything to neglect it is an identity; but where x ~ y puts y for x, equal forms are no equal values.
     """
-    found = similar(exact, form, regime)
-    if isinstance(left, Name) and ledger.is_new(left.name):
+    similarity = similar(exact, form, regime)
+    if isinstance(left, Name) and left != INTENSITY:
         left = Group(left)  # what is asked about, and not a definition
-    if not found.certificates and not any(r.relation == "~" for r in assume):
-        return check(Step("regime", Reason.LEADING, left, "=", layout.write(form), assume), ledger)
-    return check(
-        Step("regime", Reason.LEADING, left, "~", layout.write(form), assume, dominated(found, layout.write)), ledger
-    )
+    right = layout.write(form)
+    if not similarity.certificates and not any(isinstance(r, Compare) and r.relation == "~" for r in assume):
+        return Step("regime", Reason.LEADING, left, "=", right, assume, role="leading")
+    evidence = dominated(similarity, layout.write)
+    return Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role="leading")
 
 
 def partition(fan: Fan, told: Mapping[int, tuple[Relation, ...]], layout: Layout) -> cases.Partition | None:

@@ -6,32 +6,63 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Add
+from sympy import Add, Expr
 
 from symroof.algebra.approximation import reciprocals
-from symroof.algebra.inequality import solve_for
 from symroof.algebra.intervals import smallest_integer
-from symroof.algebra.optima import highest
 from symroof.algebra.rational import symbols_of
-from symroof.derivation.machine import chip_step
-from symroof.exploration.edges import equal_sizes_from
+from symroof.derivation.answer import Said
+from symroof.derivation.draft import INTENSITY, RIDGE, Draft
+from symroof.derivation.rule import chip_step
+from symroof.derivation.solving import highest, solution_of
+from symroof.exploration.edges import equal_sizes
 from symroof.exploration.knobs import Knob
-from symroof.exploration.regime_map import RegimeMap, RegimeRow
-from symroof.exploration.traffic import parts_at
-from symroof.formula import Compare, Formula, Name
-from symroof.symbols import fraction, rational, symbol
+from symroof.exploration.regime_map import RegimeMap, RegimeRow, equality
+from symroof.exploration.traffic import shares, shares_at
+from symroof.formula import Compare, Formula, Name, Quotient, number
+from symroof.proof.step import Highest, Reason, Step, Whole
+from symroof.symbols import expression, fraction, rational, symbol
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A point on the map. ``factor`` is the leading form of the nearest corner over the exact intensity."""
+class Place(Said):
+    """A point on the map, beside the leading forms of ``corners``."""
 
     values: Mapping[str, Fraction]
-    intensity: Fraction
-    parts: tuple[tuple[str, Fraction], ...]
-    nearest: RegimeRow
-    factor: Fraction
-    knobs: tuple[tuple[Knob, Fraction], ...]
+    labels: tuple[str, ...]
+    corners: tuple[RegimeRow, ...]
+    turned: tuple[Knob, ...]
+
+    def _numbers(self, role: str) -> tuple[Fraction, ...]:
+        return tuple(fraction(expression(step.right)) for step in self.steps if step.role == role)
+
+    @property
+    def intensity(self) -> Fraction:
+        return self._numbers("intensity")[0]
+
+    @property
+    def parts(self) -> tuple[tuple[str, Fraction], ...]:
+        """Each part of the bytes, with its share."""
+        return tuple(zip(self.labels, self._numbers("share"), strict=True))
+
+    @property
+    def _nearest(self) -> tuple[RegimeRow, Fraction]:
+        factors = zip(self.corners, self._numbers("factor"), strict=True)
+        return min(factors, key=lambda pair: max(pair[1], 1 / pair[1]))
+
+    @property
+    def nearest(self) -> RegimeRow:
+        """The corner whose leading form is least off."""
+        return self._nearest[0]
+
+    @property
+    def factor(self) -> Fraction:
+        """The leading form of the nearest corner over the exact intensity."""
+        return self._nearest[1]
+
+    @property
+    def knobs(self) -> tuple[tuple[Knob, Fraction], ...]:
+        return tuple(zip(self.turned, self._numbers("knob"), strict=True))
 
 
 def covers(found: RegimeMap, values: Mapping[str, Fraction]) -> bool:
@@ -49,66 +80,117 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
     >>> at.intensity, str(at.nearest.leading), at.factor
     (Fraction(32, 17), 'B', Fraction(17, 16))
     """
-    point = {symbol(name): rational(value) for name, value in values.items()} | {
-        figure: rational(value) for figure, value in found.setting.values.items()
-    }
-    exact = fraction(found.value.subs(point))
-    factors = [(row, fraction(row.leading.subs(point)) / exact) for row in found.corner_rows]
-    nearest, factor = min(factors, key=lambda pair: max(pair[1], 1 / pair[1]))
-    turned = [(knob, knob.at(values)) for knob in found.knobs]
-    everything = {name: Fraction(1) for name in found.setting.problem.operation.dimensions} | dict(values)
-    return Place(
-        values,
-        exact,
-        parts_at(found.setting, everything),
-        nearest,
-        factor,
-        tuple((k, f) for k, f in turned if f is not None),
+    draft, write = found.draft, found.draft.write
+    figures = {figure: rational(value) for figure, value in found.setting.values.items()}
+    point = {symbol(name): rational(value) for name, value in values.items()} | figures
+    where = (*found.setting.equalities, *(equality(name, value) for name, value in values.items()))
+
+    def said(role: str, left: Formula, value: Expr) -> Step:
+        return Step("regime", Reason.AT_POINT, left, "=", write(value.subs(point)), where, role=role)
+
+    quantity = found.name
+    steps = [said("intensity", found.spelled, found.value)]
+    steps += [
+        said("factor", Quotient(write(row.leading), quantity), row.leading / found.value) for row in found.corner_rows
+    ]
+    turned = tuple(knob for knob in found.knobs if knob.at(values) is not None)
+    steps += [said("knob", write(knob.ratio), knob.ratio) for knob in turned]
+    missing = {n: Fraction(1) for n in found.setting.problem.operation.dimensions if n not in values}
+    beside = (
+        *where,
+        *(equality(n, v) for n, v in missing.items() if symbol(n) not in found.setting.regime.substitution),
     )
+    steps += shares_at(draft, missing | dict(values), beside) if found.of_intensity else ()
+    labels = tuple(t.label for t in shares(found.setting)) if found.of_intensity else ()
+    return Place(draft.add(*steps).since(draft), values, labels, found.corner_rows, turned)
 
 
 @dataclass(frozen=True, slots=True)
-class Remains:
-    """What fixed sizes leave. With ``top`` at or below the ridge nothing helps; otherwise ``condition`` is what the other
-    sizes have to meet, ``equal_from`` the least size with all of them equal, ``each_from`` what each has to reach."""
+class Remains(Said):
+    """What fixed sizes leave: the other sizes are ``sizes``."""
 
-    top: Fraction | None
-    top_reached: bool
-    share: Fraction | None
-    condition: Formula | None
     sizes: tuple[str, ...]
-    equal_from: int | None
-    each_from: tuple[tuple[str, int], ...]
+
+    @property
+    def top(self) -> Fraction | None:
+        """What the intensity cannot exceed: at or below the ridge nothing helps."""
+        value = self.value("top")
+        return None if value is None else fraction(value)
+
+    @property
+    def top_reached(self) -> bool:
+        step = self.step("top")
+        return step is not None and step.relation == "="
+
+    @property
+    def share(self) -> Fraction | None:
+        """The top over the ridge."""
+        value = self.value("share")
+        return None if value is None else fraction(value)
+
+    @property
+    def condition(self) -> Formula | None:
+        """What the other sizes have to meet."""
+        return self.formula("condition")
+
+    @property
+    def equal_from(self) -> int | None:
+        """The least size with all of them equal."""
+        return self.whole("equal")
+
+    @property
+    def each_from(self) -> tuple[tuple[str, int], ...]:
+        """What each of them has to reach."""
+        bounds = (step.right for step in self.steps if step.role == "each")
+        reach = {
+            b.left.name: int(expression(b.right)) for b in bounds if isinstance(b, Compare) and isinstance(b.left, Name)
+        }
+        return tuple((name, reach[name]) for name in self.sizes if name in reach)
 
 
 def remains(found: RegimeMap) -> Remains | None:
     """What is left to find once some sizes are fixed; None without a ridge to compare with."""
-    setting, value, ridge = found.setting, found.value, found.setting.ridge
+    setting, value, ridge, draft = found.setting, found.value, found.setting.ridge, found.draft
     if ridge is None or not found.of_intensity:
         return None
     sizes = symbols_of(value)
     named = tuple(sorted((s.name for s in sizes), key=setting.layout.order.index))
     bound = value if not sizes else highest(value, setting.least_one)
-    top = fraction(bound) if bound is not None and bound.is_Rational else None
-    if not sizes or (top is not None and top <= ridge):
-        return Remains(top, not sizes, None if top is None else top / ridge, None, named, None, ())
-    square = solve_for(value.subs(dict.fromkeys(sizes[1:], sizes[0])) - rational(ridge), sizes[0], setting.least_one)
-    equal_from = equal_sizes_from(setting, value)
-    parts = reciprocals(value) or ()
-    constant = Add(*(1 / m for m in parts if not m.free_symbols))
-    budget = 1 / ridge - fraction(constant)
-    growing = [m for m in parts if m.free_symbols]
+    steps: list[Step] = []
+    if bound is not None and bound.is_Rational:
+        relation, evidence = ("<", Highest(tuple(s.name for s in sizes))) if sizes else ("=", None)
+        top, equal = draft.write(bound), setting.equalities
+        steps.append(Step("regime", Reason.REACH, INTENSITY, relation, top, equal, evidence, role="top"))
+        if not sizes or fraction(bound) <= ridge:
+            share = draft.write(fraction(bound) / ridge)
+            steps.append(Step("regime", Reason.MARGIN, Quotient(draft.write(bound), RIDGE), "=", share, role="share"))
+    if sizes and (not steps or steps[-1].role != "share"):
+        steps += _left_to_meet(draft, value, ridge, sizes)
+    return Remains(draft.add(*steps).since(draft), named)
+
+
+def _left_to_meet(draft: Draft, value: Expr, ridge: Fraction, sizes: tuple[Expr, ...]) -> tuple[Step, ...]:
+    """The condition on the sizes that are open, the least equal ones, and what each of them has to reach."""
+    setting, equal = draft.setting, draft.setting.equalities
+    monomials = reciprocals(value) or ()
+    budget = 1 / ridge - fraction(Add(*(1 / m for m in monomials if not m.free_symbols)))
+    growing = [m for m in monomials if m.free_symbols]
     if not growing or budget <= 0:
-        return Remains(top, False, None, None, named, equal_from, ())
-    condition = Compare(setting.layout.write(Add(*(1 / m for m in growing))), "<", setting.layout.write(budget))
-    if len(sizes) == 1 and square.bound is not None and getattr(square.bound, "is_Rational", False) and square.rises:
-        condition = Compare(Name(named[0]), ">", setting.layout.write(square.bound))
-    each = [
-        (next(iter(m.free_symbols)), m)
-        for m in growing
-        if len(m.free_symbols) == 1 and (m / next(iter(m.free_symbols))).is_Rational
-    ]
-    limits = {s.name: smallest_integer(rational(1 / budget) / (m / s), chip_step(setting, s)) or 1 for s, m in each}
-    return Remains(
-        top, False, None, condition, named, equal_from, tuple((name, limits[name]) for name in named if name in limits)
-    )
+        return equal_sizes(draft, value)
+    above = Compare(INTENSITY, ">", RIDGE)
+    condition: Formula = Compare(draft.write(Add(*(1 / m for m in growing))), "<", draft.write(budget))
+    if len(sizes) == 1:
+        solution = solution_of(value, rational(ridge), sizes[0], setting.least_one, layout=setting.layout)
+        condition = solution.end if solution.end is not None and not solution.bands else condition
+    steps = [Step("regime", Reason.RULE, above, "<=>", condition, equal, role="condition")]
+    for m in growing:
+        x = next(iter(m.free_symbols))
+        if len(m.free_symbols) == 1 and (m / x).is_Rational:
+            stride, edge = chip_step(setting, x.name), rational(1 / budget) / (m / x)
+            first = Compare(Name(x.name), ">=", number(smallest_integer(edge, stride) or 1))
+            reach = Compare(Name(x.name), ">", draft.write(edge))
+            part = Compare(draft.write(m), ">", Quotient(number(1), draft.write(budget)))
+            steps.append(
+                Step("regime", Reason.WHOLE, part, "<=>", first, equal, Whole(stride, reach.right), role="each")
+            )
+    return (*steps, *equal_sizes(draft, value))

@@ -9,16 +9,19 @@ from math import log10
 from sympy import Expr
 
 from symroof.algebra.approximation import laurent
-from symroof.algebra.inequality import solve_for
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
+from symroof.derivation.draft import INTENSITY
 from symroof.derivation.evaluation import evaluated
 from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
+from symroof.derivation.solving import solution_of
 from symroof.errors import ModelError
 from symroof.exploration.regime_map import at_sizes, regime_map
+from symroof.formula import Compare, Quotient, number, total
 from symroof.model.problem import Problem
+from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
-from symroof.symbols import rational, symbol
+from symroof.symbols import expression, rational, symbol
 
 Point = tuple[float, float]
 
@@ -86,6 +89,9 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
             "the reciprocal of the intensity is no sum of monomials, so the plane has no straight borders",
             hint="leave --count exact out" if problem.count == "exact" else None,
         )
+    parts = total(*(setting.layout.write(rational(c) * m) for c, m in terms))
+    upside_down = Quotient(number(1), INTENSITY)
+    found.draft.add(Step("regime", Reason.RECIPROCAL, upside_down, "=", parts, setting.equalities))
     planes = [_affine(c * m, symbols) for c, m in ((rational(c), m) for c, m in terms)]
     ranges = _logarithms(x), _logarithms(y)
     regions = tuple(
@@ -155,15 +161,16 @@ def _threshold(
     for along, other, turned in ((0, 1, False), (1, 0, True)):
         if not value.has(symbols[other]):
             continue
-        solved = solve_for(value - rational(ridge), symbols[other], frozenset(symbols))
-        edge, guard = solved.bound, solved.cases[0].guard
+        solution = solution_of(value, rational(ridge), symbols[other], frozenset(symbols))
+        edge, guard = solution.bound, solution.guard
+        above = () if not isinstance(guard, Compare) else (expression(guard.left) - expression(guard.right),)
         if edge is None or isinstance(edge, Root) or not edge.is_rational_function():
             continue
         low, high = ranges[along]
         for i in range(steps + 1):
             place = low + (high - low) * i / steps
             put = {symbols[along].name: 10.0**place}
-            if any(evaluated(part, put) <= 0 for part in guard) or (bound := evaluated(edge, put)) <= 0:
+            if any(evaluated(part, put) <= 0 for part in above) or (bound := evaluated(edge, put)) <= 0:
                 continue
             if ranges[other][0] <= (found := log10(bound)) <= ranges[other][1]:
                 points.add((found, place) if turned else (place, found))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,20 +14,19 @@ from symroof.algebra.fan import Fan, fan
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
+from symroof.derivation.answer import Said
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, written
 from symroof.derivation.pipeline import counted
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError
-from symroof.exploration.edges import above_ridge, equal_sizes_from, upside_down
+from symroof.exploration.edges import above_ridge, equal_sizes, upside_down
 from symroof.exploration.knobs import Knob, knobs
 from symroof.exploration.partition import partition, tends_to
 from symroof.exploration.singles import Single, singles
-from symroof.exploration.traffic import Traffic, dominant
+from symroof.exploration.traffic import Traffic, dominant, parts, shares
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Sum, children, mapped, names, number
 from symroof.model.problem import Problem
 from symroof.proof.cases import partitioned
-from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
 from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import symbol
 
@@ -36,21 +35,52 @@ MOST_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RegimeRow:
-    """One regime. ``factor`` is the leading form over the exact value; ``compute_bound`` the condition for the leading
-    form, None where the quantity is not the intensity; ``equal_sizes_from`` the least size at which it holds with all
-    sizes of the leading form equal, None where there is none."""
+class RegimeRow(Said):
+    """One regime: ``assume`` is all that holds there, ``relations`` what it adds to the problem."""
 
     mask: int
     relations: tuple[Compare, ...]
+    assume: tuple[Compare, ...]
     regime: Regime
     corner: bool
-    dominant: tuple[Traffic, ...]
-    leading: Expr
-    factor: Expr
-    compute_bound: Formula | None
-    equal_sizes_from: int | None
-    check: Check
+    parts: tuple[Traffic, ...]
+
+    @property
+    def leading(self) -> Expr:
+        """What the quantity tends to."""
+        value = self.value("leading")
+        assert value is not None
+        return value
+
+    @property
+    def check(self) -> Check:
+        step = self.step("leading")
+        assert step is not None
+        assert step.check is not None
+        return step.check
+
+    @property
+    def factor(self) -> Expr:
+        """The leading form over the exact value."""
+        value = self.value("factor")
+        assert value is not None
+        return value
+
+    @property
+    def compute_bound(self) -> Formula | None:
+        """The condition for the leading form; None where the quantity is not the intensity."""
+        return self.formula("condition")
+
+    @property
+    def equal_sizes_from(self) -> int | None:
+        """The least size at which the leading form is above the ridge with all its sizes equal."""
+        return self.whole("equal")
+
+    @property
+    def dominant(self) -> tuple[Traffic, ...]:
+        """The parts of the bytes that are not negligible."""
+        moves = self.formula("moves")
+        return tuple(part for part in self.parts if moves is not None and part.name.name in names(moves))
 
 
 @dataclass(frozen=True)
@@ -58,7 +88,6 @@ class RegimeMap:
     """The regimes of a quantity. ``rows`` are those that are listed: all of them, or the corners of a long list."""
 
     draft: Draft
-    ledger: Ledger
     name: Formula
     value: Expr
     fan: Fan
@@ -91,20 +120,23 @@ class RegimeMap:
     @property
     def fixed(self) -> tuple[Compare, ...]:
         """The sizes that have been put in."""
-        return tuple(r for r in self.setting.problem.assume if r.relation == "=")
+        return self.setting.equalities
 
     @cached_property
     def singles(self) -> tuple[Single, ...]:
         """What each size does alone."""
         order = [symbol(name) for name in self.setting.problem.operation.dimensions]
-        return singles(self.draft, self.ledger, self.value, order) if self.of_intensity else ()
+        return singles(self.draft, order) if self.of_intensity else ()
 
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
         """What a change of one thing does, in every listed regime."""
-        return knobs(
-            self.setting, self.fan, [(row.mask, row.regime) for row in self.rows], of_intensity=self.of_intensity
-        )
+        return knobs(self.draft, self.fan, self.spelled, [(row.mask, row.regime, row.assume) for row in self.rows])
+
+    @property
+    def spelled(self) -> Formula:
+        """The quantity with the ridge as the quotient that it is: to dominance a ridge of its own is any constant."""
+        return spelled(self.name)
 
     @property
     def corner_rows(self) -> tuple[RegimeRow, ...]:
@@ -123,7 +155,7 @@ def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, ever
     (['B', 'D', 'F', 'B*D/(B + D)'], 'proved')
     """
     _require_scalings(problem)
-    draft, ledger = counted(problem)
+    draft = counted(problem)
     setting = draft.setting
     name, value = (INTENSITY, setting.intensity) if of is None else of
     order = [symbol(d) for d in setting.problem.operation.dimensions]
@@ -133,18 +165,47 @@ def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, ever
     found = fan(value, base, order)
     listed = [mask for mask in found.masks if every or len(found.masks) <= MOST_LISTED or found.is_corner(mask)]
     told = {mask: relations(found, mask) for mask in listed}
-    for step in _definitions(problem, () if of is None else names(of[0])):
-        check(step, ledger)
-    seen = _Seen(draft, ledger, _spelled(name), value, base, assume)
-    rows = tuple(seen.row(found, mask, told[mask]) for mask in listed)
+    draft = draft.add(*_definitions(problem, () if of is None else names(name)), *(parts(draft) if of is None else ()))
+    rows = tuple(_row(draft, (spelled(name), value), found, mask, told[mask], base, assume) for mask in listed)
     evidence = partition(found, told, draft.layout)
-    complete = None if evidence is None else partitioned(_spelled(name), evidence, assume, ledger)
-    return RegimeMap(draft, ledger, name, value, found, rows, complete, assume)
+    complete = None if evidence is None else partitioned(spelled(name), evidence, assume, draft.ledger)
+    return RegimeMap(draft, name, value, found, rows, complete, assume)
 
 
-def _spelled(name: Formula) -> Formula:
+def spelled(name: Formula) -> Formula:
     """The quantity with the ridge as the quotient that it is: to dominance a ridge of its own is any constant."""
     return mapped(name, lambda part: Quotient(PEAK, BANDWIDTH) if part == RIDGE else part)
+
+
+def _row(
+    draft: Draft,
+    quantity: tuple[Formula, Expr],
+    found: Fan,
+    mask: int,
+    told: tuple[Relation, ...],
+    base: Regime,
+    assume: tuple[Compare, ...],
+) -> RegimeRow:
+    """A regime with its leading form; everything in it has been checked."""
+    name, value = quantity
+    regime = Regime((*base.relations, *told), base.least_one)
+    relations_ = written(told, draft.write)
+    everything, form, setting = (*assume, *relations_), found.leading(mask), draft.setting
+    factor = draft.write(split_terms(cancelled(form / value), symbols_of(form, value)))
+    steps = [
+        tends_to(name, value, form, regime, everything, draft.layout),
+        Step(
+            "regime", Reason.FACTOR, Quotient(draft.write(form), name), "=", factor, setting.equalities, role="factor"
+        ),
+    ]
+    if name == INTENSITY:
+        steps += [
+            above_ridge(draft, form, upside_down),
+            *equal_sizes(draft, form),
+            *dominant(draft, regime, everything),
+        ]
+    said = draft.add(*steps).since(draft)
+    return RegimeRow(said, mask, relations_, everything, regime, found.is_corner(mask), shares(setting))
 
 
 def _require_scalings(problem: Problem) -> None:
@@ -159,7 +220,7 @@ def _require_scalings(problem: Problem) -> None:
             )
 
 
-def _definitions(problem: Problem, spoken: Iterable[str]) -> Iterable[Step]:
+def _definitions(problem: Problem, spoken: Iterable[str]) -> Iterator[Step]:
     """What the names mean that a quantity speaks of and the counts have not defined."""
     spoken = set(spoken)
     if problem.let or "T_upper" in spoken:
@@ -173,43 +234,6 @@ def _parts(formula: Formula) -> Iterable[Formula]:
     yield formula
     for part in children(formula):
         yield from _parts(part)
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What every row of a map is written from."""
-
-    draft: Draft
-    ledger: Ledger
-    name: Formula
-    value: Expr
-    base: Regime
-    assume: tuple[Compare, ...]
-
-    def row(self, found: Fan, mask: int, told: tuple[Relation, ...]) -> RegimeRow:
-        """A regime with its leading form; everything in it has been checked."""
-        regime = Regime((*self.base.relations, *told), self.base.least_one)
-        relations_ = written(told, self.draft.write)
-        assume = (*self.assume, *relations_)
-        form = found.leading(mask)
-        verdict = tends_to(self.name, self.value, form, regime, assume, self.draft.layout, self.ledger)
-        condition = None
-        first = None
-        if self.name == INTENSITY:
-            condition = above_ridge(self.draft, self.ledger, form, upside_down)
-            first = equal_sizes_from(self.draft.setting, form)
-        return RegimeRow(
-            mask,
-            relations_,
-            regime,
-            found.is_corner(mask),
-            dominant(self.draft.setting, regime) if self.name == INTENSITY else (),
-            form,
-            split_terms(cancelled(form / self.value), symbols_of(form, self.value)),
-            condition,
-            first,
-            verdict,
-        )
 
 
 def equality(name: str, value: Fraction) -> Compare:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symroof.derivation.evaluation import function_of
-from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
+from symroof.derivation.pipeline import counted
+from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import ModelError
 from symroof.exploration.curves import spread
 from symroof.model.hardware import Accelerator, Known
@@ -107,7 +108,7 @@ def roofline(
 
 
 def _roof(problem: Problem, several: bool) -> Roof:
-    setting = setting_of(problem)
+    setting = counted(problem).setting
     if setting.peak is None or setting.bandwidth is None:
         raise ModelError("a roof needs a peak and a bandwidth", hint="say --on CHIP")
     return Roof(setting, problem.link, setting.bandwidth, setting.peak, several)

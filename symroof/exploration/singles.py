@@ -3,58 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr, oo
 
 from symroof.algebra.dominance import leading
-from symroof.algebra.optima import growth, monotony
-from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.draft import INTENSITY, Draft
-from symroof.exploration.edges import above_ridge, cleared, equal_sizes_from
+from symroof.derivation.answer import Said
+from symroof.derivation.draft import INTENSITY, RIDGE, Draft
+from symroof.derivation.solving import limit, monotony
+from symroof.exploration.edges import above_ridge, cleared, equal_sizes
 from symroof.exploration.partition import tends_to
-from symroof.formula import Compare, Formula, Infinity, Name, Verdict
-from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Step
+from symroof.formula import Compare, Formula, Infinity, Name, Verdict, number
+from symroof.proof.step import Growing, Highest, Reason, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Single:
-    """``limit`` is what the intensity tends to as the variable grows alone; ``supremum`` the limit, or the value at 1 where
-    the intensity falls, which it then has reached. None where it is not known to rise or fall. ``possible_when``
-    says when the limit is above the ridge, ``equal_from`` the least size at which it is with the other sizes equal."""
+class Single(Said):
+    """What the intensity does as ``variable`` grows alone."""
 
     variable: str
-    limit: Expr
-    supremum: Expr | None
-    reached: bool | None
-    possible_when: Formula
-    others: tuple[str, ...]
-    equal_from: int | None
+
+    @property
+    def limit(self) -> Expr:
+        value = self.value("limit")
+        assert value is not None
+        return value
+
+    @property
+    def supremum(self) -> Expr | None:
+        """The limit, or the value at 1 where the intensity falls. None where it is not known to rise or fall."""
+        return oo if self.limit == oo else self.value("highest")
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the supremum is a value of the intensity."""
+        step = self.step("highest")
+        return False if self.limit == oo else None if step is None else step.relation == "<="
+
+    @property
+    def possible_when(self) -> Formula:
+        """When the limit is above the ridge."""
+        formula = self.formula("condition")
+        return Verdict(self.limit == oo) if formula is None else formula
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        return () if self.limit == oo else tuple(s.name for s in symbols_of(self.limit))
+
+    @property
+    def equal_from(self) -> int | None:
+        """The least size at which the limit is above the ridge with the other sizes equal."""
+        return self.whole("equal")
 
 
-def singles(draft: Draft, ledger: Ledger, value: Expr, order: Sequence[Expr]) -> tuple[Single, ...]:
-    """Each size of the intensity by itself, checked by the second engine."""
-    return tuple(_single(draft, ledger, value, x) for x in sorted(value.free_symbols, key=order.index))
+def singles(draft: Draft, order: Sequence[Expr]) -> tuple[Single, ...]:
+    """Each size of the intensity by itself."""
+    sizes = sorted(draft.setting.intensity.free_symbols, key=order.index)
+    return tuple(Single(draft.add(*_steps(draft, x)).since(draft), x.name) for x in sizes)
 
 
-def _single(draft: Draft, ledger: Ledger, value: Expr, x: Expr) -> Single:
-    setting = draft.setting
-    equal = tuple(r for r in setting.problem.assume if r.relation == "=")
-    grows = Regime((*(r for r in setting.regime.relations if r[1] == "="), (x, "->", oo)), setting.least_one)
-    top = growth(value, x)
-    form = top if top.is_finite and top != 0 else leading(value, grows).form
-    tends_to(INTENSITY, value, form, grows, (*equal, Compare(Name(x.name), "->", Infinity())), draft.layout, ledger)
-    rises = monotony(value, x, setting.least_one)
-    if top == oo:
-        return Single(x.name, oo, oo, False, Verdict(True), (), None)
-    if rises == 1:
-        check(Step("regime", Reason.REACH, INTENSITY, "<", draft.write(top), equal), ledger)
-    supremum = {1: top, 0: top, -1: cancelled(value.subs(x, 1))}.get(rises) if rises is not None else None
-    reached = {1: False, -1: True, 0: True}.get(rises) if rises is not None else None
-    possible = Verdict(False) if top == 0 else above_ridge(draft, ledger, top, cleared)
-    return Single(
-        x.name, top, supremum, reached, possible, tuple(s.name for s in symbols_of(top)), equal_sizes_from(setting, top)
+def _steps(draft: Draft, x: Expr) -> tuple[Step, ...]:
+    setting, value, equal = draft.setting, draft.setting.intensity, draft.setting.equalities
+    towards = Compare(Name(x.name), "->", Infinity())
+    top = limit(value, x, setting.least_one)
+    tends = Step(
+        "regime", Reason.GROWS, INTENSITY, "->", draft.write(top), (*equal, towards), Growing(x.name), role="limit"
     )
+    if top == oo or top == 0:
+        grows = Regime((*(r for r in setting.regime.relations if r[1] == "="), (x, "->", oo)), setting.least_one)
+        form = leading(value, grows).form
+        how = tends_to(INTENSITY, value, form, grows, (*equal, towards), setting.layout)
+        never = (*_highest(draft, x, top), _never(draft)) if top == 0 else ()
+        return (tends, replace(how, role=""), *never)
+    return (tends, *_highest(draft, x, top), above_ridge(draft, top, cleared), *equal_sizes(draft, top))
+
+
+def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
+    """What the intensity rises to, or has at 1 where it falls; nothing where neither is known."""
+    value, equal = draft.setting.intensity, draft.setting.equalities
+    rises = monotony(value, x, draft.setting.least_one)
+    if rises is None:
+        return ()
+    edge, relation = (value.subs(x, 1), "<=") if rises == -1 else (top, "<" if rises == 1 else "<=")
+    evidence = Highest((x.name,), relation == "<=")
+    return (Step("regime", Reason.REACH, INTENSITY, relation, draft.write(edge), equal, evidence, role="highest"),)
+
+
+def _never(draft: Draft) -> Step:
+    """Nothing is above the ridge that tends to 0."""
+    above = Compare(number(0), ">", RIDGE)
+    return Step("regime", Reason.RULE, above, "<=>", Verdict(False), draft.setting.equalities, role="condition")

@@ -1,4 +1,4 @@
-"""Which tensors make up the bytes: in a regime, and at a point."""
+"""Which tensor moves most bytes: the parts of the traffic, in a regime and at a point, as steps."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from fractions import Fraction
 
 from sympy import Add, Expr
 
-from symroof.algebra.dominance import vanishes
+from symroof.algebra.dominance import similar, vanishes
 from symroof.algebra.regime import Regime
+from symroof.derivation.draft import Draft, dominated
 from symroof.derivation.setting import Setting
+from symroof.derivation.splitting import sent_names
+from symroof.formula import Formula, Name, Quotient, total
 from symroof.model.mesh import local_bytes
-from symroof.model.operation import Einsum
+from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What one tensor, one exchange or one given count adds to the bytes of a chip over the link."""
+    """What one tensor, one exchange or one given count adds to the bytes of a chip over the link: ``name`` is its own
+    in the steps, ``amount`` has the equal sizes put in."""
 
     label: str
+    name: Name
     amount: Expr
 
 
@@ -33,29 +38,53 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
     >>> [(t.label, str(t.amount)) for t in shares(setting_of(Problem(library_operation("matmul"))))]
     [('left', '2*B*D'), ('right', '2*D*F'), ('output', '2*B*F')]
     """
-    operation, mesh, apply = setting.problem.operation, setting.problem.mesh, setting.regime.apply
+    operation, apply = setting.problem.operation, setting.regime.apply
     if setting.over_network:
-        found = [Traffic(exchange.collective, exchange.sent) for exchange in setting.exchanges]
-    elif isinstance(operation, Einsum):
-        names = [operation.operand_name(i).removesuffix(" operand") for i in range(len(operation.tensors))]
-        amounts = local_bytes(operation, mesh) if operation.axes else [t.bytes for t in operation.tensors]
-        found = [Traffic(name, amount) for name, amount in zip(names, amounts, strict=True)]
+        sent = zip(setting.exchanges, sent_names(setting), strict=True)
+        parts = [Traffic(exchange.collective, Name(name), exchange.sent) for exchange, name in sent]
+    elif operation.tensors:
+        labels = (operation.operand_name(i).removesuffix(" operand") for i in range(len(operation.tensors)))
+        amounts = enumerate(zip(labels, local_bytes(operation, setting.problem.mesh), strict=True))
+        parts = [Traffic(label, Name(f"part_{i}"), amount) for i, (label, amount) in amounts]
     else:
-        found = [Traffic("reads", setting.cost.reads), Traffic("writes", setting.cost.writes)]
-    return tuple(Traffic(t.label, apply(t.amount)) for t in found if t.amount != 0)
+        parts = [Traffic(name, Name(name), getattr(setting.cost, name)) for name in ("reads", "writes")]
+    return tuple(Traffic(t.label, t.name, apply(t.amount)) for t in parts if t.amount != 0)
 
 
-def dominant(setting: Setting, regime: Regime) -> tuple[Traffic, ...]:
-    """The parts of the bytes that are not negligible in a regime."""
-    found = shares(setting)
-    total = Add(*(t.amount for t in found))
-    kept = tuple(t for t in found if not vanishes(t.amount / total, regime))
-    return kept or found
+def parts(draft: Draft) -> tuple[Step, ...]:
+    """The bytes of each tensor on a chip, counted; exchanges and given counts have names already."""
+    setting = draft.setting
+    if setting.over_network or not setting.problem.operation.tensors:
+        return ()
+    meanings, amounts = draft.ledger.meanings, local_bytes(setting.problem.operation, setting.problem.mesh)
+    names = (Name(f"part_{i}") for i in range(len(amounts)))
+    return tuple(
+        Step("regime", Reason.SHARE_BYTES, name, "=", draft.write(amount), evidence=meanings[name.name])
+        for name, amount in zip(names, amounts, strict=True)
+    )
 
 
-def parts_at(setting: Setting, values: Mapping[str, Fraction]) -> tuple[tuple[str, Fraction], ...]:
+def dominant(draft: Draft, regime: Regime, assume: tuple[Formula, ...]) -> tuple[Step, ...]:
+    """That the bytes are, in a regime, those of the parts that are not negligible."""
+    setting = draft.setting
+    everything = shares(setting)
+    whole = Add(*(t.amount for t in everything))
+    kept = tuple(t for t in everything if not vanishes(t.amount / whole, regime)) or everything
+    left, right = Name(setting.moved_name), total(*(t.name for t in kept))
+    similarity = similar(whole, Add(*(t.amount for t in kept)), regime)
+    evidence = dominated(similarity, draft.write)
+    return (Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role="moves"),)
+
+
+def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula, ...]) -> tuple[Step, ...]:
     """Each part's share of the bytes at given sizes."""
     point = {symbol(name): rational(value) for name, value in values.items()}
-    amounts = [(t.label, fraction(t.amount.subs(point))) for t in shares(setting)]
-    total = sum((amount for _, amount in amounts), Fraction(0))
-    return tuple((label, amount / total) for label, amount in amounts)
+    amounts = [(t, fraction(t.amount.subs(point))) for t in shares(draft.setting)]
+    whole = sum((amount for _, amount in amounts), Fraction(0))
+    moved = Name(draft.setting.moved_name)
+    return tuple(
+        Step(
+            "regime", Reason.SHARE_BYTES, Quotient(t.name, moved), "=", draft.write(amount / whole), where, role="share"
+        )
+        for t, amount in amounts
+    )
