@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from symroof.derivation.pipeline import derive as run
-from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError
-from symroof.exploration.comparing import compare as run_comparison
-from symroof.exploration.explore import explore, infer
-from symroof.exploration.figure import figure
-from symroof.exploration.sweeping import CHUNK, sweep_of
-from symroof.exploration.sweeping import run as run_sweep
-from symroof.model.dtype import dtype as read_dtype
-from symroof.model.hardware import Accelerator
-from symroof.model.operation import AnyOperation
-from symroof.model.problem import Problem
 from symroof.reading.arguments import chips_of, listed, problem_of, table_of, text_of
-from symroof.reading.catalogue import catalogue
-from symroof.reading.exercises import read_exercise
-from symroof.reading.expressions import Scope
-from symroof.reading.grids import fixed_axes, read_grid
-from symroof.reading.operations import read_operation
-from symroof.reading.problems import figure_names
-from symroof.reading.questions import read_question
-from symroof.rendering.shown import (
-    ShownComparison,
-    ShownDerivation,
-    ShownFigure,
-    ShownInferred,
-    ShownRegimes,
-    ShownReport,
-)
-from symroof.symbols import QUANTITIES, symbol
-from symroof.verification.files import judge_file
-from symroof.verification.judge import judge_exercise
-from symroof.verification.judgement import FileReport
+from symroof.rendering.shown import ShownDerivation
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from symroof.model.hardware import Accelerator
+    from symroof.model.operation import AnyOperation
+    from symroof.model.problem import Problem
+    from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes, ShownReport
+
+# A question imports what answers it when it is asked; deriving needs neither maps nor judgements.
 Sizes = Mapping[str, int | Fraction | str]
 
 
@@ -52,6 +31,9 @@ def operation(text: str, *, dtype: str | None = None) -> AnyOperation:
     >>> cost.flops, cost.intensity
     (2*B*D*F, B*D*F/(B*D + B*F + D*F))
     """
+    from symroof.model.dtype import dtype as read_dtype
+    from symroof.reading.operations import read_operation
+
     return read_operation(text, None if dtype is None else read_dtype(dtype))
 
 
@@ -61,6 +43,8 @@ def chips(*files: str) -> Mapping[str, Accelerator]:
     >>> chips()["tpu-v5e"].figures["HBM"].digits
     '8.2e11'
     """
+    from symroof.reading.catalogue import catalogue
+
     return catalogue(*files)
 
 
@@ -71,6 +55,8 @@ def dimensions(names: str) -> tuple[Any, ...]:
     >>> operation("dot").cost().intensity.subs(N, 1)
     1/3
     """
+    from symroof.symbols import symbol
+
     return tuple(symbol(name) for name in names.replace(",", " ").split())
 
 
@@ -82,7 +68,7 @@ def derive(
     solve_for: str | None = None,
     at: Sizes | str | Iterable[Sizes | str] | None = None,
     given: Mapping[str, str | int | float] | None = None,
-    mesh: Mapping[str, int] | None = None,
+    mesh: Mapping[str, int | str] | str | None = None,
     link: str | None = None,
     count: str | None = None,
     compute: str | None = None,
@@ -102,6 +88,8 @@ def derive(
     >>> d.answer.bound, d.answer.smallest_integer
     (78800/9, 8756)
     """
+    from symroof.derivation.pipeline import derive as run
+
     problem = problem_of(
         operation,
         {
@@ -122,8 +110,8 @@ def derive(
             "sections": sections,
         },
     )
-    found = run(problem)
-    return ShownDerivation(*(getattr(found, field.name) for field in fields(found)))
+    derivation = run(problem)
+    return ShownDerivation(*(getattr(derivation, field.name) for field in fields(derivation)))
 
 
 def regimes(
@@ -140,13 +128,21 @@ def regimes(
     that make it true (then there need not be an operation). ``every`` lists all of a long list. The other options are
     those of :func:`derive`. Raises :class:`SymroofError` for what cannot be read or enumerated.
 
-    >>> found = regimes("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e")
-    >>> [(str(row.leading), row.equal_sizes_from) for row in found.map.rows if row.corner]
+    >>> answer = regimes("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e")
+    >>> [(str(row.leading), row.equal_sizes_from) for row in answer.map.rows if row.corner]
     [('B', 241), ('D', 241), ('F', 241)]
     >>> inferred = regimes(of="BDF/(BD + DF + BF) ~ B")
     >>> [relation.right.name for relation in inferred.alternatives[0].relations]
     ['D', 'F']
     """
+    from symroof.derivation.setting import setting_of
+    from symroof.exploration.explore import explore, infer
+    from symroof.model.quantities import QUANTITIES
+    from symroof.reading.expressions import Scope
+    from symroof.reading.problems import figure_names
+    from symroof.reading.regimes import read_question
+    from symroof.rendering.answers import ShownInferred, ShownRegimes
+
     if of is not None:
         of = text_of(of, "of")
     if operation is None:
@@ -184,17 +180,21 @@ def compare(
     ``on`` are names of chips, ``dtypes`` names of dtypes that every tensor takes in turn; the other options are those
     of :func:`derive`. A chip without figures for a dtype has a row that says so.
 
-    >>> found = compare("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e, h100", assume="B << D, F")
-    >>> [(row.chip.name, row.smallest) for row in found.comparison.rows]
+    >>> answer = compare("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e, h100", assume="B << D, F")
+    >>> [(row.chip.name, row.smallest) for row in answer.comparison.rows]
     [('tpu-v5e', 241), ('h100-sxm', 296)]
     """
+    from symroof.exploration.comparing import compare as run
+    from symroof.model.dtype import dtype as read_dtype
+    from symroof.rendering.answers import ShownComparison
+
     table = table_of(operation, {"given": given, "chips": chips, **options})
     accelerators = chips_of(table, listed(on))
     kinds = listed(dtypes)
     problem = problem_of(table, {"hardware": accelerators[0] if accelerators else None})
     if not accelerators:
         raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
-    return ShownComparison(run_comparison(problem, accelerators, [read_dtype(kind) for kind in dict.fromkeys(kinds)]))
+    return ShownComparison(run(problem, accelerators, [read_dtype(kind) for kind in dict.fromkeys(kinds)]))
 
 
 def plot(
@@ -213,10 +213,14 @@ def plot(
     ``over`` is a range of sizes, ``"B=1..400"``; several points of ``at`` are several lines, several ``links`` and chips
     several roofs. Without ``kind``: a regime map over two sizes, throughput over one, otherwise a roofline.
 
-    >>> found = plot("matmul", on="tpu-v5e", at=["D=F=4096", "D=F=1024"], over="B=1..400")
-    >>> [curve.first for curve in found.drawing.curves]
+    >>> answer = plot("matmul", on="tpu-v5e", at=["D=F=4096", "D=F=1024"], over="B=1..400")
+    >>> [curve.first for curve in answer.drawing.curves]
     [273, 453]
     """
+    from symroof.exploration.figure import figure
+    from symroof.reading.grids import read_grid
+    from symroof.rendering.answers import ShownFigure
+
     named, roofs = listed(on), listed(links)
     table = table_of(operation, {"given": given, "chips": chips, **({"link": roofs[0]} if roofs else {}), **options})
     accelerators = chips_of(table, named)
@@ -232,7 +236,7 @@ def sweep(
     *,
     on: str | Mapping[str, Any] | None = None,
     of: str | Iterable[str] = (),
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
@@ -249,10 +253,16 @@ def sweep(
     ...     print(rows, Path(folder, "out.csv").read_text().split()[:2])
     3 ['B,D,F,intensity', '1,64,64,0.9696969696969697']
     """
+    from symroof.derivation.setting import setting_of
+    from symroof.exploration.sweeping import CHUNK, run, sweep_of
+    from symroof.reading.grids import fixed_axes, read_grid
+
     setting = setting_of(problem_of(operation, {"hardware": on, **options}))
     axes = read_grid(text_of(grid, "grid"), setting.problem.operation.dimensions)
-    return run_sweep(
-        sweep_of(setting, (*axes, *fixed_axes(setting.problem.at, axes)), listed(of), chunk),
+    return run(
+        sweep_of(
+            setting, (*axes, *fixed_axes(setting.problem.at, axes)), listed(of), CHUNK if chunk is None else chunk
+        ),
         Path(output),
         executor,
         progress,
@@ -268,6 +278,12 @@ def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:
     >>> report.judgements[0].verdict
     'conditional'
     """
+    from symroof.reading.exercises import read_exercise
+    from symroof.rendering.answers import ShownReport
+    from symroof.verification.files import judge_file
+    from symroof.verification.judge import judge_exercise
+    from symroof.verification.judgement import FileReport
+
     if isinstance(source, Mapping):
         return ShownReport((FileReport("the problem", judge_exercise(read_exercise(source)), "problems"),))
     report = judge_file(source)

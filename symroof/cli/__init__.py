@@ -36,7 +36,7 @@ for command in (derive, regimes, compare, plot, sweep, verify, hardware, operati
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line. One clear message and exit status 2 for any fault, never a traceback."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         status = cli.main(given, prog_name="symroof", standalone_mode=False)
     except SymroofError as error:

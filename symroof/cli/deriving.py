@@ -9,14 +9,25 @@ from typing import Any
 import click
 
 from symroof.cli.options import answered, output_options, problem_options
-from symroof.cli.output import terminal, write
+from symroof.cli.output import as_json, publish, write
 
 
 @click.command()
 @click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
-@problem_options
-@output_options
-def derive(operation: tuple[str, ...], form: str, output: str | None, color: str, **options: Any) -> None:
+@problem_options()
+@click.option("--section", "sections", multiple=True, metavar="NAME", help="Only these sections.")
+@click.option("--brief", is_flag=True, help="The answer alone.")
+@output_options("text", "markdown", "latex", "json")
+def derive(
+    operation: tuple[str, ...],
+    form: str,
+    output: str | None,
+    color: str,
+    brief: bool,
+    heading: int,
+    template: str | None,
+    **options: Any,
+) -> None:
     """Derive the roofline of an operation.
 
     \b
@@ -25,22 +36,8 @@ def derive(operation: tuple[str, ...], form: str, output: str | None, color: str
     from symroof.api import derive as run
     from symroof.reading.problems import read_problem
 
-    style = {key: options.pop(key) for key in ("brief", "heading", "template")}
-    found, alone, failures = answered(operation, options, lambda table: run(read_problem(table)))
-    if form == "json":
-        import json
-
-        records = [derivation.to_dict() for derivation in found]
-        shown = json.dumps(records[0] if alone and records else records, indent=2, ensure_ascii=False) + "\n"
-        if found:
-            write(shown, output, "never")
-    else:
-        from symroof.rendering.pages.document import render_derivation
-
-        width, unicode = terminal(output)
-        pages = [render_derivation(d, form, **style, width=width, unicode=unicode) for d in found]
-        if pages:
-            write("\n".join(pages), output, color if form == "text" else "never")
+    answers, alone, failures = answered(operation, options, lambda table: run(read_problem(table)))
+    publish(answers, form, output, color, alone=alone, brief=brief, heading=heading, template=template)
     if failures:
         sys.exit(2)
 
@@ -54,13 +51,12 @@ def hardware(name: str | None, chips: tuple[str, ...], form: str) -> None:
     from symroof.reading.catalogue import catalogue, chip
     from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table
 
-    _finish(
-        form,
-        [chip(name, *chips)] if name else list(catalogue(*chips).values()),
-        chip_record,
-        lambda found: chip_table(found[0]) if name else chips_table(found),
-        single=bool(name),
-    )
+    if name:
+        known = chip(name, *chips)
+        _show(form, lambda: chip_record(known), lambda: chip_table(known))
+    else:
+        every = list(catalogue(*chips).values())
+        _show(form, lambda: [chip_record(one) for one in every], lambda: chips_table(every))
 
 
 @click.command()
@@ -73,22 +69,11 @@ def operations(name: str | None, form: str) -> None:
 
     if name:
         library_operation(name)  # an unknown name is refused with a suggestion
-    _finish(
-        form,
-        [LIBRARY[name]] if name else list(LIBRARY.values()),
-        operation_record,
-        lambda found: operation_table(found[0]) if name else operations_table(found),
-        single=bool(name),
-    )
-
-
-def _finish(
-    form: str, found: list[Any], record: Callable[[Any], Any], table: Callable[[list[Any]], str], *, single: bool
-) -> None:
-    if form == "json":
-        import json
-
-        records = [record(entry) for entry in found]
-        click.echo(json.dumps(records[0] if single else records, indent=2, ensure_ascii=False))
+        _show(form, lambda: operation_record(LIBRARY[name]), lambda: operation_table(LIBRARY[name]))
     else:
-        click.echo(table(found), nl=False)
+        every = list(LIBRARY.values())
+        _show(form, lambda: [operation_record(entry) for entry in every], lambda: operations_table(every))
+
+
+def _show(form: str, record: Callable[[], Any], text: Callable[[], str]) -> None:
+    write(as_json(record()) if form == "json" else text(), None)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from symroof.cli.options import answered, given_flags, output_options, problem_options, tables_of
-from symroof.cli.output import progress_bar, terminal, workers, write
+from symroof.cli.output import progress_bar, publish, workers
 from symroof.errors import ReadingError
 
 
@@ -16,10 +16,20 @@ from symroof.errors import ReadingError
 @click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
 @click.option("--of", metavar="QUANTITY", help="A quantity such as T_comms/T_math; or 'a ~ b', whose regime is sought.")
 @click.option("--all", "every", is_flag=True, help="List every regime, not the corners alone, where there are many.")
-@problem_options
-@output_options
+@problem_options()
+@click.option("--brief", is_flag=True, help="The map alone.")
+@output_options("text", "markdown", "latex", "json")
 def regimes(
-    operation: tuple[str, ...], of: str | None, every: bool, form: str, output: str | None, color: str, **options: Any
+    operation: tuple[str, ...],
+    of: str | None,
+    every: bool,
+    form: str,
+    output: str | None,
+    color: str,
+    brief: bool,
+    heading: int,
+    template: str | None,
+    **options: Any,
 ) -> None:
     """List every asymptotic regime of an operation.
 
@@ -29,9 +39,7 @@ def regimes(
 
     Exit status: 0 all good, 1 no regime makes an approximation true, 2 the input or the usage is at fault.
     """
-    style = {key: options.pop(key) for key in ("brief", "heading", "template")}
     from symroof import api
-    from symroof.rendering.shown import ShownInferred
 
     if not operation and of is not None:
         if given_flags(options):
@@ -39,50 +47,27 @@ def regimes(
                 "without an operation there is nothing that the other options speak of",
                 expected="an operation, or --of alone",
             )
-        found, alone, failures = [api.regimes(of=of)], True, 0
+        answers, alone, failures = [api.regimes(of=of)], True, 0
     else:
-        found, alone, failures = answered(operation, options, lambda table: api.regimes(table, of=of, every=every))
-    if form == "json":
-        import json
-
-        records: list[Any] = []
-        for one in found:
-            record = one.to_dict()
-            records += record if isinstance(record, list) else [record]
-        text = json.dumps(records[0] if alone and len(records) == 1 else records, indent=2, ensure_ascii=False) + "\n"
-    else:
-        width, _ = terminal(output)
-        pages = []
-        for one in found:
-            if isinstance(one, ShownInferred):
-                pages.append(getattr(one, f"to_{form}")(template=style["template"]))
-            else:
-                sizes = {"width": width} if form == "text" else {"heading": style["heading"]}
-                pages.append(getattr(one, f"to_{form}")(brief=style["brief"], template=style["template"], **sizes))
-        text = "\n".join(pages)
-    if found:
-        write(text, output, color if form == "text" else "never")
+        answers, alone, failures = answered(operation, options, lambda table: api.regimes(table, of=of, every=every))
+    publish(answers, form, output, color, alone=alone, brief=brief, heading=heading, template=template)
     if failures:
         sys.exit(2)
-    if any(isinstance(one, ShownInferred) and not one.alternatives for one in found):
+    if any(not getattr(answer, "alternatives", True) for answer in answers):
         sys.exit(1)
 
 
 @click.command()
 @click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
-@problem_options
-@click.option("--format", "form", type=click.Choice(["text", "markdown", "latex", "csv", "json"]), default="text")
-@click.option("--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none.")
-@click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones.")
-@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
+@problem_options()
+@output_options("text", "markdown", "latex", "csv", "json")
 def compare(
     operation: tuple[str, ...],
     form: str,
-    heading: int,
-    template: str | None,
     output: str | None,
     color: str,
+    heading: int,
+    template: str | None,
     **options: Any,
 ) -> None:
     """Put chips and dtypes side by side.
@@ -103,18 +88,8 @@ def compare(
         first = {"dtype": next(iter(kinds))} if kinds else {}
         return api.compare({**table, **first}, on=on, dtypes=dtypes)
 
-    found, alone, failures = answered(operation, options, run)
-    if form == "json":
-        import json
-
-        records = [one.to_dict() for one in found]
-        text = json.dumps(records[0] if alone and records else records, indent=2, ensure_ascii=False) + "\n"
-    else:
-        styles: dict[str, dict[str, Any]] = {"csv": {}, "text": {"width": terminal(output)[0], "template": template}}
-        style = styles.get(form, {"heading": heading, "template": template})
-        text = "\n".join(getattr(one, f"to_{form}")(**style) for one in found)
-    if found:
-        write(text, output, color if form == "text" else "never")
+    answers, alone, failures = answered(operation, options, run)
+    publish(answers, form, output, color, alone=alone, heading=heading, template=template)
     if failures:
         sys.exit(2)
 
@@ -129,7 +104,7 @@ def compare(
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Processes at work at once.")
 @click.option("--dask", metavar="ADDRESS", help="A Dask scheduler whose workers see the same files: tcp://host:8786.")
 @click.option("--chunk", type=click.IntRange(1, 10**8), default=65536, metavar="ROWS", help="Rows of a chunk.")
-@problem_options
+@problem_options()
 def sweep(
     operation: tuple[str, ...], grid: str, of: str, output: str, jobs: int, dask: str | None, chunk: int, **options: Any
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,51 +15,48 @@ from symroof.errors import ReadingError, SymroofError
 QUOTE = 'the shell took the operation apart: put it in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
 
 
-def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that describe a problem, the same for every command."""
-    for option in reversed(
-        (
-            click.option("--on", "hardware", multiple=True, metavar="CHIP", help="A chip; see `symroof hardware`."),
-            click.option(
-                "--assume", multiple=True, metavar="REGIME", help="A regime such as 'B << D, F' or 'N -> oo'."
-            ),
-            click.option(
-                "--given", multiple=True, metavar="NAME=VALUE", help="A figure: HBM=8.1e11, peak='3.94e14 OPs/s'."
-            ),
-            click.option("--mesh", multiple=True, metavar="AXIS=CHIPS", help="The size of a mesh axis: X=2."),
-            click.option(
-                "--link",
-                multiple=True,
-                metavar="NAME",
-                help="The memory or link that is compared with: HBM (default), ICI, …",
-            ),
-            click.option("--for", "solve_for", metavar="SIZE", help="The size to solve for."),
-            click.option("--at", multiple=True, metavar="SIZES", help="Sizes to put in: D=F=8192,B=256."),
-            click.option("--count", metavar="fma|exact", help="How additions count."),
-            click.option("--compute", metavar="DTYPE", help="The dtype whose peak rate the arithmetic runs at."),
-            click.option("--dtype", metavar="DTYPE", help="The dtype of tensors that do not state one."),
-            click.option("--chips", multiple=True, metavar="FILE", help="A file with chips of your own."),
-            click.option("--section", "sections", multiple=True, metavar="NAME", help="Only these sections."),
-        )
-    ):
-        command = option(command)
-    return command
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+PROBLEM = {
+    "on": click.option("--on", "hardware", multiple=True, metavar="CHIP", help="A chip; see `symroof hardware`."),
+    "assume": click.option("--assume", multiple=True, metavar="REGIME", help="A regime: 'B << D, F' or 'N -> oo'."),
+    "given": click.option(
+        "--given", multiple=True, metavar="NAME=VALUE", help="A figure: HBM=8.1e11, peak='3e14 OPs/s'."
+    ),
+    "mesh": click.option(
+        "--mesh", multiple=True, metavar="AXIS=CHIPS", help="The size of a mesh axis: X=2, or 'X=16 ring'."
+    ),
+    "link": click.option(
+        "--link", multiple=True, metavar="NAME", help="The memory or link to compare with: HBM, ICI, …"
+    ),
+    "for": click.option("--for", "solve_for", metavar="SIZE", help="The size to solve for."),
+    "at": click.option("--at", multiple=True, metavar="SIZES", help="Sizes to put in: D=F=8192,B=256."),
+    "count": click.option("--count", metavar="fma|exact", help="How additions count."),
+    "compute": click.option("--compute", metavar="DTYPE", help="The dtype whose peak rate the arithmetic runs at."),
+    "dtype": click.option("--dtype", metavar="DTYPE", help="The dtype of tensors that do not state one."),
+    "chips": click.option("--chips", multiple=True, metavar="FILE", help="A file with chips of your own."),
+}
 
 
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that describe the output."""
-    for option in reversed(
-        (
-            click.option("--format", "form", type=click.Choice(["text", "markdown", "latex", "json"]), default="text"),
-            click.option("--brief", is_flag=True, help="The answer alone."),
+def problem_options(*names: str) -> Decorator:
+    """The options that describe a problem, the same for every command; all of them, or some."""
+    return _all_of([PROBLEM[name] for name in names or PROBLEM])
+
+
+def output_options(*forms: str) -> Decorator:
+    """The options that describe the output, in one of these formats."""
+    return _all_of(
+        [
+            click.option("--format", "form", type=click.Choice(forms), default="text"),
             click.option("--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none."),
             click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones."),
             click.option("-o", "--output", metavar="FILE", help="Write to a file."),
             click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
-        )
-    ):
-        command = option(command)
-    return command
+        ]
+    )
+
+
+def _all_of(options: list[Decorator]) -> Decorator:
+    return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
 def given_flags(options: dict[str, Any]) -> dict[str, Any]:
@@ -95,15 +93,15 @@ def answered(
 ) -> tuple[list[Any], bool, int]:
     """What ``run`` makes of each problem, whether there is one alone, and how many failed, each with its complaint."""
     tables = tables_of(operation, options)
-    found, failures = [], 0
+    answers, failures = [], 0
     for index, table in enumerate(tables):
         try:
-            found.append(run(table))
+            answers.append(run(table))
         except SymroofError as error:
             failures += 1
             error.problem = _place(operation, index, tables) + error.problem
             complain(error)
-    return found, len(tables) == 1, failures
+    return answers, len(tables) == 1, failures
 
 
 def tables_of(operation: tuple[str, ...], options: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,30 +14,52 @@ import click
 
 from symroof.errors import ReadingError, SymroofError
 
+# The width of what is not read on a terminal, and the narrowest and widest that a page is laid out for.
+WIDTH, NARROWEST, WIDEST = 96, 40, 120
 
-def terminal(output: str | None) -> tuple[int, bool]:
-    """The width of the terminal, and whether it can show more than ASCII."""
+
+def terminal(output: str | None, color: str) -> dict[str, Any]:
+    """How text is shown: the width of the terminal, whether it can show more than ASCII, and whether in colours."""
     import shutil
 
+    shown = output in (None, "-")
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
-    width = min(shutil.get_terminal_size((96, 24)).columns, 96) if sys.stdout.isatty() else 96
-    return max(40, width), output is not None or encoding.startswith("utf")
+    seen = shown and sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if seen else WIDTH
+    colour = color == "always" or (color == "auto" and seen and not os.environ.get("NO_COLOR"))
+    return {
+        "width": max(NARROWEST, min(width, WIDEST)),
+        "unicode": not shown or encoding.startswith("utf"),
+        "colour": shown and colour,
+    }
 
 
-def write(text: str, output: str | None, color: str) -> None:
-    if output is not None and output != "-":
-        try:
-            Path(output).write_text(text, "utf-8")
-        except OSError as error:
-            raise ReadingError(f"{output} cannot be written: {error.strerror}") from None
+def publish(
+    answers: Sequence[Any], form: str, output: str | None, color: str, *, alone: bool = True, **style: Any
+) -> None:
+    """Write the pages of the answers, or their records: one object for one problem, a list for several."""
+    if not answers:
         return
-    wanted = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
-    if wanted and color != "never":
-        from rich.console import Console
+    if form == "json":
+        made = [answer.to_dict() for answer in answers]
+        records = [record for each in made for record in (each if isinstance(each, list) else [each])]
+        write(as_json(records[0] if alone and len(records) == 1 else records), output)
+        return
+    from symroof.rendering.pages.pen import Style
 
-        Console(force_terminal=True, soft_wrap=True, no_color=False).print(text, markup=False, end="")
+    look = Style(**style, **terminal(output, color))
+    write("\n".join(answer.page(form, look) for answer in answers), output)
+
+
+def as_json(record: Any) -> str:
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+def write(text: str, output: str | None) -> None:
+    if output is None or output == "-":
+        click.echo(text, nl=False, color=True)
     else:
-        click.echo(text, nl=False)
+        write_bytes(text.encode("utf-8"), output)
 
 
 def write_bytes(content: bytes, output: str) -> None:

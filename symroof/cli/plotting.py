@@ -21,7 +21,7 @@ from symroof.errors import ReadingError
     "--format", "form", type=click.Choice(["figure", "text"]), default="figure", help="text prints the plotted points."
 )
 @click.option("-o", "--output", metavar="FILE", help="A .svg, .png or .pdf file.")
-@problem_options
+@problem_options()
 def plot(
     operation: tuple[str, ...],
     kind: str | None,
@@ -51,11 +51,11 @@ def plot(
         raise ReadingError(
             f"there are {len(tables)} problems, and one figure to draw", expected="a file with one problem"
         )
-    found = api.plot(tables[0], on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
+    figure = api.plot(tables[0], on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
     if form == "text":
-        write(found.to_text(), output, "never")
+        write(figure.to_text(), output)
     elif output is not None:
-        write_bytes(found.drawn(Path(output).suffix.removeprefix("."), width), output)
+        write_bytes(figure.drawn(Path(output).suffix.removeprefix("."), width), output)
 
 
 def _links(texts: tuple[str, ...]) -> tuple[list[str], list[str]]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import given_flags
-from symroof.cli.output import write
+from symroof.cli.options import given_flags, problem_options
+from symroof.cli.output import WIDTH, as_json, terminal, write
 from symroof.errors import ReadingError
 
 
@@ -19,13 +19,7 @@ from symroof.errors import ReadingError
 @click.option(
     "--given", multiple=True, metavar="NAME=VALUE", help="Judge under another figure, and list what moves: HBM=8.19e11."
 )
-@click.option("--assume", multiple=True, metavar="REGIME", help="A regime in place of those of the file.")
-@click.option("--mesh", multiple=True, metavar="AXIS=CHIPS", help="The size of a mesh axis: X=2.")
-@click.option("--link", multiple=True, metavar="NAME", help="The memory or link that is compared with.")
-@click.option("--count", metavar="fma|exact", help="How additions count.")
-@click.option("--compute", metavar="DTYPE", help="The dtype whose peak rate the arithmetic runs at.")
-@click.option("--dtype", metavar="DTYPE", help="The dtype of tensors that do not state one.")
-@click.option("--chips", multiple=True, metavar="FILE", help="A file with chips of your own.")
+@problem_options("assume", "mesh", "link", "count", "compute", "dtype", "chips")
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json", "github"]), default="text")
 @click.option("-v", "--verbose", is_flag=True, help="Show good claims as well, and what was skipped and why.")
 @click.option("--strict", is_flag=True, help="A claim that needs an unstated regime is a finding.")
@@ -70,16 +64,17 @@ def verify(
         if report.error is not None:
             click.echo(f"symroof: {report.error}", err=True)
     if form == "json":
-        import json
-
         from symroof.rendering.records.judgements import report_record
 
-        write(json.dumps(report_record(reports, moves), indent=2, ensure_ascii=False) + "\n", output, "never")
+        write(as_json(report_record(reports, moves)), output)
     else:
         from symroof.rendering.pages.reports import render_report
 
-        text = render_report(reports, form, verbose=verbose, strict=strict, moves=moves, template=template)
-        write(text, output, color if form == "text" else "never")
+        colour = form == "text" and terminal(output, color)["colour"]
+        text = render_report(
+            reports, form, verbose=verbose, strict=strict, moves=moves, template=template, colour=colour
+        )
+        write(text, output)
     if any(report.error is not None for report in reports):
         sys.exit(2)
     if any(report.findings(strict) for report in reports):
@@ -95,10 +90,10 @@ def _suggest(files: tuple[str, ...]) -> int:
         path = Path(name)
         if path.suffix.lower() == ".toml":
             raise ReadingError(f"{name} is a file of problems", expected="a document: Markdown, LaTeX or text")
-        found = list(suggested(read_document(path), path.suffix.lower() in TEX_SUFFIXES))
-        if not found:
+        comments = list(suggested(read_document(path), path.suffix.lower() in TEX_SUFFIXES))
+        if not comments:
             click.echo(f"{name}: no typed operation stands in the text", err=True)
-        for line, comment in found:
+        for line, comment in comments:
             click.echo(f"{name}:{line}\n{comment}\n")
     return 0
 
@@ -120,18 +115,14 @@ def _finished(progress: Any) -> None:
 def names(form: str) -> None:
     """List the words of textbooks that name quantities; `aliases` in a problem add to them."""
     from symroof.reading.vocabulary import VOCABULARY
+    from symroof.rendering.pages.terminal import NBSP, fold
 
     if form == "json":
-        import json
-
-        click.echo(json.dumps(VOCABULARY, indent=2, ensure_ascii=False))
+        write(as_json(VOCABULARY), None)
         return
     width = max(map(len, VOCABULARY))
     for name, words in VOCABULARY.items():
-        line = f"{name:<{width}}"
-        for word in words:
-            if len(line) + len(word) > 96:
-                click.echo(line.rstrip())
-                line = " " * width
-            line += f"  {word}," if word != words[-1] else f"  {word}"
-        click.echo(line)
+        label = f"{name:<{width}}"
+        for line in fold(",  ".join(word.replace(" ", NBSP) for word in words), WIDTH - width - 2):
+            click.echo(f"{label}  {line}")
+            label = " " * width

@@ -25,6 +25,12 @@ STYLE: Any = {
     "path.simplify": False,
 }
 Dash = Any
+# The side of its place on which a text stands, as Matplotlib says it: to the east of it, text starts at its left.
+SIDES = {
+    up + across: (ha, va)
+    for up, va in (("n", "bottom"), ("", "center"), ("s", "top"))
+    for across, ha in (("w", "right"), ("", "center"), ("e", "left"))
+}
 
 
 class Canvas:
@@ -44,16 +50,8 @@ class Canvas:
         with rc_context(STYLE):
             self.sheet = Figure(figsize=(WIDTH, HEIGHT))
             self.axes = self.sheet.add_axes((0.115, 0.14, 0.8, 0.74))
-            self.sheet.text(
-                0.02,
-                0.95,
-                title,
-                ha="left",
-                va="center",
-                fontsize=min(10.5, 10.5 * 82 / max(1, len(title))),
-                fontweight="bold",
-                color=INK,
-            )
+            size = min(10.5, 10.5 * 82 / max(1, len(title)))
+            self.sheet.text(0.02, 0.95, title, ha="left", va="center", fontsize=size, fontweight="bold", color=INK)
             self.axes.set_xlabel(x, color=INK)
             self.axes.set_ylabel(y, color=INK)
             self.axes.yaxis.set_label_coords(-0.095, 0.5)
@@ -91,108 +89,51 @@ class Canvas:
         xs: Iterable[float],
         ys: Iterable[float],
         colour: str,
-        *,
         width: float = 2.2,
         dash: Dash = "-",
         layer: int = 3,
     ) -> None:
-        self.axes.plot(
-            list(xs),
-            list(ys),
-            color=colour,
-            linewidth=width,
-            linestyle=dash,
-            zorder=layer,
-            solid_capstyle="butt",
-            clip_on=True,
-        )
+        look: Any = {"color": colour, "linewidth": width, "linestyle": dash, "zorder": layer, "solid_capstyle": "butt"}
+        self.axes.plot(list(xs), list(ys), clip_on=True, **look)
 
     def ring(self, x: float, y: float, colour: str, *, shape: str = "o", filled: bool = False, size: float = 7) -> None:
-        self.axes.plot(
-            [x],
-            [y],
-            marker=shape,
-            markersize=size,
-            markerfacecolor=colour if filled else "white",
-            markeredgecolor=colour,
-            markeredgewidth=1.6,
-            linestyle="none",
-            zorder=6,
-            clip_on=False,
-        )
+        look: Any = {"marker": shape, "markersize": size, "markeredgecolor": colour, "markeredgewidth": 1.6}
+        face = colour if filled else "white"
+        self.axes.plot([x], [y], markerfacecolor=face, linestyle="none", zorder=6, clip_on=False, **look)
 
     def region(self, corners: Sequence[tuple[float, float]], colour: str, hatch: str | None = None) -> None:
-        self.axes.fill(
-            [x for x, _ in corners],
-            [y for _, y in corners],
-            facecolor=colour,
-            edgecolor="#00000030" if hatch else "none",
-            linewidth=0,
-            hatch=hatch,
-            zorder=1,
-        )
+        xs, ys = zip(*corners, strict=True)
+        edge = "#00000030" if hatch else "none"
+        self.axes.fill(xs, ys, facecolor=colour, edgecolor=edge, linewidth=0, hatch=hatch, zorder=1)
 
     def label(
         self,
         x: float,
         y: float,
         text: str,
+        at: str = "e",
+        shift: tuple[float, float] = (0, 0),
         colour: str = INK,
         *,
         bold: bool = False,
-        at: tuple[str, str] = ("left", "center"),
-        shift: tuple[float, float] = (0, 0),
         size: float = 8.5,
         angle: float = 0,
         backed: bool = False,
     ) -> None:
-        """Text beside a place, moved by points; ``backed`` by white, where lines pass behind it."""
-        box = (
-            {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-            if backed
-            else None
-        )
-        self.axes.annotate(
-            text,
-            (x, y),
-            xytext=shift,
-            textcoords="offset points",
-            color=colour,
-            fontsize=size,
-            fontweight="bold" if bold else "normal",
-            ha=at[0],
-            va=at[1],
-            rotation=angle,
-            rotation_mode="anchor",
-            zorder=8,
-            annotation_clip=False,
-            bbox=box,
-            linespacing=1.25,
-        )
+        """Text on a side of a place, moved by points; ``backed`` by white, where lines pass behind it."""
+        box = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+        look = {"color": colour, "fontsize": size, "fontweight": "bold" if bold else "normal", "linespacing": 1.25}
+        place = {"xytext": shift, "textcoords": "offset points", "rotation": angle, "rotation_mode": "anchor"}
+        self._note(x, y, text, at, bbox=box if backed else None, **look, **place)
 
-    def pointer(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        to: tuple[float, float],
-        *,
-        colour: str = GREY,
-        at: tuple[str, str] = ("left", "center"),
-    ) -> None:
+    def pointer(self, x: float, y: float, text: str, to: tuple[float, float]) -> None:
         """A call-out: words at a place of their own, and a thin line to what they speak of."""
-        self.axes.annotate(
-            text,
-            (x, y),
-            xytext=to,
-            color=colour,
-            fontsize=8.5,
-            ha=at[0],
-            va=at[1],
-            zorder=8,
-            annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 4},
-        )
+        line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 4}
+        self._note(x, y, text, "e", xytext=to, color=GREY, fontsize=8.5, arrowprops=line)
+
+    def _note(self, x: float, y: float, text: str, at: str, **look: Any) -> None:
+        across, up = SIDES[at]
+        self.axes.annotate(text, (x, y), ha=across, va=up, zorder=8, annotation_clip=False, **look)
 
     def angle(self, start: tuple[float, float], end: tuple[float, float]) -> float:
         """The slope of a line on the sheet, in degrees."""

@@ -20,37 +20,21 @@ ROOFS: Sequence[Any] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
 def draw_roofline(found: Roofline) -> Canvas:
     """The classic roofline: roofs, ridges, regions under the highest roof, operations as markers or as paths."""
     roofs, shared = found.roofs, _shared([mark.values for mark in found.marks])
-    seen = [x for mark in found.marks for x, _ in mark.points] + [
-        x for path in found.paths for way in path.points for x, _ in way
-    ]
-    unit, scale = scaled(max(float(roof.peak.value) for roof in roofs), RATES)
-    low = (
-        10 ** (floor(2 * log10(min([*seen, min(r.ridge for r in roofs) / 3]) / 3) / 2))
-        if seen
-        else min(r.ridge for r in roofs) / 100
-    )
+    seen = [x for mark in found.marks for x, _ in mark.points]
+    seen += [x for path in found.paths for way in path.points for x, _ in way]
+    peak, first = max(float(roof.peak.value) for roof in roofs), min(roof.ridge for roof in roofs)
+    unit, scale = scaled(peak, RATES)
+    low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2)) if seen else first / 100
     high = 10 ** (ceil(2 * log10(max([*seen, *(r.ridge * 4 for r in roofs)]))) / 2)
-    bottom, top = (
-        min(roof.height(low) for roof in roofs) / scale / 3,
-        max(float(roof.peak.value) for roof in roofs) / scale * 2.4,
-    )
+    bottom, top = min(roof.height(low) for roof in roofs) / scale / 3, peak / scale * 2.4
     title = str(roofs[0].setting.problem.operation) if roofs[0].several_chips else title_of(roofs[0].setting)
-    title += (
-        f", {sizes(shared)}"
-        if shared and found.marks
-        else "".join(f", {sizes(path.values)}" for path in found.paths[:1] if path.values)
-    )
-    canvas = Canvas(
-        title,
-        "arithmetic intensity (FLOPs/byte)",
-        f"attainable throughput ({unit}FLOPs/s)",
-        ((low, high), (bottom, top)),
-        log=True,
-    )
+    fixed = shared or (found.paths[0].values if found.paths else {})
+    title += f", {sizes(fixed)}" if fixed else ""
+    x, y = "arithmetic intensity (FLOPs/byte)", f"attainable throughput ({unit}FLOPs/s)"
+    canvas = Canvas(title, x, y, ((low, high), (bottom, top)), log=True)
     sheet = _Sheet(canvas, roofs, low, high, bottom, scale)
-    if (
-        not roofs[0].several_chips and len({roof.setting.intensity for roof in roofs}) == 1
-    ):  # one point, one place on the axis
+    # where a point has one place on the axis
+    if not roofs[0].several_chips and len({roof.setting.intensity for roof in roofs}) == 1:
         sheet.shade()
     taken = [x for mark in found.marks for x, _ in mark.points]
     for i in range(len(roofs)):
@@ -104,26 +88,10 @@ class _Sheet:
         for i, (left, right) in enumerate(pairwise(edges)):
             if right <= left:
                 continue
-            inner = [(fast.ridge, self.height(fast, fast.ridge))] if left < fast.ridge < right else []
-            self.canvas.region(
-                [
-                    (left, self.bottom),
-                    (left, self.height(fast, left)),
-                    *inner,
-                    (right, self.height(fast, right)),
-                    (right, self.bottom),
-                ],
-                shades[i],
-            )
-            self.canvas.label(
-                (left * right) ** 0.5,
-                self.bottom,
-                _bound_by(self.roofs, i),
-                INK,
-                at=("center", "bottom"),
-                shift=(0, 5),
-                size=7.5,
-            )
+            places = (left, *([fast.ridge] if left < fast.ridge < right else []), right)
+            edge = [(x, self.height(fast, x)) for x in places]
+            self.canvas.region([(left, self.bottom), *edge, (right, self.bottom)], shades[i])
+            self.canvas.label((left * right) ** 0.5, self.bottom, _bound_by(self.roofs, i), "n", (0, 5), size=7.5)
 
     def roof(self, index: int, taken: Sequence[float]) -> list[float]:
         """A slope and its peak with their names; gives the places that its name takes."""
@@ -137,28 +105,13 @@ class _Sheet:
         text = f"{name}  {short(float(roof.bandwidth.value) / size)} {unit}B/s"
         x, below = self._clear(ridge, taken, 5.2 * len(text)), roof.several_chips and index > 0
         angle = canvas.angle((self.low, self.height(roof, self.low)), (ridge, peak))
-        canvas.label(
-            x,
-            self.height(roof, x),
-            text,
-            at=("left", "top" if below else "bottom"),
-            shift=(3, -4) if below else (-3, 3),
-            angle=angle,
-        )
+        canvas.label(x, self.height(roof, x), text, "se" if below else "ne", (3, -4) if below else (-3, 3), angle=angle)
         self._peak(index, peak)
-        canvas.line((ridge, ridge), (self.bottom, peak), INK, width=0.7, dash=DOTTED, layer=2)
+        canvas.line((ridge, ridge), (self.bottom, peak), INK, 0.7, DOTTED, layer=2)
         canvas.ring(ridge, peak, INK)
         crowded = canvas.gap(ridge, self.high) < 150
-        if below:
-            canvas.label(ridge, peak, f"ridge {ridge:.0f}", at=("left", "top"), shift=(7, -5))
-        else:
-            canvas.label(
-                ridge,
-                peak,
-                f"ridge {ridge:.0f}",
-                at=("right" if crowded else "center", "bottom"),
-                shift=(-2 if crowded else 0, 7),
-            )
+        side, shift = ("se", (7, -5)) if below else ("nw", (-2, 7)) if crowded else ("n", (0, 7))
+        canvas.label(ridge, peak, f"ridge {ridge:.0f}", side, shift)
         return [x, x * (ridge / self.low) ** 0.15]
 
     def _peak(self, index: int, peak: float) -> None:
@@ -169,14 +122,9 @@ class _Sheet:
         narrow = not roof.several_chips and any(self.canvas.gap(other.ridge, self.high) < 150 for other in self.roofs)
         unit, size = scaled(float(roof.peak.value), RATES)
         whose = f"{roof.chip.title} peak" if roof.several_chips else "peak"
-        low = bool(index) or narrow
-        self.canvas.label(
-            self.high,
-            peak,
-            f"{whose} {short(float(roof.peak.value) / size)} {unit}FLOPs/s",
-            at=("right", "top" if low else "bottom"),
-            shift=(0, -4 if low else 4),
-        )
+        words = f"{whose} {short(float(roof.peak.value) / size)} {unit}FLOPs/s"
+        side, up = ("sw", -4) if index or narrow else ("nw", 4)
+        self.canvas.label(self.high, peak, words, side, (0, up))
 
     def _clear(self, ridge: float, taken: Sequence[float], width: float) -> float:
         """Where a label along a slope is farthest from what stands there."""
@@ -197,40 +145,24 @@ class _Sheet:
     def mark(self, points: Sequence[tuple[float, float]], name: str, shape: str) -> None:
         """Filled on the first roof, open on the others, joined by a thin line: what the slower memory costs."""
         if len(points) > 1:
-            self.canvas.line([x for x, _ in points], [y / self.scale for _, y in points], INK, width=0.9, layer=4)
+            self.canvas.line([x for x, _ in points], [y / self.scale for _, y in points], INK, 0.9, layer=4)
         for i, (x, y) in enumerate(points):
             self.canvas.ring(x, y / self.scale, INK, shape=shape, filled=i == 0)
-        x, y = min(points, key=lambda p: p[1])
-        near = self.canvas.gap(x, self.high) < 90
-        self.canvas.label(
-            x,
-            y / self.scale,
-            name,
-            bold=True,
-            at=("right" if near else "left", "top"),
-            shift=(-7 if near else 7, -6),
-            backed=True,
-        )
+        self._named(*min(points, key=lambda p: p[1]), name, INK, room=90, off=7)
+
+    def _named(self, x: float, y: float, name: str, colour: str, *, room: float, off: float) -> None:
+        """Words below a marker, on its left where there is no room on its right."""
+        near = self.canvas.gap(x, self.high) < room
+        side, shift = ("sw", -off) if near else ("se", off)
+        self.canvas.label(x, y / self.scale, name, side, (shift, -6), colour, bold=True, backed=True)
 
     def path(self, path: Path) -> None:
         """The way of an operation along each roof, with the sizes at its ends."""
         for i, way in enumerate(path.points):
             colour, dash = STROKES[i % len(STROKES)]
-            self.canvas.line(
-                [x for x, _ in way], [y / self.scale for _, y in way], colour, width=4.5, dash=dash, layer=4
-            )
+            self.canvas.line([x for x, _ in way], [y / self.scale for _, y in way], colour, 4.5, dash, layer=4)
             for end in (0, -1):
                 x, y = way[end]
                 self.canvas.ring(x, y / self.scale, colour, filled=True, size=6)
                 if i == 0:
-                    near = self.canvas.gap(x, self.high) < 80
-                    self.canvas.label(
-                        x,
-                        y / self.scale,
-                        f"{path.variable} = {path.sizes[end]:g}",
-                        colour,
-                        bold=True,
-                        at=("right" if near else "left", "top"),
-                        shift=(-6 if near else 6, -6),
-                        backed=True,
-                    )
+                    self._named(x, y, f"{path.variable} = {path.sizes[end]:g}", colour, room=80, off=6)

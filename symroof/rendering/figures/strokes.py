@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from symroof.derivation.setting import Setting
+from symroof.model.units import TIMES
+from symroof.rendering.pages.environment import load
 
 # Pairs that stay apart for colour-blind readers and in grey, each with a dash of its own.
 STROKES: Sequence[tuple[str, Any]] = (
@@ -21,17 +23,23 @@ FIELDS = ("#F4E3C1", "#B9D6EA", "#E3A98A", "#D7E8C9", "#C9BBDD", "#F7F7F7")
 DOTTED = (0, (1, 1.8))
 SHAPES = ("s", "D", "^", "v", "o")
 RATES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("", 1.0))
-MOMENTS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
+MOMENTS = tuple(((*unit.aliases, unit.name)[0], float(unit.scale)) for unit in TIMES)
+
+
+def with_article(word: str) -> str:
+    """
+    >>> with_article("H100 SXM"), with_article("TPU v5e"), with_article("fp8"), with_article("uint8")
+    ('an H100 SXM', 'a TPU v5e', 'an fp8', 'a uint8')
+    """
+    return str(load("articles.j2", None, {}).a(word)).strip()
 
 
 def title_of(setting: Setting, *more: str) -> str:
     """The operation, the chip, and sizes."""
     chip = setting.problem.hardware
-    where = (
-        f" on {setting.chips if setting.chips > 1 else 'a'} {chip.title}"
-        if chip is not None and chip.name != "given"
-        else ""
-    )
+    where = ""
+    if chip is not None and chip.name != "given":
+        where = f" on {setting.chips} {chip.title}" if setting.chips > 1 else f" on {with_article(chip.title)}"
     return f"{setting.problem.operation}{where}" + "".join(f", {part}" for part in more if part)
 
 

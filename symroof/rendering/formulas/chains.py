@@ -36,19 +36,18 @@ def chained(relations: Iterable[Compare]) -> list[Item]:
     return items
 
 
-def condition(relations: Iterable[Compare], pen: Pen) -> str:
-    """The relations in a format; in text they can be given to ``--assume``.
+def condition(relations: Iterable[Compare], pen: Pen, last: str = ", ") -> str:
+    """The relations in a format, ``last`` before the last one; in text they can be given to ``--assume``.
 
     >>> from symroof.derivation.layout import Layout
     >>> from symroof.formula import Infinity, Name
-    >>> from symroof.rendering.formulas.plain import PlainPrinter
-    >>> pen = Pen("text", "", PlainPrinter(), Layout(()))
-    >>> condition([Compare(Name("N"), "->", Infinity()), Compare(Name("M"), "->", Infinity())], pen)
+    >>> from symroof.rendering.pages.pen import claims_pen
+    >>> infinity = Infinity()
+    >>> condition([Compare(Name("N"), "->", infinity), Compare(Name("M"), "->", infinity)], claims_pen(Layout(())))
     'N, M -> oo'
     """
     items = chained(relations)
     # a list before -> must not follow << with a comma, where it would be read as a part of that
     items.sort(key=lambda item: item[-2] != "->")
-    return ", ".join(
-        pen.inline(*(f"regime {part}" if isinstance(part, str) else part for part in item)) for item in items
-    )
+    texts = [pen.inline(*(f"regime {part}" if isinstance(part, str) else part for part in item)) for item in items]
+    return last.join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

@@ -17,19 +17,8 @@ from typing import Any
 from symroof.model.written import returned
 from symroof.rendering.formulas.letters import Letters
 
-ALLOWED = (
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.USub,
-    ast.Add,
-    ast.Sub,
-    ast.Mult,
-    ast.Div,
-    ast.Pow,
-    ast.Name,
-    ast.Load,
-    ast.Constant,
-)
+OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub)
+ALLOWED = (*OPERATORS, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load, ast.Constant)
 PLACEHOLDER = "symroofplaceholder{}q"
 
 

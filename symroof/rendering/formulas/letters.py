@@ -2,82 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import unicodedata
+from dataclasses import dataclass, replace
+from string import ascii_letters
 
-# The letter of a quantity, what it becomes where a dimension has that letter, and its name in claim syntax.
-QUANTITY_LETTERS = {
-    "intensity": ("I", r"\text{intensity}"),
-    "ridge": ("R", r"I_{\text{ridge}}"),
-    "peak": ("C", r"C_{\text{peak}}"),
-    "bandwidth": ("W", r"W_{\text{LINK}}"),
-}
-WORDS = {
-    "flops": "FLOPs",
-    "flops_exact": "FLOPs",
-    "flops_per_chip": "FLOPs per chip",
-    "reads": "reads",
-    "writes": "writes",
-    "bytes": "bytes",
-    "bytes_per_chip": "bytes per chip",
-    "sent": "bytes sent",
-    "throughput": "throughput",
-}
+from symroof.model.quantities import TABLE
+
 PLAIN = {"flops_exact": "flops"}
-GREEK = {
-    "α": "alpha",
-    "β": "beta",
-    "γ": "gamma",
-    "δ": "delta",
-    "ε": "epsilon",
-    "ζ": "zeta",
-    "η": "eta",
-    "θ": "theta",
-    "ι": "iota",
-    "κ": "kappa",
-    "λ": "lambda",
-    "μ": "mu",
-    "ν": "nu",
-    "ξ": "xi",
-    "π": "pi",
-    "ρ": "rho",
-    "σ": "sigma",
-    "τ": "tau",
-    "υ": "upsilon",
-    "φ": "phi",
-    "χ": "chi",
-    "ψ": "psi",
-    "ω": "omega",
-    "Γ": "Gamma",
-    "Δ": "Delta",
-    "Θ": "Theta",
-    "Λ": "Lambda",
-    "Ξ": "Xi",
-    "Π": "Pi",
-    "Σ": "Sigma",
-    "Υ": "Upsilon",
-    "Φ": "Phi",
-    "Ψ": "Psi",
-    "Ω": "Omega",
-}
+# The letters of quantities that give way to a dimension.
+YIELDING = frozenset(row.letter for row in TABLE.values() if row.instead is not None)
+LONG = 3
+
+
+def _greek(letter: str) -> str:
+    """The command of a Greek letter: Unicode spells one of them otherwise than TeX.
+
+    >>> _greek("λ"), _greek("Ω")
+    ('lambda', 'Omega')
+    """
+    word = unicodedata.name(letter).split()[-1].replace("LAMDA", "LAMBDA")
+    return word.lower() if letter.islower() else word.capitalize()
+
+
+GREEK = {letter: _greek(letter) for letter in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"}
 
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """The printed forms of names, given the dimensions and the link of a problem."""
+    """The printed forms of names, given the dimensions and the link of a problem; some stand for longer names."""
 
     dimensions: frozenset[str] = frozenset()
     link: str = "HBM"
+    stands_for: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def shortened(self) -> Letters:
+        """With a letter for every dimension whose name is long: one of its own where that is free.
+
+        >>> Letters(frozenset({"BatchSize", "ModelDim", "B"})).shortened.stands_for
+        (('BatchSize', 'b'), ('ModelDim', 'M'))
+        """
+        taken = {*self.dimensions, *YIELDING, "T"}
+        chosen: list[tuple[str, str]] = []
+        for name in sorted(name for name in self.dimensions if len(name) > LONG):
+            own = (name[0].upper(), name[0].lower(), *name.upper(), *ascii_letters)
+            letter = next((c for c in own if c.isascii() and c.isalpha() and c not in taken), name)
+            taken.add(letter)
+            chosen.append((name, letter))
+        return replace(self, stands_for=tuple(chosen))
 
     def latex(self, name: str) -> str:
         r"""
         >>> Letters(frozenset({"R"})).latex("ridge"), Letters().latex("d_model"), Letters().latex("T_math")
         ('I_{\\text{ridge}}', 'd_{\\text{model}}', 'T_{\\text{math}}')
         """
-        if name in QUANTITY_LETTERS:
-            letter, other = QUANTITY_LETTERS[name]
-            return other.replace("LINK", self.link.replace("_", " ")) if letter in self.dimensions else letter
-        if name in WORDS:
-            return rf"\text{{{WORDS[name]}}}"
+        name = dict(self.stands_for).get(name, name)
+        quantity = TABLE.get(name)
+        if quantity is not None and quantity.letter is not None:
+            if quantity.instead is not None and quantity.letter in self.dimensions:
+                return quantity.instead.replace("LINK", self.link.replace("_", " "))
+            return quantity.letter
         head, _, tail = name.partition("_")
         if not tail and len(head) > 1 and head[1:].isdigit():
             head, tail = head[0], head[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from symroof.formula import (
@@ -65,7 +66,8 @@ class PlainPrinter:
 
     def number(self, node: Number) -> Part:
         if node.digits is not None:
-            return node.digits, QUOTIENT if "/" in node.digits else ATOM
+            digits = re.sub(" us$", " µs", node.digits) if self.unicode else node.digits
+            return digits, QUOTIENT if "/" in node.digits else ATOM
         if node.value.denominator == 1:
             return str(node.value), ATOM if node.value >= 0 else NEGATIVE
         return str(node.value), QUOTIENT

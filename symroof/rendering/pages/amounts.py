@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
 
-from symroof.algebra.rounding import decimal, magnitude, to_digits
+from symroof.algebra.rounding import magnitude, trimmed
+from symroof.formula import Formula, Number, Quotient
+from symroof.model.units import UNITS, Unit, unit_of_time
+from symroof.rendering.formulas.decimals import decimal, short, to_digits, to_places
 
-UNITS_OF_TIME = (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
+if TYPE_CHECKING:
+    from symroof.derivation.answer import TimeRow
+
+T = TypeVar("T")
+V = TypeVar("V")
+NUMERALS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def sizes(values: Mapping[str, Fraction]) -> str:
@@ -16,10 +25,19 @@ def sizes(values: Mapping[str, Fraction]) -> str:
     >>> sizes({"B": Fraction(128), "D": Fraction(8192), "F": Fraction(8192)})
     'B = 128, D = F = 8192'
     """
-    by_value: dict[Fraction, list[str]] = {}
-    for name, value in values.items():
-        by_value.setdefault(value, []).append(name)
-    return ", ".join(" = ".join((*names, number(value))) for value, names in by_value.items()) or "everywhere"
+    return ", ".join(" = ".join((*names, number(value))) for names, value in grouped(values.items())) or "everywhere"
+
+
+def grouped(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:
+    """What has the same value together.
+
+    >>> grouped([("B", 128), ("D", 8192), ("F", 8192)])
+    [(['B'], 128), (['D', 'F'], 8192)]
+    """
+    groups: dict[V, list[T]] = {}
+    for what, value in pairs:
+        groups.setdefault(value, []).append(what)
+    return [(whats, value) for value, whats in groups.items()]
 
 
 def number(value: Fraction) -> str:
@@ -28,37 +46,48 @@ def number(value: Fraction) -> str:
 
 
 def quantity(value: Fraction, unit: str) -> str:
-    """A value with its unit; times in the unit that gives them digits before the point.
+    """A value with its unit; times in the unit that gives them digits before the point, or in powers of ten.
 
-    >>> quantity(Fraction(872, 10**7), "s"), quantity(Fraction(3), "bytes")
-    ('87.2 us', '3 bytes')
+    >>> quantity(Fraction(872, 10**7), "s"), quantity(Fraction(3), "bytes"), quantity(Fraction(508, 10**17), "s")
+    ('87.2 us', '3 bytes', '5.08e-15 s')
     """
-    if unit == "s" and value:
-        for name, per_second in UNITS_OF_TIME:
-            if abs(value * per_second) >= 1 and (abs(value) >= 1 or abs(value * per_second) < 1000):
-                return f"{short(value * per_second, 4)} {name}"
-    return f"{short(value, 4)} {unit}".rstrip()
+    if unit != "s":
+        return f"{short(value, 4)} {unit}".rstrip()
+    of_time = unit_of_time(value)
+    return f"{short(value / of_time.scale, 4)} {of_time.name}"
 
 
-def short(value: Fraction, digits: int = 6) -> str:
-    """A number for people: whole ones in full up to a million, others in some significant digits.
+def unit_of_times(rows: Iterable[TimeRow]) -> Unit:
+    """The unit of a table: that of its longest time, but microseconds up to a tenth of a second."""
+    longest = max((row.lower for row in rows), default=Fraction(1))
+    return UNITS["us"] if Fraction(1, 10**6) <= longest < Fraction(1, 10) else unit_of_time(longest)
 
-    >>> short(Fraction(9850, 41)), short(Fraction(1, 3), 3), short(Fraction(197 * 10**12))
-    ('240.24', '0.333', '1.97e14')
+
+def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, str, str, str]:
+    """The four times of a row in a unit, with digits enough that the two compared ones differ.
+
+    >>> from symroof.derivation.answer import TimeRow
+    >>> shown_times(TimeRow(Fraction(1), *(Fraction(n, 10**9) for n in (681, 163700, 163700, 164381)), "<", False))
+    ('0.681', '163.7', '163.7', '164.4')
+    >>> shown_times(TimeRow(Fraction(1), *(Fraction(n, 10**14) for n in (1, 700, 700, 701)), "<", False), UNITS["s"])
+    ('1e-14', '7e-12', '7e-12', '7.01e-12')
     """
-    if value == 0:
-        return "0"
-    power = magnitude(value)
-    if -4 < power < 7:
-        if value.denominator == 1:
-            return str(value)
-        return decimal(value) if abs(value) >= 1 and digits == 6 else _trimmed(to_digits(value, max(digits, 3)))
-    mantissa = value / Fraction(10) ** power
-    return f"{_trimmed(to_digits(mantissa, min(digits, 6)))}e{power}"
-
-
-def _trimmed(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    values = [value / unit.scale for value in (row.t_math, row.t_comms, row.lower, row.upper)]
+    if values[2] * 10**9 < 1:
+        return tuple(short(value, 3) for value in values)  # type: ignore[return-value]
+    close = abs(row.t_math - row.t_comms) * 50 < row.lower
+    shown = []
+    for index, value in enumerate(values):
+        if value * 1000 < 1:
+            shown.append(short(value, 3))
+            continue
+        places = max(0, 2 - magnitude(value)) if value < 100 else 1
+        shown.append(to_places(value, max(places, 2) if close and index < 3 else places))
+    extra = 2
+    while close and shown[0] == shown[1] and values[0] != values[1] and extra < 12:
+        extra += 1
+        shown[:3] = [to_places(value, extra) for value in values[:3]]
+    return (shown[0], shown[1], shown[2], shown[3])
 
 
 def percent(share: Fraction) -> str:
@@ -66,8 +95,34 @@ def percent(share: Fraction) -> str:
     >>> percent(Fraction(-21, 1979)), percent(Fraction(1, 10**6))
     ('1.1 %', '0.0001 %')
     """
-    return f"{_trimmed(to_digits(abs(share) * 100, 2))} %"
+    return f"{trimmed(to_digits(abs(share) * 100, 2))} %"
 
 
 def digits(count: int) -> str:
     return "one digit" if count == 1 else f"{count} digits"
+
+
+def numeral(count: int) -> str:
+    """A small number in words.
+
+    >>> numeral(7), numeral(23)
+    ('seven', '23')
+    """
+    return NUMERALS[count] if count < len(NUMERALS) else str(count)
+
+
+def decimal_number(value: Fraction) -> Number:
+    """A number in the digits in which it is shown."""
+    text = decimal(value)
+    return Number(Fraction(text), text)
+
+
+def in_decimals(formula: Formula) -> Formula:
+    """A fraction of whole numbers as the decimals in which it is shown; any other formula as it is.
+
+    >>> in_decimals(Quotient(Number(Fraction(9850)), Number(Fraction(41)))).digits
+    '240.24'
+    """
+    if isinstance(formula, Quotient) and isinstance(formula.above, Number) and isinstance(formula.below, Number):
+        return decimal_number(formula.above.value / formula.below.value)
+    return formula

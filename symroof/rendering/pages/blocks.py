@@ -2,14 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
-from symroof.formula import Formula
-from symroof.proof.step import Step
+from symroof.formula import Cases, Compare, Formula, Name, Number, Quotient, Sum, Verdict, names
+from symroof.proof.step import Reason, Step
 
 # What a reason says of a step: the sentence before it, its unit, a word beside it, the sentence after it.
 Say = Callable[[str, Step], str]
+# Steps that prose alone states, and those that continue the line of the step before.
+IN_PROSE = frozenset(
+    map(
+        Reason,
+        [
+            "excess",
+            "total",
+            "kinds",
+            "used",
+            "below_each",
+            "bracket",
+            "grows",
+            "factor",
+            "side",
+            "within",
+            "at_most",
+            "next_order",
+            "define_times",
+            "one_root",
+            "reach",
+            "square",
+            "outcome",
+            "margin",
+            "throughput",
+            "tends",
+            "whole",
+            "early",
+            "gap",
+            "pays",
+            "seconds",
+        ],
+    )
+)
+CONTINUING = frozenset(map(Reason, ["put_in", "cancel", "rounded", "compare_intensity", "twice"]))
+LONGEST_NUMBER = 8
+
+
+def display(step: Step, before: Sequence[Step]) -> str:
+    """Where a step stands: ``prose``, on a line of its own, ``joined`` to the line before, or its right side ``alone``."""
+    match step.reason:
+        case Reason.SIDE if step.section == "at":
+            return "joined"
+        case reason if reason in IN_PROSE:
+            return "prose"
+        case Reason.MULTIPLY_ADD if step.relation == "=":
+            return "prose"
+        case Reason.BYTES if step.right == Sum((Name("reads"), Name("writes"))):
+            return "prose"
+        case Reason.LOWER | Reason.UPPER | Reason.TIME if step.point is not None or step.role in ("T_lower", "T_upper"):
+            return "prose"
+        case Reason.RULE if isinstance(step.right, Compare):
+            return "prose"
+        case Reason.AT_POINT:
+            return "line" if _at_point(step) else "prose"
+        case Reason.FIGURES | Reason.ROUNDED:
+            return _number(step, before)
+        case Reason.RULE_FACTOR:
+            return "alone"
+    return "joined" if step.reason in CONTINUING else "line"
+
+
+def _at_point(step: Step) -> bool:
+    """A value at sizes that leave nothing open; a condition whose bound is no number."""
+    if step.role == "intensity":
+        return not names(step.right)
+    conditions = step.right.rows[0][0] if isinstance(step.right, Cases) else step.right
+    in_numbers = isinstance(conditions, Compare) and isinstance(conditions.left, Name) and not names(conditions.right)
+    return not in_numbers and not isinstance(step.right, Verdict)
+
+
+def _number(step: Step, before: Sequence[Step]) -> str:
+    """Figures and decimals: in sections that prose does not tell the number of."""
+    long = (
+        isinstance(step.right, Quotient)
+        and not names(step.right)
+        and any(
+            isinstance(side, Number) and len(str(side.value)) > LONGEST_NUMBER
+            for side in (step.right.above, step.right.below)
+        )
+    )
+    if step.section in ("ridge", "formulas", "time"):
+        return "prose" if long and step.reason is Reason.FIGURES and step.role else "joined"
+    if step.section == "at":
+        return "joined" if step.left == Name("intensity") else "prose"
+    if step.section != "rule" or step.role or long or any(s.reason is Reason.RULE for s in before):
+        return "prose"
+    return "joined" if any(s.reason is Reason.FIGURES for s in before) else "line"
 
 
 @dataclass(slots=True)
@@ -22,39 +110,44 @@ class Row:
     unit: str = ""
 
 
-@dataclass(slots=True)
-class Block:
-    """A paragraph, or a display of rows."""
-
-    prose: str = ""
-    rows: list[Row] = field(default_factory=list)
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    kind: ClassVar[str] = "paragraph"
+    text: str
 
 
-def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Block]:
+@dataclass(frozen=True, slots=True)
+class Display:
+    """Formulas of their own lines, aligned at their relations."""
+
+    kind: ClassVar[str] = "display"
+    rows: list[Row]
+
+
+def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Paragraph | Display]:
     """The paragraphs and displays of one section, in order; ``joint`` stands between the sentences of a paragraph."""
-    found: list[Block] = []
-    rows: list[Row] = []
+    written: list[str | list[Row]] = []
     left: Formula | None = None
 
     def prose(text: str) -> None:
-        nonlocal rows, left
-        if not text:
-            return
-        if rows:
-            found.append(Block(rows=rows))
-            rows, left = [], None
-        if found and found[-1].prose:
-            found[-1].prose += text if text.startswith(",") else joint + text
-        else:
-            found.append(Block(prose=text))
+        if text and written and isinstance(written[-1], str):
+            written[-1] += text if text.startswith(",") else joint + text
+        elif text:
+            written.append(text)
 
-    for step in steps:
+    for index, step in enumerate(steps):
         prose(say("lead", step))
-        if step.shown:
+        place = display(step, steps[:index])
+        if place != "prose":
+            if not written or isinstance(written[-1], str):
+                written.append([])
+                left = None
+            rows = written[-1]
+            assert isinstance(rows, list)
             aside, unit = say("aside", step), say("unit", step)
-            if step.right_alone:
+            if place == "alone":
                 rows.append(Row(step.right, [], aside))
-            elif step.joined and rows:
+            elif place == "joined" and rows:
                 rows[-1].parts.append((step.relation, step.right))
                 rows[-1].aside = aside or rows[-1].aside
             else:
@@ -62,6 +155,4 @@ def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Block]:
                 left = step.left
             rows[-1].unit = unit or rows[-1].unit
         prose(say("remark", step))
-    if rows:
-        found.append(Block(rows=rows))
-    return found
+    return [Paragraph(block) if isinstance(block, str) else Display(block) for block in written]

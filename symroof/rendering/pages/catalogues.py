@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from symroof.derivation.layout import Layout
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.library import Entry
-from symroof.model.operation import Einsum
 from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.terminal import table
 
 
 def chips_table(chips: list[Accelerator]) -> str:
@@ -31,7 +32,9 @@ def chip_table(chip: Accelerator) -> str:
             f"  {'or':>{width}}  {other.digits:>8} {other.unit:<8} {other.source}" for other in known.alternatives
         ]
     if chip.wraparound:
-        lines.append(f"\n  A mesh axis of {chip.wraparound} chips or more closes to a ring; a shorter one is a line.")
+        lines.append(
+            f"\n  A mesh axis closes to a ring where its size is a multiple of {chip.wraparound}; any other is a line."
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -46,8 +49,8 @@ def chip_record(chip: Accelerator) -> dict[str, Any]:
 
 
 def _figure(known: Known) -> dict[str, Any]:
-    found = {"value": known.digits, "float": float(known.value), "unit": known.unit, "source": known.source}
-    return found | {"alternatives": [_figure(other) for other in known.alternatives]}
+    figure = {"value": known.digits, "float": float(known.value), "unit": known.unit, "source": known.source}
+    return figure | {"alternatives": [_figure(other) for other in known.alternatives]}
 
 
 def operations_table(entries: list[Entry]) -> str:
@@ -65,8 +68,7 @@ def operation_table(entry: Entry) -> str:
 def operation_record(entry: Entry) -> dict[str, Any]:
     operation = entry.build(None)
     cost = operation.cost()
-    shapes = tuple(t.labels for t in operation.tensors) if isinstance(operation, Einsum) else ()
-    layout, printer = Layout(operation.dimensions, shapes), PlainPrinter()
+    layout, printer = Layout(operation.dimensions, tuple(t.labels for t in operation.tensors)), PlainPrinter()
     amounts = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "intensity": cost.intensity}
     return {
         "name": entry.name,
@@ -81,13 +83,11 @@ def _digits(chip: Accelerator, name: str) -> str:
     return chip.figures[name].digits if name in chip.figures else "-"
 
 
-def columns(rows: list[tuple[str, ...]]) -> str:
+def columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows with their columns under one another.
 
     >>> print(columns([("a", "bc"), ("def", "g")]), end="")
     a    bc
     def  g
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-    return "\n".join(lines) + "\n"
+    return "\n".join(table(rows[0], rows[1:], width=10**6)) + "\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import RenderingError
-from symroof.formula import Both, Cases, Formula, Name, number
+from symroof.formula import Both, Cases, Formula, Name, Sum, number
 
 
 def shipped_template(name: str) -> str | None:
@@ -39,7 +39,7 @@ def environment(folder: str | None) -> Any:
         if not Path(folder).is_dir():
             raise RenderingError(f"{folder} is not a folder of templates")
         loaders.insert(0, FileSystemLoader(folder))
-    made = Environment(
+    environment = Environment(
         loader=ChoiceLoader(loaders),
         block_start_string="<%",
         block_end_string="%>",
@@ -54,11 +54,12 @@ def environment(folder: str | None) -> Any:
         autoescape=False,
         bytecode_cache=_cache(),
     )
-    made.tests["cases"] = lambda value: isinstance(value, Cases)
-    made.filters["first_case"] = first_case
-    made.filters["one"] = lambda value: value == number(1)
-    made.filters["name"] = lambda value: value.name if isinstance(value, Name) else ""
-    return made
+    environment.tests["cases"] = lambda value: isinstance(value, Cases)
+    environment.tests["sum"] = lambda value: isinstance(value, Sum)
+    environment.filters["first_case"] = first_case
+    environment.filters["one"] = lambda value: value == number(1)
+    environment.filters["name"] = lambda value: value.name if isinstance(value, Name) else ""
+    return environment
 
 
 def _cache() -> Any:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
-from typing import Any
 
+from symroof.derivation.answer import TimeRow
 from symroof.derivation.derivation import Derivation
 
 
-@dataclass(frozen=True, slots=True)
 class Naming:
-    derivation: Derivation
+    def __init__(self, derivation: Derivation) -> None:
+        self.derivation = derivation
 
     @property
     def operation(self) -> str:
@@ -29,30 +27,9 @@ class Naming:
         return None if chip is None else chip.title
 
     @property
-    def on(self) -> str:
-        """``a TPU v5e``, or ``2 TPU v5e, over ICI``."""
-        chip = self.chip or "a chip"
-        if self.chips > 1:
-            return f"{self.chips} {chip}" + (f", over {self.link}" if self.link != "HBM" else "")
-        article = (
-            ""
-            if chip.startswith(("a ", "an ", "the "))
-            else "an "
-            if chip[:1] in "AEIOH" and chip[:2] != "HO"
-            else "a "
-        )
-        return f"{article}{chip}" + (f", from {self.link}" if self.link != "HBM" else "")
-
-    @property
-    def on_heading(self) -> str:
-        """The machine in the title, unless the title of the problem names it."""
-        named = self.chip is None or (self.title is not None and self.chip in self.title)
-        return "" if named else self.on
-
-    @property
-    def on_short(self) -> str:
-        chip = self.chip or ""
-        return f"{self.chips} {chip}" if self.chips > 1 else chip
+    def named(self) -> bool:
+        """Whether the heading names the machine: there is one, and the title of the problem does not."""
+        return self.chip is not None and (self.title is None or self.chip not in self.title)
 
     @property
     def bound_by(self) -> str:
@@ -63,12 +40,14 @@ class Naming:
     def bound_word(self) -> str:
         return "bound by the link" if self.over_network else "memory-bound"
 
-    def side(self, row: Mapping[str, Any]) -> str:
-        return "both" if row["even"] else "compute" if row["compute"] else self.bound_by
+    def side(self, row: TimeRow) -> str:
+        return "both" if row.relation == "=" else "compute" if row.compute_bound else self.bound_by
 
     @property
     def exchange(self) -> str:
-        return ", ".join(map(str, self.derivation.setting.exchanges))
+        """The exchanges, each with the wiring of its axis: two chips are a line."""
+        found = self.derivation.setting.exchanges
+        return ", ".join(f"{exchange}" + (f", a {exchange.wiring}" if exchange.chips > 2 else "") for exchange in found)
 
     @property
     def chip_name(self) -> str | None:
@@ -92,8 +71,10 @@ class Naming:
     @property
     def compute(self) -> str:
         problem = self.derivation.setting.problem
-        found = problem.compute or problem.operation.compute
-        return "" if found is None else f"{found} "
+        dtype = problem.compute or problem.operation.compute
+        words = () if dtype is None else (str(dtype),)
+        words = (*words, "vector") if self.peak_name.startswith("peak.vector") else words
+        return "".join(f"{word} " for word in words)
 
     @property
     def peak_name(self) -> str:
@@ -102,5 +83,9 @@ class Naming:
     @property
     def reads_matrix_unit(self) -> bool:
         """Whether the peak is that of a matrix unit while the operation reuses nothing."""
-        name = self.derivation.setting.peak_name
-        return name.startswith("peak.") and name != "peak.vector"
+        return self.peak_name.startswith("peak.") and not self.peak_name.startswith("peak.vector")
+
+    @property
+    def matrix_stands_in(self) -> bool:
+        """Whether the vector unit does the work, and the chip has no figure for it."""
+        return self.derivation.setting.problem.operation.vector and self.reads_matrix_unit

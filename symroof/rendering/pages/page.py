@@ -1,144 +1,217 @@
-"""Pages of lines and tables, in each format: what explorations and comparisons are shown on."""
+"""The page: paragraphs, lines, displays and tables, laid out in each format. Every command shows its answer on one."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import ClassVar, TypeAlias
 
-from symroof.algebra.rounding import decimal
-from symroof.derivation.layout import Layout
-from symroof.errors import RenderingError
-from symroof.formula import Formula, Number, Quotient
-from symroof.rendering.formulas.letters import Letters
+from symroof.rendering.formulas.breadth import breadth
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages.environment import guarded, load, render
-from symroof.rendering.pages.pen import Chain, Pen
-from symroof.rendering.pages.terminal import titled
+from symroof.rendering.pages.blocks import Display, Paragraph, Row
+from symroof.rendering.pages.environment import guarded, render
+from symroof.rendering.pages.pen import FORMATS, Pen
+from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger, section, table, titled
 
-NUMERALS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-PAGES = {"text": ("page.txt.j2", ""), "markdown": ("page.md.j2", "$"), "latex": ("page.tex.j2", "$")}
+BOLD = "\x1b[1m", "\x1b[0m"
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Sentences, each on a line of its own."""
 
+    kind: ClassVar[str] = "lines"
     lines: tuple[str, ...]
-
-    @property
-    def text(self) -> list[str]:
-        return list(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table; ``right`` are the columns that are set to the right."""
+    """A table; ``right`` are the columns that are set to the right, the first ``keys`` say what a row is about.
 
+    A terminal shows a ``ledger`` without its head: labels, values, remarks.
+    """
+
+    kind: ClassVar[str] = "grid"
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: frozenset[int] = frozenset()
+    keys: int = 1
+    ledger: bool = False
 
     @property
-    def kept(self) -> Grid:
+    def filled(self) -> Grid:
         """Without the columns that are empty."""
         places = [i for i in range(len(self.head)) if any(row[i] for row in self.rows)]
         rows = tuple(tuple(row[i] for i in places) for row in self.rows)
-        return Grid(
-            tuple(self.head[i] for i in places), rows, frozenset(j for j, i in enumerate(places) if i in self.right)
-        )
+        right = frozenset(j for j, i in enumerate(places) if i in self.right)
+        keys = sum(i < self.keys for i in places)
+        return Grid(tuple(self.head[i] for i in places), rows, right, keys, self.ledger)
 
-    @property
-    def text(self) -> list[str]:
-        """The rows with their columns under one another."""
-        widths = [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
 
-        def line(cells: tuple[str, ...]) -> str:
-            return "  ".join(
-                f"{c:>{w}}" if i in self.right else f"{c:<{w}}"
-                for i, (c, w) in enumerate(zip(cells, widths, strict=True))
-            ).rstrip()
+Block: TypeAlias = "Paragraph | Lines | Display | Grid"
 
-        return [line(self.head), *map(line, self.rows)]
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A head that runs into the prose below it."""
+
+    head: str
+    lead: str
+    blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
+    """``title`` and ``aside`` are set already; ``landscape`` is how a sheet of paper lies."""
+
     title: str
     aside: str
-    blocks: tuple[Lines | Grid, ...]
+    blocks: tuple[Block | Section, ...]
+    closing: str = ""
+    landscape: bool = False
 
 
-def pen_of(form: str, layout: Layout, link: str, *, unicode: bool = False) -> Pen:
-    """The pen of a format."""
-    if form not in PAGES:
-        raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(PAGES)}, json")
-    letters = Letters(frozenset(layout.order), link)
-    printer = PlainPrinter(letters, unicode=unicode) if form == "text" else LatexPrinter(letters)
-    return Pen(form, PAGES[form][1], printer, layout)
+def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
+    """The page that ``build`` makes with a pen, as text. ``names`` are what a template of one's own may ask for besides.
 
-
-def numeral(count: int) -> str:
-    """A small number in words.
-
-    >>> numeral(7), numeral(23)
-    ('seven', '23')
+    Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which.
     """
-    return NUMERALS[count] if count < len(NUMERALS) else str(count)
-
-
-def in_decimals(formula: Formula) -> Formula:
-    """A fraction of whole numbers as the decimals in which it is shown; any other formula as it is.
-
-    >>> in_decimals(Quotient(Number(Fraction(9850)), Number(Fraction(41)))).digits
-    '240.24'
-    """
-    if isinstance(formula, Quotient) and isinstance(formula.above, Number) and isinstance(formula.below, Number):
-        text = decimal(formula.above.value / formula.below.value)
-        return Number(Fraction(text), text)
-    return formula
-
-
-def words_of(pen: Pen, template: str | None, **names: Any) -> Any:
-    """The sentences of explorations, set with a pen."""
-    return load(
-        "explore.j2",
-        template,
-        {
-            "m": pen.inline,
-            "code": pen.code,
-            "words": pen.words,
-            "pct": pen.percent_of,
-            "chain": Chain,
-            "form": pen.form,
-            "numeral": numeral,
-            **names,
-        },
-    )
-
-
-def render_page(page: Page, pen: Pen, *, heading: int = 3, template: str | None = None, width: int = 96) -> str:
-    """The page as text."""
-    blocks = [block.kept if isinstance(block, Grid) else block for block in page.blocks]
+    style = pen.style
     with guarded():
-        names = {
+        page = build(pen)
+        if pen.form != "text" and _too_broad(page, pen) and pen.lettered != pen:
+            pen = pen.lettered
+            page = build(pen)
+        known = {
             "title": page.title,
             "aside": page.aside,
-            "blocks": blocks,
-            "heading": heading,
-            "code": pen.code,
-            "words": pen.words,
-            "cell": _cell(pen.form),
+            "blocks": list(_laid_out(page, pen)),
+            "closing": page.closing,
+            "letters": pen.letters,
+            "heading": style.heading,
+            "landscape": page.landscape,
+            "titled": _strong(titled(page.title, page.aside, style.width), pen) if pen.form == "text" else "",
+            "display": lambda rows: aligned(rows, pen),
+            "cell": (lambda text: text.replace("|", r"\|")) if pen.form == "markdown" else str,
         }
-        return (
-            render(
-                PAGES[pen.form][0], template, names | {"titled": lambda left, right: titled(left, right, width)}
-            ).strip("\n")
-            + "\n"
-        )
+        return render(FORMATS[pen.form].page, style.template, known | names).strip("\n") + "\n"
 
 
-def _cell(form: str) -> Any:
-    """A cell of a table, with what would end it taken as itself."""
-    return (lambda text: text.replace("|", r"\|")) if form == "markdown" else (lambda text: text)
+def _too_broad(page: Page, pen: Pen) -> bool:
+    """Whether a line of a display, or a row of a table, is broader than the sheet."""
+    blocks = [inner for block in page.blocks for inner in (block.blocks if isinstance(block, Section) else (block,))]
+    sheet = SHEET * 3 / 2 if page.landscape else SHEET
+    lines = [line for block in blocks if isinstance(block, Display) for line in aligned(block.rows, pen).split("\n")]
+    tables = [block.filled for block in blocks if isinstance(block, Grid)]
+    rows = [sum(max(map(breadth, cells)) + 1 for cells in zip(*grid.rows, strict=True)) for grid in tables]
+    return max((*map(breadth, lines), *rows), default=0) > sheet
+
+
+def _laid_out(page: Page, pen: Pen) -> Iterator[object]:
+    """The blocks for a template: values, or the lines of a terminal."""
+    for block in page.blocks:
+        if pen.form == "text":
+            yield from _in_text(block, pen)
+        elif isinstance(block, Section):
+            head = run_in(block.head) if pen.form == "markdown" else rf"\paragraph{{{block.head}}}"
+            yield Paragraph(f"{head} {block.lead}".strip())
+            yield from (inner.filled if isinstance(inner, Grid) else inner for inner in block.blocks)
+        else:
+            yield block.filled if isinstance(block, Grid) else block
+
+
+def _in_text(block: Block | Section, pen: Pen) -> Iterator[list[str]]:
+    width = pen.style.width
+    match block:
+        case Section(head=head, lead=lead, blocks=blocks):
+            parts: list[str | list[str]] = [lead] if lead else []
+            for inner in blocks:
+                if not isinstance(inner, Grid):
+                    parts.append(inner.text if isinstance(inner, Paragraph) else _plain_lines(inner, pen, width))
+            first, *rest = section(head, parts, width)
+            yield [first.replace(head, _strong(head, pen), 1), *rest]
+            for inner in blocks:
+                if isinstance(inner, Grid):
+                    yield min((_indented(inner, pen, margin) for margin in (gutter(width), len(GAP))), key=len)
+        case _:
+            yield _indented(block, pen, len(GAP))
+
+
+def _indented(block: Block, pen: Pen, margin: int) -> list[str]:
+    return [(" " * margin + line).rstrip() for line in _plain_lines(block, pen, pen.style.width - margin)]
+
+
+def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
+    assert isinstance(pen.printer, PlainPrinter)
+    match block:
+        case Display(rows=rows):
+            return display(rows, pen.printer, width)
+        case Grid():
+            grid = block if block.ledger else block.filled
+            return (
+                list(ledger(grid.rows, width))
+                if grid.ledger
+                else table(grid.head, grid.rows, grid.right, grid.keys, width)
+            )
+        case Paragraph(text=text):
+            return fold(text, width)
+    return [line for text in block.lines for line in fold(text, width, GAP)]
+
+
+def _strong(text: str, pen: Pen) -> str:
+    """A head, on a terminal with colours."""
+    return text.join(BOLD) if pen.style.colour and pen.form == "text" else text
+
+
+def aligned(rows: Iterable[Row], pen: Pen) -> str:
+    """The body of a display in LaTeX: one line, or rows aligned at their relations."""
+    printer = pen.printer
+    assert isinstance(printer, LatexPrinter)
+    rows = list(rows)
+    lines = []
+    for row in rows:
+        left = printer.print(row.left) if row.left is not None else ""
+        links = [f"{printer.relation(relation)} {printer.print(right)}" for relation, right in row.parts]
+        unit = rf" \text{{ {row.unit}}}" if row.unit else ""
+        aside = f" && {_words(row.aside)}" if row.aside else ""
+        if _over_lines(left, links, pen.form):
+            lines += [f"{left if i == 0 else ''} &{link}".strip() for i, link in enumerate(links)]
+        else:
+            lines.append(f"{left} &{' '.join(links)}".strip() if links else left)
+        lines[-1] += unit + aside
+    lines = [re.sub(r" +\n", "\n", line) for line in lines]
+    if len(lines) == 1 and not rows[0].aside:
+        return lines[0].replace("&", "", 1) if rows[0].parts else lines[0]
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def _over_lines(left: str, links: list[str], form: str) -> bool:
+    """Whether a chain goes over lines: where it is too long for a sheet, and on a phone from three fractions on."""
+    whole = " ".join((left, *links))
+    fractions = sum(r"\frac" in part for part in (left, *links))
+    return len(links) > 1 and (breadth(whole) > SHEET or (form == "markdown" and fractions >= 3))
+
+
+# What fits beside one another on a sheet of paper, in letters.
+SHEET = 84
+
+
+def run_in(head: str) -> str:
+    """A bold head, with mathematics outside of the bold.
+
+    >>> run_in("Solve for $B$.")
+    '**Solve for** $B$**.**'
+    """
+    return re.sub(r" (\$[^$]*\$)", r"** \1**", f"**{head}**")
+
+
+def _words(aside: str) -> str:
+    r"""Words inside a display, with the mathematics among them outside of the words.
+
+    >>> _words(r"as $N \to \infty$")
+    '\\text{as }N \\to \\infty'
+    """
+    parts = aside.split("$")
+    return "".join((rf"\text{{{part}}}" if i % 2 == 0 else part) for i, part in enumerate(parts) if part)

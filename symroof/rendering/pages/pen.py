@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from symroof.algebra.rounding import to_digits
 from symroof.derivation.layout import Layout
 from symroof.errors import RenderingError
-from symroof.formula import Formula
-from symroof.rendering.formulas.letters import GREEK
+from symroof.formula import Formula, Name, Number, Quotient, number
+from symroof.rendering.formulas.decimals import to_digits
+from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.pages.amounts import numeral
+from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.terminal import NBSP, glued
 
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
@@ -27,6 +30,38 @@ TEX_SPECIAL = (
     }
     | {c: rf"$\{name}$" for c, name in GREEK.items()}
 )
+INTENSITY = Name("intensity")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a page is to look: ``brief`` is the answer alone, ``heading`` the level of the title (0 for none; a LaTeX page
+    without a title is a fragment), ``template`` a folder whose templates replace the shipped ones. For a terminal:
+    its ``width``, and whether it shows more than ASCII and in ``colour``."""
+
+    brief: bool = False
+    heading: int = 3
+    template: str | None = None
+    width: int = 96
+    unicode: bool = True
+    colour: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format is a page template, a template of sentences, and what stands around mathematics and strong words."""
+
+    page: str
+    prose: str
+    mark: str
+    strong: tuple[str, str]
+
+
+FORMATS = {
+    "text": Format("page.txt.j2", "terse.j2", "", ("", "")),
+    "markdown": Format("page.md.j2", "prose.j2", "$", ("**", "**")),
+    "latex": Format("page.tex.j2", "prose.j2", "$", (r"\textbf{", "}")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +73,29 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """One format: ``mark`` stands on both sides of inline mathematics."""
+    """One format, or ``claims``: lines that are read back."""
 
     form: str
-    mark: str
     printer: LatexPrinter | PlainPrinter
     layout: Layout
+    style: Style = Style()
+
+    @property
+    def lettered(self) -> Pen:
+        """The pen that writes a letter for every size with a long name."""
+        return replace(self, printer=replace(self.printer, letters=self.printer.letters.shortened))
+
+    @property
+    def letters(self) -> tuple[tuple[str, str], ...]:
+        """The letters that stand for names on this page, with the names."""
+        return tuple((self.inline(Name(name)), self.code(name)) for name, _ in self.printer.letters.stands_for)
 
     def inline(self, *parts: Any) -> str:
         """Mathematics in a line of prose: formulas, relations between them, and lists."""
-        return f"{self.mark}{' '.join(self._part(part) for part in parts)}{self.mark}"
+        text = " ".join(self._part(part) for part in parts)
+        if self.form in ("text", "claims"):
+            return glued(text) if self.form == "text" else text
+        return f"{FORMATS[self.form].mark}{text}{FORMATS[self.form].mark}"
 
     def each(self, formulas: tuple[Formula, ...]) -> str:
         """A list in prose: B, D and F."""
@@ -67,7 +115,7 @@ class Pen:
             case int() | Fraction():
                 return self.printer.print(self.layout.write(part))
             case tuple() | list():
-                return ", ".join(self._part(one) for one in part)
+                return ", ".join(self._part(item) for item in part)
         raise RenderingError(f"a template sets {type(part).__name__} as mathematics")
 
     def code(self, text: str) -> str:
@@ -80,14 +128,64 @@ class Pen:
             return tex(text)
         return re.sub(r"([\\`*_$<{}|\[\]])", r"\\\1", text) if self.form == "markdown" else text
 
-    def percent_of(self, value: Fraction | int) -> str:
-        digits = to_digits(Fraction(value), 2) if value != int(value) else str(int(value))
-        return f"{digits}\\,\\%" if self.form == "latex" else f"{digits} %"
+    def strong(self, text: str) -> str:
+        return text.join(FORMATS[self.form].strong)
 
-    def micro(self, unit: str) -> str:
-        """A unit of time; a microsecond has a letter that not every format can show."""
-        plain = isinstance(self.printer, PlainPrinter) and not self.printer.unicode
-        return unit if unit != "us" or plain else r"$\mu$s" if self.form == "latex" else "µs"
+    @property
+    def thin(self) -> str:
+        """What stands between a number and its unit."""
+        return {"text": NBSP, "latex": "\\,"}.get(self.form, " ")
+
+    def percent(self, value: str) -> str:
+        r"""
+        >>> pen_of("latex", Layout(()), "HBM").percent("5")
+        '5\\,\\%'
+        """
+        return f"{value}{self.thin}\\%" if self.form == "latex" else f"{value}{self.thin}%"
+
+    def percent_of(self, value: Fraction | int) -> str:
+        return self.percent(to_digits(Fraction(value), 2) if value != int(value) else str(int(value)))
+
+    def amount(self, value: str, unit: str) -> str:
+        """A number with a unit of time; a microsecond has a letter that not every format can show."""
+        if "e" in value:
+            value = self.inline(Number(Fraction(value), value))
+        if unit == "us":
+            unit = r"$\mu$s" if self.form == "latex" else "µs" if self.style.unicode else unit
+        return f"{value}{self.thin}{unit}"
+
+    def sentences(self, template: str, **names: Any) -> Sentences:
+        """The macros of a template, which set their formulas with this pen."""
+        own = {
+            "m": self.inline,
+            "plain": self.printer.print,
+            "code": self.code,
+            "words": self.words,
+            "each": self.each,
+            "pct": self.percent_of,
+            "percent": lambda share: self.percent_of(Fraction(share) * 100),
+            "chain": Chain,
+            "form": self.form,
+            "numeral": numeral,
+            "over_one": lambda formula: Quotient(number(1), formula),
+            "intensity": INTENSITY,
+        }
+        return Sentences(load(template, self.style.template, own | names))
+
+
+def pen_of(form: str, layout: Layout, link: str, style: Style | None = None) -> Pen:
+    """The pen of a format."""
+    if form not in FORMATS:
+        raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(FORMATS)}, json")
+    style = style or Style()
+    letters = Letters(frozenset(layout.order), link)
+    printer = PlainPrinter(letters, unicode=style.unicode) if form == "text" else LatexPrinter(letters)
+    return Pen(form, printer, layout, style)
+
+
+def claims_pen(layout: Layout) -> Pen:
+    """The pen of lines that are read back: conditions that can be given to ``--assume``."""
+    return Pen("claims", PlainPrinter(Letters(frozenset(layout.order))), layout)
 
 
 def tex(text: str) -> str:
@@ -97,3 +195,16 @@ def tex(text: str) -> str:
     '50 \\% of d\\_model'
     """
     return "".join(TEX_SPECIAL.get(c, c) for c in text)
+
+
+class Sentences:
+    """What the macros of a template say: on one line, in which no-break spaces stay."""
+
+    def __init__(self, macros: Any) -> None:
+        self.macros = macros
+
+    def __call__(self, macro: str, *facts: Any) -> str:
+        return re.sub(r"[ \n]+", " ", self.lines(macro, *facts)).strip(" ")
+
+    def lines(self, macro: str, *facts: Any) -> str:
+        return str(getattr(self.macros, macro)(*facts)).strip("\n")

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from sympy import Expr
 
-from symroof.algebra.dominance import leading
-from symroof.algebra.intervals import Threshold
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import decimal
-from symroof.derivation.derivation import Point
-from symroof.derivation.draft import Draft, numeric
-from symroof.derivation.machine import shown_times, unit_of
-from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Name, Number, Quotient, Sum, number
-from symroof.proof.step import Reason, Step
+from symroof.derivation.answer import Point, Said
+from symroof.derivation.draft import BANDWIDTH, PEAK, numeric
+from symroof.derivation.layout import with_digits
+from symroof.formula import Compare, Formula, Name, Quotient, number
+from symroof.proof.step import Arrays, Reason, Step
+from symroof.rendering.pages.amounts import decimal_number, grouped
 from symroof.rendering.pages.naming import Naming
 
 
-@dataclass(frozen=True, slots=True)
 class View(Naming):
     """A derivation, asked for by name. Every formula here is on some step, or is a value of the answer."""
 
@@ -38,13 +33,46 @@ class View(Naming):
     def write(self, value: Expr | Fraction | int | Root) -> Formula:
         return self.derivation.setting.layout.write(value)
 
-    @property
-    def reads(self) -> Formula:
-        return self.write(self.derivation.setting.cost.reads)
+    def said(self, role: str) -> Formula | None:
+        """What a step says of a part of the answer."""
+        return self.derivation.answer.formula(role)
 
     @property
-    def writes(self) -> Formula:
-        return self.write(self.derivation.setting.cost.writes)
+    def widths(self) -> tuple[tuple[str, Fraction], ...]:
+        """The bytes of an element of each dtype."""
+        evidence = [step.evidence for step in (*self.all("reads"), *self.all("writes"))]
+        sizes = {
+            name: size for arrays in evidence if isinstance(arrays, Arrays) for name, size in arrays.widths.items()
+        }
+        return tuple(sizes.items())
+
+    @property
+    def below(self) -> tuple[Formula, ...]:
+        """What the intensity stays below."""
+        return tuple(step.right for step in self.all("below_each"))
+
+    @property
+    def errs(self) -> str | None:
+        """How the leading form over the intensity stands to 1."""
+        step = self.find("side", "regime")
+        return None if step is None else step.relation
+
+    @property
+    def intensity_varies(self) -> bool:
+        return bool(self.derivation.answer.intensity.free_symbols)
+
+    def bounds(self, step: Step) -> tuple[Compare, ...]:
+        """The sizes that are at least something by assumption."""
+        return growing(step.assumptions, ">=")
+
+    def range(self, step: Step) -> list[tuple[list[Formula], Formula]]:
+        """D >= 40B and F >= 40B as one: D, F >= 40B."""
+        return grouped((relation.left, relation.right) for relation in self.bounds(step))
+
+    def equal_names(self, step: Step) -> tuple[Formula, ...]:
+        """The names that are equal by assumption, the one that the others equal first."""
+        same = growing(step.assumptions, "=")
+        return (same[0].right, *(r.left for r in same))
 
     @property
     def depends_on_size(self) -> bool:
@@ -56,19 +84,25 @@ class View(Naming):
         return Name(self.derivation.setting.variable.name)
 
     @property
-    def count(self) -> str:
-        return self.derivation.setting.problem.count
+    def asked(self) -> Formula | None:
+        """The size that was asked for, where the condition is solved for another that it equals."""
+        asked = self.derivation.setting.problem.solve_for
+        return None if asked is None or Name(asked) == self.variable else Name(asked)
 
     @property
-    def regime(self) -> tuple[tuple[tuple[Formula, ...], str, tuple[Formula, ...]], ...]:
-        return merged_regime(self.derivation.setting.problem.assume)
+    def regime(self) -> tuple[Compare, ...]:
+        return self.derivation.setting.problem.assume
 
     @property
-    def scaling(self) -> tuple[tuple[tuple[Formula, ...], str, tuple[Formula, ...]], ...]:
+    def scaling(self) -> tuple[Compare, ...]:
         """The relations of the regime that say what grows; those of the limit where there is one."""
-        found = self.find("limit")
-        relations = found.facts["relations"] if found else self.derivation.setting.problem.assume
-        return merged_regime(tuple(r for r in relations if r.relation in ("<<", "->", "~", "~~")))
+        limit = self.find("limit")
+        return growing(limit.assumptions if limit else self.regime, "<<", "->", "~", "~~")
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many steps were proved, and how many sampled."""
+        return self.derivation.counts()
 
     @property
     def unsimplified(self) -> bool:
@@ -80,48 +114,12 @@ class View(Naming):
         return bool(self.derivation.setting.regime.substitution)
 
     @property
-    def flops_exact(self) -> Formula | None:
-        """The exact count, where it is not the one that is used."""
-        cost = self.derivation.setting.cost
-        return self.derivation.setting.layout.factored(cost.flops_exact) if cost.flops_exact != cost.flops else None
+    def flops(self) -> Formula | None:
+        return self.said(self.derivation.setting.flops_name)
 
     @property
-    def flops(self) -> Formula:
-        return self.derivation.setting.layout.factored(self.derivation.setting.flops)
-
-    @property
-    def moved(self) -> Formula:
-        return self.write(self.derivation.setting.moved)
-
-    @property
-    def moved_leading(self) -> Formula | None:
-        setting = self.derivation.setting
-        if not setting.regime.scaling:
-            return None
-        try:
-            form = leading(setting.moved, setting.regime).form
-        except AlgebraError:
-            return None
-        return None if form == setting.regime.apply(setting.moved) else self.write(form)
-
-    @property
-    def intensity(self) -> Formula:
-        return self.derivation.setting.layout.factored(self.derivation.answer.intensity)
-
-    @property
-    def leading(self) -> Formula | None:
-        found = self.derivation.answer.leading
-        return None if found is None else self.write(found.approximate)
-
-    @property
-    def limit(self) -> Step | None:
-        return self.find("limit")
-
-    @property
-    def harmonic(self) -> Formula | None:
-        """1/B + 1/D + 1/F, where the reciprocal of the intensity is such a sum."""
-        found = self.derivation.answer.reciprocals
-        return None if found is None else Sum(tuple(self.write(1 / m) for m in found))
+    def moved(self) -> Formula | None:
+        return self.said(self.derivation.setting.moved_name)
 
     @property
     def ridge(self) -> Formula | None:
@@ -131,94 +129,72 @@ class View(Naming):
 
     @property
     def ridge_quotient(self) -> Formula:
-        return Draft(self.derivation.setting, (), self.derivation.answer).in_digits(
-            Quotient(Name("peak"), Name("bandwidth"))
-        )
+        return with_digits(Quotient(PEAK, BANDWIDTH), self.derivation.setting.digits)
+
+    def figure(self, name: str) -> Formula:
+        """A figure of the machine in the digits in which it was read."""
+        return with_digits(Name(name), self.derivation.setting.digits)
 
     @property
     def outcome(self) -> str:
         return self.derivation.answer.outcome
 
-    def condition(
-        self, edge: Expr | Root | None, first: int | None, variable: Expr | None = None, solved: Threshold | None = None
-    ) -> dict[str, Any] | None:
+    def condition(self, said: Said, edge: Expr | Root | None, rises: bool) -> dict[str, Any] | None:
         """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
-        value = numeric(edge)
+        value, first = numeric(edge), said.smallest_integer
         if value is None:
             return None
-        solved = solved or self.derivation.answer.rule or self.derivation.answer.threshold
-        relation = ">" if solved is None or solved.rises else "<"
-        x = self.derivation.setting.variable if variable is None else variable
-        exact = decimal_number(value).value == value
+        shown = decimal_number(value)
+        solution = said.threshold
         return {
-            "variable": Name(x.name),
-            "sign": "=" if exact else "~",
-            "relation": relation,
-            "bound": decimal_number(value),
+            "variable": self.variable if solution is None else Name(solution.variable),
+            "sign": "=" if shown.value == value else "~",
+            "relation": ">" if rises else "<",
+            "bound": shown,
             "first": None if first is None else number(first),
         }
 
     @property
     def exact_condition(self) -> Formula | None:
         """The solved condition with its guards."""
-        found = self.find("solve") or self.find("implicit")
-        return None if found is None else found.right
+        return None if self.outcome != "depends" else self.said("threshold")
 
     @property
     def rule_condition(self) -> dict[str, Any] | None:
         answer = self.derivation.answer
-        if answer.rule is not None:
-            return self.condition(answer.rule_bound, answer.smallest_integer)
-        return None
-
-    @property
-    def rule_formula(self) -> Formula | None:
-        found = self.find("rule")
-        return None if found is None else found.facts["condition"]
+        return None if answer.rule is None else self.condition(answer, answer.rule_bound, answer.rule.rises)
 
     @property
     def number_condition(self) -> dict[str, Any] | None:
         """The exact condition, where it is a number without any regime."""
         answer = self.derivation.answer
-        return self.condition(answer.bound, answer.smallest_integer if answer.rule is None else None)
+        if answer.rule is not None or answer.threshold is None:
+            return None
+        return self.condition(answer, answer.bound, answer.threshold.rises)
 
     @property
     def points(self) -> tuple[dict[str, Any], ...]:
-        return tuple(self._point(index, point) for index, point in enumerate(self.derivation.answer.at))
+        return tuple(self._point(point) for point in self.derivation.answer.at)
 
-    def _point(self, index: int, point: Point) -> dict[str, Any]:
-        steps = [s for s in self.derivation.section("at") if s.facts.get("index") == index]
-        gap = [s for s in self.derivation.steps if s.reason is Reason.GAP and "gap" in s.facts and _same(s, point)]
-        value, unit = numeric(point.intensity), unit_of(point.times)
+    def _point(self, point: Point) -> dict[str, Any]:
+        value, solution = numeric(point.intensity), point.threshold
         return {
-            "variable": Name(point.variable.name),
+            "variable": self.variable if solution is None else Name(solution.variable),
             "where": self.values(point.values),
-            "condition": self.condition(point.bound, point.smallest_integer, point.variable, point.threshold),
-            "formula": steps[0].right if steps else None,
+            "condition": None if solution is None else self.condition(point, point.bound, solution.rises),
+            "formula": point.formula("threshold"),
             "outcome": point.outcome,
             "same": point.bound is not None and point.bound == self.derivation.answer.bound,
-            "gap": gap[0].facts if gap else None,
-            "intensity": self.write(point.intensity) if value is None else decimal_number(value),
-            "unit": unit[0],
-            "fixed": point.threshold is None,
-            "rows": [
-                {
-                    "size": row.size,
-                    "times": shown_times(row, unit[1]),
-                    "compute": row.compute_bound,
-                    "threshold": row.threshold,
-                    "even": row.t_math == row.t_comms,
-                }
-                for row in point.times
-            ],
+            "gap": point.formula("gap"),
+            "early": point.early,
+            "intensity": point.formula("intensity") if value is None else decimal_number(value),
+            "fixed": solution is None,
+            "rows": point.times,
         }
 
-    def values(self, point: Mapping[str, Fraction]) -> tuple[tuple[tuple[Formula, ...], Formula], ...]:
+    def values(self, point: Mapping[str, Fraction]) -> list[tuple[list[Name], Formula]]:
         """D = F = 8192 as one: names of equal values together."""
-        groups: dict[Fraction, list[Formula]] = {}
-        for name, value in point.items():
-            groups.setdefault(value, []).append(Name(name))
-        return tuple((tuple(names), self.write(value)) for value, names in groups.items())
+        return [(names, self.write(value)) for names, value in grouped((Name(n), x) for n, x in point.items())]
 
     @property
     def regimes_to_try(self) -> tuple[str, ...]:
@@ -233,37 +209,11 @@ class View(Naming):
         return tuple(f"{x} << {', '.join(y for y in plain if y != x)}" for x in plain)
 
     @property
-    def gathers(self) -> bool:
-        return any(e.collective == "all-gather" for e in self.derivation.setting.exchanges)
-
-    @property
-    def proved(self) -> int:
-        return self.derivation.counts()["proved"]
-
-    @property
-    def sampled(self) -> int:
-        return self.derivation.counts()["sampled"]
+    def repeats(self) -> bool:
+        """Whether some chips of the mesh do the same arithmetic as others."""
+        return self.derivation.setting.chips < self.chips
 
 
-def _same(step: Step, point: Point) -> bool:
-    put = {a.left.name: a.right for a in step.assumptions if isinstance(a, Compare) and isinstance(a.left, Name)}
-    return all(name in put and put[name] == number(value) for name, value in point.values.items())
-
-
-def merged_regime(relations: tuple[Compare, ...]) -> tuple[tuple[tuple[Formula, ...], str, tuple[Formula, ...]], ...]:
-    """B << D and B << F as one: B << D, F; D -> oo and F -> oo as D, F -> oo."""
-    rows: list[tuple[list[Formula], str, list[Formula]]] = []
-    for r in relations:
-        if rows and rows[-1][1] == r.relation == "<<" and rows[-1][0] == [r.left]:
-            rows[-1][2].append(r.right)
-        elif rows and rows[-1][1] == r.relation == "->":
-            rows[-1][0].append(r.left)
-        else:
-            rows.append(([r.left], r.relation, [r.right]))
-    return tuple((tuple(left), relation, tuple(right)) for left, relation, right in rows)
-
-
-def decimal_number(value: Fraction) -> Number:
-    """A number in the digits in which it is shown."""
-    text = decimal(value)
-    return Number(Fraction(text), text)
+def growing(relations: Iterable[Formula], *kinds: str) -> tuple[Compare, ...]:
+    """The relations of these kinds."""
+    return tuple(r for r in relations if isinstance(r, Compare) and r.relation in kinds)

@@ -1,0 +1,167 @@
+"""Answers beside derivations that show themselves: reports, regime maps, comparisons and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from symroof.exploration.comparing import Comparison
+from symroof.exploration.explore import Alternative, Exploration, Inferred
+from symroof.exploration.figure import Drawn, rows
+from symroof.exploration.regime_map import RegimeMap
+from symroof.rendering.figures.drawings import draw
+from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.catalogues import columns
+from symroof.rendering.pages.comparisons import render_comparison
+from symroof.rendering.pages.pen import Style
+from symroof.rendering.pages.regime_maps import render_exploration, render_inferred
+from symroof.rendering.pages.reports import last_line, render_report
+from symroof.rendering.records.compared import comparison_record
+from symroof.rendering.records.judgements import report_record
+from symroof.rendering.records.maps import inferred_record, map_record
+from symroof.rendering.shown import Shown
+from symroof.verification.judgement import FileReport, Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReport(Shown):
+    """The judgements on claims, and their text.
+
+    >>> import symroof as sr
+    >>> report = sr.verify({"operation": "matmul", "claims": ["flops = 2BDF", "intensity = B"]})
+    >>> [judgement.verdict for judgement in report.judgements]
+    ['holds', 'wrong']
+    >>> report
+    <2 claims: 1 holds, 1 wrong.>
+    """
+
+    files: tuple[FileReport, ...]
+
+    @property
+    def judgements(self) -> tuple[Judgement, ...]:
+        return tuple(judgement for file in self.files for judgement in file.judgements)
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing has to be mended."""
+        return not any(file.findings() for file in self.files)
+
+    def page(self, form: str, style: Style) -> str:
+        return render_report(self.files, form, verbose=not style.brief, template=style.template)
+
+    def to_dict(self) -> dict[str, Any]:
+        return report_record(self.files)
+
+    def __repr__(self) -> str:
+        return f"<{last_line(self.files)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRegimes(Shown):
+    """Maps of regimes, and their text.
+
+    >>> import symroof as sr
+    >>> maps = sr.regimes("matmul", on="tpu-v5e")
+    >>> maps.map.count, maps.map.complete.status
+    (7, 'proved')
+    >>> maps
+    <7 regimes of bf16[B, D] * bf16[D, F] -> bf16[B, F], proved complete>
+    """
+
+    explorations: tuple[Exploration, ...]
+
+    @property
+    def map(self) -> RegimeMap:
+        """The first map."""
+        return self.explorations[0].found
+
+    def page(self, form: str, style: Style) -> str:
+        return "\n".join(render_exploration(exploration, form, style) for exploration in self.explorations)
+
+    def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
+        records = [map_record(exploration) for exploration in self.explorations]
+        return records[0] if len(records) == 1 else records
+
+    def __repr__(self) -> str:
+        count, known = self.map.count, ", proved complete" if self.map.complete else ""
+        return f"<{count} regime{'s' if count != 1 else ''} of {self.map.setting.problem.operation}{known}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownComparison(Shown):
+    """Chips and dtypes side by side, and their table."""
+
+    comparison: Comparison
+
+    def page(self, form: str, style: Style) -> str:
+        return render_comparison(self.comparison, form, style)
+
+    def to_csv(self) -> str:
+        """One line for each row."""
+        return self.page("csv", Style())
+
+    def to_dict(self) -> dict[str, Any]:
+        return comparison_record(self.comparison)
+
+    def __repr__(self) -> str:
+        return f"<{self.comparison.problem.operation} on {len(self.comparison.rows)} chips and dtypes>"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInferred(Shown):
+    """The weakest regimes that make an approximation true, and their text.
+
+    >>> import symroof as sr
+    >>> sr.regimes(of="BDF/(BD + DF + BF) ~ B")
+    <1 regime makes BDF/(BD + DF + BF) ~ B true>
+    """
+
+    inferred: Inferred
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The regimes, any of which suffices."""
+        return self.inferred.alternatives
+
+    def page(self, form: str, style: Style) -> str:
+        return render_inferred(self.inferred, form, style)
+
+    def to_dict(self) -> dict[str, Any]:
+        return inferred_record(self.inferred)
+
+    def __repr__(self) -> str:
+        count, exact, near = len(self.alternatives), self.inferred.exact, self.inferred.approximate
+        claim = f"{PlainPrinter().print(exact)} ~ {PlainPrinter().print(near)}"
+        return f"<{count or 'no'} regime{'s make' if count > 1 else ' makes'} {claim} true>"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFigure:
+    """A figure: its numbers are ``drawing``, its picture is made when it is asked for.
+
+    >>> import symroof as sr
+    >>> sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192").to_text().splitlines()[0].split()
+    ['what', 'chip', 'link', 'FLOPs/byte', 'FLOPs/s', 'bound', 'by']
+    """
+
+    drawing: Drawn
+
+    def drawn(self, form: str = "svg", width: int | None = None) -> bytes:
+        """The picture as SVG, PNG (``width`` in pixels) or PDF: the same bytes for the same figure."""
+        return draw(self.drawing).drawn(form, width)
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file; the suffix tells the format."""
+        Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix(".")))
+
+    def to_text(self) -> str:
+        """The plotted points as columns."""
+        head, points = rows(self.drawing)
+        return columns([head, *(tuple(f"{x:.6g}" if isinstance(x, float) else str(x) for x in row) for row in points)])
+
+    def _repr_svg_(self) -> str:
+        return self.drawn("svg").decode()
+
+    def __repr__(self) -> str:
+        return f"<figure of {len(rows(self.drawing)[1])} points>"
