@@ -10,8 +10,8 @@ import symroof as sr
 from symroof.algebra.dominance import leading, limit, similar
 from symroof.algebra.intervals import smallest_integer
 from symroof.algebra.regime import Regime
-from symroof.reading.units import quantity
-from symroof.symbols import symbol
+from symroof.reading.numbers import quantity
+from symroof.symbols import expression, symbol
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 B, D, F, N = map(symbol, "BDFN")
@@ -60,8 +60,9 @@ def guard_law():
     """Below the guard no batch is compute-bound, above it some is."""
     d = sr.derive(MATMUL, on="tpu-v5e", at=[{"D": 480, "F": 480}, {"D": 481, "F": 481}])
     assert [point.outcome for point in d.answer.at] == ["never", "depends"]
-    (case,) = d.answer.threshold.cases
-    assert [value(case.guard[0].subs(symbol("ridge"), Fraction(9850, 41)), {"D": n, "F": n}) > 0 for n in (480, 481)] == [False, True]
+    guard = d.answer.threshold.guard
+    gap = (expression(guard.left) - expression(guard.right)).subs(symbol("ridge"), Fraction(9850, 41))
+    assert [value(gap, {"D": n, "F": n}) > 0 for n in (480, 481)] == [False, True]
 
 
 def times_law():
@@ -105,9 +106,10 @@ def limit_law():
 
 def factor_law():
     """The stated factor is approximate over exact, at a point."""
-    found = sr.derive(MATMUL, assume="B << D, F").answer.leading
+    answer = sr.derive(MATMUL, assume="B << D, F").answer
+    found = answer.leading
     sizes = {"B": 3, "D": 70, "F": 110}
-    assert value(found.factor, sizes) == value(found.approximate, sizes) / value(found.exact, sizes)
+    assert value(found.factor, sizes) == value(found.approximate, sizes) / value(answer.intensity, sizes)
     edge = {"B": 3, "D": 120, "F": 120}
     assert abs(value(found.factor, edge) - 1) <= Fraction(1, 20)
     assert all(value(y, edge) >= value(x, edge) for y, x in found.within)

@@ -19,6 +19,7 @@ ONLY_IN = {
     "latexify": {"symroof.rendering.formulas.latexified"},
     "z3": {"symroof.proof.prover"},
     "tomllib": {"symroof.reading.toml"},
+    "markdown_it": {"symroof.reading.markdown"},
     "click": {"symroof.cli", "symroof.cli.deriving", "symroof.cli.exploring", "symroof.cli.options", "symroof.cli.plotting", "symroof.cli.output", "symroof.cli.verifying"},
     "rich": {"symroof.cli.output"},
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},
@@ -48,6 +49,16 @@ def test_imports_run_one_way(module):
     for name in imports(MODULES[module]):
         if name.split(".")[0] == "symroof" and name != "symroof":
             assert room(name) in allowed, f"{module} imports {name}"
+
+
+def test_there_is_one_importer_of_the_solvers():
+    solvers = {"symroof.algebra.inequality", "symroof.algebra.optima"}
+    importers = set()
+    for module, tree in MODULES.items():
+        names = set(imports(tree)) | {f"{node.module}.{alias.name}" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+        if names & solvers and room(module) != "algebra":
+            importers.add(module)
+    assert importers == {"symroof.derivation.solving"}
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -57,14 +57,16 @@ def test_json_of_several_problems_is_a_list(run):
 
 
 def test_expressions_of_the_json_can_be_read_back(run):
+    from symroof.model.quantities import QUANTITIES
     from symroof.reading.expressions import Scope, read_expression
-    from symroof.symbols import QUANTITIES
 
     found = json.loads(run("derive", MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--format", "json").out)
     scope = Scope(("B", "D", "F", "flops_exact", *QUANTITIES))
     answer = found["answer"]
     for key in ("flops", "bytes", "intensity", "reciprocal", "intensity_factor", "T_math", "T_lower", "ridge"):
         read_expression(answer[key], scope)
+    counted = tuple(step["left"] for step in found["steps"] if step["reason"] == "used")
+    scope = Scope((*scope.names, *counted))
     for step in found["steps"]:
         if step["relation"] in ("=", "~", "<", "<="):
             read_expression(step["left"], scope)
@@ -241,7 +243,7 @@ UNUSUAL = {
     "near sizes": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, B << D"], "B > 240.24, from B = 241"),
     "near sizes in a circle": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, F ~ D, D ~ F, B << D"], "B > 240.24, from B = 241"),
     "near sizes in a chain": ([MATMUL, "--on", "tpu-v5e", "--assume", "B ~ D, B ~ F, B -> oo"], "≈ F/3"),
-    "three operands": (["bf16[A, B] * bf16[B, C] * bf16[C, D] -> bf16[A, D]", "--on", "tpu-v5e"], "3ABCD"),
+    "three operands": (["bf16[A, B] * bf16[B, C] * bf16[C] -> bf16[A, B, C]", "--on", "tpu-v5e"], "2ABC"),
     "on-chip memory": ([MATMUL, "--on", "tpu-v5e", "--link", "VMEM", "--assume", "B << D, F"], "B > 10.92, from B = 11"),
     "both directions": ([TWO_CHIPS, "--on", "tpu-v5e", "--mesh", "X=2", "--link", "ICI.bidirectional"], "D > 4377.78, from D = 4378"),
 }
@@ -417,3 +419,79 @@ def test_verify_wants_files(run):
 def test_the_same_input_gives_the_same_report(run):
     arguments = ("verify", "-v", str(EXAMPLES / "rooflines-mistakes.md"), str(EXAMPLES / "answers.toml"))
     assert run(*arguments).out == run(*arguments).out
+
+
+def test_a_bound_never_denies_its_least_size(run):
+    """2549.999 is not shown as 2550, from which on it holds."""
+    out = run("derive", MATMUL, "--on", "tpu-v5e", "--given", "peak=2549999,HBM=1000", "--assume", "B << D, F", "--brief").out
+    assert "B > 2549.999, from B = 2550" in out
+    out = run("compare", MATMUL, "--on", "tpu-v5e", "--given", "peak=2549999,HBM=1000", "--assume", "B << D, F").out
+    assert "B > 2549.999" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fp8[B, D] * fp8[D, F] -> fp8[B, F]", "--on", "h100"], ["on an H100 SXM", "An fp8 element"]),
+        (["int8[B, D] * int8[D, F] -> int8[B, F]", "--on", "a100"], ["on an A100", "An int8 element"]),
+        ([MATMUL, "--on", "tpu-v5e"], ["on a TPU v5e", "A bf16 element"]),
+        ([MATMUL, "--on", "b200"], ["on a B200"]),
+        (["bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F_X]", "--on", "tpu-v5e", "--mesh", "X=4", "--link", "ICI"], ["exchange is a reduce-scatter"]),
+        (["bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "--on", "tpu-v5e", "--mesh", "X=4", "--link", "ICI"], ["exchange is an all-reduce"]),
+    ],
+)  # fmt: skip
+def test_articles_follow_the_sound(run, arguments, words):
+    out = run("derive", *arguments, "--format", "markdown").out
+    for word in words:
+        assert word in out
+
+
+def test_a_figure_says_its_chip_with_the_right_article():
+    import symroof as sr
+
+    assert b"on an H100 SXM" in sr.plot("matmul", on="h100", at="D=F=4096", over="B=1..400").drawn("svg")
+
+
+@pytest.mark.parametrize("command", [["plot", "-o", "x.svg"], ["compare"], ["regimes"], ["sweep", "--grid", "B=1", "-o", "x.csv"]])
+def test_sections_are_an_option_of_derivations_alone(run, command):
+    done = run(*command, MATMUL, "--on", "tpu-v5e", "--section", "work")
+    assert done.code == 2
+    assert "No such option" in done.err
+    assert "--section" in done.err
+
+
+def test_without_a_command_it_helps(run):
+    done = run()
+    assert done.code == 0
+    assert done.out.startswith("Usage: symroof")
+    assert done.err == ""
+
+
+def test_a_list_before_a_relation_is_offered_written_out(run):
+    operation = "bf16[G, D] * bf16[D, H] -> bf16[G, H]"
+    done = run("derive", operation, "--assume", "G, H << D")
+    assert done.code == 2
+    (offered,) = [line.removeprefix("  did you mean ").removesuffix("?") for line in done.err.splitlines() if "did you mean" in line]
+    assert offered == "G << D, H << D"
+    assert run("derive", operation, "--assume", offered, "--brief").code == 0
+
+
+def test_short_times_have_three_digits(run):
+    tiny = ["derive", "bf16[1] * bf16[1] -> bf16[1]", "--on", "tpu-v5e"]
+    assert "T_math  = 1/1.97e14 ≈ 5.08e-15 s" in run(*tiny).out
+    assert r"\approx 5.08 \times 10^{-15} \text{ s}" in run(*tiny, "--format", "latex").out
+    assert "1.02e-14 s" in run("derive", "dot", "--on", "tpu-v5e", "--at", "N=1").out
+    assert "≈ 87.2 µs" in run("derive", "bf16[256, 8192] * bf16[8192, 4096] -> bf16[256, 4096]", "--on", "tpu-v5e").out
+    for arguments in (tiny, ["derive", "dot", "--on", "tpu-v5e", "--at", "N=1"]):
+        assert "0.0000" not in run(*arguments).out
+
+
+def test_deriving_imports_neither_maps_nor_judgements_nor_figures():
+    code = (
+        "import sys\nfrom symroof.cli import main\n"
+        "try: main(['derive', 'matmul', '--on', 'tpu-v5e', '--brief'])\nexcept SystemExit: pass\n"
+        "rooms = ('symroof.exploration', 'symroof.verification', 'symroof.rendering.figures', 'symroof.rendering.records', 'concurrent.futures', 'rich')\n"
+        "print([name for name in sys.modules if name.startswith(rooms)], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"

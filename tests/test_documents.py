@@ -51,6 +51,10 @@ def test_every_seeded_mistake_is_found_and_nothing_else():
         ("a\r\n\r\n$1 = 2$\r\n", [(3, 1, "wrong")]),
         ("<d-footnote>see $4 = 4$</d-footnote> {% cite x=y %}", [(1, 17, "holds")]),
         ("``1 = 1`` and `x`", [(1, 1, "holds")]),
+        ("- item\n\n    $1 = 2$", [(3, 5, "wrong")]),
+        ("A paragraph\n    $1 = 2$ goes on.", [(2, 5, "wrong")]),
+        ("$$\n    1 = 2\n$$", [(2, 5, "wrong")]),
+        ("```py\n$1 = 2$\n```\n\n$3 = 3$", [(5, 1, "holds")]),
     ],
 )
 def test_formulas_are_found_with_line_and_column(tmp_path, text, expected):
@@ -70,6 +74,11 @@ def test_formulas_are_found_with_line_and_column(tmp_path, text, expected):
         "an open $ sign\n\n1 = 2$ in another paragraph",
         "`A = X[:, :D // 2]`, `x == y`, `a.b = c`, `for i in range(3)`, `-> None`",
         "\\$1 = 2\\$",
+        "Code:\n\n    $1 = 2$\n    `2 = 3`\n\nand prose.",
+        "- item\n\n      $1 = 2$\n",
+        "> quoted\n>\n>     $1 = 2$\n",
+        "\t$1 = 2$",
+        "1. item\n\n   ```\n   $1 = 2$\n   ```\n",
     ],
 )
 def test_what_is_no_mathematics_is_left_alone(tmp_path, text):
@@ -310,3 +319,41 @@ def test_the_pages_that_symroof_writes_are_true():
     for name in ("matmul", "dot", "two_chips", "quantized", "attention", "own_chip"):
         report = judge_file(EXAMPLES / f"{name}.md")
         assert [(j.claim, j.verdict) for j in report.judgements if not j.good] == []
+
+
+TABLE = """# The claim "1 = 2" is quoted here, and '3 = 3' as well.
+[[problem]]
+title  = "1 = 2"  # claims = ["1 = 2"]
+claims = [
+  # "1 = 2", as a beginner would write
+  "1 = 2", '3 = 3',
+  { claim = "a \\"b\\" = 2", expect = "unreadable" },
+]
+
+[[problem]]
+hardware = "no such chip"
+claims = ["1 = 2"]
+
+[[problem]]
+claims = ["1 = 2", "A = 2A"]
+"""
+
+
+def test_a_claim_is_reported_where_it_stands_and_not_where_a_comment_quotes_it(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(TABLE.replace('hardware = "no such chip"\n', ""), "utf-8")
+    places = [(j.claim, j.line, j.column) for j in judge_file(path).judgements]
+    assert places[:3] == [("1 = 2", 6, 4), ("3 = 3", 6, 13), ('a "b" = 2', 7, 16)]
+    assert [line for _, line, _ in places[3:]] == [11, 14, 14]
+
+
+def test_a_problem_that_cannot_be_read_leaves_the_others_judged(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(TABLE, "utf-8")
+    report = judge_file(path)
+    assert [(j.line, j.verdict) for j in report.judgements] == [(6, "wrong"), (6, "holds"), (7, "unreadable"), (15, "wrong"), (15, "wrong")]
+    assert "problem 2: unknown chip 'no such chip'" in (report.error or "")
+    path.write_text('[[problem]]\nbanana = 3\n\n[[problem]]\nclaims = ["1 = 1"]\n', "utf-8")
+    report = judge_file(path)
+    assert [j.verdict for j in report.judgements] == ["holds"]
+    assert "problem 1: the problem: unknown key 'banana'" in (report.error or "")

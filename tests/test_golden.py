@@ -29,7 +29,7 @@ PAGES = {
 EXPLORED = {
     "regimes_matmul": lambda: sr.regimes(MATMUL, on="tpu-v5e", at="B=256,D=F=8192"),
     "regimes_scores": lambda: sr.regimes("bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]", on="tpu-v5e", at=["H=128", "H=256"]),
-    "compare_matmul": lambda: sr.compare(MATMUL, on="tpu-v5e, h100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192"),
+    "compare_matmul": lambda: sr.compare(MATMUL, on="tpu-v5e, h100, v100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192"),
 }
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.toml") if path.stem != "answers")
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))

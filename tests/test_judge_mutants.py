@@ -1,25 +1,32 @@
 """Deliberate faults of the judge: each has to change a verdict of the corpus."""
 
+import pkgutil
 import tomllib
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-import symroof.proof.settling
 import symroof.verification.approximations as approximations
 import symroof.verification.bounds as bounds
-import symroof.verification.digits as digits
+import symroof.verification.conditions as conditions
+import symroof.verification.context as context
 import symroof.verification.judge as judge
 import symroof.verification.links as links
 import symroof.verification.literals as literals
 import symroof.verification.unknowns as unknowns
+from symroof.algebra.intervals import Interval
+from symroof.algebra.roots import Root
+from symroof.formula import names
 from symroof.proof.prover import Prover
 from symroof.proof.settling import Settled
+from symroof.proof.step import Check
 from symroof.reading.exercises import read_exercise
 from symroof.verification.context import Context
-from symroof.verification.digits import Rounding
 from symroof.verification.judge import judge_exercise
+from symroof.verification.judgement import GOOD
+from symroof.verification.literals import Rounding
 
 PROBLEMS = tomllib.loads((Path(__file__).parent / "data" / "claims.toml").read_text("utf-8"), parse_float=str)["problem"]
 
@@ -29,7 +36,7 @@ def any_digits_will_do(m):
 
 
 def truncation_is_not_rounding(m):
-    original = digits.rounding
+    original = literals.rounding
 
     def strict(true, printed):
         found = original(true, printed)
@@ -44,7 +51,8 @@ def guards_are_forgotten(m):
 
 
 def edges_are_forgotten(m):
-    m.setattr(unknowns.Unknown, "closed", property(lambda self: self.relation in (">=", "<=")))
+    original = unknowns.unknown_of
+    m.setattr(conditions, "unknown_of", lambda *sides: (found := original(*sides)) and replace(found, closed=found.relation in (">=", "<=")))
 
 
 def directions_are_forgotten(m):
@@ -52,21 +60,22 @@ def directions_are_forgotten(m):
 
     def edge(self, regime, context):
         found = original(self, regime, context)
-        return None if found is None else (found[0], self.relation in (">", ">="))
+        return found and unknowns.Edge(found.value, self.relation in (">", ">="))
 
     m.setattr(unknowns.Unknown, "edge", edge)
 
 
 def contradictions_are_welcome(m):
-    m.setattr(judge, "_require_possible", lambda context: None)
+    m.setattr(Context, "require_possible", lambda self: self)
 
 
 def sizes_may_be_anything(m):
-    m.setattr(Context, "_require_size", lambda self, name, value: None)
+    original = Context._still_a_size
+    m.setattr(Context, "_still_a_size", lambda self, name, value: original(self, name, value) if names(value) else ())
 
 
 def everything_is_near(m):
-    m.setattr(approximations, "near", lambda a, b, context, regime: "certificate")
+    m.setattr(approximations, "near", lambda a, b, regime, layout: Check("proved", "hope"))
 
 
 def signs_of_limits_are_forgotten(m):
@@ -86,40 +95,37 @@ def units_are_forgotten(m):
 
 
 def what_z3_leaves_open_holds(m):
-    original = symroof.proof.settling.settle
+    original = context.settle
 
     def settle(claim, least_one, facts=()):
         found = original(claim, least_one, facts)
         return Settled(True, "hope") if found.truth is None and found.point is None else found
 
-    m.setattr(links, "settle", settle)
+    m.setattr(context, "settle", settle)
 
 
 def one_count_for_each_link(m):
-    def findings(claim, context):
-        found = judge._findings(claim, context)
-        other = judge._findings(claim, context.other) if context.other else found
+    def findings(claim, place):
+        found = [judge.decide(question, place) for question in judge.expanded(claim, place)]
+        other = [judge.decide(question, place.other) for question in judge.expanded(claim, place.other)] if place.other else found
         return tuple(a if a.verdict in ("holds", "rounded") else b for a, b in zip(found, other, strict=True))
 
-    m.setattr(judge, "_counted_either_way", findings)
+    m.setattr(judge, "decided", findings)
 
 
 def five_percent_for_equality(m):
     original = literals.compare_numbers
 
-    def compare(link, left, right, context):
-        from symroof.formula import Compare
+    def compare(question, context, *, proofs_only):
+        link = question.link
+        return original(replace(question, link=replace(link, relation="~") if link.relation == "=" else link), context)
 
-        return original(Compare(link.left, "~", link.right) if link.relation == "=" else link, left, right, context)
-
-    m.setattr(links, "compare_numbers", compare)
+    m.setitem(links.DECISIONS, "numbers", compare)
 
 
 def no_tolerance(m):
     original = literals.compare_numbers
-    from dataclasses import replace
-
-    m.setattr(links, "compare_numbers", lambda link, left, right, context: original(link, left, right, replace(context, tolerance=Fraction(0))))
+    m.setitem(links.DECISIONS, "numbers", lambda question, context, *, proofs_only: original(question, replace(context, tolerance=Fraction(0))))
 
 
 FAULTS = [
@@ -145,3 +151,66 @@ def test_a_fault_of_the_judge_is_noticed(fault, monkeypatch):
     assert surprised() is not None
 
 # That a judge without a fault surprises nobody is what tests/test_claims.py asserts, claim by claim.
+
+
+def doubled(*arguments, original, **options):
+    return 2 * original(*arguments, **options)
+
+
+def turned(*arguments, original):
+    found = original(*arguments)
+    return found and -found
+
+
+def bounds_doubled(*arguments, original):
+    found = original(*arguments)
+
+    def twice(end):
+        return end if end is None else Root(2 * end.low, 2 * end.high) if isinstance(end, Root) else 2 * end
+
+    def case(one):
+        return one and replace(one, intervals=tuple(Interval(twice(i.low), twice(i.high)) for i in one.intervals))
+
+    return replace(found, cases=tuple(map(case, found.cases)), otherwise=case(found.otherwise))
+
+
+VECTORS = {"operation": "bf16[N] * bf16[N] -> bf16[N]"}
+PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "assume": "B << D, F"}
+
+
+@pytest.mark.parametrize(
+    ("producer", "fault", "options", "false"),
+    [
+        ("symroof.algebra.optima.growth", doubled, {}, "limit((2N + 1)/(N + 3), N -> oo) = 4"),
+        ("symroof.algebra.optima.growth", doubled, PRODUCT, "limit(intensity, B -> oo) = 2DF/(D + F)"),
+        ("symroof.algebra.optima.growth", doubled, VECTORS, "sup(N/(N + 1), N) = 2"),
+        ("symroof.algebra.optima.monotony", turned, VECTORS, "sup(N/(N + 1), N) = 1/2"),
+        ("symroof.derivation.solving.diff", doubled, {}, "diff(X^2, X) = 4X"),
+        ("symroof.derivation.solving.diff", doubled, {}, "diff(sqrt(X), X) = 1/sqrt(X)"),
+        ("symroof.verification.constructions._faulhaber", doubled, {}, "sum(i, i, 1, N) = N(N + 1)"),
+        ("symroof.verification.constructions._powers", doubled, {}, "sum(i^2, i, 1, N) = N(N + 1)(2N + 1)/3"),
+        ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "argmin(A/X + B X, X) = 2 sqrt(A/B)"),
+        ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "argmin(max(A/X, B X), X) = 2 sqrt(A/B)"),
+        ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "minimum(A/X + B X, X) = 2.5 sqrt(A*B)"),
+        ("symroof.algebra.inequality.solve_for", bounds_doubled, PRODUCT, "compute-bound when B > 480"),
+        ("symroof.algebra.inequality.solve_for", bounds_doubled, PRODUCT, "compute-bound when B > 510 at D = F = 8192"),
+    ],
+)
+def test_a_fault_in_a_producer_is_not_accepted(producer, fault, options, false, monkeypatch):
+    """What a construction or a threshold is worked out to be is proved before it enters a claim."""
+    (before,) = judge_exercise(read_exercise({**options, "claims": [false]}))
+    assert before.verdict in ("wrong", "undecided")
+    original = pkgutil.resolve_name(producer)
+    monkeypatch.setattr(producer, lambda *arguments, **values: fault(*arguments, original=original, **values))
+    (found,) = judge_exercise(read_exercise({**options, "claims": [false]}))
+    assert found.verdict not in GOOD
+
+
+def test_a_finding_names_the_construction_that_it_rests_on():
+    claims = ["limit((2N + 1)/(N + 3), N -> oo) = 2", "diff(X^2, X) = 2X", "2A = A + A"]
+    by = [j.worst.by for j in judge_exercise(read_exercise({"claims": claims}))]
+    assert by == [
+        "the limit is read off the highest powers; exact numbers",
+        "the derivative is worked out with dual numbers; exact identity",
+        "exact identity",
+    ]

@@ -15,9 +15,10 @@ import symroof as sr
 from symroof.algebra.dominance import leading, similar
 from symroof.algebra.inequality import solve_for
 from symroof.algebra.intervals import ALWAYS, NEVER
-from symroof.algebra.optima import monotony, supremum
+from symroof.algebra.optima import monotony
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
+from symroof.derivation.solving import supremum
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
 from symroof.reading.regimes import read_regime
@@ -205,3 +206,16 @@ def test_monotony_and_suprema_agree_with_evaluation(above, below, low, step, d, 
 def test_problems_are_values():
     options = {"operation": "matmul", "hardware": "tpu-v5e", "assume": "B << D, F"}
     assert read_problem(options) == read_problem(options)
+
+
+def test_a_size_that_equals_another_is_solved_for_by_that_one():
+    """N = M = K leaves K: asked for N, the answer is on K, and the page says so."""
+    d = sr.derive("bf16[M, K] * bf16[K, N] -> bf16[M, N]", on="tpu-v5e", assume="N = M, M = K", solve_for="N")
+    assert (d.answer.threshold.variable, d.answer.smallest_integer) == ("K", 721)
+    equal = sr.derive("bf16[B, T] * bf16[T, S] -> bf16[B, S]", on="tpu-v5e", assume="T = S", solve_for="T")
+    assert equal.answer.threshold.variable == "S"
+
+
+def test_a_common_factor_is_taken_out_of_a_bound():
+    d = sr.derive("bf16[B, S, D] * int4[D, K, H] -> bf16[B, S, K, H]", on="tpu-v5e", count="exact")
+    assert "B > ridge DKH/(2S(KH(2D - 1) - 2 ridge (KH + D)))" in d.to_text(unicode=False, width=200)

@@ -1,5 +1,6 @@
 """Dtypes, chips, meshes, library: every table row by row."""
 
+import dataclasses
 import inspect
 from fractions import Fraction
 
@@ -9,13 +10,10 @@ from sympy import cancel
 
 import symroof as sr
 from symroof.algebra.rational import cancelled
-from symroof.errors import ModelError
+from symroof.errors import CheckError, ModelError
 from symroof.model.dtype import DTYPES, dtype
-from symroof.model.hardware import Accelerator
 from symroof.model.library import LIBRARY
-from symroof.model.mesh import COLLECTIVES
 from symroof.model.written import written
-from symroof.proof.evidence import played
 from symroof.reading.catalogue import catalogue, chip, figure
 from symroof.symbols import expression, symbol
 
@@ -44,9 +42,9 @@ PRINTED = {
     "tpu-v6e": ("9.20e14", "1.84e15", "1.6e12", "9.0e10"),
     "tpu-v7x": ("2.30e15", "4.61e15", "7.4e12", "9.0e10"),
     "a100": ("3.1e14", "6.2e14", "2.0e12", "3.0e11"),
-    "h100-sxm": ("9.89e14", None, "3.35e12", "4.5e11"),
-    "h200": ("9.9e14", None, "4.8e12", None),
-    "b200": ("2.3e15", None, "8.0e12", "9.0e11"),
+    "h100-sxm": ("9.89e14", "1.979e15", "3.35e12", "4.5e11"),
+    "h200": ("9.9e14", "1.979e15", "4.8e12", None),
+    "b200": ("2.3e15", "4.5e15", "8.0e12", "9.0e11"),
 }
 
 
@@ -105,9 +103,39 @@ def test_own_chips(tmp_path):
         '[mychip]\ntitle = "My chip"\n[mychip.figures]\n"peak.bf16" = ["100 TFLOPs/s", "mine"]\nHBM = ["1 TB/s", "mine"]\n'
     )
     assert sr.derive("matmul", on="mychip", chips=str(path)).answer.ridge == 100
-    path.write_text("[mychip.figures]\nHBM = '1 TB/s'\n")
+    path.write_text("[sources]\n[mychip.figures]\nHBM = '1 TB/s'\n")
     with pytest.raises(sr.SymroofError, match="HBM has no source"):
         sr.derive("matmul", on="mychip", chips=str(path))
+    path.write_text('[mychip.figures]\nHBM = ["1 TB/s", "mine"]\n')
+    with pytest.raises(sr.SymroofError, match=r"there is no table \[sources\]") as error:
+        sr.derive("matmul", on="mychip", chips=str(path))
+    assert "[sources] with sheet" in error.value.expected
+
+
+def test_an_unknown_chip_may_be_given():
+    with pytest.raises(sr.SymroofError, match="unknown chip") as error:
+        sr.derive("matmul", on="mi300x")
+    assert "--given" in error.value.hint
+    assert "--chips" in error.value.hint
+    with pytest.raises(sr.SymroofError, match=r"did you mean tpu-v5p\? another chip is given: .* --chips"):
+        sr.derive("matmul", on="tpu-v5f")
+
+
+@pytest.mark.parametrize("text", ["394 TFLOP/s", "394000 GFLOP/s", "3.94e14 FLOP/s", "0.394 PFLOPs/s", "394 TOPs/s"])
+def test_rates_are_read_as_people_write_them(text):
+    assert figure("peak", text).value == 394 * 10**12
+
+
+def test_a_known_number_that_is_no_figure_keeps_its_unit():
+    """A rate is compared with rates, a share with any number."""
+    given = {"dense": "9.89e14 FLOPs/s", "mfu": 0.4, "sheet": "80 GB"}
+    claims = ["dense*mfu = 395.6 TFLOP/s", "dense/2 = 4.945e14", "sheet/2 = 40 GB", "dense = 9.89e14 bytes/s"]
+    report = sr.verify({"given": given, "claims": claims})
+    assert [judgement.verdict for judgement in report.judgements] == ["holds", "holds", "holds", "wrong"]
+    slow = sr.derive("matmul", on="tpu-v5e", given={"slow": "2e11"}, link="slow")
+    assert slow.answer.ridge == 985
+    with pytest.raises(ModelError, match="no bandwidth for dense"):
+        sr.derive("matmul", on="tpu-v5e", given={"dense": "9.89e14 FLOPs/s"}, link="dense")
 
 
 def test_figures_are_checked_by_name_and_unit():
@@ -115,59 +143,6 @@ def test_figures_are_checked_by_name_and_unit():
     for name, value in (("peak.bf17", "1"), ("HBM", True), ("HBM", "1 FLOPs/s"), ("peak", [1])):
         with pytest.raises(sr.SymroofError):
             figure(name, value)
-
-
-@pytest.mark.parametrize("collective", ["all-gather", "reduce-scatter", "all-reduce"])
-@pytest.mark.parametrize("chips", [2, 3, 4, 5, 8, 16])
-def test_collectives_cost_what_a_ring_sends(collective, chips):
-    assert COLLECTIVES[collective](chips, 1) == played(collective, chips)
-    assert COLLECTIVES[collective](chips, 2) == played(collective, chips) / 2
-
-
-def test_two_chips_are_never_a_ring():
-    v5e = chip("tpu-v5e")
-    assert [v5e.ways(chips) for chips in (2, 4, 8, 16)] == [1, 1, 1, 2]
-    assert Accelerator("x", "x", {}, wraparound=2).ways(2) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "mesh", "found"),
-    [
-        ("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", {"X": 2}, ["all-reduce over X = 2"]),
-        ("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", {"X": 1}, []),
-        ("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F_X]", {"X": 4}, ["reduce-scatter over X = 4"]),
-        ("bf16[B, D_X] * bf16[D, F] -> bf16[B, F]", {"X": 4}, ["all-gather over X = 4"]),
-        ("bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]", {"X": 4}, []),
-        ("bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X]", {"X": 4}, []),
-        ("bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", {"X": 4, "Y": 2}, ["all-reduce over Y = 2"]),
-    ],
-)
-def test_exchanges(text, mesh, found):
-    assert [str(e) for e in sr.derive(text, mesh=mesh).setting.exchanges] == found
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "bf16[B_X, D] * bf16[D, F] -> bf16[B, F]",
-        "bf16[B, D_X] * bf16[D, F_X] -> bf16[B, F]",
-        "bf16[B_X, D_X] * bf16[D, F] -> bf16[B_X, F]",
-    ],
-)
-def test_other_splits_are_refused_and_never_free(text):
-    with pytest.raises(ModelError):
-        sr.derive(text, mesh={"X": 4})
-
-
-def test_an_axis_needs_a_size():
-    with pytest.raises(ModelError, match="the mesh has no such axis"):
-        sr.derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]")
-
-
-def test_the_split_of_another_axis_shrinks_the_message():
-    d = sr.derive("bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", on="tpu-v5e", mesh={"X": 4, "Y": 2}, link="ICI")
-    B, F = sr.dimensions("B F")
-    assert d.setting.moved == B * F / 2
 
 
 # Library operations: FLOPs and bytes at one size, counted by hand from the definition of each.
@@ -196,6 +171,94 @@ def test_library_operations_cost_what_their_definition_says(name):
     put = {symbol(key): value for key, value in sizes.items()}
     assert (cost.flops.subs(put), cost.bytes.subs(put)) == (flops, moved)
     assert LIBRARY[name].source
+
+
+def refusal(text):
+    with pytest.raises(sr.SymroofError) as error:
+        sr.operation(text)
+    return error.value
+
+
+def test_a_chain_of_products_is_refused_with_the_products_to_write():
+    hint = refusal("bf16[A, B_X] * int8[B_X, C] * bf16[C, D] -> fp32[A, D]").hint
+    assert hint == "write the products of two: bf16[A, B_X] * int8[B_X, C] -> fp32[A, C]; fp32[A, C] * bf16[C, D] -> fp32[A, D]"
+    for text in hint.partition(": ")[2].split("; "):
+        assert str(sr.operation(text)) == text
+    assert len(refusal("bf16[A, B] * bf16[B, C] * bf16[C, D] * bf16[D, E] -> bf16[A, E]").hint.split("; ")) == 3
+    assert sr.operation("bf16[A, B] * bf16[B] * bf16[A] -> bf16[A, B]").cost().flops == 2 * symbol("A") * symbol("B")
+
+
+def test_a_picked_expert_is_not_summed_over():
+    assert "where each output takes one E (a gathered row, an expert)" in refusal("bf16[B, D] * bf16[E, D, F] -> bf16[B, F]").hint
+    assert "multiply with a vector: ... * bf16[F]" in refusal("bf16[D, F] -> bf16[D]").hint
+
+
+# Which unit does the work, and its peak.
+@pytest.mark.parametrize(
+    ("operation", "on", "peak"),
+    [
+        ("matmul", "h100", "peak.bf16"),
+        ("dot", "h100", "peak.bf16"),
+        ("outer", "h100", "peak.vector"),
+        ("softmax", "tpu-v5p", "peak.vector"),
+        ("softmax", "tpu-v5e", "peak.bf16"),
+        ("tiled-matmul", "h100", "peak.bf16"),
+        ("triad", "a100", "peak.vector.fp64"),
+        ("fp64[B, D] * fp64[D, F] -> fp64[B, F]", "a100", "peak.fp64"),
+        ("fp32[N] * fp32[N] -> fp32[N]", "v100", "peak.vector"),
+    ],
+)
+def test_work_runs_on_its_unit(operation, on, peak):
+    assert sr.derive(operation, on=on).setting.peak_name == peak
+
+
+def test_triad_runs_on_every_chip_that_has_fp64():
+    """And is never compute-bound there: a twelfth of a FLOP for each byte."""
+    able = {accelerator.name for accelerator in catalogue().values() if "peak.fp64" in accelerator.figures}
+    assert able == {"v100", "a100", "h100-sxm", "h200", "b200", "gb200"}
+    assert {sr.derive("triad", on=name).answer.outcome for name in able} == {"never"}
+    own = {"title": "own", "peak.fp64": "1e12 FLOPs/s", "HBM": "1e12 bytes/s"}
+    assert sr.derive("triad", on=own).setting.peak_name == "peak.fp64"
+
+
+def test_the_page_says_whose_peak_it_is():
+    own = {"title": "own", "peak.fp64": "1e10 FLOPs/s", "HBM": "1e12 bytes/s"}
+    assert "the peak is that of the matrix unit" in sr.derive("triad", on=own).to_text()
+    assert "the peak is that of the matrix unit" in sr.derive("triad", on=own).to_markdown()
+    assert "matrix unit" in sr.derive("softmax", on="tpu-v5e").to_markdown()
+    assert "matrix unit" not in sr.derive("softmax", on="tpu-v5p").to_markdown()
+    assert "bf16 vector FLOPs/s" in sr.derive("softmax", on="tpu-v5p").to_markdown()
+
+
+@pytest.mark.parametrize("name", [name for name in LIBRARY if LIBRARY[name].build(None).product is None and name != "tiled-matmul"])
+def test_a_library_operation_says_what_it_counts_and_in_one_style(name):
+    d = sr.derive(name)
+    kinds = [term.label for term in d.setting.cost.work]
+    assert all(kind in d.to_markdown() and kind in d.to_text() for kind in kinds)
+    assert "(N - 1) + N" not in d.to_markdown()
+    assert r"\left" not in d.to_markdown()
+
+
+def test_kinds_that_are_exchanged_are_refused(monkeypatch):
+    original = sr.Operation.cost
+    monkeypatch.setattr(sr.Operation, "cost", lambda self, count="fma": dataclasses.replace(original(self, count), work=original(self, count).work[::-1]))
+    with pytest.raises(CheckError):
+        sr.derive("rms-norm")
+
+
+def test_kinds_that_do_not_add_up_are_refused():
+    odd = sr.Operation("odd", flops=lambda N: 2 * N, reads=reads, writes=writes, counted={"additions": lambda N: N})
+    with pytest.raises(ModelError, match="do not add up"):
+        sr.derive(odd)
+
+
+def test_figures_of_the_vector_unit_are_those_of_the_sheets():
+    """Dense figures: half of what a sheet prints with sparsity."""
+    figures = {name: chip(name).figures for name in ("v100", "a100", "h100", "h200", "b200")}
+    assert [figures[name]["peak.vector.fp64"].digits for name in figures] == ["7.8e12", "9.7e12", "3.4e13", "3.4e13", "3.7e13"]
+    assert [figures[name]["peak.int8"].digits for name in ("h100", "h200", "b200")] == ["1.979e15", "1.979e15", "4.5e15"]
+    with pytest.raises(sr.SymroofError, match=r"peak\.vector\.fp65 is not a figure"):
+        figure("peak.vector.fp65", 1)
 
 
 def test_costs_add():

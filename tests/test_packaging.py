@@ -63,7 +63,14 @@ def test_the_wheel_derives_from_inside_its_zip(wheel, tmp_path):
     assert wheel.name in done.stdout
 
 
+def test_cost_functions_are_derived_where_latexify_does_not_install(tmp_path):
+    code = f"import runpy, sys; sys.modules['latexify'] = None; sys.path.insert(0, {str(ROOT)!r}); runpy.run_path({str(ROOT / 'examples' / 'cost_functions.py')!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "proved, 0 sampled" in done.stdout
+
+
 def test_an_edited_template_shows_at_once_in_a_checkout():
     from symroof.rendering.pages.environment import shipped_template
 
-    assert shipped_template("derivation.txt.j2") == (ROOT / "templates" / "derivation.txt.j2").read_text("utf-8")
+    assert shipped_template("page.txt.j2") == (ROOT / "templates" / "page.txt.j2").read_text("utf-8")

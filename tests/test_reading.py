@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 import symroof as sr
 from symroof.errors import ReadingError, SymroofError
+from symroof.model.units import TIMES, UNITS
 from symroof.reading.bindings import read_bindings
 from symroof.reading.expressions import Scope, read_expression
+from symroof.reading.numbers import quantity
 from symroof.reading.operations import read_operation
 from symroof.reading.regimes import read_regime
-from symroof.reading.units import UNITS, quantity
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.symbols import expression
 
@@ -121,12 +122,14 @@ def test_every_unit_is_in_its_base_unit():
     """A row for each: prefixes are powers of 1000, or of 1024 with an i."""
     prefixes = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
     times = {"s": 1, "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "µs": Fraction(1, 10**6), "μs": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}
-    for name, (unit, scale) in UNITS.items():
-        if unit == "s":
-            assert scale == times[name]
+    for name, unit in UNITS.items():
+        if unit.base == "s":
+            assert unit.scale == times[name]
         else:
-            noun = next(n for n in ("FLOPs", "OPs", "bytes", "B") if name.endswith(n))
-            assert scale == prefixes.get(name.removesuffix(noun), 1)
+            noun = next(n for n in ("FLOPs", "FLOP", "OPs", "bytes", "B") if name.endswith(n))
+            assert unit.scale == prefixes.get(name.removesuffix(noun), 1)
+            assert unit.base == ("bytes" if noun in ("bytes", "B") else "FLOPs")
+    assert [unit.scale for unit in TIMES] == sorted((unit.scale for unit in TIMES), reverse=True)
 
 
 def test_bindings():

@@ -12,7 +12,7 @@ from symroof.rendering.pages.environment import environment, shipped_template
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 OF_THE_PAGE = {
-    "condition", "put", "head", "bounded", "compute_bound", "compute_bound_rule", "point_exact", "point_rule", "column",
+    "title", "on", "put", "instead", "head", "head_label", "head_cell", "head_near", "head_times", "bounded", "compute_bound", "compute_bound_rule", "point_exact", "point_rule", "column",
     "closing", "machine", "label_flops", "cell_flops", "near_flops", "label_bytes", "cell_bytes", "near_bytes",
     "label_intensity", "cell_intensity", "near_intensity", "label_ridge", "cell_ridge", "near_ridge", "label_compute",
     "cell_compute", "near_compute", "label_point", "cell_point", "near_point",
@@ -45,7 +45,7 @@ def test_templates_hold_no_algebra_and_cannot_run_code():
 
 
 def test_a_folder_of_ones_own_replaces_a_template(tmp_path):
-    (tmp_path / "derivation.txt.j2").write_text("<<d.operation>> is <<d.outcome>> compute-bound\n")
+    (tmp_path / "page.txt.j2").write_text("<<d.operation>> is <<d.outcome>> compute-bound\n")
     d = sr.derive("dot", on="tpu-v5e")
     assert d.to_text(template=str(tmp_path)) == "bf16[N] * bf16[N] -> bf16[1] is never compute-bound\n"
     assert d.to_markdown(template=str(tmp_path)) == d.to_markdown()
@@ -53,10 +53,10 @@ def test_a_folder_of_ones_own_replaces_a_template(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("<% if %>", "derivation.txt.j2, line 1"), ("<<nobody>>", "'nobody' is undefined"), ("<% include 'x' %>", "no template x")],
+    [("<% if %>", "page.txt.j2, line 1"), ("<<nobody>>", "'nobody' is undefined"), ("<% include 'x' %>", "no template x")],
 )
 def test_a_broken_template_is_one_error(tmp_path, text, message):
-    (tmp_path / "derivation.txt.j2").write_text(text)
+    (tmp_path / "page.txt.j2").write_text(text)
     with pytest.raises(RenderingError, match=re.escape(message)):
         sr.derive("dot").to_text(template=str(tmp_path))
 
@@ -81,6 +81,7 @@ def test_every_remark_and_mistake_has_a_macro_and_every_macro_is_one():
     kinds = set(MISTAKES) | {"exact", "rounded", "truncated"}
     for path in (TEMPLATES.parent / "symroof" / "verification").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remark" and isinstance(node.args[0], ast.Constant):
-                kinds.add(node.args[0].value)
+            said = {"Remark": 0, "undecided": 1}.get(getattr(node.func, "id", "")) if isinstance(node, ast.Call) else None
+            if said is not None and isinstance(node.args[said], ast.Constant):
+                kinds.add(node.args[said].value)
     assert macros("remarks.j2") == kinds

@@ -87,6 +87,12 @@ def greek_writes(λ):
 DOT = sr.Operation("dot product", flops=dot_flops, reads=dot_reads, writes=dot_writes)
 STENCIL = sr.Operation("five-point stencil", flops=stencil_flops, reads=stencil_reads, writes=stencil_writes)
 BLOCKED = sr.Operation("blocked_matmul", flops=blocked_flops, reads=blocked_reads, writes=blocked_writes)
+CHAIN = sr.Operation(
+    "fused chain",
+    flops=lambda B, D, F, G: 3 * B * D * F * G,
+    reads=lambda B, D, F, G: 2 * (B * D + D * F + F * G),
+    writes=lambda B, G: 2 * B * G,
+)
 NESTED = sr.Operation("nested", flops=nested_flops, reads=nested_reads, writes=nested_writes)
 LOOPED = sr.Operation("looped", flops=looped_flops, reads=dot_reads, writes=dot_writes)
 GREEK = sr.Operation("Greek", flops=greek_flops, reads=greek_reads, writes=greek_writes)
@@ -128,7 +134,7 @@ CORPUS: dict[str, Callable[[], sr.Derivation]] = {
         "x_in * w_q -> y_out: bf16[B, D], bf16[D, F] -> bf16[B, F]",
         on={"title": "my_chip & co", "peak": "3e14 FLOPs/s", "HBM": "1e12 bytes/s"},
     ),
-    "three operands": _entry("bf16[B, D] * bf16[D, F] * bf16[F, G] -> bf16[B, G]", on="tpu-v5e"),
+    "three operands": _entry("bf16[A, B] * bf16[B, C] * bf16[C] -> bf16[A, B, C]", on="tpu-v5e"),
     "names with words": _entry(
         _matmul("batch", "d_model", "n_kv_heads"), on="tpu-v5e", assume="batch << d_model, n_kv_heads"
     ),
@@ -171,7 +177,7 @@ CORPUS: dict[str, Callable[[], sr.Derivation]] = {
     "cost functions, not an expression": _entry(LOOPED),
     "regimes": cache(partial(sr.regimes, "matmul", on="tpu-v5e", at="B=256,D=F=8192")),
     "regimes, clash": cache(partial(sr.regimes, _matmul("I", "R", "d_model"), on="tpu-v5e", at="R=128")),
-    "regimes, products of sizes": cache(partial(sr.regimes, "bf16[B, D] * bf16[D, F] * bf16[F, G] -> bf16[B, G]", on="h100", every=True)),
+    "regimes, products of sizes": cache(partial(sr.regimes, CHAIN, on="h100", compute="bf16", every=True)),
     "regimes of another quantity": cache(partial(sr.regimes, "matmul", of="T_comms/T_math")),
     "comparison": cache(partial(sr.compare, "matmul", on="tpu-v5e, h100", dtypes="bf16, int8", at="D=F=8192")),
 }

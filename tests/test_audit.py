@@ -1,0 +1,546 @@
+"""Every number that a record or a table of times holds, against direct arithmetic that is made from the operation's text."""
+
+import json
+import re
+from fractions import Fraction as Q
+from random import Random
+
+import direct
+import pytest
+from direct import along, evaluate, scaling, wide
+
+import symroof as sr
+
+CHIPS = {"tpu-v5e": ("bf16", "int8"), "tpu-v5p": ("bf16", "int8"), "tpu-v6e": ("bf16", "int8"), "a100": ("bf16", "int8"), "b200": ("bf16",)}
+SHAPES = ("BD DF BF", "BSD DF BSF", "BDK KF BDF", "BHD BHD BH", "HBD HDF HBF", "BD BD B", "MK KN MN", "BDF DFN BN", "BD DF BF", "MK KN MN")
+PRINTED = re.compile(r"([\d.]+(?:e-?\d+)?)(?:\s*\\times\s*10\^\{(-?\d+)\})?\$?\s*(ps|ns|µs|ms|s|min|h)?")
+TINY = Q(1, 10**9)
+SECONDS = {"ps": Q(1, 10**12), "ns": Q(1, 10**9), "µs": Q(1, 10**6), "ms": Q(1, 1000), "s": Q(1), None: Q(1), "min": Q(60), "h": Q(3600)}
+
+
+def drawn(seed):
+    """(text, options, truth, regime, names): a random problem, and the arithmetic that it has to agree with."""
+    random = Random(seed)
+    left, right, output = random.choice(SHAPES).split()
+    names = list(dict.fromkeys(left + right))
+    chip = random.choice(list(CHIPS))
+    inputs = [random.choice(CHIPS[chip]) for _ in "lr"]
+    result = random.choice(("bf16", "fp32", "int8"))
+    text = "{}[{}] * {}[{}] -> {}[{}]".format(inputs[0], ", ".join(left), inputs[1], ", ".join(right), result, ", ".join(output))
+    widest = max(inputs, key=direct.BITS.get)
+    machine = {"peak": direct.figure(chip, f"peak.{widest}"), "bandwidth": direct.figure(chip, "HBM")}
+    options = {"on": chip, "count": random.choice(("fma", "fma", "exact"))}
+    if random.random() < 0.3:
+        digits = random.choice(("9.1e11", "1.23e12", "8e11"))
+        options["given"], machine["bandwidth"] = {"HBM": digits}, Q(digits)
+    regime = ""
+    if random.random() < 0.2 and len(names) == 3:
+        text, extra = _on_a_mesh(random, text, left, right, output)
+        options |= extra["options"]
+        options["on"] = "tpu-v5e"
+        machine = {"peak": direct.figure("tpu-v5e", f"peak.{widest}"), **extra["machine"]}
+        if extra["machine"]["link"] is None:
+            machine["bandwidth"] = direct.figure("tpu-v5e", "HBM")
+            options.pop("given", None)
+        options.pop("given", None)
+    else:
+        a, b, *rest = random.sample(names, len(names))
+        regime = random.choice(["", f"{a} << {b}", f"{a} << {', '.join([b, *rest])}", f"{b} -> oo", f"{a} ~~ {b}", f"{a} = {b}"])
+        if rest and random.random() < 0.2:
+            regime = f"{a} ~~ {b} << {rest[0]}"
+    truth = direct.Product.read(text, count=options["count"], **machine)
+    if "=" in regime:
+        a, b = regime.split(" = ")
+        truth = direct.Product.read(text, count=options["count"], equal={a: b}, **machine)
+    if regime:
+        options["assume"] = regime
+    free = [name for name in names if name not in truth.equal]
+    left, right, output = ({*array.labels} for array in truth.arrays.values())
+    solvable = [name for name in free if name not in left & right & output]  # on a size of all three nothing depends
+    if solvable and random.random() < 0.7:
+        options["solve_for"] = random.choice(solvable)
+        point = {name: random.choice((512, 3000, 8192, 30000)) for name in free if name != options["solve_for"]}
+    else:
+        point = {name: random.choice((100, 777, 2048, 30000)) for name in random.sample(free, len(free) - random.randint(0, 1))}
+    return sr.derive(text, **options, at=point or None), truth, regime, names
+
+
+def _on_a_mesh(random, text, left, right, output):
+    """The text with one size split over 2, 4 or 16 chips, and what that makes of the machine."""
+    summed = [x for x in left if x in right and x not in output]
+    split = random.choice([*summed, left[0]])
+    chips, over_link = random.choice((2, 4, 16)), split in summed and random.random() < 0.6
+    text = re.sub(rf"\b{split}\b(?=[^\[]*\])", f"{split}_X", text)
+    machine = {"chips": chips, "link": "ICI" if over_link else None, "ways": 2 if chips >= direct.CATALOGUE["tpu-v5e"]["wraparound"] else 1}
+    if over_link:
+        machine["bandwidth"] = direct.figure("tpu-v5e", "ICI")
+    return text, {"options": {"mesh": {"X": chips}} | ({"link": "ICI"} if over_link else {}), "machine": machine}
+
+
+def floats_agree(record):
+    """Every number that stands beside a float is that float."""
+    if isinstance(record, dict):
+        if record.keys() == {"exact", "float"}:
+            assert record["float"] == float(Q(record["exact"]))
+        for key, value in record.items():
+            if key.endswith("_float") and value is not None:
+                exact = record[key.removesuffix("_float")]
+                last = Q(10) ** -len(exact.partition(".")[2]) if "." in exact else 0  # a root without a closed form is rounded
+                assert value == pytest.approx(float(evaluate(exact, {})), rel=1e-14, abs=float(last / 2))
+            floats_agree(value)
+    elif isinstance(record, list):
+        for value in record:
+            floats_agree(value)
+
+
+def near(a, b, scale=Q(1, 10**4)):
+    return abs(Q(a) / Q(b) - 1) < scale
+
+
+def audit_costs(answer, truth, random, names):
+    for _ in range(3):
+        sizes = truth.full(wide(random, names))
+        assert evaluate(answer["flops"], sizes) == truth.flops(sizes)
+        assert evaluate(answer["flops_exact"], sizes) == truth.flops(sizes, "exact")
+        assert evaluate(answer["reads"], sizes) == truth.reads(sizes)
+        assert evaluate(answer["writes"], sizes) == truth.writes(sizes)
+        assert evaluate(answer["bytes"], sizes) == truth.reads(sizes) + truth.writes(sizes)
+        intensity, times = truth.intensity(sizes), truth.times(sizes)
+        assert evaluate(answer["intensity"], sizes) == intensity
+        assert answer["reciprocal"] is None or 1 / evaluate(answer["reciprocal"], sizes) == intensity
+        assert tuple(evaluate(answer[key], sizes) for key in ("T_math", "T_comms", "T_lower", "T_upper")) == (*times, max(times), sum(times))
+        if answer["sent"] is not None:
+            assert evaluate(answer["sent"], sizes) == truth.moved(sizes)
+    audit_bracket(answer["bracket"], truth, random, names)
+    assert Q(answer["ridge"]) == truth.ridge
+    assert answer["chips"] == truth.chips
+
+
+def audit_leading(answer, truth, regime, random, names):
+    if answer["intensity_leading"] is None:
+        return
+    for _ in range(3):
+        sizes = truth.full(wide(random, names))
+        assert evaluate(answer["intensity_factor"], sizes) == evaluate(answer["intensity_leading"], sizes) / truth.intensity(sizes)
+        if answer["within"] and evaluate(answer["within"], sizes):
+            assert abs(evaluate(answer["intensity_factor"], sizes) - 1) <= Q(1, 20)
+    weights = scaling(regime, names)
+    if not any(weights.values()):  # without a regime the leading form is that of one size that grows alone
+        weights = {answer["threshold"]["variable"]: 1}
+    edges = [truth.full(along(weights, names, power, seed)) for power in range(6) for seed in range(6)]
+    assert not answer["within"] or any(evaluate(answer["within"], sizes) for sizes in edges)
+    assert all(abs(evaluate(answer["intensity_factor"], sizes) - 1) <= Q(1, 20) for sizes in edges if answer["within"] and evaluate(answer["within"], sizes))
+    far = truth.full(along(weights, names, 8))
+    form, exact = evaluate(answer["intensity_leading"], far), truth.intensity(far)
+    assert near(form, exact)
+    if answer["next_order"]:
+        assert abs(evaluate(answer["next_order"], far) - exact) <= abs(form - exact) / 1000
+
+
+def audit_limits(answer, truth, random, names):
+    for name, limit in answer["limits"].items():
+        letters = name.removesuffix(" -> oo")
+        sizes = wide(random, names)
+        values = [truth.intensity({**sizes, letters: Q(10) ** power}) for power in (20, 23)]
+        if limit == "oo":
+            assert values[1] > 100 * values[0]
+        elif limit == "0":
+            assert values[1] < values[0] / 100
+        else:
+            assert near(values[0], evaluate(limit, truth.full(sizes)))
+
+
+def audit_threshold(threshold, answer, truth, random, names):
+    """The condition says at random sizes, and close to its bound on both sides, what the two times say."""
+    if threshold is None:
+        return
+    x, bound, checked = threshold["variable"], threshold["exact_bound"], 0
+    for turn in range(12):
+        sizes = truth.full(wide(random, names))
+        inside = threshold["guard"] is None or evaluate(threshold["guard"], sizes)
+        points = [sizes]
+        if inside and bound is not None and (edge := evaluate(bound, sizes)) > 2:
+            points += [truth.full({**sizes, x: edge * (1 + gap)}) for gap in (-TINY, TINY)]
+            at_edge = truth.times(truth.full({**sizes, x: edge}))
+            assert at_edge[0] == at_edge[1] or "sqrt" in bound
+        for point in points:
+            if inside:
+                assert evaluate(threshold["exact"], point) == truth.compute_bound(point)
+                checked += 1
+            elif threshold["otherwise"]["outcome"] != "depends":
+                assert truth.compute_bound(point) == (threshold["otherwise"]["outcome"] == "always compute-bound")
+        if threshold["otherwise"] and threshold["otherwise"]["supremum"]:
+            top = evaluate(threshold["otherwise"]["supremum"], sizes)
+            assert truth.intensity(sizes) < top or near(truth.intensity(sizes), top)
+            assert near(truth.intensity({**sizes, x: Q(10) ** 20}), top)
+            assert inside or top <= truth.ridge
+        if turn < 2:
+            audit_guard(threshold, truth, sizes)
+        audit_rule(threshold, answer, truth, sizes, inside=inside)
+    assert checked or threshold["guard"]
+    if threshold["outcome"] != "depends":
+        assert threshold["exact"] == threshold["outcome"].split()[0]
+    number = threshold["rule_bound"] if answer["intensity_leading"] else bound
+    if threshold["smallest_integer"] is not None:
+        assert threshold["smallest_integer"] == whole(evaluate(number, {}), step(truth, x))
+    elif threshold["outcome"] == "depends" and threshold["exact"].startswith(f"{x} >"):
+        assert number is None or re.search("[A-Z]", number)
+
+
+def audit_guard(threshold, truth, sizes):
+    """Where nothing is compute-bound otherwise, the guard holds as far as the largest size reaches the ridge, and no further."""
+    if threshold["guard"] is None or threshold["otherwise"]["outcome"] != "never compute-bound":
+        return
+    x = threshold["variable"]
+    for name in truth.labels:
+        if name == x or name in truth.equal:
+            continue
+
+        def reaches(size, name=name):
+            return truth.intensity({**sizes, name: size, x: Q(10) ** 30}) > truth.ridge
+
+        low, high = Q(1), Q(10) ** 9
+        if reaches(low) == reaches(high):
+            continue
+        while high / low > 1 + TINY / 8:
+            middle = Q((low + high) / 2).limit_denominator(10**15)
+            low, high = (middle, high) if reaches(middle) == reaches(low) else (low, middle)
+        for size, said in ((low * (1 - TINY), reaches(low)), (high * (1 + TINY), reaches(high))):
+            assert evaluate(threshold["guard"], truth.full({**sizes, name: size})) == said
+
+
+def audit_bracket(bracket, truth, random, names):
+    """least/k <= intensity < least, where 1/intensity adds up the reciprocals of k parts, any of which may be the least."""
+    if bracket is None:
+        return
+    low, high = re.split(r" <= intensity < ", bracket)
+    tight, smallest = set(), set()
+    for _ in range(60):
+        sizes = truth.full({name: Q(random.randint(10, 99), 10) * 10 ** random.choice((0, 2, 9, 12)) for name in names})
+        least, intensity = evaluate(high, sizes), truth.intensity(sizes)
+        parts = [evaluate(part, sizes) for part in re.split(r", ", high.removeprefix("min(").removesuffix(")"))] if "min(" in high else [least]
+        assert evaluate(low, sizes) <= intensity < least
+        smallest |= {i for i, part in enumerate(parts) if all(part * 1000 < other for j, other in enumerate(parts) if j != i)}
+        tight |= {i for i, part in enumerate(parts) if part == least and intensity > least * Q(99, 100)}
+    assert smallest <= tight
+
+
+def audit_rule(threshold, answer, truth, sizes, *, inside):
+    """The rule is the condition on the leading form; its factor is the exact bound over it."""
+    if not threshold["rule"] or not threshold["rule_bound"]:
+        return
+    rule = evaluate(threshold["rule_bound"], sizes) if threshold["rule_bound"] else None
+    if rule is None or rule <= 0:  # the leading form is never above the ridge there
+        return
+    if answer["intensity_leading"] and "ridge" not in threshold["rule"]:
+        leading = evaluate(answer["intensity_leading"], sizes)
+        assert evaluate(threshold["rule"], sizes) == (leading > truth.ridge)
+    if threshold["rule_factor"] and inside:
+        assert near(evaluate(threshold["rule_factor"], sizes), evaluate(threshold["exact_bound"], sizes) / rule, Q(1, 10**30))
+
+
+def step(truth, name):
+    return truth.chips if name in truth.split else 1
+
+
+def whole(bound, stride):
+    """The least multiple of the stride above the bound."""
+    return max(stride, (bound // stride + 1) * stride)
+
+
+def audit_point(point, threshold, truth, names):
+    sizes = truth.full({**dict.fromkeys(names, Q(1)), **{name: Q(value) for name, value in point["values"].items()}})
+    free = [name for name in names if name not in point["values"] and name not in truth.equal]
+    x = threshold["variable"] if threshold and threshold["variable"] in free else free[0] if free else None
+    is_free = x is not None
+    if is_free:
+        _audit_bound(point, truth, sizes, x)
+    elif point["outcome"] != "depends":  # what is said of the variable there is true of its value
+        assert point["outcome"] == ("always" if truth.compute_bound(sizes) else "never") + " compute-bound"
+    for at in (1, 37, 12345):
+        here = truth.full({**sizes, **({x: Q(at)} if is_free else {})})
+        assert evaluate(point["intensity"], here) == truth.intensity(here)
+        times = truth.times(here)
+        if point["T_math"] is not None:
+            assert tuple(evaluate(point[key], here) for key in ("T_math", "T_comms", "T_lower", "T_upper")) == (*times, max(times), sum(times))
+    for row in point["times"]:
+        times = truth.times(truth.full({**sizes, **({x: Q(row["size"])} if is_free else {})}))
+        for key, exact in zip(("T_math", "T_comms", "T_lower", "T_upper"), (*times, max(times), sum(times)), strict=True):
+            assert row[key] == pytest.approx(float(exact), rel=1e-14, abs=0)
+        assert row["bound_by"] == ("compute" if times[0] > times[1] else "link" if truth.link else "memory")
+
+
+def _audit_bound(point, truth, sizes, x):
+    if point["exact_bound"] is not None:
+        edge = evaluate(point["exact_bound"], {})
+        sides = [truth.compute_bound(truth.full({**sizes, x: edge * Q(n, 10**6)})) for n in (999_990, 1_000_010)]
+        assert sides in ([False, True], [True, False])
+    if point["smallest_integer"] is not None:
+        n, stride = point["smallest_integer"], step(truth, x)
+        assert n % stride == 0
+        assert truth.compute_bound(truth.full({**sizes, x: Q(n)}))
+        assert n == stride or not truth.compute_bound(truth.full({**sizes, x: Q(n - stride)}))
+    if point["outcome"] != "depends":
+        wanted = point["outcome"] == "always compute-bound"
+        assert all(truth.compute_bound(truth.full({**sizes, x: Q(10) ** power})) == wanted for power in (0, 1, 2, 3, 4, 6, 9, 12))
+
+
+def audit_tables(d, record):
+    """The cells of the tables of times, in print: each is its exact value, rounded at its last digit."""
+    markdown, text = d.to_markdown(), d.to_text()
+    tables = [re.findall(r"^\| (?:\*\*)?([\d.]+)[^|]*\|(.*)\|(?:\*\*)?\s*$", part, re.M) for part in re.split(r"\n\n", markdown) if "| bound by |" in part]
+    rows = [row for point in record["answer"]["at"] for row in point["times"]]
+    printed = [row for table in tables for row in table]
+    assert len(printed) == len(rows)
+    for (size, cells), row in zip(printed, rows, strict=True):
+        assert Q(size) == Q(row["size"])
+        *times, bound_by = (cell.strip().strip("*$ ") for cell in cells.split("|"))
+        assert bound_by.removeprefix("the ") == row["bound_by"]
+        for cell, key in zip(times, ("T_math", "T_comms", "T_lower", "T_upper"), strict=True):
+            digits, power, unit = PRINTED.match(cell).groups()
+            unit_of_last = Q(10) ** (int(power or 0) - len(digits.partition(".")[2])) * SECONDS[unit]
+            assert abs(Q(row[key]) - Q(digits) * Q(10) ** int(power or 0) * SECONDS[unit]) <= unit_of_last * Q(500001, 10**6)
+            assert digits in text
+    early = re.search(r"The rule comes (\d+) rows? too (early|late)", markdown)
+    if early and len(record["answer"]["at"]) == 1:
+        gap = record["answer"]["at"][0]["smallest_integer"] - record["answer"]["threshold"]["smallest_integer"]
+        assert gap == int(early[1]) * (1 if early[2] == "early" else -1)
+
+
+def audit(d, truth, regime, names, seed):
+    record, random = json.loads(d.to_json()), Random(seed)
+    answer, threshold = record["answer"], record["answer"]["threshold"]
+    floats_agree(record)
+    audit_costs(answer, truth, random, names)
+    audit_leading(answer, truth, regime, random, names)
+    audit_limits(answer, truth, random, names)
+    audit_threshold(threshold, answer, truth, random, names)
+    for point in answer["at"]:
+        audit_point(point, threshold, truth, names)
+    audit_tables(d, record)
+    assert d.to_latex().count("\\begin{aligned}") or answer["at"] == []
+    assert {step["check"]["status"] for step in record["steps"]} == {"proved"}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_number_of_a_derivation(seed):
+    audit(*drawn(seed), seed)
+
+
+def attention(T, K):
+    return 4 * T * K * 128 + 3 * T
+
+
+def attention_reads(T, K):
+    return 256 * T + 512 * K
+
+
+def attention_writes(T, K):
+    return 256 * T + T * K
+
+
+def blocked(N, M):
+    return 2 * N**2 + M
+
+
+def blocked_reads(N, M):
+    return 6 * N * (M + 1)
+
+
+def blocked_writes(N, M):
+    return 2 * N + M
+
+
+def dot(N):
+    return N + (N - 1)
+
+
+def dot_reads(N):
+    return 2 * N + 2 * N
+
+
+def dot_writes(N):
+    return 2
+
+
+GIVEN = {
+    "attention": ((attention, attention_reads, attention_writes), {"assume": "K << T", "solve_for": "K", "at": {"T": 100000}}),
+    "attention in T": ((attention, attention_reads, attention_writes), {"solve_for": "T", "at": {"K": 3000}}),
+    "blocked": ((blocked, blocked_reads, blocked_writes), {"assume": "M << N", "solve_for": "N", "at": {"M": 3}}),
+    "dot": ((dot, dot_reads, dot_writes), {"assume": "N -> oo"}),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_every_number_of_costs_that_are_given(name):
+    functions, options = GIVEN[name]
+    names = functions[0].__code__.co_varnames
+    truth = direct.Costs(peak=direct.figure("tpu-v5e", "peak.bf16"), bandwidth=direct.figure("tpu-v5e", "HBM"), labels=names, functions=functions)
+    operation = sr.Operation(name, flops=functions[0], reads=functions[1], writes=functions[2])
+    audit(sr.derive(operation, on="tpu-v5e", compute="bf16", **options), truth, options.get("assume", ""), names, 7)
+
+
+# Maps and comparisons
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_number_of_a_map(seed):
+    random = Random(seed)
+    chip = random.choice(list(CHIPS))
+    left, right, output = random.choice(SHAPES[:3] + SHAPES[6:8]).split()
+    inputs, result = [random.choice(CHIPS[chip]) for _ in "lr"], random.choice(("bf16", "int8"))
+    text = "{}[{}] * {}[{}] -> {}[{}]".format(inputs[0], ", ".join(left), inputs[1], ", ".join(right), result, ", ".join(output))
+    peak = direct.figure(chip, f"peak.{max(inputs, key=direct.BITS.get)}")
+    truth = direct.Product.read(text, peak=peak, bandwidth=direct.figure(chip, "HBM"))
+    names = truth.labels
+    point = {name: random.choice((64, 500, 4096)) for name in names}
+    record = json.loads(sr.regimes(text, on=chip, at=point).to_json())
+    floats_agree(record)
+    assert Q(record["ridge"]["exact"]) == truth.ridge
+    assert record["count"] == len(record["regimes"])
+    for _ in range(3):
+        sizes = wide(random, names)
+        assert evaluate(record["value"], sizes) == 1 / evaluate(record["reciprocal"], sizes) == truth.intensity(sizes)
+        for row in record["regimes"]:
+            audit_row(row, truth, sizes)
+        for knob in record["knobs"]:
+            assert evaluate(knob["exact"], sizes) == changed(knob["change"], truth, sizes) / truth.intensity(sizes)
+    for row in record["regimes"]:
+        audit_far(row, record["knobs"], truth, names)
+    for single in record["single"]:
+        audit_single(single, truth, wide(random, names))
+    audit_place(record["at"][0], truth, {name: Q(size) for name, size in point.items()})
+
+
+def audit_row(row, truth, sizes):
+    """A regime's leading form: its factor, and where it is above the ridge."""
+    leading = evaluate(row["intensity"], sizes)
+    assert evaluate(row["factor"], sizes) == leading / truth.intensity(sizes)
+    assert evaluate(row["compute_bound"], {**sizes, "ridge": truth.ridge}) == (leading > truth.ridge)
+    n = row["equal_sizes_from"]
+    if n is not None:
+        above, below = (evaluate(row["intensity"], dict.fromkeys(truth.labels, Q(size))) > truth.ridge for size in (n, n - 1))
+        assert above
+        assert not below or n == 1
+
+
+def audit_far(row, knobs, truth, names):
+    """Far along a scaling of the regime the leading form is all there is, and so are what the knobs do."""
+    far = along(scaling(row["regime"], names), names, 9)
+    assert near(evaluate(row["intensity"], far), truth.intensity(far))
+    assert max(truth.shares(far), key=truth.shares(far).get) in row["dominant"]
+    assert {label for label, share in truth.shares(far).items() if share > Q(1, 1000)} == set(row["dominant"])
+    for knob in knobs:
+        factor = changed(knob["change"], truth, far) / truth.intensity(far)
+        said = knob["factor"][row["regime"]]
+        assert factor > 10**6 if said == "oo" else near(evaluate(said, far), factor)
+
+
+def changed(what, truth, sizes):
+    """The intensity after a change that is said in words."""
+    names = re.findall(r"\b[A-Z]\b", what) or re.findall(r"left|right|output", what)
+    values = set()
+    for name in names:
+        if what.startswith("double"):
+            values.add(truth.intensity({**sizes, name: 2 * sizes[name]}))
+        elif what.startswith("store"):
+            values.add(truth.stored(name, direct.BITS[what.rsplit(" ", 1)[1]]).intensity(sizes))
+        else:
+            assert what.startswith("never write")
+            values.add(truth.stored("output", 0).intensity(sizes))
+    (value,) = values
+    return value
+
+
+def audit_single(single, truth, sizes):
+    x, far = single["variable"], Q(10) ** 25
+    value = truth.intensity({**sizes, x: far})
+    assert value > 10**12 if single["limit"] == "oo" else near(evaluate(single["limit"], sizes), value)
+    if single["supremum"] not in (None, "oo"):
+        top = evaluate(single["supremum"], sizes)
+        assert value <= top
+        assert near(top, value)
+        assert evaluate(single["possible_when"], {**sizes, "ridge": truth.ridge}) == (top > truth.ridge)
+        if (n := single["equal_sizes_from"]) is not None:
+            tops = [evaluate(single["supremum"], dict.fromkeys(truth.labels, Q(size))) for size in (n, n - 1)]
+            assert tops[0] > truth.ridge >= tops[1]
+
+
+def audit_place(place, truth, sizes):
+    intensity = truth.intensity(sizes)
+    assert Q(place["intensity"]["exact"]) == intensity
+    assert place["compute_bound"] == truth.compute_bound(sizes)
+    assert Q(place["over_ridge"]["exact"]) == intensity / truth.ridge
+    assert {label: Q(share["exact"]) for label, share in place["bytes"].items()} == truth.shares(sizes)
+    for knob in place["knobs"]:
+        assert Q(knob["factor"]["exact"]) == changed(knob["change"], truth, sizes) / intensity
+
+
+@pytest.mark.parametrize("at", [{"D": 8192, "F": 8192}, {"D": 700, "F": 2048}, {"D": 300, "F": 400}])
+def test_every_number_of_a_comparison(at):
+    text = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+    rows = json.loads(sr.compare(text, on=",".join(CHIPS), assume="B << D, F", at=at).to_json())["rows"]
+    assert [row["chip"] for row in rows] == list(CHIPS)
+    for row in rows:
+        truth = direct.Product.read(text, peak=direct.figure(row["chip"], "peak.bf16"), bandwidth=direct.figure(row["chip"], "HBM"))
+        assert (Q(row["peak"]), Q(row["bandwidth"]), Q(row["ridge"]["exact"])) == (truth.peak, truth.bandwidth, truth.ridge)
+        assert row["ridge"]["float"] == float(truth.ridge)
+        assert evaluate(row["compute_bound"].removeprefix("B > "), {}) == truth.ridge
+        assert row["smallest_integer"] == whole(truth.ridge, 1)
+        sizes = {name: Q(size) for name, size in at.items()}
+        assert near(evaluate(row["limit"], sizes), truth.intensity({**sizes, "B": Q(10) ** 20}))
+        (point,) = row["at"]
+        for batch in (1, 255, 256, 10**6):
+            assert evaluate(point["compute_bound"], {"B": batch}) == truth.compute_bound({**sizes, "B": batch})
+        n = point["smallest_integer"]
+        assert n is None or [truth.compute_bound({**sizes, "B": size}) for size in (n - 1, n)] == [False, True]
+
+
+# The audit itself: whichever number is changed, it notices.
+
+
+def leaves(record, path=()):
+    """The places of all numbers of an answer, and of formulas that hold one."""
+    if isinstance(record, dict):
+        for key, value in record.items():
+            if key != "values" and not key.startswith("size"):
+                yield from leaves(value, (*path, key))
+    elif isinstance(record, list):
+        for i, value in enumerate(record):
+            yield from leaves(value, (*path, i))
+    elif (isinstance(record, int | float) and not isinstance(record, bool)) or (isinstance(record, str) and re.search(r"\d", record)):
+        yield path
+
+
+class Changed:
+    """A derivation whose record has one number changed."""
+
+    def __init__(self, d, path, random):
+        self.d, record = d, json.loads(d.to_json())
+        here = record["answer"]
+        for key in path[:-1]:
+            here = here[key]
+        old = here[path[-1]]
+        if isinstance(old, str):
+            place = random.choice(list(re.finditer(r"(?<![\w.*])\d+|(?<=\*\*)\d+", old)))
+            here[path[-1]] = f"{old[: place.start()]}{int(place[0]) + 1}{old[place.end() :]}"
+        else:
+            here[path[-1]] = old + 1 if isinstance(old, int) else old * 1.001
+        self.what = f"{path}: {old} -> {here[path[-1]]}"
+        self.to_json = lambda: json.dumps(record)
+        self.to_markdown, self.to_text, self.to_latex = d.to_markdown, d.to_text, d.to_latex
+
+
+@pytest.mark.parametrize("seed", [2, 9, 18, 33, 41, 57])
+def test_the_audit_notices_any_number_that_is_changed(seed):
+    d, *rest = drawn(seed)
+    random = Random(seed)
+    missed = []
+    for path in random.sample(every := list(leaves(json.loads(d.to_json())["answer"])), min(10, len(every))):
+        changed = Changed(d, path, random)
+        try:
+            audit(changed, *rest, seed)
+        except (AssertionError, ArithmeticError):
+            continue
+        missed.append(changed.what)
+    assert missed == []

@@ -1,0 +1,177 @@
+"""Enclosures: what is said of a number is true of it, held against arithmetic that shares nothing with it."""
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import pytest
+
+from symroof.errors import AlgebraError
+from symroof.formula import Call, Negative, Number, Power, Product, Quotient, Sum, number
+from symroof.verification.enclosures import MIRRORED, Enclosure, _Enclosing, compared, enclosed, relation_holds
+
+ENDS = [Fraction(n, 2) for n in (-5, -2, -1, 0, 1, 3, 4)]
+INTERVALS = [Enclosure(a, b) for a in ENDS for b in ENDS if a <= b]
+WITHIN = [Fraction(k, 6) for k in range(7)]
+RULES = _Enclosing(40)
+
+
+def inside(interval):
+    """Points of an interval, its ends among them."""
+    return [interval.low + (interval.high - interval.low) * share for share in WITHIN]
+
+
+def hull(interval, values):
+    """The interval is the smallest one that holds the values, but for the shortening of its ends outwards."""
+    low, high = min(values), max(values)
+    slack = Fraction(1, 10**30)
+    return low - slack <= interval.low <= low and high <= interval.high <= high + slack
+
+
+@pytest.mark.parametrize("rule", ["sum", "product", "quotient", "max", "min"])
+def test_two_intervals_give_the_smallest_interval_of_their_values(rule):
+    whole = {
+        "sum": lambda a, b: a + b,
+        "product": lambda a, b: a * b,
+        "quotient": lambda a, b: a / b,
+        "max": max,
+        "min": min,
+    }[rule]
+    for left, right in product(INTERVALS, INTERVALS):
+        if rule == "quotient" and right.low <= 0 <= right.high:
+            with pytest.raises(AlgebraError, match="division by"):
+                RULES.quotient(None, left, right)
+            continue
+        found = (
+            RULES.call(Call(rule, ()), left, right)
+            if rule in ("max", "min")
+            else getattr(RULES, rule)(None, left, right)
+        )
+        ends = [whole(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
+        assert hull(found, ends), (left, right, found)
+        assert all(found.low <= whole(a, b) <= found.high for a in inside(left) for b in inside(right))
+
+
+@pytest.mark.parametrize("power", [-3, -2, -1, 0, 1, 2, 3, 4])
+def test_whole_powers(power):
+    exponent = Enclosure(Fraction(power), Fraction(power))
+    for base in INTERVALS:
+        if power <= 0 and base.low <= 0 <= base.high:
+            with pytest.raises(AlgebraError, match="zero to a power"):
+                RULES.power(None, base, exponent)
+            continue
+        found = RULES.power(None, base, exponent)
+        values = [x**power for x in (*inside(base), *([Fraction(0)] if base.low <= 0 <= base.high else []))]
+        assert hull(found, values), (base, power, found)
+
+
+@pytest.mark.parametrize(
+    ("function", "values"),
+    [
+        ("abs", abs),
+        ("floor", lambda x: Fraction(x.numerator // x.denominator)),
+        ("ceil", lambda x: Fraction(-(-x.numerator // x.denominator))),
+    ],
+)
+def test_functions_that_stay_exact(function, values):
+    for interval in INTERVALS:
+        zero = [Fraction(0)] if interval.low <= 0 <= interval.high else []
+        assert hull(RULES.call(Call(function, ()), interval), [values(x) for x in (*inside(interval), *zero)])
+
+
+@pytest.mark.parametrize("function", ["sqrt", "log", "exp", "log2"])
+def test_irrational_functions_hold_the_value_of_mpmath(function):
+    draw = random.Random(5)
+    with mpmath.workdps(60):
+        for _ in range(60):
+            x = Fraction(draw.randint(1, 10**6), draw.randint(1, 10**4))
+            x = x / 10**4 if function == "exp" else x
+            known = {"sqrt": mpmath.sqrt, "log": mpmath.log, "exp": mpmath.exp, "log2": lambda v: mpmath.log(v, 2)}[
+                function
+            ](mpmath.mpf(x.numerator) / x.denominator)
+            found = enclosed(Call(function, (number(x),)))
+            low, high = (mpmath.mpf(end.numerator) / end.denominator for end in (found.low, found.high))
+            assert low - mpmath.mpf(10) ** -50 <= known <= high + mpmath.mpf(10) ** -50
+            assert high - low <= mpmath.mpf(10) ** -25 * max(1, abs(known))
+
+
+def test_random_formulas_hold_their_value():
+    """Trees of exact arithmetic, beside the same trees in fractions."""
+    draw = random.Random(11)
+
+    def tree(depth):
+        if not depth:
+            n = Fraction(draw.randint(-9, 9), draw.randint(1, 5))
+            return number(n), n
+        (a, x), (b, y) = tree(depth - 1), tree(depth - 1)
+        kind = draw.choice(["sum", "product", "quotient", "power", "negative", "max", "min", "abs"])
+        if kind == "quotient" and y:
+            return Quotient(a, b), x / y
+        if kind == "power":
+            return Power(a, number(2)), x**2
+        if kind == "negative":
+            return Negative(a), -x
+        if kind == "product":
+            return Product((a, b)), x * y
+        if kind == "abs":
+            return Call("abs", (a,)), abs(x)
+        if kind in ("max", "min"):
+            return Call(kind, (a, b)), (max if kind == "max" else min)(x, y)
+        return Sum((a, b)), x + y
+
+    for _ in range(300):
+        formula, value = tree(draw.randint(1, 4))
+        found = enclosed(formula)
+        assert (found.low, found.high) == (value, value)
+        assert compared(formula, number(value + Fraction(1, 10**40))) == -1
+        assert compared(number(value + Fraction(1, 10**40)), formula) == 1
+        assert compared(formula, number(value)) == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"),
+    [("sqrt", -1), ("sqrt", Fraction(-1, 10**9)), ("log", 0), ("log", -2), ("log2", 0), ("exp", 10**9), ("unknown", 1)],
+)
+def test_what_has_no_value_is_refused(function, argument):
+    with pytest.raises(AlgebraError):
+        enclosed(Call(function, (number(Fraction(argument)),)))
+
+
+def test_an_enclosure_knows_its_sign_and_its_middle():
+    signs = {(1, 2): 1, (-2, -1): -1, (0, 0): 0, (0, 1): None, (-1, 0): None, (-1, 1): None}
+    assert {ends: Enclosure(*map(Fraction, ends)).sign() for ends in signs} == signs
+    assert Enclosure(Fraction(1), Fraction(2)).middle == Fraction(3, 2)
+    assert Enclosure(Fraction(1), Fraction(1)).exact
+    assert not Enclosure(Fraction(1), Fraction(2)).exact
+    assert enclosed(Call("log2", (number(Fraction(1, 8)),))) == Enclosure(Fraction(-3), Fraction(-3))
+    assert enclosed(Call("sqrt", (Number(Fraction(9, 4)),))) == Enclosure(Fraction(3, 2), Fraction(3, 2))
+
+
+def test_small_and_large_numbers_keep_their_digits():
+    """The width is small beside the value, wherever that is."""
+    for power in (-90, -60, -7, 0, 7, 60, 90):
+        for digits in (30, 120):
+            root = enclosed(Call("sqrt", (number(2 * Fraction(100) ** power),)), digits)
+            double = enclosed(Sum((Call("sqrt", (number(2 * Fraction(100) ** power),)),) * 2), digits)
+            for found, times in ((root, 1), (double, 2)):
+                assert found.low**2 < 2 * times**2 * Fraction(100) ** power < found.high**2
+                assert (found.high - found.low) / found.low < Fraction(1, 10 ** (digits - 4))
+
+
+def test_powers_and_exponentials_that_are_too_large_are_refused():
+    wide = Enclosure(Fraction(1, 10**300), Fraction(2))
+    for base in (wide, Enclosure(Fraction(1), Fraction(10) ** 300), Enclosure(Fraction(10) ** 300, Fraction(10) ** 300)):
+        with pytest.raises(AlgebraError, match="too large"):
+            RULES.power(None, base, Enclosure(Fraction(1000), Fraction(1000)))
+    for low, high in ((-(10**9), 1), (-1, 10**9)):
+        with pytest.raises(AlgebraError, match="too large"):
+            RULES.call(Call("exp", ()), Enclosure(Fraction(low), Fraction(high)))
+
+
+def test_relations_between_numbers():
+    for a, b in ((1, 2), (2, 2), (3, 2)):
+        sign = compared(number(a), number(b))
+        truths = {"=": a == b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
+        assert {relation: relation_holds(sign, relation) for relation in truths} == truths
+        assert all(relation_holds(-sign, MIRRORED[relation]) == truths[relation] for relation in MIRRORED)

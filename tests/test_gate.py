@@ -1,0 +1,357 @@
+"""One gate: a fault put into any producer at run time is refused, or what it makes is not accepted.
+
+A producer is a public function of the algebra that another room calls, and a function of the derivation or of the
+explorations that makes steps or numbers. Each has a fault here; one without a fault fails a test.
+"""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from sympy import Expr, Integer
+
+import symroof as sr
+from symroof.algebra.dominance import Leading, Similarity
+from symroof.algebra.intervals import Interval
+from symroof.algebra.roots import Root
+from symroof.errors import SymroofError
+from symroof.formula import Formula, Name, Number, Product, Verdict, number
+from symroof.proof.step import Step
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+PACKAGE = Path(sr.__file__).parent
+# A module that is imported while a fault is in would keep it.
+for found in pkgutil.walk_packages([str(PACKAGE)], "symroof."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+
+
+# What is asked while a fault is in: everything that comes out is read, so that nothing is left undone.
+
+
+def derived(operation=MATMUL, **options):
+    d = sr.derive(operation, **{"on": "tpu-v5e", **options})
+    return d.to_json(), d.to_markdown(), d.to_text(), d.to_text(brief=True)
+
+
+def batch():
+    return derived(assume="B << D, F", at="D=F=8192")
+
+
+def exact():
+    return derived(assume="B << D, F", at="D=F=8192", count="exact")
+
+
+def dot():
+    return derived("dot")
+
+
+def point():
+    return derived(at="B=64,D=F=8192")
+
+
+def numbers():
+    return derived("bf16[8, 16] * bf16[16, 32] -> bf16[8, 32]")
+
+
+def fact():
+    return derived(assume="B << D, F, D >= 8000")
+
+
+def cubic():
+    def flops(N): return N**3
+    def reads(N): return N
+    def writes(N): return N + 1
+
+    return derived(sr.Operation("cubic", flops=flops, reads=reads, writes=writes), compute="bf16")
+
+
+def two_chips():
+    return derived(SPLIT, mesh={"X": 2}, link="ICI", solve_for="D")
+
+
+def kinds():
+    return derived("softmax")
+
+
+def mapped(operation=MATMUL, **options):
+    found = sr.regimes(operation, **{"on": "tpu-v5e", **options})
+    return found.to_json(), found.to_text()
+
+
+def at_a_point():
+    return mapped(at="B=256,D=F=8192")
+
+
+def at_fixed_sizes():
+    return mapped(at="H=256", operation="bf16[T, H] * bf16[S, H] -> bf16[T, S]")
+
+
+def inferred():
+    return sr.regimes(of="BDF/(BD + DF + BF) ~ B").to_json()
+
+
+def throughput():
+    return sr.plot("matmul", on="tpu-v5e", at="D=F=4096", over="B=1..400").to_text()
+
+
+def roofline():
+    return sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192").to_text()
+
+
+def plane():
+    return sr.plot("matmul", on="tpu-v5e", at="F=8192", over="B=1..4096, D=1..4096").to_text()
+
+
+def claimed(claim, **problem):
+    """A false claim that a fault would make true: judged good is what must not be."""
+    (judgement,) = sr.verify({"claims": [claim], **problem}).judgements
+    if judgement.good:
+        return judgement
+    raise SymroofError("the claim is not accepted")
+
+
+def condition():
+    return claimed("compute-bound when B > 480", operation=MATMUL, hardware="tpu-v5e", assume=["B << D, F"])
+
+
+def limit_of_a_claim():
+    return claimed("limit(intensity, B -> oo) = 2DF/(D + F)", operation=MATMUL)
+
+
+# Faults.
+
+
+def twice(value):
+    """The same, and wrong: doubled, one more, turned round, in whatever it comes."""
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return not value
+        case Step():
+            return replace(value, right=twice(value.right))
+        case Verdict(holds=holds):
+            return Verdict(not holds)
+        case Formula():
+            if hasattr(value, "relation"):
+                return replace(value, right=twice(value.right))
+            return Product((number(2), value))
+        case Interval():
+            return Interval(twice(value.low), twice(value.high))
+        case Root():
+            return Root(2 * value.low, 2 * value.high)
+        case tuple():
+            return tuple(map(twice, value))
+        case dict():
+            return {key: twice(one) for key, one in value.items()}
+        case Expr():
+            return 2 * value
+        case _:
+            return value + 1 if isinstance(value, int) else 2 * value
+
+
+def doubled(f):
+    return lambda *a, **k: twice(f(*a, **k))
+
+
+def bounds_doubled(f):
+    def fault(*a, **k):
+        found = f(*a, **k)
+
+        def case(one):
+            return one and replace(one, intervals=twice(one.intervals))
+
+        return replace(found, cases=tuple(map(case, found.cases)), otherwise=case(found.otherwise))
+
+    return fault
+
+
+def numerators_doubled(f):
+    return lambda *a, **k: (twice((found := f(*a, **k))[0]), found[1])
+
+
+def digits_changed(f):
+    def fault(value, *a):
+        head, power, tail = f(value, *a).partition("e")
+        return head[:-1] + str((int(head[-1]) + 3) % 10) + power + tail
+
+    return fault
+
+
+FAULTS = {
+    "algebra.approximation.approach": (lambda f: lambda *a: (lambda found: found and (found[0], 2 * found[1]))(f(*a)), dot),
+    "algebra.approximation.approximation": (lambda f: lambda *a: replace(f(*a), factor=2 * f(*a).factor), batch),
+    "algebra.approximation.laurent": (lambda f: lambda *a: (lambda found: found and tuple((2 * c, m) for c, m in found))(f(*a)), batch),
+    "algebra.approximation.reciprocals": (lambda f: lambda *a: (lambda found: found and tuple(2 * m for m in found))(f(*a)), batch),
+    "algebra.approximation.split_terms": (doubled, mapped),
+    "algebra.dominance.leading": (lambda f: lambda *a: Leading(2 * f(*a).form, f(*a).certificates), batch),
+    "algebra.dominance.similar": (lambda f: lambda a, b, regime: Similarity(True, a, b), batch),
+    "algebra.dominance.vanishes": (lambda f: lambda *a: not f(*a), mapped),
+    "algebra.fan.fan": (lambda f: lambda *a: replace(f(*a), masks=f(*a).masks[1:]), mapped),
+    "algebra.inequality.solve_for": (bounds_doubled, condition),
+    "algebra.inequality.solve_condition": (lambda f: lambda *a: f(a[0], 2 * a[1], *a[2:]), condition),
+    "algebra.inference.weakest_regimes": (lambda f: lambda *a: ((),), inferred),
+    "algebra.intervals.smallest_integer": (doubled, batch),
+    "algebra.lemmas.combination": (lambda f: lambda *a, strict: ((a[1][0], Integer(1)),) if a[1] else f(*a, strict=strict), mapped),
+    "algebra.lemmas.lemmas": (lambda f: lambda *a: (), at_fixed_sizes),
+    "algebra.optima.growth": (doubled, limit_of_a_claim),
+    "algebra.optima.monotony": (lambda f: lambda *a: (lambda found: found and -found)(f(*a)), batch),
+    "algebra.rational.cancelled": (doubled, batch),
+    "algebra.rational.ratio": (numerators_doubled, batch),
+    "algebra.rational.sign_of": (lambda f: lambda *a: (lambda found: found and -found)(f(*a)), batch),
+    "algebra.relations.relations": (lambda f: lambda *a: f(*a)[1:], mapped),
+    "algebra.rounding.decimal": (digits_changed, batch),
+    "algebra.rounding.short": (digits_changed, numbers),
+    "algebra.rounding.to_digits": (digits_changed, dot),
+    "algebra.rounding.to_places": (digits_changed, dot),
+    "derivation.counting._exact_count": (doubled, batch),
+    "derivation.evaluation.quantities": (doubled, throughput),
+    "derivation.intensity._least": (lambda f: lambda parts: f(parts)[1:], batch),
+    "derivation.intensity._at_most": (lambda f: lambda *a: tuple(replace(s, right=Product((Number(Fraction(1, 2)), s.right))) for s in f(*a)), fact),
+    "derivation.intensity._uses": (doubled, batch),
+    "derivation.layout.with_digits": (lambda f: lambda formula, digits: f(formula, dict.fromkeys(digits, "9.99e99")), batch),
+    "derivation.rule.chip_step": (lambda f: lambda *a: 7 * f(*a), two_chips),
+    "derivation.rule.whole_size": (doubled, batch),
+    "derivation.rule._rule_factor": (lambda f: lambda draft, exact_, low: f(draft, exact_, 2 * low), batch),
+    "derivation.rule._tends_to": (doubled, batch),
+    "derivation.sizes.valued": (doubled, batch),
+    "derivation.threshold.known": (doubled, batch),
+    "derivation.threshold._cleared": (doubled, batch),
+    "derivation.threshold._otherwise": (lambda f: lambda draft, solution: f(draft, replace(solution, formula=twice(solution.formula.rows[0][0]))) if not hasattr(solution.formula, "rows") else f(draft, replace(solution, formula=replace(solution.formula, rows=((solution.formula.rows[0][0], twice(solution.formula.rows[0][1])),)))), batch),
+    "derivation.times._row": (doubled, batch),
+    "derivation.times._bounds": (doubled, batch),
+    "derivation.times._over": (lambda f: lambda above, below: f(Product((number(2), above)), below), batch),
+    "derivation.solutions.bands": (lambda f: lambda *a: (), cubic),
+    "derivation.solutions.written_solution": (lambda f: lambda *a: twice(f(*a)) if not hasattr(f(*a), "rows") else replace(f(*a), otherwise=Verdict(True)), batch),
+    "exploration.edges.above_ridge": (doubled, mapped),
+    "exploration.edges.cleared": (doubled, mapped),
+    "exploration.edges.equal_sizes": (doubled, mapped),
+    "exploration.edges.upside_down": (doubled, mapped),
+    "exploration.knobs._doubled": (lambda f: lambda *a: (replace(c, step=twice(c.step)) for c in f(*a)), mapped),
+    "exploration.knobs._ratio": (doubled, mapped),
+    "exploration.knobs._tends": (doubled, mapped),
+    "exploration.partition.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
+    "exploration.partition.tends_to": (doubled, mapped),
+    "exploration.places._left_to_meet": (doubled, at_fixed_sizes),
+    "exploration.singles._highest": (doubled, mapped),
+    "exploration.traffic.dominant": (lambda f: lambda *a: tuple(replace(s, right=Name("part_0")) for s in f(*a)), mapped),
+    "exploration.traffic.parts": (doubled, mapped),
+    "exploration.traffic.shares": (lambda f: lambda *a: (replace(f(*a)[0], amount=2 * f(*a)[0].amount), *f(*a)[1:]), at_a_point),
+    "exploration.traffic.shares_at": (doubled, at_a_point),
+    "exploration.planes.laurent": (lambda f: lambda *a: tuple((2 * c, m) for c, m in f(*a)), plane),
+    "model.cost.Cost.bytes": (lambda f: property(lambda self: 2 * f.fget(self)), roofline),
+}  # fmt: skip
+
+# What cannot make anything false: it chooses among what is proved, or in which order it is said.
+HARMLESS = {
+    "algebra.dominance.limit": "whether a leading form is called a limit: both are proved as what they are called",
+    "algebra.lemmas.premises": "what the search for a sum starts from; the sum is added up again",
+    "algebra.rational.sign": "whether the lines between are written",
+    "algebra.rational.coefficients": "a representation, inside a solver whose result is proved",
+    "algebra.rational.monomial": "a representation, inside a solver whose result is proved",
+    "algebra.rational.weak_sign": "whether a sum may be worked out at all",
+    "algebra.rational.polynomial": "a representation: what is made of it is proved, and a common factor makes nothing false",
+    "algebra.rational.symbols_of": "an order of symbols",
+    "algebra.rounding.magnitude": "how many digits are shown; the digits are compared with the value",
+    "algebra.rounding.shown_exactly": "whether a decimal is said beside the number",
+    "algebra.rounding.trimmed": "zeros at the end of digits; the digits are compared with the value",
+}
+
+
+def called():
+    """Every public function of the algebra that another room imports."""
+    for room in ("derivation", "exploration", "verification", "rendering"):
+        for path in (PACKAGE / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("symroof.algebra."):
+                    yield from ((node.module, alias.name) for alias in node.names)
+    for solver in ("inequality", "optima"):
+        module = importlib.import_module(f"symroof.algebra.{solver}")
+        public = (n for n, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__ and n[0] != "_")
+        yield from ((module.__name__, name) for name in public)
+
+
+def makers_of_steps():
+    """Every public function of the explorations that makes steps."""
+    for path in (PACKAGE / "exploration").glob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and "Step" in ast.dump(node.returns or ast.Constant(None)):
+                yield f"exploration.{path.stem}.{node.name}"
+
+
+def test_every_producer_has_a_fault():
+    functions = {(m, n) for m, n in called() if inspect.isfunction(inspect.unwrap(getattr(importlib.import_module(m), n)))}
+    names = {f"{module}.{name}".removeprefix("symroof.") for module, name in functions} | set(makers_of_steps())
+    assert names - set(FAULTS) - set(HARMLESS) - {"exploration.explore._true_in", "exploration.places._left_to_meet", "exploration.regime_map._definitions", "exploration.singles._never", "exploration.singles._steps"} == set()
+
+
+def put_in(monkeypatch, path, fault):
+    """The fault in place of the function, wherever it was imported to."""
+    owner_path, name = path.rsplit(".", 1)
+    try:
+        owner = importlib.import_module(f"symroof.{owner_path}")
+    except ModuleNotFoundError:
+        module, class_name = owner_path.rsplit(".", 1)
+        owner = getattr(importlib.import_module(f"symroof.{module}"), class_name)
+    original = inspect.getattr_static(owner, name)
+    faulty = fault(original)
+    monkeypatch.setattr(owner, name, faulty)
+    for module in [m for n, m in sys.modules.items() if n.startswith("symroof.")]:
+        if getattr(module, name, None) is original and inspect.ismodule(owner):
+            monkeypatch.setattr(module, name, faulty)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered():
+    """What is kept between calls would hide a fault, and outlive it."""
+    def clear():
+        for name, module in list(sys.modules.items()):
+            if name.startswith("symroof."):
+                for value in vars(module).values():
+                    for kept in (value, getattr(value, "_write", None)):
+                        if callable(getattr(kept, "cache_clear", None)) and getattr(kept, "__module__", "") not in ("symroof.symbols",):
+                            kept.cache_clear()
+
+    clear()
+    yield
+    clear()
+
+
+@pytest.mark.parametrize("producer", FAULTS)
+def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
+    fault, ask = FAULTS[producer]
+    put_in(monkeypatch, producer, fault)
+    with pytest.raises(SymroofError):
+        ask()
+
+
+ASKED = [batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane]
+
+
+@pytest.mark.parametrize("ask", ASKED, ids=lambda ask: ask.__name__)
+def test_without_a_fault_everything_gets_through(ask):
+    assert ask()
+
+
+@pytest.mark.parametrize("claim", ["compute-bound when B > 480", "limit(intensity, B -> oo) = 2DF/(D + F)"])
+def test_a_false_claim_is_not_accepted_without_a_fault_either(claim):
+    with pytest.raises(SymroofError, match="not accepted"):
+        claimed(claim, operation=MATMUL, hardware="tpu-v5e", assume=["B << D, F"])
+
+
+def test_a_busy_machine_refutes_nothing(monkeypatch):
+    """Without time for z3 a step is undecided, or sampled: never refuted, and a claim is never wrong."""
+    from symroof.proof import prover
+
+    monkeypatch.setattr(prover, "BUDGET", 1)
+    assert "proved" in sr.derive(MATMUL, on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_text()
+    (judgement,) = sr.verify({"claims": ["max(A, B) <= A + B"]}).judgements
+    assert judgement.verdict in ("holds", "undecided")

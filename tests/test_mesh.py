@@ -1,0 +1,435 @@
+"""Meshes: who does what, played by the second engine, by NumPy, and by hand; and faults put into whoever tells it."""
+
+import dataclasses
+import itertools
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sympy import Integer
+
+import symroof as sr
+from symroof.derivation import setting as settings
+from symroof.errors import CheckError, ModelError
+from symroof.formula import Name
+from symroof.model import mesh as meshes
+from symroof.model.dtype import dtype
+from symroof.model.mesh import COLLECTIVES, Exchange, division
+from symroof.model.operation import Einsum
+from symroof.model.tensor import Dim, Tensor
+from symroof.proof.check import check
+from symroof.proof.collectives import played
+from symroof.proof.ledger import Ledger
+from symroof.proof.placement import LARGEST, play
+from symroof.proof.step import MeshAxis, OnChip, Placement, Reason
+from symroof.reading.catalogue import chip
+from symroof.reading.problems import merged, read_problem
+from symroof.symbols import fraction, symbol
+
+SUMMED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+GATHERED = "bf16[B, D_X] * bf16[D, F] -> bf16[B, F]"
+SCATTERED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F_X]"
+KEPT = "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]"
+WEIGHTS = "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]"
+MOVED = "bf16[B_X, D] * bf16[D, F] -> bf16[B, F_X]"
+FETCHED = "bf16[B, D_X] * bf16[D, F] -> bf16[B_X, F]"
+TWO = "bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]"
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("ring", [False, True])
+@pytest.mark.parametrize("chips", [3, 4, 5, 8, 16, 17])
+def test_collectives_cost_what_is_sent(collective, ring, chips):
+    assert COLLECTIVES[collective](chips, 2 if ring else 1) == played(collective, chips, ring)
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_two_chips_are_a_line(collective):
+    assert COLLECTIVES[collective](2, 1) == played(collective, 2, False)
+    assert meshes.ways(2, "ring") == 1
+
+
+def test_an_all_to_all_is_a_quarter_for_an_even_number_of_chips_alone():
+    assert {COLLECTIVES["all-to-all"](chips, 1) for chips in (2, 4, 16)} == {Fraction(1, 4)}
+    assert COLLECTIVES["all-to-all"](5, 1) == Fraction(6, 25)
+
+
+def test_rings_are_multiples():
+    assert [chip("tpu-v5e").wiring(chips) for chips in (2, 8, 16)] == ["line", "line", "ring"]
+    assert [chip("tpu-v5p").wiring(chips) for chips in (2, 4, 6, 16)] == ["line", "ring", "line", "ring"]
+    assert chip("h100").wiring(16) == "line"
+
+
+def test_the_wiring_can_be_said_and_the_page_says_it():
+    B, F = sr.dimensions("B F")
+    on = {"on": "tpu-v5e", "link": "ICI"}
+    for mesh, sent in (({"X": 16}, B * F * 15 / 8), ({"X": "16 line"}, B * F * 15 / 4), ("X=8 ring", B * F * 7 / 4), ({"X": 8}, B * F * 7 / 2)):
+        d = sr.derive(SUMMED, mesh=mesh, **on)
+        assert d.setting.moved == sent
+        wiring = d.setting.exchanges[0].wiring
+        assert f"over a {wiring} of" in d.to_markdown().lower()
+        assert f"of the {wiring} carries" in " ".join(d.to_text().split())
+    assert sr.derive({"operation": SUMMED, "hardware": "tpu-v5e", "mesh": {"X": "8 ring"}, "link": "ICI"}).setting.moved == B * F * 7 / 4
+
+
+def test_a_flag_overrides_an_axis_of_the_file():
+    table = {"operation": TWO, "mesh": "X=16 ring,Y=2"}
+    problem = read_problem(merged(table, {"mesh": {"X": "8 line"}}))
+    assert (problem.mesh, problem.wiring) == ({"X": 8, "Y": 2}, {"X": "line"})
+
+
+@pytest.mark.parametrize(("mesh", "message"), [("X=8 rng", "is no wiring"), ("X=2 ring", "is no ring"), ("X=ring", "is not a number of chips"), ([1], "is not a mesh")])
+def test_wirings_that_are_none(mesh, message):
+    with pytest.raises(sr.SymroofError, match=message):
+        sr.derive(SUMMED, mesh=mesh)
+
+
+@pytest.mark.parametrize(
+    ("text", "mesh", "found"),
+    [
+        (SUMMED, {"X": 2}, ["all-reduce over X = 2"]),
+        (SUMMED, {"X": 1}, []),
+        (SCATTERED, {"X": 4}, ["reduce-scatter over X = 4"]),
+        (GATHERED, {"X": 4}, ["all-gather over X = 4"]),
+        (KEPT, {"X": 4}, []),
+        ("bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X]", {"X": 4}, []),
+        (TWO, {"X": 4, "Y": 2}, ["all-reduce over Y = 2"]),
+        (WEIGHTS, {"X": 4}, ["all-gather over X = 4"]),
+        (MOVED, {"X": 4}, ["all-to-all over X = 4"]),
+        (FETCHED, {"X": 4}, ["all-to-all over X = 4"]),
+        ("bf16[B, D_X] * bf16[E_X, D, F] * bf16[B, E] -> bf16[B, F, D, E]", {"X": 2}, None),
+        ("bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]", {"X": 4, "Y": 2}, ["all-gather over X = 4", "all-gather over Y = 2"]),
+        ("bf16[B, D_X, E_Y] * bf16[D_X, E_Y, F] -> bf16[B, F_Y]", {"X": 4, "Y": 2}, ["reduce-scatter over Y = 2", "all-reduce over X = 4"]),
+    ],
+)  # fmt: skip
+def test_exchanges(text, mesh, found):
+    if found is None:
+        with pytest.raises(ModelError):
+            sr.derive(text, mesh=mesh)
+    else:
+        assert [str(e) for e in sr.derive(text, mesh=mesh).setting.exchanges] == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bf16[B_X, D] * bf16[D, F] -> bf16[B, F]",
+        "bf16[B, D_X] * bf16[D, F_X] -> bf16[B, F]",
+        "bf16[B_X, D_X] * bf16[D, F] -> bf16[B_X, F]",
+    ],
+)
+def test_other_splits_are_refused_and_never_free(text):
+    with pytest.raises(ModelError):
+        sr.derive(text, mesh={"X": 4})
+
+
+def test_a_number_is_split_into_whole_parts():
+    bf16, six = dtype("bf16"), Dim("6", "X")
+    product = Einsum((Tensor(bf16, (Dim("B"), six)), Tensor(bf16, (six, Dim("F")))), Tensor(bf16, (Dim("B"), Dim("F"))))
+    assert sr.derive(product, mesh={"X": 3}).counts()["sampled"] == 0
+    with pytest.raises(ModelError, match="6 is not a multiple of X = 4"):
+        sr.derive(product, mesh={"X": 4})
+
+
+def test_an_axis_needs_a_size():
+    with pytest.raises(ModelError, match="the mesh has no such axis"):
+        sr.derive(SUMMED)
+
+
+def test_the_split_of_another_axis_shrinks_the_message():
+    d = sr.derive(TWO, on="tpu-v5e", mesh={"X": 4, "Y": 2}, link="ICI")
+    B, F = sr.dimensions("B F")
+    assert d.setting.moved == B * F / 2
+
+
+def test_a_message_grows_with_what_was_gathered_before():
+    text = "bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]"
+    d = sr.derive(text, mesh={"X": 4, "Y": 2}, link="ICI")
+    B, D, E = sr.dimensions("B D E")
+    assert [e.payload for e in d.setting.exchanges] == [B * D * E, 2 * B * D * E]
+
+
+def test_a_chip_reads_what_it_multiplies_and_writes_what_it_computes():
+    B, D, F = sr.dimensions("B D F")
+    moved = {text: sr.derive(text, mesh={"X": 4}).setting.moved for text in (SCATTERED, FETCHED, WEIGHTS)}
+    assert moved[SCATTERED] == B * D / 2 + D * F / 2 + 2 * B * F  # partial sums are written in full
+    assert moved[FETCHED] == moved[WEIGHTS] == B * D / 2 + 2 * D * F + B * F / 2
+
+
+# Against NumPy: the data itself, moved by the exchanges that the model names.
+
+
+def random_product(random):
+    """A product of two tensors with random splits over two axes."""
+    labels = random.sample("BDEF", 4)
+    left, right = labels[:3], labels[1:]
+    output = [labels[0], *random.sample(labels[1:3], random.choice((0, 1))), labels[3]]
+
+    def typed(names):
+        axes = ["X", "Y", None, None]
+        random.shuffle(axes)
+        return f"bf16[{', '.join(name if axis is None else f'{name}_{axis}' for name, axis in zip(names, axes, strict=False))}]"
+
+    return f"{typed(left)} * {typed(right)} -> {typed(output)}"
+
+
+class Mesh:
+    """The chips of a mesh, each with a part of every tensor, in numbers. What a chip does not hold is masked out."""
+
+    def __init__(self, operation, mesh):
+        self.operation, self.mesh = operation, {axis: mesh[axis] for axis in operation.axes}
+        self.chips = [dict(zip(self.mesh, digits, strict=True)) for digits in itertools.product(*(range(n) for n in self.mesh.values()))]
+        self.carriers = {label: sorted({d.axis for t in operation.tensors for d in t.dims if d.axis and d.label == label}) for label in operation.dimensions}
+        self.size = {label: 2 * int(np.prod([self.mesh[a] for a in axes])) for label, axes in self.carriers.items()}
+        self.full = {place: np.random.default_rng(place).integers(1, 9, [self.size[d.label] for d in t.dims]) for place, t in enumerate(operation.tensors)}
+        self.full[len(operation.tensors) - 1] = np.einsum(self.letters(), *(self.full[i] for i in range(len(operation.tensors) - 1)))
+
+    def letters(self):
+        *inputs, output = ["".join(d.label for d in t.dims) for t in self.operation.tensors]
+        return f"{','.join(inputs)}->{output}"
+
+    def mask(self, place, split, chip):
+        """Which entries of a tensor belong to the chip under a split."""
+        labels = [d.label for d in self.operation.tensors[place].dims]
+        mask = np.ones([self.size[label] for label in labels], bool)
+        for label, axis in split:
+            if label in labels:
+                within = self.carriers[label]
+                digits = np.unravel_index(np.arange(self.size[label]), [*(self.mesh[a] for a in within), 2])
+                own = digits[within.index(axis)] == chip[axis]
+                mask &= own.reshape([-1 if x == label else 1 for x in labels])
+        return mask
+
+    def peers(self, chip, axis):
+        return [other for other in self.chips if all(other[a] == chip[a] for a in self.mesh if a != axis)]
+
+
+def declared(tensor):
+    return {(d.label, d.axis) for d in tensor.dims if d.axis}
+
+
+def simulate(d):
+    """Carries the model's exchanges out on the data; asserts that every chip ends with its part of the true product."""
+    setting, operation = d.setting, d.setting.problem.operation
+    world, last = Mesh(operation, setting.problem.mesh), len(operation.tensors) - 1
+    put = {symbol(label): size for label, size in world.size.items()}
+    work = division(operation)
+    names = [operation.operand_name(place) for place in range(last + 1)]
+    held = [{tuple(c.values()): world.mask(p, declared(t), c) for c in world.chips} for p, t in enumerate(operation.tensors)]
+    key = lambda c: tuple(c.values())  # noqa: E731
+    todo = list(setting.exchanges)
+    while todo and (place := names.index(todo[0].operand)) != last:
+        exchange = todo.pop(0)
+        before = dict(held[place])
+        for c in world.chips:
+            peers = [before[key(other)] for other in world.peers(c, exchange.axis)]
+            union = np.logical_or.reduce(peers)
+            wanted = world.mask(place, {pair for pair in work if pair[1] == exchange.axis}, c)
+            got = union if exchange.collective == "all-gather" else union & wanted
+            sliced = world.mask(place, work, c)  # what is not needed over the other axes was left out before
+            others = {pair for pair in work if pair[1] not in {a for _, a in declared(operation.tensors[place])}}
+            assert 2 * (union & world.mask(place, others, c)).sum() == exchange.payload.subs(put), exchange
+            assert (sliced & ~got).sum() == 0 or len(setting.exchanges) > 1
+            held[place][key(c)] = got
+    partial, reads = {}, {}
+    for c in world.chips:
+        needed = [world.mask(p, work, c) for p in range(last)]
+        for p in range(last):
+            assert not (needed[p] & ~held[p][key(c)]).any(), "a chip multiplies what it does not hold"
+        partial[key(c)] = np.einsum(world.letters(), *(world.full[p] * needed[p] for p in range(last)))
+        products = np.einsum(world.letters(), *(n.astype(int) for n in needed)).sum()
+        assert (2 if operation.contracted else 1) * products == setting.flops.subs(put)
+        reads[key(c)] = 2 * sum(n.sum() for n in needed) + 2 * world.mask(last, work, c).sum()
+        assert setting.several_chips is False or reads[key(c)] == setting.moved.subs(put)
+    support = {key(c): world.mask(last, work, c) for c in world.chips}
+    for exchange in todo:
+        before, area = dict(partial), dict(support)
+        for c in world.chips:
+            peers = [key(other) for other in world.peers(c, exchange.axis)]
+            own = world.mask(last, {pair for pair in declared(operation.tensors[last]) if pair[1] == exchange.axis}, c)
+            if exchange.collective == "all-to-all":
+                assert 2 * np.logical_or.reduce([area[k] for k in peers]).sum() == exchange.payload.subs(put)
+                support[key(c)] = np.logical_or.reduce([area[k] for k in peers]) & own
+            else:
+                assert all((area[k] == area[peers[0]]).all() for k in peers)
+                assert 2 * area[key(c)].sum() == exchange.payload.subs(put)
+                support[key(c)] = area[key(c)] & (own if exchange.collective == "reduce-scatter" else True)
+            partial[key(c)] = sum(before[k] for k in peers) * support[key(c)]
+    for c in world.chips:
+        mine = world.mask(last, declared(operation.tensors[last]), c)
+        assert (partial[key(c)] * mine == world.full[last] * mine).all(), "a chip does not end with its part of the product"
+        assert (support[key(c)] == mine).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_splits_against_numpy(seed):
+    draw, done, collectives = random.Random(seed), 0, set()
+    while done < 12:
+        text, mesh = random_product(draw), {"X": draw.choice((2, 3, 4)), "Y": draw.choice((2, 3))}
+        axes = {axis: n for axis, n in mesh.items() if f"_{axis}" in text}
+        try:
+            d = sr.derive(text, mesh=axes)
+        except ModelError:  # a kept dimension that the output holds whole
+            continue
+        simulate(d)
+        done += 1
+        collectives |= {e.collective for e in d.setting.exchanges}
+    assert collectives
+
+
+# Large meshes are continued from smaller ones.
+
+
+@pytest.mark.parametrize("text", [SUMMED, GATHERED, SCATTERED, MOVED, FETCHED, WEIGHTS])
+@pytest.mark.parametrize("wiring", ["ring", "line"])
+def test_a_continued_mesh_is_what_the_played_one_would_be(monkeypatch, text, wiring):
+    placement = evidence(sr.derive(text, mesh={"X": 17})).placement
+    for chips in (33, 40):
+        given = dataclasses.replace(placement, mesh=(MeshAxis("X", chips, wiring),))
+        whole = play(given)
+        monkeypatch.setattr("symroof.proof.placement.LARGEST", 32)
+        play.cache_clear()
+        assert play(given) == dataclasses.replace(whole, whole=False)
+        monkeypatch.setattr("symroof.proof.placement.LARGEST", LARGEST)
+        play.cache_clear()
+
+
+def evidence(d):
+    return next(s.evidence for s in d.steps if isinstance(s.evidence, OnChip))
+
+
+def test_only_what_was_played_is_called_so():
+    small, large = (sr.derive(SUMMED, mesh={"X": chips}, link="ICI").steps for chips in (64, 256))
+    says = [{s.check.by for s in steps if s.reason is Reason.EXCHANGE} for steps in (small, large)]
+    assert says == [{"mesh played chip by chip"}, {"smaller meshes played, which determine it"}]
+
+
+# Faults, put in at run time.
+
+
+def three_times_the_bytes(m):
+    original = meshes.local_bytes
+    m.setattr(settings, "local_bytes", lambda operation, mesh: tuple(3 * b for b in original(operation, mesh)))
+
+
+def seven_chips(m):
+    m.setattr(settings, "chips_at_work", lambda operation, mesh: 7)
+
+
+def one_chip(m):
+    m.setattr(settings, "chips_at_work", lambda operation, mesh: 1)
+
+
+def no_exchange_but_one(m):
+    original = meshes.exchanges
+    m.setattr(settings, "exchanges", lambda *given: original(*given)[:1])
+
+
+def no_exchange(m):
+    m.setattr(settings, "exchanges", lambda *given: ())
+
+
+def changed(**fields):
+    def fault(m):
+        original = meshes.exchanges
+        m.setattr(settings, "exchanges", lambda *given: tuple(dataclasses.replace(e, **fields) for e in original(*given)))
+
+    return fault
+
+
+def five_times_the_payload(m):
+    original = meshes.exchanges
+    m.setattr(settings, "exchanges", lambda *given: tuple(dataclasses.replace(e, payload=5 * e.payload) for e in original(*given)))
+
+
+def half_the_share(m):
+    original = Exchange.share.fget
+    m.setattr(Exchange, "share", property(lambda self: original(self) / 2))
+
+
+def rows_exchanged(m):
+    m.setitem(COLLECTIVES, "all-reduce", COLLECTIVES["all-gather"])
+    m.setitem(COLLECTIVES, "all-gather", COLLECTIVES["all-to-all"])
+
+
+def always_a_ring(m):
+    m.setattr(settings, "ways", lambda chips, wiring: 2)
+
+
+def never_a_ring(m):
+    m.setattr(settings, "ways", lambda chips, wiring: 1)
+
+
+def operands_exchanged(m):
+    m.setattr("symroof.model.mesh.division", lambda operation: frozenset({("F", "X")}))
+
+
+LINK, MEMORY = {"on": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI"}, {"on": "tpu-v5e", "mesh": {"X": 4}}
+RING = {"on": "tpu-v5e", "mesh": {"X": 16}, "link": "ICI"}
+FAULTS = {
+    "three times the bytes of a chip": (three_times_the_bytes, SUMMED, MEMORY),
+    "7 of 4 chips": (seven_chips, SUMMED, MEMORY),
+    "7 of 4 chips over the link": (seven_chips, SUMMED, LINK),
+    "1 of 4 chips": (one_chip, SUMMED, LINK),
+    "five times the payload": (five_times_the_payload, SUMMED, LINK),
+    "all-gather for all-reduce": (changed(collective="all-gather"), SUMMED, LINK),
+    "reduce-scatter for all-gather, at the same cost": (changed(collective="reduce-scatter"), GATHERED, LINK),
+    "the other operand": (changed(operand="right operand"), GATHERED, LINK),
+    "said over memory alone": (changed(collective="all-gather"), SUMMED, MEMORY),
+    "another number of chips": (changed(chips=2), SUMMED, LINK),
+    "another axis": (changed(axis="Y"), SUMMED, LINK),
+    "no exchange, over memory": (no_exchange, SUMMED, MEMORY),
+    "one exchange of two": (no_exchange_but_one, "bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]", {"on": "tpu-v5e", "mesh": {"X": 2, "Y": 2}, "link": "ICI"}),
+    "half the share": (half_the_share, SUMMED, LINK),
+    "rows of the table": (rows_exchanged, SUMMED, LINK),
+    "a line as a ring": (always_a_ring, SUMMED, LINK),
+    "a ring as a line": (never_a_ring, SUMMED, RING),
+    "the work split otherwise": (operands_exchanged, SUMMED, MEMORY),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_raises(monkeypatch, name):
+    fault, text, options = FAULTS[name]
+    sr.derive(text, **options)
+    fault(monkeypatch)
+    for ask in (sr.derive, sr.regimes):
+        with pytest.raises(CheckError):
+            ask(text, **options)
+    with pytest.raises(CheckError):
+        sr.verify({"operation": text, "hardware": options["on"], **{k: v for k, v in options.items() if k != "on"}, "claims": ["flops > 0"]})
+
+
+def test_each_step_on_several_chips_is_refuted_when_it_says_anything_else():
+    d = sr.derive("bf16[B, D_X] * bf16[D_X, F_Y] -> bf16[B, F_Y]", on="tpu-v5e", mesh={"X": 4, "Y": 2}, link="ICI")
+    steps = [s for s in d.steps if isinstance(s.evidence, OnChip)]
+    assert [s.reason for s in steps] == [Reason.SHARE_WORK, Reason.EXCHANGE]
+    changes = [{"chips": 9}, {"exchanges": ()}], [{"payload": Name("D")}, {"share": Name("D")}]
+    for step, facts in zip(steps, changes, strict=True):
+        wrong = [{"relation": "<="}, {"right": Name("B")}, *({"facts": dataclasses.replace(step.facts, **change)} for change in facts)]
+
+        def decided(one, step=step):
+            meanings = {step.left.name: step.evidence}
+            flops = d.setting.layout.write(d.setting.cost.flops)
+            return check(one, Ledger(frozenset("BDF"), meanings=meanings, definitions={"flops": flops}))
+
+        assert decided(step).status == "proved"
+        for change in wrong:
+            with pytest.raises(CheckError):
+                decided(dataclasses.replace(step, **change))
+
+
+def test_the_exact_count_adds_up_over_the_chips():
+    for text, mesh in ((SUMMED, {"X": 4}), ("bf16[B, D_X, E_Y] * bf16[D_X, E_Y, F] -> bf16[B, F]", {"X": 4, "Y": 3})):
+        d = sr.derive(text, mesh=mesh, count="exact")
+        chips = int(np.prod(list(mesh.values())))
+        assert (d.setting.flops * chips - d.setting.cost.flops_exact).expand() == Integer(0)
+
+
+def test_an_amount_is_exact_in_every_size():
+    placement = Placement(((("B", None), ("D", "X")), (("D", "X"), ("F", None)), (("B", None), ("F", None))), (16, 16, 16), ("left", "right", "output"), (MeshAxis("X", 4),), "fma")
+    found = play(placement)
+    assert found.work == {(("B", 1), ("D", 1), ("F", 1)): Fraction(1, 2)}
+    assert found.sendings[0].sent == {(("B", 1), ("F", 1)): Fraction(3)}
+    assert fraction(Integer(4)) == found.sharing

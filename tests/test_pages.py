@@ -1,0 +1,198 @@
+"""Pages fit where they are read: terminals of any width, sheets of paper, phones."""
+
+import re
+import subprocess
+
+import pytest
+from render.portable import formulas
+
+import symroof as sr
+from symroof.rendering.pages.terminal import LINKS, SHORT, fold, glued, plain
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+ATTENTION = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
+WORDS = "bf16[BatchSize, ModelDim] * bf16[ModelDim, HiddenDim] -> bf16[BatchSize, HiddenDim]"
+AT_SIZES = {"assume": "B << D, F", "at": "D=F=8192"}
+ANSWERS = {
+    "derive": lambda: sr.derive(MATMUL, on="tpu-v5e", **AT_SIZES),
+    "derive, exact": lambda: sr.derive(MATMUL, on="h100-sxm", count="exact", **AT_SIZES),
+    "derive, symbolic": lambda: sr.derive(MATMUL),
+    "derive, over a link": lambda: sr.derive(SPLIT, on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D", at="B=1024,F=8192"),
+    "derive, attention": lambda: sr.derive(ATTENTION, on="tpu-v5e", at="T=S=4096, H=128"),
+    "derive, softmax": lambda: sr.derive("softmax", on="tpu-v5e"),
+    "derive, words": lambda: sr.derive(WORDS, on="tpu-v5e", assume="BatchSize << ModelDim, HiddenDim"),
+    "regimes": lambda: sr.regimes(MATMUL, on="tpu-v5e", at="B=256,D=F=8192"),
+    "regimes, attention": lambda: sr.regimes(ATTENTION, on="tpu-v5e", at=["H=128", "H=256"]),
+    "regimes, words": lambda: sr.regimes(WORDS, on="tpu-v5e"),
+    "regimes of an approximation": lambda: sr.regimes(of="BDF/(BD + DF + BF) ~ B"),
+    "compare": lambda: sr.compare(MATMUL, on="tpu-v5e, tpu-v5p, h100", **AT_SIZES),
+    "compare, dtypes": lambda: sr.compare(MATMUL, on="tpu-v5e, h100", dtypes="bf16, int8", **AT_SIZES),
+    "compare, words": lambda: sr.compare(WORDS, on="tpu-v5e, h100", at="ModelDim=HiddenDim=8192"),
+}
+
+
+def links(formula: str) -> list[str]:
+    """The pieces of a formula that may each stand on a line of their own."""
+    return LINKS.split(formula)
+
+
+@pytest.fixture(scope="module")
+def answer():
+    made = {}
+    return lambda name: made.setdefault(name, ANSWERS[name]() if name not in made else made[name])
+
+
+@pytest.mark.parametrize("width", [60, 80, 96, 120])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_no_line_is_wider_than_the_terminal(name, width, answer):
+    for brief in (False, True):
+        lines = answer(name).to_text(width=width, brief=brief).splitlines()
+        assert [line for line in lines if len(line) > width] == []
+
+
+@pytest.mark.parametrize("width", [60, 80, 96, 120])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_no_formula_is_broken_inside_a_link(name, width, answer, monkeypatch):
+    """Every link that was set with a pen stands whole on a line, unless it is longer than the room for it."""
+    from symroof.rendering.pages import pen, terminal
+
+    set_formulas = []
+    kept = terminal.glued
+
+    def spy(formula):
+        set_formulas.append(formula)
+        return kept(formula)
+
+    monkeypatch.setattr(terminal, "glued", spy)
+    monkeypatch.setattr(pen, "glued", spy)
+    text = answer(name).to_text(width=width)
+    whole = re.sub(r"\s+", " ", text)
+    lines = [re.sub(r" +", " ", line) for line in text.splitlines()]
+    broken = []
+    for formula in set_formulas:
+        for link in links(formula) if len(formula) > SHORT else [formula]:
+            link = re.sub(r" +", " ", link.strip())
+            if len(link) <= width - 22 and link in whole and not any(link in line for line in lines):
+                broken.append(link)
+    assert broken == []
+
+
+def test_the_test_of_links_can_fail(answer, monkeypatch):
+    from symroof.rendering.pages import terminal
+
+    monkeypatch.setattr(terminal, "glued", lambda formula: formula)
+    lines = fold("intensity is BDF/(BD + DF + BF) here", 24)
+    assert not any("BDF/(BD + DF + BF)" in line for line in lines)
+    assert any("BDF/(BD + DF + BF)" in line for line in fold(f"intensity is {glued('BDF/(BD + DF + BF)')} here", 24))
+
+
+def test_a_wide_table_is_cut_between_columns_and_says_everything(answer):
+    wide, narrow = (answer("compare").to_text(width=width) for width in (120, 60))
+    assert set(re.findall(r"[\w./()>+]+", plain(narrow))) >= set(re.findall(r"[\w./()>+]+", plain(wide)))
+    assert narrow.count("TPU v5p") > wide.count("TPU v5p") == 1
+
+
+@pytest.mark.parametrize("name", ["derive", "regimes", "compare"])
+def test_the_commands_use_the_same_signs(name, answer):
+    signs = {"<<": "≪", "->": "→", "<=": "≤", ">=": "≥", "oo": "∞"}
+    shown, ascii_only = answer(name).to_text(), answer(name).to_text(unicode=False)
+    assert ascii_only.isascii()
+    assert "≪" in shown
+    body = shown.split("\n", 1)[1]
+    for sign in signs:
+        assert f" {sign} " not in body.replace("--assume", ""), sign
+
+
+def test_colour_means_a_heading_or_a_verdict(run):
+    bold = re.findall(r"\x1b\[(\d+)m(.*?)\x1b\[0m", run("derive", MATMUL, "--on", "tpu-v5e", "--color", "always").out)
+    assert {code for code, _ in bold} == {"1"}
+    assert {"Work", "Traffic", "Intensity", "Ridge", "Threshold", "Time"} <= {text for _, text in bold}
+    assert not any("BF(" in text for _, text in bold[1:])
+    coloured = run("verify", "-v", "--color", "always", "examples/answers.toml").out
+    assert {(code, text.strip()) for code, text in re.findall(r"\x1b\[(\d+)m(.*?)\x1b\[0m", coloured)} == {("32", "holds"), ("31", "wrong")}
+    assert "\x1b[" in run("regimes", MATMUL, "--color", "always").out
+
+
+def test_no_colour_in_a_file(run, tmp_path):
+    target = tmp_path / "page.txt"
+    run("derive", "dot", "--color", "always", "-o", str(target))
+    assert "\x1b" not in target.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_chain_of_fractions_goes_over_lines_on_a_phone(name, answer):
+    for formula, display in formulas(answer(name).to_markdown()):
+        if display:
+            for line in formula.split("\\\\\n"):
+                sides = [side for side in re.split(r" &?(?:=|\\approx|\\iff) ", line) if side.startswith(r"\frac")]
+                assert len(sides) < 3, line
+
+
+LONG_NAMES = {
+    "matmul": (WORDS, {"on": "tpu-v5e", "assume": "BatchSize << ModelDim, HiddenDim", "at": "ModelDim=HiddenDim=8192"}),
+    "matmul, symbolic": (WORDS, {}),
+    "subscripts": ("bf16[batch, d_model] * bf16[d_model, n_kv_heads] -> bf16[batch, n_kv_heads]", {"on": "tpu-v5e"}),
+    "attention": (
+        "bf16[BatchSize, Queries, NumHeads, HeadDim] * bf16[BatchSize, Keys, NumHeads, HeadDim] -> bf16[BatchSize, NumHeads, Queries, Keys]",
+        {"on": "tpu-v5e"},
+    ),
+    "over a link": (
+        "bf16[BatchSize, ModelDim_X] * bf16[ModelDim_X, HiddenDim] -> bf16[BatchSize, HiddenDim]",
+        {"on": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI"},
+    ),
+    "one letter beside words": ("bf16[B, ModelDimension] * bf16[ModelDimension, BatchedHeads] -> bf16[B, BatchedHeads]", {"on": "h100-sxm", "count": "exact"}),
+    "short names": (MATMUL, {"on": "tpu-v5e", **AT_SIZES}),
+    "attention in letters": (ATTENTION, {"on": "tpu-v5p"}),
+    "softmax": ("softmax", {"on": "tpu-v5e"}),
+}  # fmt: skip
+
+
+def test_long_names_are_given_letters_that_are_said_once():
+    page = sr.derive(WORDS, on="tpu-v5e").to_latex()
+    assert r"\text{BatchSize}" not in page
+    assert r"With $B$ = \texttt{BatchSize}, $H$ = \texttt{HiddenDim}, $M$ = \texttt{ModelDim}." in page
+    assert r"\texttt{B}" not in sr.derive(MATMUL, on="tpu-v5e").to_latex()
+
+
+@pytest.mark.parametrize("name", LONG_NAMES)
+def test_nothing_is_wider_than_the_sheet(name, tmp_path):
+    import shutil
+
+    from test_rendering_engines import require
+
+    require(shutil.which("pdflatex"), "pdflatex is not installed")
+    operation, options = LONG_NAMES[name]
+    map_options = {key: value for key, value in options.items() if key != "at"}
+    pages = {"derive": sr.derive(operation, **options), "regimes": sr.regimes(operation, **map_options)}
+    for kind, answer in pages.items():
+        (tmp_path / f"{kind}.tex").write_text(answer.to_latex(), "utf-8")
+        subprocess.run(["pdflatex", "-interaction=nonstopmode", f"{kind}.tex"], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        log = (tmp_path / f"{kind}.log").read_text("utf-8", errors="replace")
+        points = [float(x) for x in re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide\)", log)]
+        assert [x for x in points if x > 2] == [], kind
+
+
+def test_a_page_says_when_it_solves_for_a_size_that_the_one_asked_for_equals():
+    d = sr.derive(MATMUL, on="tpu-v5e", assume="D = F", solve_for="D")
+    assert "D = F: solve intensity > ridge for F\n" in d.to_text()
+    assert "**Solve for** $F$**.** $D = F$, so $F$ stands for both. Clear the denominator" in d.to_markdown()
+    assert "| quantity | exact, with $D = F$ |" in d.to_markdown()
+    straight = sr.derive(MATMUL, on="tpu-v5e", assume="D = F", solve_for="F")
+    assert "\nThreshold    solve intensity > ridge for F\n" in straight.to_text()
+    assert "stands for both" not in straight.to_markdown()
+
+
+def test_a_figure_after_a_number_is_a_factor():
+    d = sr.derive(SPLIT, on="tpu-v5p", mesh={"X": 4}, link="ICI")
+    assert r"T_{\text{math}} &= \frac{BDF}{2 \cdot 4.59 \times 10^{14}}" in d.to_markdown()
+
+
+def test_the_answer_has_the_rule_of_thumb_where_the_ridge_is_a_symbol():
+    answer = sr.derive(MATMUL, assume="B << D, F").to_text(brief=True, unicode=False)
+    assert "compute-bound  B > ridge                   rule of thumb; exact: 1/B + 1/D + 1/F < 1/ridge" in answer
+
+
+def test_a_table_leaves_its_gutter_before_it_is_taken_apart():
+    page = sr.derive(MATMUL, on="tpu-v5e", assume="D = F", at="B=512").to_text(width=80)
+    assert "F =    1  5.2e-6 µs  0.00250 µs  0.00250 µs  0.00251 µs  memory\n" in page

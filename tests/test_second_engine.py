@@ -1,0 +1,347 @@
+"""A thousand single changes of steps of real derivations: what is false by direct arithmetic, the second engine refutes.
+
+A number, a name, a relation, a side, a term, an assumption or the evidence of one step is changed. :mod:`statements`
+decides whether the changed step is false, without the engine; then no ledger of that derivation may let it pass.
+"""
+
+from dataclasses import fields, replace
+from decimal import Decimal
+from fractions import Fraction as Q
+from functools import cache
+from random import Random
+from unittest.mock import patch
+
+import direct
+import pytest
+from statements import Meaning, is_false, nodes, value
+
+import symroof as sr
+from symroof.derivation import draft
+from symroof.derivation.meanings import ledger_of
+from symroof.errors import SymroofError
+from symroof.formula import Cases, Compare, Figure, Formula, Name, Negative, Number, Product, Sum, Verdict
+from symroof.proof.check import FACTS, check, checked
+from symroof.proof.evidence import EXAMINERS
+from symroof.proof.step import Unbounded
+from symroof.rendering.formulas.plain import PlainPrinter
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+V5E = {"peak": Q("1.97e14"), "bandwidth": Q("8.2e11")}
+
+
+def flops(T, K):
+    return 4 * T * K + 3 * T
+
+
+def reads(T, K):
+    return 2 * T + 4 * K
+
+
+def writes(T, K):
+    return 2 * T + T * K
+
+
+COSTS = direct.Costs(**V5E, labels=("T", "K"), functions=(flops, reads, writes))
+CUBIC = direct.Costs(**V5E, labels=("T", "K"), functions=(lambda T, K: T**3 * K + T**2, lambda T, K: K, lambda T, K: K * K))
+AXPY = direct.Costs(**V5E, labels=("N",), functions=(lambda N: 2 * N, lambda N: 4 * N + 2, lambda N: 2 * N))
+PROBLEMS = {
+    "at a size": (MATMUL, {"on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}, V5E),
+    "symbolic": (MATMUL, {"assume": "B << D, F"}, V5E),
+    "exact count": (MATMUL, {"on": "tpu-v5e", "count": "exact", "assume": "D ~~ F << B", "solve_for": "D"}, V5E | {"count": "exact"}),
+    "int8": ("bf16[B, D] * int8[D, F] -> bf16[B, F]", {"on": "tpu-v5e", "at": "B=64,D=F=4096"}, V5E),
+    "same sizes": (MATMUL, {"on": "tpu-v5e", "assume": "D = F"}, V5E),
+    "dot": ("bf16[N] * bf16[N] -> bf16[1]", {"on": "tpu-v5e", "assume": "N -> oo"}, V5E),
+    "all-reduce": (SPLIT, {"on": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI", "solve_for": "D"}, {"peak": V5E["peak"], "bandwidth": Q("4.5e10"), "chips": 4, "link": "ICI"}),
+    "96 chips": (SPLIT, {"on": "tpu-v5e", "mesh": {"X": 96}, "link": "ICI", "solve_for": "D"}, {"peak": V5E["peak"], "bandwidth": Q("4.5e10"), "chips": 96, "link": "ICI", "ways": 2}),
+    "shares": (SPLIT, {"on": "tpu-v5e", "mesh": {"X": 2}}, V5E | {"chips": 2}),
+    "batched": ("bf16[B, H, D] * int8[B, H, D] -> fp32[B, H]", {"on": "tpu-v5e", "assume": "D -> oo"}, V5E),
+    "costs": (sr.Operation("costs", flops=flops, reads=reads, writes=writes), {"on": "tpu-v5e", "compute": "bf16", "assume": "K << T", "solve_for": "K"}, COSTS),
+    "one root": (sr.Operation("cubic", **dict(zip(("flops", "reads", "writes"), CUBIC.functions, strict=True))), {"solve_for": "T"}, CUBIC),
+    "kinds": ("axpy", {}, AXPY),
+}  # fmt: skip
+MAPPED = ("same sizes", "dot")
+RELATIONS = ("=", "->", "~", "<", "<=", ">", ">=")
+
+
+@cache
+def derived(name):
+    """The steps of a derivation and of its map, the ledger before each, and what its names mean."""
+    operation, options, machine = PROBLEMS[name]
+    steps, ledgers = [], []
+
+    def recorded(added, ledger):
+        done = []
+        for step in added:
+            before = copied(ledger)
+            done += checked([step], ledger)
+            if before.meanings == meanings:
+                steps.append(done[-1])
+                ledgers.append(before)
+        return tuple(done)
+
+    problem = sr.derive(operation, **options).setting
+    meanings = ledger_of(problem).meanings
+    with patch.object(draft, "checked", recorded):
+        sr.derive(operation, **options)
+        if name in MAPPED:
+            sr.regimes(operation, **options).to_text()
+    truth = machine if isinstance(machine, direct.Machine) else direct.Product.read(operation, **machine)
+    kept = [i for i, step in enumerate(steps) if step not in steps[:i]]
+    meaning = Meaning(truth, ledgers[0].least_one, problem.variable.name, symbolic="on" not in options)
+    return [steps[i] for i in kept], [ledgers[i] for i in kept], meaning
+
+
+def copied(ledger):
+    return replace(ledger, definitions=dict(ledger.definitions), established=list(ledger.established))
+
+
+def rebuilt(formula, old, new):
+    """The formula with one node, by identity, put in another's place."""
+    if formula is old:
+        return new
+    if isinstance(formula, tuple):
+        return tuple(rebuilt(part, old, new) for part in formula)
+    if not isinstance(formula, Formula):
+        return formula
+    parts = {f.name: rebuilt(getattr(formula, f.name), old, new) for f in fields(formula)}
+    return replace(formula, **parts) if any(parts[f.name] is not getattr(formula, f.name) for f in fields(formula)) else formula
+
+
+def another_number(random, node):
+    new = random.choice((node.value + 1, node.value - 1, node.value * 2, node.value * Q(101, 100), node.value / 3, -node.value))
+    if node.digits is None:
+        return Number(Q(new))
+    mantissa, e, power = node.digits.partition("e")
+    unit = Decimal(1).scaleb(-len(mantissa.partition(".")[2]))
+    digits = f"{Decimal(mantissa) + unit}{e}{power}"
+    return random.choice((Number(Q(digits), digits), Number(node.value * 2), replace(node, value=node.value + Q(digits))))
+
+
+def changed(random, step, others):
+    """One change of a step, or None where the drawn kind has nothing to change."""
+    sides = [("left", node) for node in nodes(step.left)] + [("right", node) for node in nodes(step.right)]
+
+    def swap(old, new):
+        side, node = old
+        return replace(step, **{side: rebuilt(getattr(step, side), node, new)})
+
+    def drawn(*kinds):
+        those = [pair for pair in sides if isinstance(pair[1], kinds)]
+        return random.choice(those) if those else None
+
+    match random.choice(("number", "name", "relation", "inner", "side", "swap", "drop", "sign", "assumption", "evidence", "facts", "role", "number", "drop")):
+        case "number" if place := drawn(Number):
+            return swap(place, another_number(random, place[1]))
+        case "name" if place := drawn(Name, Figure):
+            names = sorted(({n.name for _, n in sides if isinstance(n, Name)} | {"B", "D", "ridge", "flops", "bytes", "T_math"}) - {place[1].name})
+            return swap(place, Name(random.choice(names)))
+        case "relation" if step.relation in RELATIONS:
+            return replace(step, relation=random.choice([r for r in RELATIONS if r != step.relation]))
+        case "inner" if place := drawn(Compare, Verdict, Cases):
+            return _inner(random, swap, place)
+        case "side":
+            other = random.choice(others)
+            alike = isinstance(other.right, Compare | Cases | Verdict) == isinstance(step.right, Compare | Cases | Verdict)
+            return replace(step, right=other.right) if alike else None
+        case "swap":
+            return replace(step, left=step.right, right=step.left)
+        case "drop" if place := drawn(Sum, Product):
+            parts = place[1].terms if isinstance(place[1], Sum) else place[1].factors
+            gone = random.randrange(len(parts))
+            return swap(place, type(place[1])((*parts[:gone], *parts[gone + 1 :])))
+        case "sign" if place := drawn(Sum):
+            i, terms = random.randrange(len(place[1].terms)), list(place[1].terms)
+            terms[i] = terms[i].body if isinstance(terms[i], Negative) else Negative(terms[i])
+            return swap(place, Sum(tuple(terms)))
+        case "assumption" if step.assumptions:
+            i = random.randrange(len(step.assumptions))
+            kept = (*step.assumptions[:i], *step.assumptions[i + 1 :])
+            one = step.assumptions[i]
+            if random.random() < 0.5 or not isinstance(one, Compare):
+                return replace(step, assumptions=kept)
+            turned = replace(one, left=one.right, right=one.left) if isinstance(one.left, Name) and isinstance(one.right, Name) else replace(one, left=Product((Number(Q(9)), one.left)))
+            return replace(step, assumptions=(*kept, turned))
+        case "evidence":
+            return _other_evidence(random, step, others)
+        case "facts" if step.facts is not None:
+            return replace(step, facts=_other_facts(random, step.facts))
+        case "role" if step.role:
+            return replace(step, role=random.choice([one.role for one in others if one.role]))
+    return None
+
+
+def _inner(random, swap, place):
+    match place[1]:
+        case Compare(relation="<=>"):
+            return None
+        case Compare(relation=relation) as inner:
+            return swap(place, replace(inner, relation=random.choice([r for r in ("<", "<=", ">", ">=") if r != relation])))
+        case Verdict(holds=holds):
+            return swap(place, Verdict(not holds))
+        case Cases(rows=rows, otherwise=otherwise):
+            (consequence, guard), *rest = rows
+            other = random.choice((Cases(((consequence, Verdict(True)), *rest), otherwise), Cases(rows, Verdict(True)), Cases(((Verdict(True), guard), *rest), otherwise)))
+            return swap(place, other)
+
+
+TWO, SEVEN = Number(Q(2)), Number(Q(7))
+
+
+def _twice(formula):
+    return Product((TWO, formula))
+
+
+def _other_evidence(random, step, others):
+    """What the evidence says of the step, changed: a stride, a difference, a loop, a width, a part, a mesh, a size."""
+    evidence, size = step.evidence, random.choice(("B", "D", "F", "N", "T"))
+    if evidence is None or random.random() < 0.2:
+        return replace(step, evidence=random.choice([one.evidence for one in others if one.evidence is not None]))
+    if random.random() < 0.1:
+        return replace(step, evidence=None)
+    match type(evidence).__name__:
+        case "Whole":
+            parts = {"step": evidence.step + random.randint(1, 3)}, {"bound": SEVEN if evidence.bound is None else _twice(evidence.bound)}
+        case "Excess":
+            parts = ({"amount": _twice(evidence.amount)},)
+        case "Loops":
+            parts = {"operands": _longer(random, evidence.operands)}, {"fused": not evidence.fused}, {"output": (*evidence.output, "3")}
+        case "Uses":
+            loops = replace(evidence.loops, operands=_longer(random, evidence.loops.operands))
+            parts = {"place": (evidence.place + 1) % 3}, {"loops": loops}
+        case "Arrays":
+            (labels, bits, dtype), *rest = evidence.arrays
+            parts = tuple({"arrays": (first, *rest)} for first in ((labels, 2 * bits, dtype), (labels, bits, "fp64"), (labels, bits, "int4"), ((*labels, "2"), bits, dtype)))
+        case "Function":
+            parts = {"function": lambda **sizes: evidence.function(**sizes) + 1}, {"parameters": (*evidence.parameters, "B")}
+        case "Kinds":
+            more = replace(evidence.functions[0], function=lambda **sizes: evidence.functions[0].function(**sizes) + 1)
+            parts = {"functions": (more, *evidence.functions[1:])}, {"functions": evidence.functions[:-1]}
+        case "OnChip":
+            parts = {"placement": _otherwise(random, evidence.placement)}, {"number": evidence.number + 1}, {"amount": random.choice(("work", "memory", "link", "part", "sending"))}
+        case "Growing" | "Doubled":
+            parts = ({"name": size},)
+        case "Highest":
+            parts = {"names": (size,)}, {"reached": not evidence.reached}
+        case "Beside":
+            parts = ({"high": evidence.low, "low": evidence.high},)
+        case "OneRoot":
+            parts = {"name": size}, {"side": -evidence.side}
+        case "Between":
+            parts = {"high": evidence.low, "low": evidence.high}, {"high": evidence.low}
+        case "Harmonic":
+            parts = {"parts": evidence.parts[:-1]}, {"parts": (*evidence.parts[:-1], _twice(evidence.parts[-1]))}
+        case "Dominated":
+            parts = {"certificates": ()}, {"numerator": evidence.denominator, "denominator": evidence.numerator}, {"numerator": _twice(evidence.numerator)}
+    return replace(step, evidence=replace(evidence, **random.choice(parts)))
+
+
+def _longer(random, shapes):
+    i = random.randrange(len(shapes))
+    return (*shapes[:i], (*shapes[i], "3"), *shapes[i + 1 :])
+
+
+def _otherwise(random, placement):
+    """The mesh of another size, wired otherwise; the tensors in another width, or not split."""
+    axis, *axes = placement.mesh
+    whole = tuple((label, None) for label, _ in placement.tensors[0])
+    return random.choice((
+        replace(placement, mesh=(replace(axis, chips=2 * axis.chips), *axes)),
+        replace(placement, mesh=(replace(axis, wiring="line" if axis.chips % 16 == 0 else "ring"), *axes)),
+        replace(placement, bits=(*placement.bits[:-1], 2 * placement.bits[-1])),
+        replace(placement, tensors=(whole, *placement.tensors[1:])),
+        replace(placement, count="exact" if placement.count == "fma" else "fma"),
+    ))  # fmt: skip
+
+
+def _other_facts(random, facts):
+    """Another number of outputs, chips or bytes; another name that cancels, or is solved for; another size."""
+    size = random.choice(("B", "D", "F", "N", "peak"))
+    match type(facts).__name__:
+        case "Counted":
+            field = random.choice(("outputs", "multiplications", "additions", *(["length"] if facts.length else [])))
+            parts = {field: _twice(getattr(facts, field))}
+        case "Gone":
+            parts = {"names": (*facts.names, Name(size))}
+        case "Solved":
+            parts = {"variable": size}
+        case "AtSize":
+            parts = {"size": random.choice((facts.size + 1, Q(8192), Q(2)))}
+        case "Shared":
+            parts = random.choice(({"chips": facts.chips + 1}, {"exchanges": facts.exchanges * 2 or (None,)}))
+        case "Sent":
+            parts = random.choice(({"payload": _twice(facts.payload)}, {"share": _twice(facts.share)}, {"exchange": replace(facts.exchange, chips=facts.exchange.chips + 1)}))
+        case _:
+            parts = {}
+    return replace(facts, **parts)
+
+
+def passed(name, seed, count):
+    """Of so many changes: how many are false, and those false ones that the engine lets pass."""
+    random, steps_of, found, false = Random(f"{name} {seed}"), derived(name), [], 0
+    steps, ledgers, meaning = steps_of
+    while count:
+        i = random.randrange(len(steps))
+        try:
+            one = changed(random, steps[i], steps)
+        except ArithmeticError:
+            continue
+        if one is None or one == steps[i]:
+            continue
+        count -= 1
+        why = is_false(one, meaning, seed)
+        if why is None:
+            continue
+        false += 1
+        try:
+            outcome = check(one, copied(ledgers[i]))
+        except SymroofError:
+            continue
+        shown = PlainPrinter().print
+        given = f" given {', '.join(map(shown, one.assumptions))}" if one.assumptions else ""
+        rest = " ".join(f"{part}={getattr(one, part)}" for part in ("evidence", "facts", "role") if getattr(one, part) != getattr(steps[i], part))
+        found.append(f"{name}, step {i} ({one.reason.value}): {shown(one.left)} {one.relation} {shown(one.right)}{given} {rest}: passes as {outcome.by!r}; {why}")
+    return false, found
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_oracle_finds_nothing_false_in_a_derivation(name):
+    steps, _, meaning = derived(name)
+    assert [(step, why) for step in steps if (why := is_false(step, meaning, 1))] == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_no_false_change_passes(name, seed):
+    false, found = passed(name, seed, 20)
+    assert false >= 8
+    assert found == [], "\n".join(found)
+
+
+SHOWS = {"Highest": ("<", "<="), "Dominated": ("~", "->"), "Excess": ("~",), "Growing": ("->",), "Harmonic": ("<=",), "Whole": ("<=>",), "OneRoot": ("<=>",)}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_evidence_shows_no_other_relation(name):
+    """The evidence of ~ is none of =, that of -> none of ~: whether the other relation holds or not."""
+    steps, ledgers, _ = derived(name)
+    for step, ledger in zip(steps, ledgers, strict=True):
+        if step.evidence is None:
+            continue
+        for relation in {*RELATIONS, "<=>", "<<", "~~"} - set(SHOWS.get(type(step.evidence).__name__, ("=",))):
+            with pytest.raises(SymroofError):
+                check(replace(step, relation=relation), copied(ledger))
+
+
+def test_every_kind_of_evidence_and_of_facts_is_changed():
+    """All but the facts of 1 + 1/x ~ 1, which no derivation here has."""
+    steps = [step for name in PROBLEMS for step in derived(name)[0]]
+    assert {type(step.evidence) for step in steps} - {type(None)} == set(EXAMINERS)
+    assert {type(step.facts) for step in steps} - {type(None)} == set(FACTS) - {Unbounded}
+
+
+def test_the_oracle_knows_what_a_name_means():
+    _, _, meaning = derived("at a size")
+    point = meaning.names({"B": Q(2), "D": Q(3), "F": Q(5)}, Random(1))
+    assert value(Name("bytes"), point) == 2 * (2 * 3 + 3 * 5 + 2 * 5)
+    assert value(Name("intensity"), point) == Q(2 * 2 * 3 * 5, 62)
