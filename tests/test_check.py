@@ -10,22 +10,10 @@ from symroof.derivation.meanings import ledger_of
 from symroof.errors import CheckError
 from symroof.formula import Call, Cases, Compare, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import check, checked
+from symroof.proof.grounds import Arrays, AtSize, Counted, Excess, Function, Gone, Harmonic, Loops, Solved, Whole
 from symroof.proof.ledger import Ledger
 from symroof.proof.sampling import sampled
-from symroof.proof.step import (
-    Arrays,
-    AtSize,
-    Counted,
-    Excess,
-    Function,
-    Gone,
-    Harmonic,
-    Loops,
-    Reason,
-    Solved,
-    Step,
-    Whole,
-)
+from symroof.proof.step import Reason, Step
 from symroof.reading.expressions import Scope, read_expression
 
 SCOPE = Scope(("B", "D", "F", "N", "R", "x"))

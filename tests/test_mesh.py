@@ -20,9 +20,10 @@ from symroof.model.operation import Einsum
 from symroof.model.tensor import Dim, Tensor
 from symroof.proof.check import check
 from symroof.proof.collectives import played
+from symroof.proof.grounds import MeshAxis, OnChip, Placement
 from symroof.proof.ledger import Ledger
 from symroof.proof.placement import LARGEST, play
-from symroof.proof.step import MeshAxis, OnChip, Placement, Reason
+from symroof.proof.step import Reason
 from symroof.reading.catalogue import chip
 from symroof.reading.problems import merged, read_problem
 from symroof.symbols import fraction, symbol

@@ -22,7 +22,7 @@ from symroof.errors import SymroofError
 from symroof.formula import Cases, Compare, Figure, Formula, Name, Negative, Number, Product, Sum, Verdict
 from symroof.proof.check import FACTS, check, checked
 from symroof.proof.evidence import EXAMINERS
-from symroof.proof.step import Unbounded
+from symroof.proof.grounds import Unbounded
 from symroof.rendering.formulas.plain import PlainPrinter
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"

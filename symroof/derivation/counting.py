@@ -14,7 +14,8 @@ from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Writt
 from symroof.model.cost import Term
 from symroof.model.operation import Einsum
 from symroof.model.written import written
-from symroof.proof.step import Counted, Excess, Function, Kinds, Reason, Step
+from symroof.proof.grounds import Counted, Excess, Function, Kinds
+from symroof.proof.step import Reason, Step
 
 EXACT, READS, WRITES, BYTES = map(Name, ("flops_exact", "reads", "writes", "bytes"))
 

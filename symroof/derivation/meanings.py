@@ -11,8 +11,8 @@ from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number
 from symroof.model.operation import AnyOperation
 from symroof.model.quantities import TABLE, meaning
+from symroof.proof.grounds import Arrays, Function, Loops, Uses
 from symroof.proof.ledger import Ledger
-from symroof.proof.step import Arrays, Function, Loops, Uses
 
 
 def ledger_of(setting: Setting) -> Ledger:

@@ -21,7 +21,8 @@ from symroof.derivation.solving import solution_of
 from symroof.derivation.threshold import known
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Negative, Product, Quotient, Sum, number
-from symroof.proof.step import Beside, Reason, Solved, Step, Whole
+from symroof.proof.grounds import Beside, Solved, Whole
+from symroof.proof.step import Reason, Step
 from symroof.symbols import symbol
 
 

@@ -16,7 +16,8 @@ from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.derivation.threshold import ABOVE
 from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, number
-from symroof.proof.step import Between, Reason, Solved, Step
+from symroof.proof.grounds import Between, Solved
+from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from symroof.formula import Name, Quotient, Sum, number
 from symroof.model.mesh import Exchange
 from symroof.proof.check import checked
+from symroof.proof.grounds import MeshAxis, OnChip, Placement, Sent, Shared
 from symroof.proof.ledger import Ledger
-from symroof.proof.step import MeshAxis, OnChip, Placement, Reason, Sent, Shared, Step
+from symroof.proof.step import Reason, Step
 
 if TYPE_CHECKING:
     from symroof.derivation.setting import Setting

@@ -16,7 +16,8 @@ from symroof.derivation.rule import chip_step
 from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, monotony, solution_of
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
-from symroof.proof.step import Reason, Step, Whole
+from symroof.proof.grounds import Whole
+from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 

@@ -21,7 +21,8 @@ from symroof.exploration.traffic import shares
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.operation import AnyOperation
-from symroof.proof.step import Doubled, Reason, Step, Unbounded
+from symroof.proof.grounds import Doubled, Unbounded
+from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, fraction, rational, symbol
 
 

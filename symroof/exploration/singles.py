@@ -16,7 +16,8 @@ from symroof.derivation.solving import limit, monotony
 from symroof.exploration.edges import above_ridge, cleared, equal_sizes
 from symroof.exploration.partition import tends_to
 from symroof.formula import Compare, Formula, Infinity, Name, Verdict, number
-from symroof.proof.step import Growing, Highest, Reason, Step
+from symroof.proof.grounds import Growing, Highest
+from symroof.proof.step import Reason, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from fractions import Fraction
 from symroof.errors import CheckError
 from symroof.formula import Compare, Infinity, names
 from symroof.proof.exact import ONE, Exact, add, join, names_in, sign, times
+from symroof.proof.grounds import Dominated
 from symroof.proof.ledger import Ledger, refuted, replaced
-from symroof.proof.step import Check, Dominated, Step
+from symroof.proof.step import Check, Step
 
 Powers = tuple[tuple[str, int], ...]
 

@@ -15,10 +15,11 @@ from symroof.formula import Cases, Compare, Formula, Name, Number, Sum, Verdict,
 from symroof.proof.calculus import degree
 from symroof.proof.evidence import examine, rounded
 from symroof.proof.exact import Exact, Poly, sign
+from symroof.proof.grounds import AtSize, Counted, Gone, Loops, OnChip, Sent, Shared, Solved, Unbounded
 from symroof.proof.ledger import Ledger, refuted
 from symroof.proof.sampling import ORDER, ends_of, free_names, sampled, truth_at
 from symroof.proof.settling import Settled, asked, read
-from symroof.proof.step import AtSize, Check, Counted, Gone, Loops, OnChip, Sent, Shared, Solved, Step, Unbounded
+from symroof.proof.step import Check, Step
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.
 READINGS = ((False, None), (True, None))

@@ -26,7 +26,7 @@ from math import prod
 from symroof.errors import CheckError
 from symroof.proof.collectives import played
 from symroof.proof.exact import Poly, add, scale
-from symroof.proof.step import MeshAxis, Placement
+from symroof.proof.grounds import MeshAxis, Placement
 
 LARGEST = 64
 Block = tuple[tuple[str, int], ...]

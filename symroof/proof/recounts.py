@@ -13,8 +13,9 @@ from math import prod
 
 from symroof.formula import Sum
 from symroof.proof.exact import Poly, Rat, names_in, value_at
+from symroof.proof.grounds import Arrays, Counted, Function, Kinds, Loops, Uses
 from symroof.proof.ledger import Ledger, refuted
-from symroof.proof.step import Arrays, Check, Counted, Function, Kinds, Loops, Step, Uses
+from symroof.proof.step import Check, Step
 
 Count = int | Fraction
 # A polynomial of degree at most one in each of n sizes is known from 2**n points; beyond this n some are drawn.

@@ -13,7 +13,8 @@ from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import BANDWIDTH, PEAK, numeric
 from symroof.derivation.layout import with_digits
 from symroof.formula import Compare, Formula, Name, Quotient, number
-from symroof.proof.step import Arrays, Reason, Step
+from symroof.proof.grounds import Arrays
+from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import decimal_number, grouped
 from symroof.rendering.pages.naming import Naming
 
