@@ -22,7 +22,7 @@ from symroof.formula import Compare, Infinity, Number
 from symroof.proof.calculus import rises, slope, telescopes, tends
 from symroof.proof.check import check
 from symroof.proof.exact import Exact, minus
-from symroof.proof.ledger import Ledger
+from symroof.proof.ledger import Ledger, UndecidedError
 from symroof.proof.step import Reason, Step
 
 PLAIN = Layout(())
@@ -54,6 +54,14 @@ def solution_of(
     return Solution(variable.name, formula, ends, check(step, _ledger(least_one, values)), solved.one_root)
 
 
+def proved_solution(value: Expr, level: Expr, variable: Expr, least_one: frozenset[Expr]) -> Solution:
+    """As :func:`solution_of`, where it was proved: a claim does not rest on one that was only tried at points."""
+    solution = solution_of(value, level, variable, least_one)
+    if solution.check is None or solution.check.status != "proved":
+        raise UndecidedError(f"the solution for {variable} could not be proved")
+    return solution
+
+
 def solve_condition(
     left: Expr, right: Expr, variable: Expr, least_one: frozenset[Expr]
 ) -> tuple[tuple[Solution, ...], ...]:
@@ -76,7 +84,7 @@ def solve_condition(
         for alternatives in parts:
             rows = tuple((*row, *more) for row in rows for more in alternatives)
         return rows
-    return ((solution_of(left, right, variable, least_one),),)
+    return ((proved_solution(left, right, variable, least_one),),)
 
 
 def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:

@@ -22,7 +22,7 @@ from sympy import Expr, Integer, Max
 from symroof.algebra.rational import coefficients, polynomial, ratio, sign, sign_of, symbols_of, weak_sign
 from symroof.algebra.roots import Root
 from symroof.derivation.layout import Layout
-from symroof.derivation.solving import derivative, limit, monotony, require_telescopes, solution_of
+from symroof.derivation.solving import derivative, limit, monotony, proved_solution, require_telescopes
 from symroof.errors import AlgebraError
 from symroof.formula import (
     FUNCTIONS,
@@ -132,12 +132,12 @@ def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
         ways = {monotony(part, x, inner): part for part in value.args}
         if set(ways) != {1, -1}:
             raise AlgebraError(f"argmin over {x}: the two parts are not known to cross once")
-        turn = solution_of(ways[1], ways[-1], x, inner)
+        turn = proved_solution(ways[1], ways[-1], x, inner)
     else:
         symbols = symbols_of(value, x)
         if not sign(ratio(value, symbols)[1], symbols, least_one):
             raise AlgebraError(f"argmin over {x}: the function may have a pole")
-        turn = solution_of(derivative(value, x), Integer(0), x, inner)
+        turn = proved_solution(derivative(value, x), Integer(0), x, inner)
     if turn.outcome == "always" and x in least_one:
         return Integer(1)
     bound = turn.bound
