@@ -91,11 +91,18 @@ def test_no_two_files_have_one_name():
     assert sorted(names) == sorted(set(names))
 
 
+# Formatting made these longer than a module may be: none of them may grow, and no other may join them.
+LONG = {
+    "symroof.api": 292, "symroof.derivation.layout": 285, "symroof.model.operation": 292, "symroof.proof.exact": 293,
+    "symroof.proof.placement": 283, "symroof.reading.expressions": 289, "symroof.verification.context": 286,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_are_rooms_and_not_halls(module):
     path = PACKAGE.parent / module.replace(".", "/")
     lines = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8").count("\n")
-    assert lines <= 300
+    assert lines <= LONG.get(module, 280)
     assert not {"utils", "helpers", "core", "base", "manager"} & set(module.split("."))
 
 
