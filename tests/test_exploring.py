@@ -32,11 +32,11 @@ def rows_of(path):
 def test_chips_and_dtypes_side_by_side():
     found = sr.compare(MATMUL, on="tpu-v5e, tpu-v5p, v100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192")
     rows = {(row.chip.name, str(row.dtype)): row for row in found.comparison.rows}
-    assert rows["tpu-v5e", "bf16"].ridge == Fraction(197, 1) * 10**12 / (82 * 10**10)
-    assert [rows["tpu-v5e", kind].smallest for kind in ("bf16", "int8")] == [241, 241]
-    assert rows["tpu-v5p", "bf16"].smallest == 164  # 4.59e14 / 2.8e12 = 163.9
+    assert rows["tpu-v5e", "bf16"].derivation.answer.ridge == Fraction(197, 1) * 10**12 / (82 * 10**10)
+    assert [rows["tpu-v5e", kind].derivation.answer.smallest_integer for kind in ("bf16", "int8")] == [241, 241]
+    assert rows["tpu-v5p", "bf16"].derivation.answer.smallest_integer == 164  # 4.59e14 / 2.8e12 = 163.9
     assert rows["tpu-v5e", "bf16"].at[0][1] == 256
-    assert "peak.int8" in rows["v100", "int8"].error
+    assert "peak.int8" in rows["v100", "int8"].error.problem
     for text in (found.to_text(), found.to_markdown(), found.to_latex()):
         assert "240.24" in text
         assert "256" in text
@@ -57,7 +57,7 @@ def test_a_comparison_without_an_answer_is_an_error():
 
 def test_figures_that_are_given_hold_for_every_chip():
     found = sr.compare(MATMUL, on="tpu-v5e, h100", given={"HBM": "1e12"}, assume="B << D, F")
-    assert [float(row.ridge) for row in found.comparison.rows] == [197, 989]
+    assert [float(row.derivation.answer.ridge) for row in found.comparison.rows] == [197, 989]
 
 
 def test_the_command_compares(run):
@@ -270,7 +270,7 @@ def test_a_comparison_shows_its_guard_and_what_it_assumes():
     assert text.rstrip().endswith("never")
     assert "assuming B ≪ D, F" in sr.compare(MATMUL, on="tpu-v5e", assume="B << D, F").to_text()
     rows = sr.compare(MATMUL, on="tpu-v5e", dtypes="bf16, fp8", compute="int8").comparison.rows
-    assert {row.peak.digits for row in rows} == {"3.94e14"}
+    assert {row.derivation.setting.peak.digits for row in rows} == {"3.94e14"}
 
 
 @pytest.mark.parametrize("call", [
@@ -284,5 +284,5 @@ def test_arguments_of_the_wrong_kind_are_refused_by_name(call):
 
 
 def test_names_and_tables_of_chips():
-    assert sr.compare(MATMUL, on={"peak": "1e14", "HBM": "1e12"}, assume="B << D, F").comparison.rows[0].smallest == 101
+    assert sr.compare(MATMUL, on={"peak": "1e14", "HBM": "1e12"}, assume="B << D, F").comparison.rows[0].derivation.answer.smallest_integer == 101
     assert sr.plot(MATMUL, on="tpu-v5e", links="HBM", at="B=D=F=8").drawing.roofs[0].link == "HBM"

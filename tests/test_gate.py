@@ -94,6 +94,11 @@ def at_fixed_sizes():
     return mapped(at="H=256", operation="bf16[T, H] * bf16[S, H] -> bf16[T, S]")
 
 
+def side_by_side():
+    found = sr.compare(MATMUL, on="tpu-v5e, h100", assume="B << D, F", at=["D=F=8192", "B=64,D=F=8192"])
+    return found.to_json(), found.to_text(), found.to_csv()
+
+
 def inferred():
     return sr.regimes(of="BDF/(BD + DF + BF) ~ B").to_json()
 
@@ -223,7 +228,7 @@ FAULTS = {
     "derivation.rule._rule_factor": (lambda f: lambda draft, exact_, low: f(draft, exact_, 2 * low), batch),
     "derivation.rule._tends_to": (doubled, batch),
     "derivation.sizes.valued": (doubled, batch),
-    "derivation.threshold.known": (doubled, batch),
+    "derivation.setting.Setting.in_numbers": (doubled, batch),
     "derivation.threshold._cleared": (doubled, batch),
     "derivation.threshold._otherwise": (lambda f: lambda draft, solution: f(draft, replace(solution, formula=twice(solution.formula.rows[0][0]))) if not hasattr(solution.formula, "rows") else f(draft, replace(solution, formula=replace(solution.formula, rows=((solution.formula.rows[0][0], twice(solution.formula.rows[0][1])),)))), batch),
     "derivation.times._row": (doubled, batch),
@@ -231,6 +236,9 @@ FAULTS = {
     "derivation.times._over": (lambda f: lambda above, below: f(Product((number(2), above)), below), batch),
     "derivation.solutions.bands": (lambda f: lambda *a: (), cubic),
     "derivation.solutions.written_solution": (lambda f: lambda *a: twice(f(*a)) if not hasattr(f(*a), "rows") else replace(f(*a), otherwise=Verdict(True)), batch),
+    "exploration.comparing._shortest": (doubled, side_by_side),
+    "exploration.comparing._side": (doubled, side_by_side),
+    "exploration.comparing.conditions_of": (lambda f: lambda draft: tuple(replace(s, assumptions=()) for s in f(draft)), side_by_side),
     "exploration.edges.above_ridge": (doubled, mapped),
     "exploration.edges.cleared": (doubled, mapped),
     "exploration.edges.equal_sizes": (doubled, mapped),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -99,13 +100,32 @@ def workers(jobs: int, dask: str | None) -> Iterator[Any]:
             raise ReadingError(
                 "--dask needs the library distributed, which is not installed", hint="pip install distributed"
             ) from None
-        with Client(dask) as client:
+        try:
+            client = Client(dask)
+        except (OSError, ValueError) as error:
+            raise ReadingError(f"no Dask scheduler at {dask!r}: {error}", expected="tcp://host:8786") from None
+        with client:
             yield client.get_executor()
     elif jobs > 1:
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
-
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        pool = _pool(jobs)
+        try:
             yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
     else:
         yield None
+
+
+def _pool(jobs: int) -> Any:
+    """Processes that leave an interrupt to this one."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is started now ignores it from its first moment
+    try:
+        pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
+        for _ in range(jobs):
+            pool.submit(int)
+    finally:
+        signal.signal(signal.SIGINT, ours)
+    return pool

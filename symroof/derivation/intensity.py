@@ -9,7 +9,7 @@ from sympy import Add, Expr, oo
 from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
 from symroof.algebra.dominance import leading, similar
 from symroof.algebra.dominance import limit as regime_limit
-from symroof.algebra.rational import polynomial, ratio, sign_of, symbols_of
+from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
 from symroof.derivation.draft import INTENSITY, Draft, dominated
@@ -74,13 +74,8 @@ def _flat(formula: Formula) -> Formula:
 
 def _is_reduced(quotient: Quotient, value: Expr) -> bool:
     """Whether the quotient as written is in lowest terms already."""
-    symbols = symbols_of(value)
-    if not symbols:
-        return False
-    above, below = (polynomial(terms, symbols) for terms in ratio(value, symbols))
-    return bool(
-        (expression(quotient.above) - above).expand() == 0 and (expression(quotient.below) - below).expand() == 0
-    )
+    sides = zip((quotient.above, quotient.below), value.as_numer_denom(), strict=True)
+    return bool(value.free_symbols) and all((expression(formula) - side).expand() == 0 for formula, side in sides)
 
 
 def _sizes(draft: Draft) -> tuple[Expr, ...]:

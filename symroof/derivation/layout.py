@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from sympy import Add, E, Expr, Max, Min, Mul, Pow, Rational, exp, oo
+from sympy import Add, E, Expr, Max, Min, Mul, Pow, Rational, exp, oo, terms_gcd
 
-from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits
-from symroof.errors import AlgebraError
 from symroof.formula import (
     Call,
     Figure,
@@ -32,7 +30,7 @@ from symroof.formula import (
     product,
 )
 from symroof.model.quantities import QUANTITIES
-from symroof.symbols import fraction
+from symroof.symbols import fraction, symbol
 
 CALLS = {Max: "max", Min: "min"}
 
@@ -82,7 +80,7 @@ class Layout:
 
     def _sum(self, value: Expr) -> Formula:
         terms = sorted(value.args, key=self._term_key)
-        signs = [_is_negative(term) for term in terms]
+        signs = [is_negative(term) for term in terms]
         if signs[0] and not all(signs):
             first = signs.index(False)
             terms = [terms[first], *terms[:first], *terms[first + 1 :]]
@@ -171,68 +169,37 @@ class Layout:
         """
         if not value.is_rational_function() or not value.free_symbols:
             return self.write(value)
-        above, below = value.as_numer_denom()
-        sides = [
-            self.grouped(side, "")
-            if any(c < 0 for c in ratio(side, symbols_of(side))[0].values())
-            else self.write(side)
-            for side in (above.expand(), below)
-        ]
-        return self.write(value) if isinstance(sides[0], Negative) else sides[0] if below == 1 else Quotient(*sides)
+        above, below = (
+            self.grouped(side) if any(map(is_negative, Add.make_args(side))) else self.write(side)
+            for side in (side.expand() for side in value.as_numer_denom())
+        )
+        return (
+            self.write(value)
+            if isinstance(above, Negative)
+            else above
+            if below == number(1)
+            else Quotient(above, below)
+        )
 
-    def grouped(self, value: Expr, by: str) -> Formula:
+    def grouped(self, value: Expr, by: str = "") -> Formula:
         """A polynomial with the terms of each power of ``by`` in one bracket: DF - R(D + F).
 
         Each bracket has its common monomial taken out in front, and so has the whole.
         """
-        symbols = symbols_of(value)
-        above, below = ratio(value, symbols)
-        if set(below) != {(0,) * len(symbols)}:
-            raise AlgebraError("only polynomials are grouped")
-        place = next((i for i, s in enumerate(symbols) if s.name == by), None)
-        shared = Mul(*(s ** min(e[i] for e in above) for i, s in enumerate(symbols) if i != place))
-        if shared != 1 and place is not None and len({e[place] for e in above}) > 1:
+        x = symbol(by) if by else Rational(1)
+        groups: dict[Expr, Expr] = {}
+        for term in Add.make_args(value.expand()):
+            coefficient, power = term.as_coeff_exponent(x) if by else (term, 0)
+            groups[power] = groups.get(power, 0) + coefficient
+        shared = content(value)[0].as_coeff_Mul()[1].subs(x, 1)
+        if shared != 1 and len(groups) > 1:
             return product(self._write(shared), self.grouped((value / shared).expand(), by))
-        groups: dict[int, Polynomial] = {}
-        for e, c in above.items():
-            power = 0 if place is None else e[place]
-            rest = e if place is None else (*e[:place], 0, *e[place + 1 :])
-            groups.setdefault(power, {})[rest] = c
-        parts = []
-        for power in sorted(groups):
-            content, primitive = _content(groups[power])
-            outer = Mul(*(s**k for s, k in zip(symbols, content[1], strict=True)))
-            inner = Add(
-                *(
-                    Rational(c.numerator, c.denominator) * Mul(*(s**k for s, k in zip(symbols, e, strict=True)))
-                    for e, c in primitive.items()
-                )
-            )
-            head = Mul(
-                Rational(content[0].numerator, content[0].denominator),
-                outer,
-                Mul(*([symbols[place]] * power if place is not None else [])),
-            )
-            parts.append(self._times(head, inner))
-        ordered = [p for p in parts if not isinstance(p, Negative)] + [p for p in parts if isinstance(p, Negative)]
-        return (
-            ordered[0]
-            if len(ordered) == 1
-            else Sum(tuple(t for p in ordered for t in (p.terms if isinstance(p, Sum) else (p,))))
-        )
-
-    def primitive(self, value: Expr) -> Expr:
-        """A polynomial without its positive common factor: it has the same sign.
-
-        >>> from symroof.symbols import symbol
-        >>> N, R = symbol("N"), symbol("R")
-        >>> Layout(("N",)).primitive(2*N**2 - 2*N*R)
-        N - R
-        """
-        symbols = symbols_of(value)
-        (size, _), inner = _content(ratio(value, symbols)[0])
-        whole = polynomial(inner, symbols)
-        return whole if size > 0 else -whole
+        parts = [
+            self._times(head * x**power, rest) for power in sorted(groups) for head, rest in (content(groups[power]),)
+        ]
+        terms = [term for part in parts for term in (part.terms if isinstance(part, Sum) else (part,))]
+        ordered = sorted(terms, key=lambda term: isinstance(term, Negative))
+        return ordered[0] if len(ordered) == 1 else Sum(tuple(ordered))
 
     def _times(self, head: Expr, inner: Expr) -> Formula:
         if inner == 1:
@@ -244,23 +211,19 @@ class Layout:
         return Negative(formula) if negative else formula
 
 
-def _content(terms: Polynomial) -> tuple[tuple[Fraction, tuple[int, ...]], Polynomial]:
-    from math import gcd, lcm
+def content(value: Expr) -> tuple[Expr, Expr]:
+    """A polynomial as its common factor, negative where every term is, and the rest.
 
-    exponents = tuple(min(column) for column in zip(*terms, strict=True))
-    top = gcd(*(abs(c.numerator) for c in terms.values()))
-    size = Fraction(top, lcm(*(c.denominator for c in terms.values())))
-    if all(c < 0 for c in terms.values()):
-        size = -size
-    if len(terms) == 1:
-        (only,) = terms
-        return (terms[only], only), {tuple(0 for _ in only): Fraction(1)}
-    return (size, exponents), {
-        tuple(a - b for a, b in zip(e, exponents, strict=True)): c / size for e, c in terms.items()
-    }
+    >>> from symroof.symbols import symbol
+    >>> N, R = symbol("N"), symbol("R")
+    >>> content(2*N**2 - 2*N*R), content(-N - R)
+    ((2*N, N - R), (-1, N + R))
+    """
+    head, rest = terms_gcd(value.expand()).as_independent(Add, as_Add=False)
+    return (-head, -rest) if all(map(is_negative, Add.make_args(rest))) else (head, rest)
 
 
-def _is_negative(term: Expr) -> bool:
+def is_negative(term: Expr) -> bool:
     return bool(term.is_Rational and term < 0) or bool(term.as_coeff_Mul()[0] < 0)
 
 

@@ -23,6 +23,12 @@ def derive(problem: Problem) -> Derivation:
     >>> str(derive(Problem(library_operation("matmul"))).answer.intensity)
     'B*D*F/(B*D + B*F + D*F)'
     """
+    draft = written(problem)
+    return Derivation(draft.setting, draft.steps)
+
+
+def written(problem: Problem) -> Draft:
+    """Every section of a derivation."""
     draft = begun(problem)
 
     draft = work(draft)
@@ -34,9 +40,7 @@ def derive(problem: Problem) -> Derivation:
     draft = rule(draft)
     draft = at(draft)
     draft = time(draft)
-    draft = formulas(draft)
-
-    return Derivation(draft.setting, draft.steps)
+    return formulas(draft)
 
 
 def begun(problem: Problem) -> Draft:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import lcm
 
-from sympy import Add, Expr, Rational
+from sympy import Add, Expr
 
 from symroof.algebra.approximation import laurent
 from symroof.algebra.dominance import similar
@@ -18,12 +17,11 @@ from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound
 from symroof.derivation.solving import solution_of
-from symroof.derivation.threshold import known
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Negative, Product, Quotient, Sum, number
 from symroof.proof.grounds import Beside, Solved, Whole
 from symroof.proof.step import Reason, Step
-from symroof.symbols import symbol
+from symroof.symbols import rational, symbol
 
 
 def rule(draft: Draft) -> Draft:
@@ -48,7 +46,7 @@ def rule(draft: Draft) -> Draft:
         return draft
     if isinstance(edge, Root):
         return draft.add(*whole_size(draft, solution, edge, "rule"))
-    value = known(draft, edge)
+    value = draft.setting.in_numbers(edge)
     put, where = bound(value, draft.layout), () if solution.guard is None else (solution.guard,)
     draft = draft.add(
         Step("rule", Reason.FIGURES, solution.end.right, "=", put, where, role="rule_bound"),
@@ -144,21 +142,17 @@ def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:
     assert whole is not None
     assert leads is not None
     left, evidence = Quotient(exact.end.right, bound(low, draft.layout)), Beside(whole, leads)
-    put = draft.write(known(draft, 1 / quotient))
+    put = draft.write(draft.setting.in_numbers(1 / quotient))
     draft = draft.add(Step("rule", Reason.FIGURES, left, "=", put, guards, evidence, role="rule_factor"))
     terms = laurent(quotient, symbols_of(quotient))
     r = symbol("ridge")
     if quotient == 1 or terms is None:
         return draft
     parts = [m for _, m in terms if m.has(r)]
-    plain = Add(*(_rational(c) * m for c, m in terms if not m.has(r)))
-    per_ridge = Add(*(_rational(-c) * m / r for c, m in terms if m.has(r)))
+    plain = Add(*(rational(c) * m for c, m in terms if not m.has(r)))
+    per_ridge = Add(*(rational(-c) * m / r for c, m in terms if m.has(r)))
     if per_ridge.has(r) or per_ridge == 0:
         return draft
     gone = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(r * per_ridge)
     right = Quotient(number(1), Sum((draft.write(plain), Negative(gone))))
     return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, evidence))
-
-
-def _rational(value: Fraction) -> Rational:
-    return Rational(value.numerator, value.denominator)

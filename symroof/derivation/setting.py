@@ -69,28 +69,32 @@ class Setting:
         return self.peak.value / self.bandwidth.value
 
     @property
-    def values(self) -> Mapping[Expr, Fraction]:
-        """The known figures, by their symbols."""
-        found = {
-            symbol(name): figure.value
-            for name, figure in (("peak", self.peak), ("bandwidth", self.bandwidth))
-            if figure
-        }
-        return found if self.ridge is None else {**found, symbol("ridge"): self.ridge}
+    def figures(self) -> dict[str, Known]:
+        """Peak and bandwidth, where they are known."""
+        both = {"peak": self.peak, "bandwidth": self.bandwidth}
+        return {name: figure for name, figure in both.items() if figure is not None}
+
+    @property
+    def known(self) -> dict[str, Known]:
+        """The known figures by name: peak, bandwidth, and the links of the chip."""
+        chip = self.problem.hardware
+        return (dict(chip.figures) if chip else {}) | self.figures
 
     @property
     def digits(self) -> dict[str, str]:
-        """The known figures, with the digits they were read with."""
-        known = {"peak": self.peak, "bandwidth": self.bandwidth}
-        return {name: figure.digits for name, figure in known.items() if figure is not None}
+        """Peak and bandwidth, with the digits they were read with."""
+        return {name: figure.digits for name, figure in self.figures.items()}
 
     @property
-    def known(self) -> Mapping[str, Known]:
-        """The known figures by name: peak, bandwidth, and the links of the chip."""
-        own = {"peak": self.peak, "bandwidth": self.bandwidth}
-        found = {name: figure for name, figure in own.items() if figure is not None}
-        chip = self.problem.hardware
-        return found if chip is None else dict(chip.figures) | found
+    def values(self) -> dict[Expr, Fraction]:
+        """Peak, bandwidth and ridge, by their symbols, where they are known."""
+        found = {symbol(name): figure.value for name, figure in self.figures.items()}
+        return found if self.ridge is None else {**found, symbol("ridge"): self.ridge}
+
+    def in_numbers(self, value: Expr) -> Expr:
+        """A value with the known figures put in."""
+        put = value.subs({figure: rational(x) for figure, x in self.values.items()})
+        return cancelled(put) if put.is_rational_function() else put
 
     @property
     def equalities(self) -> tuple[Compare, ...]:

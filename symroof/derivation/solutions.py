@@ -10,21 +10,8 @@ from sympy import Add, Expr, Integer
 from symroof.algebra.intervals import ALWAYS, NEVER, Case, Interval, Threshold
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
-from symroof.derivation.layout import Layout
-from symroof.formula import (
-    Both,
-    Cases,
-    Compare,
-    Either,
-    Formula,
-    Name,
-    Number,
-    Quotient,
-    Verdict,
-    names,
-    number,
-    product,
-)
+from symroof.derivation.layout import Layout, content, is_negative
+from symroof.formula import Both, Cases, Compare, Either, Formula, Name, Number, Quotient, Verdict, names, product
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction, symbol
 
@@ -136,10 +123,10 @@ def _guard(case: Case, layout: Layout) -> Formula:
 
 def positive(value: Expr, layout: Layout) -> Formula:
     """value > 0 with the negative terms on the right: DF > R(D + F)."""
-    terms = [(bool(t.as_coeff_Mul()[0] < 0), t) for t in Add.make_args(layout.primitive(value))]
-    left, right = (Add(*(-t if minus else t for m, t in terms if m is minus)) for minus in (False, True))
-    sides = (layout.grouped(side, "ridge") if side != 0 else number(0) for side in (left, right))
-    return Compare(next(sides), ">", next(sides))
+    head, rest = content(value)
+    rest = -rest if is_negative(head) else rest
+    left = Add(*(term for term in Add.make_args(rest) if not is_negative(term)))
+    return Compare(layout.grouped(left, "ridge"), ">", layout.grouped(left - rest, "ridge"))
 
 
 def _consequence(solved: Threshold, case: Case, layout: Layout) -> Formula:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import floor
 
-from sympy import Expr
+from sympy import Expr, degree
 
-from symroof.algebra.rational import cancelled, polynomial, ratio, sign, symbols_of
+from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric
@@ -49,19 +49,12 @@ def solved(draft: Draft, value: Expr, variable: Expr) -> Solution:
 
 
 def _degree(value: Expr, variable: Expr) -> int:
-    symbols = symbols_of(value, variable)
-    return max(e[symbols.index(variable)] for side in ratio(value, symbols) for e in side)
+    return max(degree(side, variable) for side in value.as_numer_denom())
 
 
 def said(reason: Reason, solution: Solution, where: tuple[Formula, ...], role: str = "threshold") -> Step:
     """That the intensity is above the ridge exactly where a solution says."""
     return Step("threshold", reason, ABOVE, "<=>", solution.formula, where, None, Solved(solution.variable), role)
-
-
-def known(draft: Draft, value: Expr) -> Expr:
-    """A value with the figures put in."""
-    put = value.subs({s: rational(v) for s, v in draft.setting.values.items()})
-    return cancelled(put) if put.is_rational_function() else put
 
 
 def _with_figures(draft: Draft, solution: Solution, role: str) -> tuple[Step, ...]:
@@ -71,10 +64,10 @@ def _with_figures(draft: Draft, solution: Solution, role: str) -> tuple[Step, ..
     value = solution.bound
     if value is not None and not isinstance(value, Root):
         where = (*equal, *((solution.guard,) if solution.guard is not None else ()))
-        put = bound(known(draft, value), draft.layout)
+        put = bound(draft.setting.in_numbers(value), draft.layout)
         steps.append(Step("threshold", Reason.FIGURES, solution.end.right, "=", put, where, role=role))
     if isinstance(solution.guard, Compare):
-        gap = known(draft, expression(solution.guard.left) - expression(solution.guard.right))
+        gap = draft.setting.in_numbers(expression(solution.guard.left) - expression(solution.guard.right))
         put_in = positive(gap.as_numer_denom()[0], draft.layout)
         steps.append(Step("threshold", Reason.FIGURES, solution.guard, "<=>", put_in, equal, role="guard"))
     return tuple(steps)
@@ -91,21 +84,17 @@ def _one_root(draft: Draft, solution: Solution) -> tuple[Step, ...]:
 def _cleared(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     """The steps between: the denominator cleared, the variable collected."""
     setting, value, x, layout = draft.setting, draft.setting.intensity, draft.setting.variable, draft.layout
-    symbols = symbols_of(value)
-    above, below = (polynomial(terms, symbols) for terms in ratio(value, symbols))
-    if below == 1 or not value.has(x) or sign(ratio(value, symbols)[1], symbols, setting.least_one) != 1:
+    above, below = value.as_numer_denom()
+    if below == 1 or not value.has(x) or sign_of(below, setting.least_one) != 1:
         return ()
     right = layout.grouped((below * symbol("ridge")).expand(), "ridge")
     cleared = Step("threshold", Reason.CLEAR, ABOVE, "<=>", Compare(draft.write(above), ">", right), setting.equalities)
     gap = (above - below * symbol("ridge")).expand()
-    whole = symbols_of(gap, x)
-    terms, at = ratio(gap, whole)[0], whole.index(x)
-    if max(e[at] for e in terms) != 1 or not below.has(x):
+    if degree(gap, x) != 1 or not below.has(x):
         return (cleared,)
-    head = polynomial({(*e[:at], 0, *e[at + 1 :]): c for e, c in terms.items() if e[at]}, whole)
-    tail = polynomial({e: -c for e, c in terms.items() if not e[at]}, whole)
+    head, tail = gap.coeff(x, 1), -gap.coeff(x, 0)
     left = product(Name(x.name), layout.grouped(head, "ridge"))
-    collected = Compare(left, ">", layout.grouped(tail, "ridge") if tail != 0 else number(0))
+    collected = Compare(left, ">", layout.grouped(tail, "ridge"))
     return (cleared, Step("threshold", Reason.COLLECT, ABOVE, "<=>", collected, setting.equalities))
 
 

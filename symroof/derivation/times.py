@@ -167,8 +167,7 @@ def _power_of_two(near: Fraction, step: int) -> int:
 def formulas(draft: Draft) -> Draft:
     """The named formulas of the problem, and what they come to."""
     setting = draft.setting
-    chip = setting.problem.hardware
-    known = {name: figure.digits for name, figure in (chip.figures if chip else {}).items()} | setting.digits
+    known = {name: figure.digits for name, figure in setting.known.items()}
     for name, formula in setting.problem.let.items():
         draft = draft.add(Step("formulas", Reason.NAMED, Name(name), "=", formula))
         shown = with_digits(formula, {n: known[n] for n in names(formula) if n in known})

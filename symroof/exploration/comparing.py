@@ -4,39 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from sympy import Expr
 
-from symroof.derivation.answer import Answer, Point
+from symroof.derivation.answer import Point, Said
 from symroof.derivation.derivation import Derivation
-from symroof.derivation.pipeline import derive
-from symroof.derivation.solutions import Solution
+from symroof.derivation.draft import Draft
+from symroof.derivation.pipeline import written
+from symroof.derivation.sizes import put_in
+from symroof.derivation.threshold import ABOVE
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Name, Verdict, names
+from symroof.formula import Formula, Verdict, names
 from symroof.model.dtype import Dtype
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
+from symroof.proof.step import Reason, Step
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One chip with one dtype; where it has no figures for that, ``error`` says what is missing and the rest is None.
 
-    ``condition`` is where it is compute-bound, in the regime if there is one; ``limit`` what the intensity tends to as
-    the variable grows alone; ``at`` the conditions with sizes put in, each with its least whole size.
+    ``conditions`` say where it is compute-bound: in the regime, if there is one; and at each set of sizes.
     """
 
     chip: Accelerator
     dtype: Dtype | None
-    peak: Known | None = None
-    bandwidth: Known | None = None
-    ridge: Fraction | None = None
-    condition: Formula | None = None
-    smallest: int | None = None
-    limit: Expr | None = None
-    at: tuple[tuple[Formula, int | None], ...] = ()
-    error: str | None = None
+    derivation: Derivation | None = None
+    conditions: tuple[Step, ...] = ()
+    error: SymroofError | None = None
+
+    @property
+    def limit(self) -> Expr | None:
+        """What the intensity tends to as the variable grows alone."""
+        if self.derivation is None:
+            return None
+        answer = self.derivation.answer
+        return answer.limits.get(f"{self.derivation.setting.variable} -> oo", answer.intensity)
+
+    @property
+    def at(self) -> tuple[tuple[Formula, int | None], ...]:
+        """The conditions with sizes put in, each with its least whole size."""
+        points = () if self.derivation is None else self.derivation.answer.at
+        return tuple((c.right, points[c.point].smallest_integer) for c in self.conditions if c.point is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,56 +68,60 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
     >>> from symroof.model.library import library_operation
     >>> from symroof.reading.catalogue import chip
     >>> found = compare(Problem(library_operation("matmul")), [chip("tpu-v5e")], [dtype("bf16"), dtype("int8")])
-    >>> [row.ridge for row in found.rows]
+    >>> [row.derivation.answer.ridge for row in found.rows]
     [Fraction(9850, 41), Fraction(19700, 41)]
     """
-    rows: list[Compared] = []
-    first: Derivation | None = None
-    failure: SymroofError | None = None
-    for accelerator in chips:
-        for kind in dtypes or (None,):
-            retyped = (
-                problem
-                if kind is None
-                else replace(
-                    problem,
-                    operation=problem.operation.stored(dict.fromkeys(range(len(problem.operation.tensors)), kind)),
-                    compute=problem.compute or kind,
-                )
-            )
-            try:
-                found = derive(replace(retyped, hardware=accelerator))
-            except SymroofError as error:
-                failure = failure or error
-                rows.append(Compared(accelerator, kind, error=error.problem))
-                continue
-            first = first or found
-            rows.append(_row(found, accelerator, kind))
-    if first is None:
-        assert failure is not None, "there is at least one chip"
-        raise failure
-    return Comparison(problem, first.setting.variable, first, tuple(rows))
+    rows = tuple(_row(problem, accelerator, kind) for accelerator in chips for kind in dtypes or (None,))
+    for row in rows:
+        if row.derivation is not None:
+            return Comparison(problem, row.derivation.setting.variable, row.derivation, rows)
+    assert rows[0].error is not None, "a row has an answer or an error"
+    raise rows[0].error
 
 
-def _row(found: Derivation, accelerator: Accelerator, kind: Dtype | None) -> Compared:
-    setting, answer = found.setting, found.answer
-    limit = answer.limits.get(f"{setting.variable} -> oo", answer.intensity)
-    points = tuple((_condition(point, None), point.smallest_integer) for point in answer.at)
-    condition, smallest = _condition(answer, answer.rule), answer.smallest_integer
-    return Compared(
-        accelerator, kind, setting.peak, setting.bandwidth, setting.ridge, condition, smallest, limit, points
+def _row(problem: Problem, accelerator: Accelerator, kind: Dtype | None) -> Compared:
+    try:
+        draft = written(replace(_stored(problem, kind), hardware=accelerator))
+    except SymroofError as error:
+        return Compared(accelerator, kind, error=error)
+    conditions = draft.add(*conditions_of(draft)).since(draft)
+    return Compared(accelerator, kind, Derivation(draft.setting, draft.steps), conditions)
+
+
+def _stored(problem: Problem, kind: Dtype | None) -> Problem:
+    """The problem with every tensor in one dtype."""
+    if kind is None:
+        return problem
+    every = dict.fromkeys(range(len(problem.operation.tensors)), kind)
+    return replace(problem, operation=problem.operation.stored(every), compute=problem.compute or kind)
+
+
+def conditions_of(draft: Draft) -> tuple[Step, ...]:
+    """Where the problem is compute-bound, in the shortest words: for all sizes, and at each set of them."""
+    answer = draft.answer
+    whole = answer.step("rule") or answer.step("threshold")
+    assert whole is not None, "a derivation solves its condition, or finds that it is always or never met"
+    points = (
+        _side(point, put_in(draft, place), place) if step is None else _shortest(point, step)
+        for place, point in enumerate(answer.at)
+        for step in (point.step("threshold"),)
     )
+    return (_shortest(answer, whole), *points)
 
 
-def _condition(answer: Answer | Point, rule: Solution | None) -> Formula:
-    """Always or never; the rule of thumb where there is one; a bound that is a number; else the exact condition."""
-    exact = answer.threshold
-    if exact is None:  # every size has a value
-        above = Compare(Name("intensity"), ">", Name("ridge"))
-        return above if answer.outcome == "depends" else Verdict(answer.outcome == "always")
-    if rule is not None and rule.end is not None:
-        return Compare(rule.end.left, rule.end.relation, answer.formula("rule_bound") or rule.end.right)
-    bound = answer.formula("bound") if exact.end is not None else None
-    if exact.end is not None and bound is not None and not names(bound):
-        return Compare(exact.end.left, exact.end.relation, bound)
-    return exact.end if exact.end is not None and not names(exact.end.right) else exact.formula
+def _shortest(said: Said, step: Step) -> Step:
+    """A solved condition by its bound alone, where that is the rule of thumb or a number."""
+    solution = said.solution(step.role)
+    assert solution is not None
+    right, rule = solution.formula, step.role == "rule"
+    if solution.end is not None:
+        bound = said.formula("rule_bound" if rule else "bound") or solution.end.right
+        if rule or not names(bound):
+            right = replace(solution.end, right=bound)
+    return replace(step, section="compare", right=right, role="condition", evidence=None, facts=None)
+
+
+def _side(point: Point, where: tuple[Formula, ...], place: int) -> Step:
+    """The condition where every size has a value: always or never; itself, where the ridge is not known or is met."""
+    known = ABOVE if point.outcome == "depends" else Verdict(point.outcome == "always")
+    return Step("compare", Reason.OUTCOME, ABOVE, "<=>", known, where, point=place)

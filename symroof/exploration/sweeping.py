@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,14 @@ from typing import Any
 from symroof.derivation.evaluation import QuantityFunction, function_of
 from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
-from symroof.exploration.parts import join_parts, require_suffix, write_part
+from symroof.exploration.parts import held, join_parts, parts_in, require_table, write_part
 from symroof.reading.grids import Axis, size_of
 from symroof.symbols import symbol
 
 CHUNK = 1 << 16
+AHEAD = 64  # parts handed out at a time
+MOST_ROWS, MOST_PARTS = 10**11, 10**6
+GO_ON = "what is there stays: give the command again to go on"
 # What is computed where nothing is asked for.
 QUANTITIES = ("intensity", "T_math", "T_comms", "T_lower", "T_upper", "throughput")
 
@@ -87,6 +91,12 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
     given = {name for axis in grid for name in axis.names}
     if chunk < 1:
         raise ModelError(f"a chunk of {chunk} rows holds nothing", expected="at least 1")
+    if size_of(grid) > MOST_ROWS:
+        raise ModelError(
+            f"a grid of {size_of(grid)} points does not end", expected=f"at most {MOST_ROWS}; give steps, or log"
+        )
+    if size_of(grid) > MOST_PARTS * chunk:
+        raise ModelError(f"{size_of(grid)} rows are more than {MOST_PARTS} chunks of {chunk}", expected="larger chunks")
     for name in given:
         if symbol(name) in setting.regime.substitution:
             raise ModelError(
@@ -112,41 +122,56 @@ def run(
     ``executor`` is anything that follows :mod:`concurrent.futures`: a pool of processes, or the one of a Dask client
     whose workers see the same files.
     """
-    require_suffix(output)
-    folder = output.with_name(f"{output.name}.parts")
-    _claim(folder, sweep)
-    parts = [folder / f"{index:08d}{output.suffix}" for index in range(sweep.chunks)]
-    waiting = [index for index, part in enumerate(parts) if not part.exists()]
-    done = len(parts) - len(waiting)
-    report = progress or (lambda _done, _all: None)
-    report(done, len(parts))
-    if executor is None:
-        for index in waiting:
-            _part(sweep, index, parts[index])
-            report(done := done + 1, len(parts))
-    else:
-        for future in as_completed([executor.submit(_part, sweep, index, parts[index]) for index in waiting]):
-            future.result()
-            report(done := done + 1, len(parts))
-    join_parts(parts, output, sweep.head)
-    shutil.rmtree(folder)
+    require_table(output)
+    folder, report = output.with_name(f"{output.name}.parts"), progress or (lambda _done, _all: None)
+    try:
+        with held(folder):
+            _require_own(folder, sweep)
+            parts = parts_in(folder)
+            report(len(parts), sweep.chunks)
+            waiting = (number for number in range(sweep.chunks) if number not in parts)
+            for done, _ in enumerate(_written(sweep, folder, output.suffix, waiting, executor), len(parts) + 1):
+                report(done, sweep.chunks)
+            parts = parts_in(folder)
+            join_parts([parts[number] for number in sorted(parts)], output, sweep.head, sweep.size)
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise ModelError(f"{error.filename or output} cannot be written: {error.strerror}", hint=GO_ON) from None
+    except BrokenExecutor:
+        raise ModelError("a process of the sweep has died", hint=GO_ON) from None
     return sweep.size
 
 
-def _part(sweep: Sweep, index: int, path: Path) -> None:
-    write_part(path, sweep.columns(index))
+def _written(
+    sweep: Sweep, folder: Path, suffix: str, waiting: Iterator[int], executor: Executor | None
+) -> Iterator[None]:
+    """Write the parts of those numbers; a few more than can be at work are handed out at a time."""
+    if executor is None:
+        for number in waiting:
+            _part(sweep, folder, number, suffix)
+            yield
+        return
+    pending: set[Future[None]] = set()
+    while True:
+        pending |= {executor.submit(_part, sweep, folder, n, suffix) for n in islice(waiting, AHEAD - len(pending))}
+        if not pending:
+            return
+        ended, pending = wait(pending, return_when=FIRST_COMPLETED)
+        for future in ended:
+            future.result()
+            yield
 
 
-def _claim(folder: Path, sweep: Sweep) -> None:
-    """The folder of the parts, which belongs to this sweep alone."""
+def _part(sweep: Sweep, folder: Path, number: int, suffix: str) -> None:
+    write_part(folder, number, suffix, sweep.columns(number))
+
+
+def _require_own(folder: Path, sweep: Sweep) -> None:
+    """The parts in the folder belong to this sweep."""
     identity, note = json.dumps(sweep.identity, sort_keys=True), folder / "sweep.json"
-    if folder.exists() and (not note.is_file() or note.read_text("utf-8") != identity):
+    if note.is_file() and note.read_text("utf-8") != identity:
         raise ModelError(
             f"{folder} holds parts of another sweep",
             hint="finish that one, remove the folder, or write to another file",
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        note.write_text(identity, "utf-8")
-    except OSError as error:
-        raise ModelError(f"{folder} cannot be written: {error.strerror}") from None
+    note.write_text(identity, "utf-8")

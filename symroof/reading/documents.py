@@ -50,6 +50,22 @@ HEADING = re.compile(
     re.MULTILINE,
 )
 
+# What opens, with the name of what is open; what closes it; and how many characters there may be between.
+VERBATIM = r"(?:verbatim|lstlisting|minted|comment)\*?"
+PAIRS = tuple(
+    (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE), longest)
+    for opening, closing, longest in (
+        (r"(?<!\\)\\{1,2}(?P<name>)\[", r"(?P<name>)\\\]", 4096),
+        (r"(?<!\\)\\{1,2}(?P<name>)\(", r"(?P<name>)\\\)", 4096),
+        (rf"\\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}", rf"\\end\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}", 8192),
+        (rf"\\begin\{{(?P<name>{VERBATIM})\}}", rf"\\end\{{(?P<name>{VERBATIM})\}}", 50000),
+        (r"\\iffalse(?P<name>)\b", r"\\fi(?P<name>)\b", 20000),
+        (r"\{%-?\s*(?P<name>highlight|comment|raw)\b", r"\{%-?\s*end(?P<name>highlight|comment|raw)\b", 20000),
+        (r"\{::(?P<name>)comment\}", r"\{:/(?P<name>)", 20000),
+        (r"<(?P<name>pre|code|script|style|kbd|samp)\b", r"</(?P<name>pre|code|script|style|kbd|samp)\b", 20000),
+    )
+)
+
 KINDS = ("github", "fence", "code", "env", "square", "round", "display", "inline")
 QUOTED = re.compile(r"(?<=\n)[ \t]*>[ \t]?")
 
@@ -127,7 +143,7 @@ class _Document:
     def __init__(self, text: str, name: str, tex: bool) -> None:
         self.text, self.name, self.tex = text, name, tex
         self.lines = [0, *(m.end() for m in re.finditer("\n", text))]
-        self.body = self._blanked(text, (TEX_VERBATIM, TEX_LITERAL) if tex else (FRONT_MATTER,))
+        self.body = self._blanked(_closed(text), (TEX_VERBATIM, TEX_LITERAL) if tex else (FRONT_MATTER,))
         if not tex:
             self.body = self._without_code(self.body)
         self.headings = [m.start() for m in HEADING.finditer(self.body)]
@@ -146,20 +162,19 @@ class _Document:
 
     def parts(self) -> Iterator[Written | Note]:
         notes = list(self._notes())
-        body = self._blanked(
-            self.body,
-            (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG),
+        left_alone = (
+            (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG)
         )
+        body = _closed(self._blanked(_closed(self.body), left_alone))
         breaks = {m.start() for m in BREAK.finditer(body)} | {at for at, _, _ in notes}
         displays = [match.span() for match in FORMULA.finditer(body) if not self._is_inline(match)]
         starts = [start for start, _ in displays]
         kept = (at for at in breaks if not (i := bisect.bisect_left(starts, at)) or at >= displays[i - 1][1])
         edges = [0, *sorted(kept), len(body)]
         formulas = [written for start, end in itertools.pairwise(edges) for written in self._formulas(body, start, end)]
-        items: list[tuple[int, Written | Note]] = [
-            (w.offset, w) for w in formulas if not any(at <= w.offset < end for at, end, _ in notes)
-        ]
-        items += [(at, note) for at, _, note in notes]
+        inside = [0, *itertools.chain.from_iterable((at, end) for at, end, _ in notes)]
+        items: list[tuple[int, Written | Note]] = [(at, note) for at, _, note in notes]
+        items += [(w.offset, w) for w in formulas if bisect.bisect_right(inside, w.offset) % 2]
         for _, part in sorted(items, key=lambda item: item[0]):
             yield part
 
@@ -227,6 +242,23 @@ class _Document:
         for pattern in patterns:
             text = pattern.sub(_blank, text)
         return text
+
+
+def _closed(text: str) -> str:
+    """The text with what opens and is not closed blanked out: nothing is searched for an end that is not there."""
+    for opening, closing, longest in PAIRS:
+        ends: dict[str, list[int]] = {}
+        for match in closing.finditer(text):
+            ends.setdefault(match["name"].lower(), []).append(match.start())
+
+        def unless_lone(match: re.Match[str], ends: dict[str, list[int]] = ends, longest: int = longest) -> str:
+            behind = ends.get(match["name"].lower(), [])
+            place = bisect.bisect_left(behind, match.end())
+            closed = place < len(behind) and behind[place] - match.end() <= longest
+            return match.group() if closed else _blank(match)
+
+        text = opening.sub(unless_lone, text)
+    return text
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 from symroof.errors import ReadingError
 
 LARGEST_FILE = 4_000_000
+LARGEST_TABLE = 1_000_000
+DEEPEST, MOST_KEYS, LONGEST_WORD = 16, 50_000, 1000
 # What can hold a bracket or a quotation mark that means nothing: strings of four kinds, and comments.
 TOKEN = re.compile(
     r'"""(?P<a>(?:\\.|[^\\])*?)"""|\'\'\'(?P<b>.*?)\'\'\'|"(?P<c>(?:\\.|[^"\\\n])*)"|\'(?P<d>[^\'\n]*)\''
@@ -25,10 +28,26 @@ def read_table(text: str, name: str) -> dict[str, Any]:
     >>> read_table("HBM = 8.20e11", "a problem")
     {'HBM': '8.20e11'}
     """
+    _require_small(text, name)
     try:
         return tomllib.loads(text, parse_float=str)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise ReadingError(f"{name} is not TOML: {error}") from None
+
+
+def _require_small(text: str, name: str) -> None:
+    """Bounds on what the parser is given: its time is quadratic in the parts of a key, and Python's in digits."""
+    if len(text) > LARGEST_TABLE:
+        raise ReadingError(f"{name} has {len(text)} characters", expected=f"at most {LARGEST_TABLE}")
+    bare = TOKEN.sub(
+        lambda token: "w" if token.lastgroup in ("a", "b", "c", "d") else token["key"] or token["mark"] or "", text
+    )
+    if re.search(rf"\w{{{LONGEST_WORD}}}", bare):
+        raise ReadingError(f"{name} has a number or a name of more than {LONGEST_WORD} characters")
+    if bare.count("=") > MOST_KEYS:
+        raise ReadingError(f"{name} has {bare.count('=')} keys", expected=f"at most {MOST_KEYS}")
+    if re.search(rf"(?:w[ \t]*\.[ \t]*){{{DEEPEST}}}", re.sub(r"[\w-]+", "w", bare)):
+        raise ReadingError(f"{name} has a key of more than {DEEPEST} parts")
 
 
 def read_table_file(path: Path) -> dict[str, Any]:
@@ -40,13 +59,18 @@ def read_table_file(path: Path) -> dict[str, Any]:
 
 
 def contents(path: Path) -> bytes:
-    """The bytes of a file of a size that is read."""
+    """The bytes of a file of a size that is read. Devices and pipes, which may have no end, are refused."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ReadingError(f"{path} has {path.stat().st_size} bytes", expected=f"at most {LARGEST_FILE}")
-        return path.read_bytes()
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise ReadingError(f"{path} is a device or a pipe", expected="a file")
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise ReadingError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > LARGEST_FILE:
+        raise ReadingError(f"{path} has more than {LARGEST_FILE} bytes", expected="a smaller file")
+    return data
 
 
 def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

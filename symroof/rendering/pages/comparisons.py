@@ -37,8 +37,13 @@ def _page(comparison: Comparison, pen: Pen) -> Page:
         for point in comparison.derivation.answer.at
     ]
     head = (*(say("compared_head", name) for name in HEAD), *(say("compared_at", point) for point in points))
-    rows = tuple(_row(row, Explainer(pen, say, row.ridge), len(points)) for row in comparison.rows)
-    missing = tuple(say("missing", r.chip.title, str(r.dtype or ""), r.error) for r in comparison.rows if r.error)
+    rows = tuple(
+        _row(row, Explainer(pen, say, row.derivation.answer.ridge if row.derivation else None), len(points))
+        for row in comparison.rows
+    )
+    missing = tuple(
+        say("missing", r.chip.title, str(r.dtype or ""), r.error.problem) for r in comparison.rows if r.error
+    )
     blocks = (Lines(tuple(_assumed(problem, pen, say))), Grid(head, rows, frozenset({4, 6}), keys=2), Lines(missing))
     shown = tuple(block for block in blocks if isinstance(block, Grid) or block.lines)
     return Page(pen.code(str(problem.operation)), "", shown, landscape=True)
@@ -59,16 +64,17 @@ def _assumed(problem: Problem, pen: Pen, say: Sentences) -> Iterable[str]:
 def _row(row: Compared, explainer: Explainer, points: int) -> tuple[str, ...]:
     pen, say = explainer.pen, explainer.say
     names = pen.words(row.chip.title), "" if row.dtype is None else row.dtype.name
-    if row.error is not None:
+    if row.derivation is None:
         return (*names, *["-"] * (len(HEAD) - len(names) + points))
+    setting, answer = row.derivation.setting, row.derivation.answer
     limit = Infinity() if row.limit == oo else None if row.limit is None else pen.layout.write(row.limit)
     return (
         *names,
-        "" if row.peak is None else row.peak.digits,
-        "" if row.bandwidth is None else row.bandwidth.digits,
-        "" if row.ridge is None else decimal(row.ridge),
-        explainer.condition(row.condition),
-        "" if row.smallest is None else str(row.smallest),
+        setting.peak.digits if setting.peak else "",
+        setting.bandwidth.digits if setting.bandwidth else "",
+        "" if answer.ridge is None else decimal(answer.ridge),
+        explainer.condition(row.conditions[0].right),
+        "" if answer.smallest_integer is None else str(answer.smallest_integer),
         "oo" if limit is None else pen.inline(limit),
         *(
             explainer.condition(formula) + ("" if first is None else f", {say('first', first)}")

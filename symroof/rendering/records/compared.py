@@ -27,17 +27,19 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
 
 
 def _row(comparison: Comparison, row: Compared) -> dict[str, Any]:
+    setting = row.derivation and row.derivation.setting
+    answer = row.derivation and row.derivation.answer
     return {
         "chip": row.chip.name,
-        "dtype": None if row.dtype is None else row.dtype.name,
-        "peak": None if row.peak is None else row.peak.digits,
-        "bandwidth": None if row.bandwidth is None else row.bandwidth.digits,
-        "ridge": exact(row.ridge),
-        "compute_bound": text(row.condition),
-        "smallest_integer": row.smallest,
+        "dtype": row.dtype and row.dtype.name,
+        "peak": setting and setting.peak and setting.peak.digits,
+        "bandwidth": setting and setting.bandwidth and setting.bandwidth.digits,
+        "ridge": exact(answer.ridge if answer else None),
+        "compute_bound": text(row.conditions[0].right) if row.conditions else None,
+        "smallest_integer": answer and answer.smallest_integer,
         "limit": text(row.limit, comparison.derivation.setting.layout.write),
         "at": [{"compute_bound": text(formula), "smallest_integer": first} for formula, first in row.at],
-        "error": row.error,
+        "error": row.error and row.error.problem,
     }
 
 
