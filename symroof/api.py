@@ -181,7 +181,7 @@ def compare(
     of :func:`derive`. A chip without figures for a dtype has a row that says so.
 
     >>> answer = compare("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e, h100", assume="B << D, F")
-    >>> [(row.chip.name, row.smallest) for row in answer.comparison.rows]
+    >>> [(row.chip.name, row.derivation.answer.smallest_integer) for row in answer.comparison.rows]
     [('tpu-v5e', 241), ('h100-sxm', 296)]
     """
     from symroof.exploration.comparing import compare as run

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, dataclass_transform
 
 from symroof.errors import AlgebraError
 
@@ -24,12 +24,14 @@ FUNCTIONS: Mapping[str, int | None] = {
 KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Formula:
-    """A node of the tree; the subclasses are the whole grammar."""
+    """A node of the tree; the subclasses are the whole grammar, each a frozen dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
 
-@dataclass(frozen=True, slots=True)
 class Number(Formula):
     """An exact number. ``digits`` are the digits it was read with; the value of ``1.01 ms`` is in seconds."""
 
@@ -38,14 +40,12 @@ class Number(Formula):
     unit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Name(Formula):
     """A dimension, or a quantity such as ``T_math``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class Figure(Formula):
     """A known quantity shown by its digits: ``1.97e14`` where the name would be ``peak``."""
 
@@ -53,47 +53,39 @@ class Figure(Formula):
     digits: str
 
 
-@dataclass(frozen=True, slots=True)
 class Sum(Formula):
     terms: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Product(Formula):
     factors: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Quotient(Formula):
     above: Formula
     below: Formula
 
 
-@dataclass(frozen=True, slots=True)
 class Power(Formula):
     base: Formula
     exponent: Formula
 
 
-@dataclass(frozen=True, slots=True)
 class Negative(Formula):
     body: Formula
 
 
-@dataclass(frozen=True, slots=True)
 class Group(Formula):
     """Brackets that the author wrote and a printer keeps."""
 
     body: Formula
 
 
-@dataclass(frozen=True, slots=True)
 class Call(Formula):
     function: str
     arguments: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Written(Formula):
     """The body of a Python function, typeset exactly as its author wrote it."""
 
@@ -101,12 +93,10 @@ class Written(Formula):
     function: Callable[..., Any] = field(compare=False, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
 class Infinity(Formula):
     pass
 
 
-@dataclass(frozen=True, slots=True)
 class Compare(Formula):
     """A proposition ``left relation right``."""
 
@@ -115,28 +105,24 @@ class Compare(Formula):
     right: Formula
 
 
-@dataclass(frozen=True, slots=True)
 class Both(Formula):
     """All of the parts."""
 
     parts: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Either(Formula):
     """At least one of the parts."""
 
     parts: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Verdict(Formula):
     """``always`` or ``never``."""
 
     holds: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Cases(Formula):
     """``consequence`` where ``guard`` holds, row by row; ``otherwise`` where no guard does."""
 
@@ -164,20 +150,15 @@ def fold(formula: Formula, rules: Any) -> Any:
 
 def children(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly below a node, in reading order."""
-    match formula:
-        case Sum(terms=parts) | Product(factors=parts) | Both(parts=parts) | Either(parts=parts):
-            return parts
-        case Call(arguments=parts):
-            return parts
-        case Quotient(above=a, below=b) | Power(base=a, exponent=b) | Compare(left=a, right=b):
-            return (a, b)
-        case Negative(body=body) | Group(body=body) | Written(body=body):
-            return (body,)
-        case Cases(rows=rows, otherwise=otherwise):
-            parts = tuple(part for row in rows for part in row)
-            return parts if otherwise is None else (*parts, otherwise)
-        case _:
-            return ()
+    return tuple(child for value in vars(formula).values() for child in _formulas(value))
+
+
+def _formulas(value: Any) -> Iterator[Formula]:
+    if isinstance(value, Formula):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _formulas(part)
 
 
 def nodes(formula: Formula) -> Iterator[Formula]:
@@ -193,22 +174,15 @@ def mapped(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     >>> mapped(Sum((Name("B"), Name("D"))), lambda node: Name("N") if node == Name("D") else node)
     Sum(terms=(Name(name='B'), Name(name='N')))
     """
-    parts = tuple(mapped(child, change) for child in children(formula))
-    match formula:
-        case Sum() | Product() | Both() | Either():
-            formula = type(formula)(parts)
-        case Quotient() | Power() | Negative() | Group():
-            formula = type(formula)(*parts)
-        case Call(function=function):
-            formula = Call(function, parts)
-        case Compare(relation=relation):
-            formula = Compare(parts[0], relation, parts[1])
-        case Written(function=source):
-            formula = Written(parts[0], source)
-        case Cases(otherwise=otherwise):
-            rows = tuple(zip(parts[::2], parts[1::2], strict=False))
-            formula = Cases(rows, None if otherwise is None else parts[-1])
+    if children(formula):
+        formula = type(formula)(*(_changed(value, change) for value in vars(formula).values()))
     return change(formula)
+
+
+def _changed(value: Any, change: Callable[[Formula], Formula]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_changed(part, change) for part in value)
+    return mapped(value, change) if isinstance(value, Formula) else value
 
 
 def names(formula: Formula) -> tuple[str, ...]:
@@ -217,9 +191,7 @@ def names(formula: Formula) -> tuple[str, ...]:
     >>> names(Product((Name("D"), Name("B"), Name("D"))))
     ('D', 'B')
     """
-    own = (formula.name,) if isinstance(formula, Name | Figure) else ()
-    found = (*own, *(name for child in children(formula) for name in names(child)))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(node.name for node in nodes(formula) if isinstance(node, Name | Figure)))
 
 
 def number(value: int | Fraction) -> Number:

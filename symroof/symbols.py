@@ -58,11 +58,10 @@ class _Value:
     def number(self, node: Number) -> Expr:
         return rational(node.value)
 
-    def name(self, node: Name) -> Expr:
+    def name(self, node: Name | Figure) -> Expr:
         return symbol(node.name)
 
-    def figure(self, node: Figure) -> Expr:
-        return symbol(node.name)
+    figure = name
 
     def infinity(self, node: Infinity) -> Expr:
         return oo

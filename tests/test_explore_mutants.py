@@ -13,7 +13,7 @@ from symroof.algebra import lemmas as proofs
 from symroof.errors import SymroofError
 from symroof.exploration import curves, explore, knobs, partition, places, regime_map, roofs, singles, sweeping, traffic
 from symroof.formula import Quotient, number
-from symroof.model.operation import Einsum
+from symroof.model.einsum import Einsum
 
 
 def _one_less(step):

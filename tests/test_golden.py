@@ -10,6 +10,7 @@ import pytest
 
 import symroof as sr
 from symroof.reading.problems import read_problem, read_problem_file
+from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import render_report
 from symroof.rendering.records.judgements import report_record
 from symroof.verification.files import judge_files
@@ -78,14 +79,14 @@ def test_example_script(path, golden):
 def test_example_report(name, report, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     found = judge_files([f"examples/{name}"])
-    golden(ROOT / "examples" / report, render_report(found, "text", verbose=name == "answers.toml"))
+    golden(ROOT / "examples" / report, render_report(found, "text", Style(brief=name != "answers.toml")))
 
 
 @pytest.mark.parametrize("form", ["markdown", "github", "json"])
 def test_report_in_other_formats(form, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     found = judge_files(["examples/rooflines-mistakes.md", "examples/answers.toml"])
-    text = json.dumps(report_record(found), indent=2, ensure_ascii=False) + "\n" if form == "json" else render_report(found, form)
+    text = json.dumps(report_record(found), indent=2, ensure_ascii=False) + "\n" if form == "json" else render_report(found, form, Style(brief=True))
     golden(GOLDEN / f"report.{ {'markdown': 'md', 'github': 'txt'}.get(form, form) }", text)
 
 

@@ -16,8 +16,7 @@ import symroof.verification.judge as judge
 import symroof.verification.links as links
 import symroof.verification.literals as literals
 import symroof.verification.unknowns as unknowns
-from symroof.algebra.intervals import Interval
-from symroof.algebra.roots import Root
+from symroof.algebra.roots import Interval, Root
 from symroof.formula import names
 from symroof.proof.prover import Prover
 from symroof.proof.settling import Settled
@@ -181,10 +180,10 @@ PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tp
 @pytest.mark.parametrize(
     ("producer", "fault", "options", "false"),
     [
-        ("symroof.algebra.optima.growth", doubled, {}, "limit((2N + 1)/(N + 3), N -> oo) = 4"),
-        ("symroof.algebra.optima.growth", doubled, PRODUCT, "limit(intensity, B -> oo) = 2DF/(D + F)"),
-        ("symroof.algebra.optima.growth", doubled, VECTORS, "sup(N/(N + 1), N) = 2"),
-        ("symroof.algebra.optima.monotony", turned, VECTORS, "sup(N/(N + 1), N) = 1/2"),
+        ("symroof.algebra.inequality.growth", doubled, {}, "limit((2N + 1)/(N + 3), N -> oo) = 4"),
+        ("symroof.algebra.inequality.growth", doubled, PRODUCT, "limit(intensity, B -> oo) = 2DF/(D + F)"),
+        ("symroof.algebra.inequality.growth", doubled, VECTORS, "sup(N/(N + 1), N) = 2"),
+        ("symroof.algebra.inequality.monotony", turned, VECTORS, "sup(N/(N + 1), N) = 1/2"),
         ("symroof.derivation.solving.diff", doubled, {}, "diff(X^2, X) = 4X"),
         ("symroof.derivation.solving.diff", doubled, {}, "diff(sqrt(X), X) = 1/sqrt(X)"),
         ("symroof.verification.constructions._faulhaber", doubled, {}, "sum(i, i, 1, N) = N(N + 1)"),

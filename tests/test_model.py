@@ -13,7 +13,7 @@ from symroof.algebra.rational import cancelled
 from symroof.errors import CheckError, ModelError
 from symroof.model.dtype import DTYPES, dtype
 from symroof.model.library import LIBRARY
-from symroof.model.written import written
+from symroof.model.operation import written
 from symroof.reading.catalogue import catalogue, chip, figure
 from symroof.symbols import expression, symbol
 

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+from dataclasses import replace
 
 import laws
 import pytest
@@ -15,13 +16,13 @@ import symroof.model.mesh
 import symroof.model.operation
 import symroof.model.units
 import symroof.reading.numbers
-from symroof.algebra.dominance import Certificate, Leading, Similarity
-from symroof.algebra.intervals import Interval
+from symroof.algebra.dominance import Certificate, Similarity
+from symroof.algebra.roots import Interval
 from symroof.errors import SymroofError
 from symroof.model.cost import Cost, Term
 from symroof.model.dtype import Dtype
+from symroof.model.einsum import Einsum
 from symroof.model.mesh import COLLECTIVES, Exchange
-from symroof.model.operation import Einsum
 
 BOOK = importlib.import_module("book.test_ch1_rooflines")
 
@@ -144,7 +145,7 @@ def certificates_law():
 def kept_term_dropped(m):
     def leading(expression, regime):
         found = original(expression, regime)
-        return Leading(found.form * 2, found.certificates)
+        return found * 2
 
     original = symroof.algebra.dominance.leading
     swap(m, symroof.algebra.dominance, "leading", leading)
@@ -173,7 +174,7 @@ def threshold_turned_round(m):
     def linear(self):
         found = original(self)
         cases = tuple(type(c)(c.guard, tuple(Interval(i.high, i.low) for i in c.intervals), c.implicit) for c in found.cases)
-        return type(found)(found.variable, found.polynomial, cases, found.otherwise, found.one_root)
+        return replace(found, cases=cases)
 
     m.setattr(symroof.algebra.inequality._Solver, "_linear", linear)
     m.setattr(symroof.algebra.inequality._Solver, "_numeric", lambda self, numbers: linear(self))
@@ -185,21 +186,21 @@ def guard_forgotten(m):
     def linear(self):
         found = original(self)
         cases = tuple(type(c)((), c.intervals, c.implicit) for c in found.cases)
-        return type(found)(found.variable, found.polynomial, cases, None, found.one_root)
+        return replace(found, cases=cases, otherwise=None)
 
     m.setattr(symroof.algebra.inequality._Solver, "_linear", linear)
 
 
 def rounded_down(m):
-    import symroof.algebra.intervals
+    import symroof.algebra.roots
 
-    original = symroof.algebra.intervals.smallest_integer
+    original = symroof.algebra.roots.smallest_integer
 
     def smallest(bound, step=1):
         found = original(bound, step)
         return None if found is None else found - step
 
-    swap(m, symroof.algebra.intervals, "smallest_integer", smallest)
+    swap(m, symroof.algebra.roots, "smallest_integer", smallest)
 
 
 def tera_is_giga(m):

@@ -93,6 +93,14 @@ def test_a_wide_table_is_cut_between_columns_and_says_everything(answer):
     assert narrow.count("TPU v5p") > wide.count("TPU v5p") == 1
 
 
+@pytest.mark.parametrize("width", [48, 60, 96])
+@pytest.mark.parametrize("name", ["derive", "derive, over a link"])
+def test_what_bounds_a_time_stands_beside_a_time(name, width, answer):
+    ends = re.findall(r"(?m)^ +[BD] = +\d+ .*(?:memory|compute|the link)$", answer(name).to_text(width=width))
+    assert len(ends) == 5
+    assert all("µs" in line for line in ends)
+
+
 @pytest.mark.parametrize("name", ["derive", "regimes", "compare"])
 def test_the_commands_use_the_same_signs(name, answer):
     signs = {"<<": "≪", "->": "→", "<=": "≤", ">=": "≥", "oo": "∞"}

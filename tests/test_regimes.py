@@ -185,7 +185,7 @@ def test_knobs_are_what_a_change_does(name):
     """Along each regime's own scaling the exact factor tends to the one in the table."""
     found = maps(name)
     for i, row in enumerate(found.rows):
-        weights = dict(zip(found.fan.symbols, found.fan.cell(row.mask).weights, strict=True))
+        weights = dict(zip(found.fan.symbols, found.fan.weights(row.mask), strict=True))
         point = {s: 3 * Fraction(10) ** (12 * w) for s, w in weights.items()}
         for knob in found.knobs:
             exact, limit = knob.ratio.subs(point), knob.factors[i]
@@ -340,16 +340,16 @@ def test_random_fans(above, below, weights):
         best = max(sum(x * y for x, y in zip(m, w, strict=True)) for m in terms)
         return {m for m in terms if sum(x * y for x, y in zip(m, w, strict=True)) == best}
 
-    cells = {(frozenset(c.above), frozenset(c.below)): c for c in map(found.cell, found.masks)}
+    cells = {tuple(frozenset(found.chosen(mask & group)) for group in found.groups): found.weights(mask) for mask in found.masks}
     used = dict(zip(symbols, range(3), strict=True))
     places = [used[s] for s in found.symbols]
     for w in weights:
         sets = [frozenset(tuple(m[i] for i in places) for m in largest(terms, w)) for terms in (top, bottom)]
         assert tuple(sets) in cells
-    for (numerator, denominator), cell in cells.items():
-        assert largest(list(found.above), cell.weights) == numerator
-        assert largest(list(found.below), cell.weights) == denominator
-        assert min(cell.weights, default=0) >= 0
+    for (numerator, denominator), along in cells.items():
+        assert largest(list(found.above), along) == numerator
+        assert largest(list(found.below), along) == denominator
+        assert min(along, default=0) >= 0
     base = Base(lemmas(found))
     for mask in found.masks:
         assert base.closure(0, mask) == mask

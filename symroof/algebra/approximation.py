@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Add, Expr, Rational
+from sympy import Add, Expr, oo
 
 from symroof.algebra.dominance import leading, similar
-from symroof.algebra.rational import Polynomial, cancelled, monomial, polynomial, ratio, sign, symbols_of
+from symroof.algebra.inequality import growth
+from symroof.algebra.rational import cancelled, monomial, plus, ratio, sign, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.errors import AlgebraError
+from symroof.symbols import fraction, rational
 
 TOLERANCE = Fraction(1, 20)
 
@@ -51,16 +53,14 @@ def laurent(expression: Expr, symbols: tuple[Expr, ...]) -> tuple[tuple[Fraction
     if len(below) != 1:
         return None
     ((bottom, scale),) = below.items()
-    return tuple(
-        (c / scale, monomial((a - b for a, b in zip(top, bottom, strict=True)), symbols)) for top, c in above.items()
-    )
+    return tuple((c / scale, monomial(plus(top, bottom, -1), symbols)) for top, c in above.items())
 
 
 def split_terms(expression: Expr, symbols: tuple[Expr, ...]) -> Expr:
     """The expression as a sum of monomials where it is one; otherwise 1 plus what is left."""
     terms = laurent(expression, symbols)
     if terms is not None:
-        return Add(*(Rational(c.numerator, c.denominator) * m for c, m in terms))
+        return Add(*(rational(c) * m for c, m in terms))
     return 1 + cancelled(expression - 1)
 
 
@@ -71,7 +71,7 @@ def within(factor: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr],
     """
     symbols = symbols_of(factor)
     if not symbols:
-        return () if abs(Fraction(int(factor.p), int(factor.q)) - 1) <= TOLERANCE else None
+        return () if abs(fraction(factor) - 1) <= TOLERANCE else None
     terms = laurent(factor - 1, symbols)
     if terms is not None and any(not m.free_symbols for _, m in terms):
         return None  # no size makes a constant small
@@ -79,11 +79,8 @@ def within(factor: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr],
         return _within_one_symbol(factor, symbols, least_one)
     conditions = []
     for c, m in terms:
-        above, below = ratio(m, symbols)
-        share = abs(c) * len(terms) / TOLERANCE
-        conditions.append(
-            (polynomial(below, symbols), Rational(share.numerator, share.denominator) * polynomial(above, symbols))
-        )
+        above, below = m.as_numer_denom()
+        conditions.append((below, rational(abs(c) * len(terms) / TOLERANCE) * above))
     return tuple(sorted(conditions, key=lambda pair: str(pair[0])))
 
 
@@ -97,7 +94,7 @@ def _within_one_symbol(
     if set(above) != {(0,)} or set(below) - {(0,), (1,)} or sign(below, symbols, least_one) != 1:
         return None
     bound = (abs(above[(0,)]) / TOLERANCE - below.get((0,), Fraction(0))) / below[(1,)]
-    return ((symbols[0], Rational(bound.numerator, bound.denominator)),)
+    return ((symbols[0], rational(bound)),)
 
 
 def _next_order(exact: Expr, approximate: Expr, factor: Expr, regime: Regime) -> Expr | None:
@@ -105,7 +102,7 @@ def _next_order(exact: Expr, approximate: Expr, factor: Expr, regime: Regime) ->
     if factor == 1 or laurent(factor, symbols) is None or laurent(approximate, symbols) is None:
         return None
     try:
-        correction = leading(factor - 1, regime).form
+        correction = leading(factor - 1, regime)
         if not similar(approximate - exact, approximate * correction, regime).holds:
             return None
     except AlgebraError:
@@ -125,7 +122,7 @@ def reciprocals(expression: Expr) -> tuple[Expr, ...] | None:
     terms = laurent(1 / expression, symbols)
     if terms is None or any(c <= 0 for c, _ in terms):
         return None
-    return tuple(Rational(c.denominator, c.numerator) / m for c, m in terms)
+    return tuple(rational(1 / c) / m for c, m in terms)
 
 
 def approach(expression: Expr, variable: Expr) -> tuple[Expr, Expr] | None:
@@ -136,17 +133,5 @@ def approach(expression: Expr, variable: Expr) -> tuple[Expr, Expr] | None:
     >>> approach((2*N - 1)/(4*N + 2), N)
     (1/2, 1/(2*N + 1))
     """
-    symbols = symbols_of(expression)
-    if variable not in symbols:
-        return None
-    place = symbols.index(variable)
-    above, below = (_top(terms, place) for terms in ratio(expression, symbols))
-    if above[0] != below[0]:
-        return None
-    value = cancelled(polynomial(above[1], symbols) / polynomial(below[1], symbols))
-    return value, cancelled(value - expression)
-
-
-def _top(terms: Polynomial, place: int) -> tuple[int, Polynomial]:
-    degree = max(e[place] for e in terms)
-    return degree, {(*e[:place], 0, *e[place + 1 :]): c for e, c in terms.items() if e[place] == degree}
+    value = growth(expression, variable) if expression.has(variable) else oo
+    return None if value in (0, oo) else (value, cancelled(value - expression))

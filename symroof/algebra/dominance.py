@@ -7,7 +7,7 @@ exactly when
     sum nu = 1,  sum lambda > 0,
 
 because a weighted geometric mean of the p_i is at most their sum. Finding the exponents is one rational linear
-program; where it fails, duality gives a scaling along which m is not negligible (Motzkin's transposition theorem).
+program; where it fails, there is a scaling along which m is not negligible (Motzkin's transposition theorem).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from functools import lru_cache
 
 from sympy import Expr, oo
 
-from symroof.algebra.rational import Exponents, Polynomial, cancelled, polynomial, ratio, shift, subtract, symbols_of
-from symroof.algebra.regime import Cone, Regime, scaling
-from symroof.algebra.simplex import maximise
+from symroof.algebra.rational import Exponents, Polynomial, cancelled, plus, polynomial, ratio, shift, subtract
+from symroof.algebra.regime import Cone, Regime
+from symroof.algebra.simplex import weights
 from symroof.errors import AlgebraError
 
 Weights = tuple[tuple[Exponents, Fraction], ...]
@@ -39,122 +39,84 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True)
-class Leading:
-    """The terms that matter: ``form`` is the leading form, ``certificates`` show that the rest is negligible."""
-
-    form: Expr
-    certificates: tuple[Certificate, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Similarity:
     """Whether a/b = numerator/denominator tends to 1 along every scaling of the regime.
 
-    Certificates show it, one for each monomial of the difference; a scaling refutes it.
+    Certificates show it, one for each monomial of the difference.
     """
 
     holds: bool
     numerator: Expr
     denominator: Expr
     certificates: tuple[Certificate, ...] = ()
-    refutation: dict[Expr, Fraction] | None = None
+
+
+def along(expression: Expr, regime: Regime, *, constants: bool = True) -> tuple[Polynomial, Polynomial, Cone]:
+    """Numerator and denominator with equal sizes put in, and the directions of the regime over the symbols of both."""
+    expression = regime.merged(expression)
+    symbols = regime.over(expression)
+    return *ratio(expression, symbols), regime.cone(symbols, constants=constants)
 
 
 def negligible(monomial: Exponents, beside: Sequence[Exponents], cone: Cone) -> Certificate | None:
     """A certificate that ``monomial`` over the sum of ``beside`` tends to 0, or None where it does not."""
     if not cone.small or not beside:
         return None
-    small = {d.exponents for d in cone.small}
     for p in beside:  # the plain case: a ratio that a relation speaks of
-        quotient = tuple(a - b for a, b in zip(monomial, p, strict=True))
-        if quotient in small:
+        quotient = plus(monomial, p, -1)
+        if quotient in cone.small:
             return Certificate(cone.symbols, monomial, ((p, Fraction(1)),), ((quotient, Fraction(1)),), ())
-    vectors = [*beside, *(d.exponents for d in cone.small), *(d.exponents for d in cone.bounded)]
-    n, s = len(beside), len(cone.small)
-    rows = [[v[i] for v in vectors] for i in range(len(cone.symbols))]
-    rows.append([int(j < n) for j in range(len(vectors))])
-    found = maximise([int(n <= j < n + s) for j in range(len(vectors))], rows, [*monomial, 1])
-    if found is None or not any(found[n : n + s]):
+    vectors = [*((*p, 1) for p in beside), *((*v, 0) for v in (*cone.small, *cone.bounded))]
+    n, s = len(beside), len(beside) + len(cone.small)
+    found = weights((*monomial, 1), vectors, range(n, s))
+    if found is None:
         return None
-    weights = [(v, w) for v, w in zip(vectors, found, strict=True)]
-    kept = [tuple((v, w) for v, w in part if w) for part in (weights[:n], weights[n : n + s], weights[n + s :])]
+    parts = [(v[:-1], w) for v, w in zip(vectors, found, strict=True)]
+    kept = (tuple((v, w) for v, w in part if w) for part in (parts[:n], parts[n:s], parts[s:]))
     return Certificate(cone.symbols, monomial, *kept)
 
 
-def leading(expression: Expr, regime: Regime) -> Leading:
+def positive(terms: Polynomial) -> list[Exponents]:
+    """The monomials that a term is measured beside."""
+    return [e for e, c in terms.items() if c > 0]
+
+
+def leading(expression: Expr, regime: Regime) -> Expr:
     """The leading form of a rational function: numerator and denominator without their negligible terms.
 
     >>> from symroof.symbols import symbol
     >>> B, D, F = map(symbol, "BDF")
     >>> regime = Regime(((B, "<<", D), (B, "<<", F)), frozenset({B, D, F}))
-    >>> leading(B*D*F/(B*D + D*F + B*F), regime).form
+    >>> leading(B*D*F/(B*D + D*F + B*F), regime)
     B
     """
-    expression = merged(expression, regime)
-    symbols = symbols_of(expression, *(s for s in regime.symbols if s not in regime.substitution))
-    cone = regime.cone(symbols)
-    above, below = ratio(expression, symbols)
-    parts, certificates = [], []
-    for terms in (above, below):
-        kept, found = _kept(terms, cone, regime)
-        parts.append(kept)
-        certificates += found
-    return Leading(cancelled(polynomial(parts[0], symbols) / polynomial(parts[1], symbols)), tuple(certificates))
+    above, below, cone = along(expression, regime)
+    top, bottom = (polynomial(_kept(terms, cone, regime), cone.symbols) for terms in (above, below))
+    return cancelled(top / bottom)
 
 
-def merged(expression: Expr, regime: Regime) -> Expr:
-    """``expression`` with equal symbols put in; and x for y where x ~ y, which is sound for positive terms alone."""
-    expression = regime.apply(expression)
-    near: dict[Expr, Expr] = {}
-    for left, relation, right in regime.relations:
-        if relation != "~":
-            continue
-        left, right = regime.apply(left).subs(near), regime.apply(right).subs(near)
-        if not left.is_Symbol:
-            left, right = right, left
-        if left.is_Symbol and not right.has(left):
-            near = {key: value.subs(left, right) for key, value in near.items()} | {left: right}
-    if not any(expression.has(name) for name in near):
-        return expression
-    symbols = symbols_of(expression)
-    if any(c < 0 for terms in ratio(expression, symbols) for c in terms.values()):
-        shown = ", ".join(f"{left} ~ {right}" for left, right in near.items())
-        raise AlgebraError(f"{shown} does not decide a difference", expected="equal sizes, as in D = F")
-    return expression.subs(near)
-
-
-def _kept(terms: Polynomial, cone: Cone, regime: Regime) -> tuple[Polynomial, list[Certificate]]:
-    monomials = list(terms)
-    kept, certificates = dict(terms), []
-    for m in monomials:
-        others = [p for p in kept if p != m and terms[p] > 0]
-        certificate = negligible(m, others, cone)
-        if certificate is not None:
+def _kept(terms: Polynomial, cone: Cone, regime: Regime) -> Polynomial:
+    """The terms that matter; what is negligible beside a negligible one is negligible beside the rest."""
+    kept = dict(terms)
+    for m in terms:
+        if negligible(m, [p for p in positive(kept) if p != m], cone) is not None:
             del kept[m]
-            certificates.append(certificate)
-    if certificates and not bounded_below(kept, cone.symbols, regime):
+    if len(kept) < len(terms) and not bounded_below(kept, cone.symbols, regime):
         raise AlgebraError(
             "the leading terms cancel in part, so nothing can be neglected beside them",
             expected="leading terms that stay away from 0",
         )
-    # A dropped term may have been measured beside another dropped one; measure it beside what is kept.
-    final = [negligible(c.monomial, [p for p in kept if kept[p] > 0], cone) for c in certificates]
-    if any(c is None for c in final):
-        raise AlgebraError("a dropped term is not negligible beside the kept ones")
-    return kept, [c for c in final if c is not None]
+    return kept
 
 
 def bounded_below(terms: Polynomial, symbols: tuple[Expr, ...], regime: Regime) -> bool:
     """Whether the terms stay above a fixed part of their positive ones on the whole domain."""
-    positive = {e: c for e, c in terms.items() if c > 0}
-    if len(positive) == len(terms):
-        return True
     places = tuple(i for i, s in enumerate(symbols) if s in regime.least_one)
-    for part in (Fraction(1, 2), Fraction(1, 16)):
-        rest = subtract(terms, {e: c * part for e, c in positive.items()})
-        if all(c >= 0 for c in shift(rest, places).values()):
-            return True
-    return False
+    rests = (
+        subtract(terms, {e: c * part for e, c in terms.items() if c > 0})
+        for part in (Fraction(1), Fraction(1, 2), Fraction(1, 16))
+    )
+    return any(all(c >= 0 for c in shift(rest, places).values()) for rest in rests)
 
 
 @lru_cache(maxsize=1024)
@@ -167,37 +129,27 @@ def similar(a: Expr, b: Expr, regime: Regime) -> Similarity:
     >>> similar((2*N - 1)/(4*N + 2), N/(2*N), grows).holds
     True
     """
-    quotient = merged(a / b, regime)
-    symbols = symbols_of(quotient, *(s for s in regime.symbols if s not in regime.substitution))
-    cone = regime.cone(symbols)
-    above, below = ratio(quotient, symbols)
-    sides = polynomial(above, symbols), polynomial(below, symbols)
+    above, below, cone = along(a / b, regime)
+    sides = polynomial(above, cone.symbols), polynomial(below, cone.symbols)
     difference = subtract(above, below)
     if not difference:
         return Similarity(True, *sides)
-    measure = next((g for g in (below, above) if bounded_below(g, cone.symbols, regime)), None)
+    measure = next((terms for terms in (below, above) if bounded_below(terms, cone.symbols, regime)), None)
     if measure is None:
-        raise AlgebraError(f"{str(quotient)[:200]} has terms that cancel: its limit is not decided here")
-    beside = [p for p in measure if measure[p] > 0]
-    certificates = []
+        raise AlgebraError(f"{str(regime.merged(a / b))[:200]} has terms that cancel: its limit is not decided here")
+    certificates: list[Certificate] = []
     for m in difference:
-        certificate = negligible(m, beside, cone)
+        certificate = negligible(m, positive(measure), cone)
         if certificate is None:
-            return Similarity(False, *sides, refutation=scaling(cone, m, beside))
+            return Similarity(False, *sides)
         certificates.append(certificate)
     return Similarity(True, *sides, tuple(certificates))
 
 
-def vanishes(expression: Expr, regime: Regime) -> bool:
+def vanishes(expression: Expr, regime: Regime, *, constants: bool = True) -> bool:
     """Whether a rational function with positive denominator terms tends to 0 along every scaling."""
-    quotient = merged(expression, regime)
-    symbols = symbols_of(quotient, *(s for s in regime.symbols if s not in regime.substitution))
-    cone = regime.cone(symbols)
-    above, below = ratio(quotient, symbols)
-    if not bounded_below(below, cone.symbols, regime):
-        return False
-    beside = [p for p in below if below[p] > 0]
-    return all(negligible(m, beside, cone) is not None for m in above)
+    above, below, cone = along(expression, regime, constants=constants)
+    return bounded_below(below, cone.symbols, regime) and all(negligible(m, positive(below), cone) for m in above)
 
 
 @lru_cache(maxsize=1024)
@@ -210,7 +162,7 @@ def limit(expression: Expr, regime: Regime) -> Expr | None:
     >>> limit(2*D*F/(D + F + D*F), both)
     2
     """
-    form = leading(expression, regime).form
+    form = leading(expression, regime)
     if not form.free_symbols & regime.mentioned:
         return form
     if vanishes(form, regime):

@@ -12,39 +12,34 @@ That no set is missing is proved apart from all this, by :mod:`symroof.algebra.l
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sympy import Expr
 
-from symroof.algebra.dominance import bounded_below, merged
-from symroof.algebra.polyhedron import generators
-from symroof.algebra.rational import Exponents, Polynomial, cancelled, polynomial, ratio, symbols_of
+from symroof.algebra.dominance import bounded_below
+from symroof.algebra.polyhedron import dot, generators, negated
+from symroof.algebra.rational import Exponents, Polynomial, cancelled, polynomial, ratio
 from symroof.algebra.regime import Cone, Regime
 from symroof.errors import AlgebraError
 
 MOST_CELLS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Scalings with the same largest terms: those of the numerator, those of the denominator, and one such scaling."""
-
-    above: tuple[Exponents, ...]
-    below: tuple[Exponents, ...]
-    weights: tuple[int, ...]
+# A direction, and the terms that are largest along it, one bit for each.
+Spanning = tuple[tuple[int, ...], int]
 
 
 @dataclass(frozen=True)
 class Fan:
-    """The cells of a rational function over ``symbols``, the corners first."""
+    """The cells of a rational function over ``symbols``, the corners first: each is a set of terms, one bit for each."""
 
     symbols: tuple[Expr, ...]
     above: Polynomial
     below: Polynomial
     cone: Cone
     masks: tuple[int, ...]
-    rays: tuple[tuple[tuple[int, ...], int], ...]
+    rays: tuple[Spanning, ...]
 
     @cached_property
     def terms(self) -> tuple[Exponents, ...]:
@@ -55,31 +50,35 @@ class Fan:
         """The function itself, in lowest terms."""
         return polynomial(self.above, self.symbols) / polynomial(self.below, self.symbols)
 
+    @cached_property
+    def groups(self) -> tuple[int, int]:
+        """The terms of the numerator, and those of the denominator."""
+        low = (1 << len(self.above)) - 1
+        return low, (1 << len(self.terms)) - 1 - low
+
     def group(self, term: int) -> int:
         """The terms of the polynomial that a term is of."""
-        low = (1 << len(self.above)) - 1
-        return low if term < len(self.above) else (1 << len(self.terms)) - 1 - low
+        return self.groups[term >= len(self.above)]
 
-    def cell(self, mask: int) -> Cell:
-        """The cell of a set of terms, one bit for each; the scaling is the sum of the rays that span it."""
-        weights = [0] * len(self.symbols)
-        for vector, terms in self.rays:
-            if terms & mask == mask:
-                weights = [a + b for a, b in zip(weights, vector, strict=True)]
-        chosen = [
-            [t for i, t in enumerate(group, start) if mask >> i & 1]
-            for group, start in ((self.above, 0), (self.below, len(self.above)))
-        ]
-        return Cell(tuple(chosen[0]), tuple(chosen[1]), tuple(weights))
+    def chosen(self, mask: int) -> tuple[Exponents, ...]:
+        """The terms of a set."""
+        return tuple(t for i, t in enumerate(self.terms) if mask >> i & 1)
 
-    def leading(self, mask: int) -> Expr:
-        """The leading form along the scalings of a cell, in lowest terms."""
-        cell = self.cell(mask)
-        parts = [
-            polynomial({e: group[e] for e in chosen}, self.symbols)
-            for group, chosen in ((self.above, cell.above), (self.below, cell.below))
-        ]
-        return cancelled(parts[0] / parts[1])
+    def spanned(self, mask: int) -> list[tuple[int, ...]]:
+        """The rays that span a cell."""
+        return [vector for vector, terms in self.rays if terms & mask == mask]
+
+    def weights(self, mask: int) -> tuple[int, ...]:
+        """A scaling of a cell: the sum of the rays that span it."""
+        return tuple(map(sum, zip(*self.spanned(mask), strict=True)))
+
+    def leading(self, mask: int, sides: tuple[Polynomial, Polynomial] | None = None) -> Expr:
+        """The leading form along the scalings of a cell, in lowest terms; or that of another function of the same terms."""
+        above, below = (
+            polynomial({e: terms[e] for e in self.chosen(mask & group)}, self.symbols)
+            for terms, group in zip(sides or (self.above, self.below), self.groups, strict=True)
+        )
+        return cancelled(above / below)
 
     def is_corner(self, mask: int) -> bool:
         """Whether one term of the numerator and one of the denominator lead alone."""
@@ -113,71 +112,60 @@ def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
     >>> [found.leading(mask) for mask in found.masks][:3]
     [B, D, F]
     """
-    expression = merged(expression, regime)
-    symbols = symbols_of(expression, *(s for s in regime.symbols if s not in regime.substitution))
-    symbols = tuple(sorted(symbols, key=lambda s: (order.index(s) if s in order else len(order), str(s))))
+    expression = regime.merged(expression)
+    ranks = {s: i for i, s in enumerate(order)}
+    symbols = tuple(sorted(regime.over(expression), key=lambda s: (ranks.get(s, len(ranks)), str(s))))
     cone = regime.cone(symbols, constants=False)
     above, below = ratio(expression, symbols)
     if not above:
         raise AlgebraError("0 has no regimes")
-    for terms in (above, below):
-        if not bounded_below(terms, symbols, regime):
-            raise AlgebraError(
-                "terms of both signs may cancel, so the largest ones do not tell the order of the whole",
-                expected="terms that stay above a part of their positive ones",
-            )
-    rays = _rays(symbols, (above, below), cone)
-    counts = len(above), len(below)
-    masks = [mask for mask in _meets([terms for _, terms in rays], counts) if _grows(mask, rays, cone)]
+    if not all(bounded_below(terms, symbols, regime) for terms in (above, below)):
+        raise AlgebraError(
+            "terms of both signs may cancel, so the largest ones do not tell the order of the whole",
+            expected="terms that stay above a part of their positive ones",
+        )
+    found = Fan(symbols, above, below, cone, (), _rays((above, below), cone))
+    masks = [mask for mask in _meets((terms for _, terms in found.rays), found.groups) if _grows(found, mask)]
     if not masks:
         raise AlgebraError("no scaling satisfies the regime")
     # small sets first; among those of one size, the ones with later terms of the denominator, which lack the first sizes
-    return Fan(symbols, above, below, cone, tuple(sorted(masks, key=lambda mask: (mask.bit_count(), -mask))), rays)
+    return replace(found, masks=tuple(sorted(masks, key=lambda mask: (mask.bit_count(), -mask))))
 
 
-def _rays(
-    symbols: tuple[Expr, ...], groups: tuple[Polynomial, Polynomial], cone: Cone
-) -> tuple[tuple[tuple[int, ...], int], ...]:
+def _rays(groups: tuple[Polynomial, Polynomial], cone: Cone) -> tuple[Spanning, ...]:
     """Rays that span the closed cells, lines in both directions, each with the terms that are largest along it.
 
     The scaling 0, along which nothing grows, is the first of them: every term is largest.
     """
-    n, count = len(symbols), len(groups[0]) + len(groups[1])
-    terms = [(*(-x for x in m), *(int(g == k) for k in range(2))) for g, group in enumerate(groups) for m in group]
-    domain = [(*(-x for x in d.exponents), 0, 0) for d in (*cone.small, *cone.bounded)]
+    n, split = len(cone.symbols), len(groups[0])
+    terms = [(*negated(m), int(g == 0), int(g == 1)) for g, group in enumerate(groups) for m in group]
+    domain = [(*negated(powers), 0, 0) for powers in (*cone.small, *cone.bounded)]
     found = generators([*terms, *dict.fromkeys(domain)], n + 2)
-    everything = (1 << count) - 1
-    rays = [(tuple([0] * n), everything)]
-    for line in found.lines:
-        rays += [(line[:n], everything), (tuple(-x for x in line[:n]), everything)]
-    low = (1 << len(groups[0])) - 1
-    rays += [
-        (ray.vector[:n], ray.tight & everything)
-        for ray in found.rays
-        if ray.tight & low and ray.tight & (everything ^ low)
-    ]
-    return tuple(rays)
+    everything = (1 << len(terms)) - 1
+    lines = [direction for line in found.lines for direction in (line, negated(line))]
+    return (
+        ((0,) * n, everything),
+        *((line[:n], everything) for line in lines),
+        *(
+            (ray.vector[:n], tight)
+            for ray in found.rays
+            if (tight := ray.tight & everything) % (1 << split) and tight >> split
+        ),
+    )
 
 
-def _meets(sets: Iterable[int], counts: tuple[int, int]) -> set[int]:
+def _meets(sets: Iterable[int], groups: tuple[int, int]) -> set[int]:
     """Every intersection of the sets that keeps a term of each group: the sets of terms of the faces."""
-    low = (1 << counts[0]) - 1
-    high = ((1 << counts[1]) - 1) << counts[0]
     found: set[int] = set()
     for one in dict.fromkeys(sets):
-        found |= {m for m in (one & other for other in found) if m & low and m & high}
+        found |= {m for m in (one & other for other in found) if m & groups[0] and m & groups[1]}
         found.add(one)
         if len(found) > MOST_CELLS:
             raise AlgebraError(f"there are more than {MOST_CELLS} regimes", expected="fewer terms, or sizes put in")
     return found
 
 
-def _grows(mask: int, rays: Sequence[tuple[tuple[int, ...], int]], cone: Cone) -> bool:
+def _grows(fan: Fan, mask: int) -> bool:
     """Whether a scaling of the cell makes everything small that the regime says is small."""
-    return all(
-        any(
-            terms & mask == mask and sum(a * b for a, b in zip(vector, d.exponents, strict=True)) < 0
-            for vector, terms in rays
-        )
-        for d in cone.small
-    )
+    spanned = fan.spanned(mask)
+    return all(any(dot(vector, powers) < 0 for vector in spanned) for powers in fan.cone.small)

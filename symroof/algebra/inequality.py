@@ -1,4 +1,4 @@
-"""Inequalities between rational functions, solved for one symbol with every sign that matters as a guard.
+"""Inequalities between rational functions, solved for one symbol with every sign that matters as a guard; monotony and growth.
 
 For P(x) = lhs - rhs > 0 the denominator is cleared with its proved sign; what remains is a polynomial in x whose
 coefficients are polynomials in the other symbols. Degree 1 is solved whatever is known of the coefficients:
@@ -17,27 +17,28 @@ Sage refuse the first line as soon as a is symbolic.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
-from sympy import Expr, Max, Min, Rational, sqrt
+from sympy import Add, Expr, oo, sqrt
 
-from symroof.algebra.intervals import ALWAYS, NEVER, Case, End, Interval, Threshold
 from symroof.algebra.rational import (
     Polynomial,
     cancelled,
     coefficients,
+    evaluated,
     multiply,
     polynomial,
     ratio,
     sign,
+    slope,
     subtract,
     symbols_of,
-    weak_sign,
 )
-from symroof.algebra.roots import Root, real_roots
+from symroof.algebra.roots import ALWAYS, NEVER, Case, End, Interval, Root, Threshold, real_roots
+from symroof.symbols import rational
 
 
 def solve_for(
@@ -53,182 +54,164 @@ def solve_for(
     """
     symbols = symbols_of(difference, variable)
     above, below = ratio(difference, symbols)
-    side = _known_sign(below, symbols, least_one, values)
-    terms = above if side == 1 else {e: -c for e, c in above.items()} if side == -1 else multiply(above, below)
-    place = symbols.index(variable)
-    parts = coefficients(terms, place)
-    while (
-        len(parts) > 1 and not parts[0]
-    ):  # the symbol is positive: a power of it in front of everything decides nothing
+    domain = symbols, least_one, values or {}
+    side = _sign(below, *domain)
+    terms = above if side == 1 else subtract({}, above) if side == -1 else multiply(above, below)
+    parts = coefficients(terms, symbols.index(variable))
+    while len(parts) > 1 and not parts[0]:  # the symbol is positive: a power of it before everything decides nothing
         parts = parts[1:]
-        terms = {(*e[:place], e[place] - 1, *e[place + 1 :]): c for e, c in terms.items()}
-    low = Fraction(1) if variable in least_one else Fraction(0)
-    case = _Solver(variable, symbols, least_one, values or {}, low, parts, polynomial(terms, symbols))
-    return case.solve()
+    return _Solver(variable, *domain, parts).solve()
 
 
-def _known_sign(
-    terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr], values: Mapping[Expr, Fraction] | None
+def _sign(
+    terms: Polynomial,
+    symbols: tuple[Expr, ...],
+    least_one: frozenset[Expr],
+    values: Mapping[Expr, Fraction],
+    *,
+    weak: bool = False,
 ) -> int | None:
-    found = sign(terms, symbols, least_one)
-    return found if found is not None or not values else sign(_put(terms, symbols, values), symbols, least_one)
-
-
-def _put(terms: Polynomial, symbols: tuple[Expr, ...], values: Mapping[Expr, Fraction]) -> Polynomial:
-    known = {i: values[s] for i, s in enumerate(symbols) if s in values}
-    result: Polynomial = {}
-    for e, c in terms.items():
-        for i, value in known.items():
-            c *= value ** e[i]
-        key = tuple(0 if i in known else power for i, power in enumerate(e))
-        result[key] = result.get(key, Fraction(0)) + c
-    return {e: c for e, c in result.items() if c}
+    """The sign on the whole domain, or else where the known values are put in."""
+    found = sign(terms, symbols, least_one, weak=weak)
+    if found is not None or not values:
+        return found
+    return sign(evaluated(terms, symbols, values), symbols, least_one, weak=weak)
 
 
 @dataclass(frozen=True, slots=True)
 class _Solver:
+    """Where a polynomial in one symbol is positive; ``parts`` are its coefficients, from the constant upwards."""
+
     variable: Expr
     symbols: tuple[Expr, ...]
     least_one: frozenset[Expr]
     values: Mapping[Expr, Fraction]
-    low: Fraction
     parts: list[Polynomial]
-    whole: Expr
 
     def solve(self) -> Threshold:
-        numeric = [_put(part, self.symbols, {}) for part in self.parts]
-        if all(not any(any(e) for e in part) for part in numeric):
-            return self._numeric([sum(part.values(), Fraction(0)) for part in numeric])
-        degree = len(self.parts) - 1
-        if degree == 0:
-            return self._constant()
-        if degree == 1:
-            return self._linear()
-        return self._quadratic() if degree == 2 else self._implicit()
+        if not any(any(e) for part in self.parts for e in part):
+            return self._numeric([sum(part.values(), Fraction(0)) for part in self.parts])
+        by_degree = (self._constant, self._linear, self._quadratic, self._implicit)
+        return by_degree[min(len(self.parts) - 1, 3)]()
+
+    @property
+    def low(self) -> int:
+        """The lower end of the domain, which belongs to it where it is 1."""
+        return int(self.variable in self.least_one)
 
     def _threshold(self, *cases: Case, otherwise: Case | None = None, one_root: int = 0) -> Threshold:
-        return Threshold(self.variable, self.whole, cases, otherwise, one_root)
+        return Threshold(self.variable, cases, otherwise, one_root)
+
+    def _everywhere(self, *intervals: Interval) -> Threshold:
+        return self._threshold(Case((), intervals))
+
+    def _guarded(self, guard: tuple[Expr, ...], inside: tuple[Interval, ...], rest: tuple[Interval, ...]) -> Threshold:
+        return self._threshold(Case(guard, inside), otherwise=Case((), rest))
 
     def _expr(self, terms: Polynomial) -> Expr:
         return polynomial(terms, self.symbols)
 
-    def _sign(self, terms: Polynomial) -> int | None:
-        return _known_sign(terms, self.symbols, self.least_one, self.values)
+    def _sign(self, terms: Polynomial, *, weak: bool = False) -> int | None:
+        return _sign(terms, self.symbols, self.least_one, self.values, weak=weak)
 
     def _not_above(self, terms: Polynomial) -> bool:
-        if weak_sign(terms, self.symbols, self.least_one) in (-1, 0):
-            return True
-        return bool(self.values) and weak_sign(
-            _put(terms, self.symbols, self.values), self.symbols, self.least_one
-        ) in (-1, 0)
+        return self._sign(terms, weak=True) in (-1, 0)
 
     def _constant(self) -> Threshold:
         found = self._sign(self.parts[0])
-        if found is not None:
-            return self._threshold(Case((), ALWAYS if found == 1 else NEVER))
-        return self._threshold(Case((self._expr(self.parts[0]),), ALWAYS), otherwise=Case((), NEVER))
+        if found is None:
+            return self._guarded((self._expr(self.parts[0]),), ALWAYS, NEVER)
+        return self._everywhere(*(ALWAYS if found == 1 else NEVER))
 
     def _linear(self) -> Threshold:
         b, a = self.parts
-        signs = self._sign(a), self._sign(b)
-        minus_a = subtract({}, a)
-        bound = cancelled(self._expr(subtract({}, b)) / self._expr(a))
-        at_least = subtract(subtract({}, minus_a), subtract({}, b)) if self.low else b  # P at the low end
+        minus_a, minus_b = subtract({}, a), subtract({}, b)
+        bound = cancelled(self._expr(minus_b) / self._expr(a))
+        at_low = subtract(b, minus_a) if self.low else b
         above, below = (Interval(low=bound),), (Interval(high=bound),)
-        if signs[0] == 1:
-            if self._sign(at_least) == 1 or signs[1] in (0, 1):
-                return self._threshold(Case((), ALWAYS))
-            return self._threshold(Case((), above))
-        if signs[0] == -1:
-            if self._not_above(at_least):
-                return self._threshold(Case((), NEVER))
-            return self._threshold(Case((), below))
+        slope, start = self._sign(a), self._sign(b)
+        if slope == 1:
+            return self._everywhere(*(ALWAYS if self._sign(at_low) == 1 or start in (0, 1) else above))
+        if slope == -1:
+            return self._everywhere(*(NEVER if self._not_above(at_low) else below))
         if self._not_above(b):
-            return self._threshold(Case((self._expr(a),), above), otherwise=Case((), NEVER))
-        if signs[1] == 1:
-            return self._threshold(Case((self._expr(minus_a),), below), otherwise=Case((), ALWAYS))
-        rest = Case((), ALWAYS, implicit=self._expr(b))
-        return self._threshold(Case((self._expr(a),), above), Case((self._expr(minus_a),), below), otherwise=rest)
+            return self._guarded((self._expr(a),), above, NEVER)
+        if start == 1:
+            return self._guarded((self._expr(minus_a),), below, ALWAYS)
+        cases = Case((self._expr(a),), above), Case((self._expr(minus_a),), below)
+        return self._threshold(*cases, otherwise=Case((), ALWAYS, implicit=self._expr(b)))
 
     def _quadratic(self) -> Threshold:
         c, b, a = self.parts
-        signs = self._sign(a), self._sign(c)
-        if signs[0] is None or signs[1] in (None, 0):
+        opens, start = self._sign(a), self._sign(c)
+        if opens is None or not start:
             return self._implicit()
         high, middle, constant = map(self._expr, (a, b, c))
         discriminant = middle**2 - 4 * high * constant
-        roots = [cancelled(-middle / (2 * high)) + s * sqrt(discriminant) / (2 * signs[0] * high) for s in (-1, 1)]
-        if signs == (1, -1):
-            return self._threshold(Case((), (Interval(low=roots[1]),)))
-        if signs == (-1, 1):
-            return self._threshold(Case((), (Interval(high=roots[1]),)))
-        if signs == (-1, -1):
-            if self._not_above(b):
-                return self._threshold(Case((), NEVER))
-            guard = (middle, discriminant.expand())
-            return self._threshold(Case(guard, (Interval(*roots),)), otherwise=Case((), NEVER))
-        if self._not_above(subtract({}, b)):
-            return self._threshold(Case((), ALWAYS))
-        guard = (-middle, discriminant.expand())
-        outside = (Interval(high=roots[0]), Interval(low=roots[1]))
-        return self._threshold(Case(guard, outside), otherwise=Case((), ALWAYS))
+        first, last = (cancelled(-middle / (2 * high)) + s * sqrt(discriminant) / (2 * opens * high) for s in (-1, 1))
+        if opens != start:
+            return self._everywhere(Interval(low=last) if opens == 1 else Interval(high=last))
+        turned, rest = (b, NEVER) if opens == -1 else (subtract({}, b), ALWAYS)
+        if self._not_above(turned):
+            return self._everywhere(*rest)
+        inside = (Interval(first, last),) if opens == -1 else (Interval(high=first), Interval(low=last))
+        return self._guarded((self._expr(turned), discriminant.expand()), inside, rest)
 
     def _implicit(self) -> Threshold:
         signs = [self._sign(part) for part in self.parts if part]
-        one_root = 0
-        if None not in signs:
-            changes = [(x, y) for x, y in itertools.pairwise(signs) if x != y]
-            if not changes:
-                return self._threshold(Case((), ALWAYS if signs[0] == 1 else NEVER))
-            one_root = (signs[-1] or 0) if len(changes) == 1 else 0
-        return self._threshold(Case((), ALWAYS, implicit=self.whole), one_root=one_root)
+        changes = sum(x != y for x, y in pairwise(signs))
+        if None not in signs and not changes:
+            return self._everywhere(*(ALWAYS if signs[0] == 1 else NEVER))
+        one_root = (signs[-1] or 0) if None not in signs and changes == 1 else 0
+        whole = Add(*(self._expr(part) * self.variable**power for power, part in enumerate(self.parts))).expand()
+        return self._threshold(Case((), ALWAYS, implicit=whole), one_root=one_root)
 
     def _numeric(self, numbers: list[Fraction]) -> Threshold:
         powers = {i: value for i, value in enumerate(numbers) if value}
-        ends = real_roots(powers, self.low, closed=bool(self.low))
-        edges: list[Root | None] = [None, *ends, None]
-        intervals: list[Interval] = []
-        for left, right in itertools.pairwise(edges):
-            probe = _between(left, right, self.low)
-            if sum((c * probe**i for i, c in powers.items()), Fraction(0)) > 0:
-                intervals.append(Interval(_end(left), _end(right)))
-        return self._threshold(Case((), tuple(intervals)))
+        ends = real_roots(powers, Fraction(self.low), closed=bool(self.low))
+        return self._everywhere(
+            *(
+                Interval(_end(left), _end(right))
+                for left, right in pairwise((None, *ends, None))
+                if sum(c * _between(left, right, self.low) ** i for i, c in powers.items()) > 0
+            )
+        )
 
 
-def _between(left: Root | None, right: Root | None, low: Fraction) -> Fraction:
-    start = low if left is None else left.high
+def _between(left: Root | None, right: Root | None, low: int) -> Fraction:
+    start = Fraction(low) if left is None else left.high
     if right is None:
         return start + 1
     return (start + right.low) / 2 if start < right.low else start
 
 
 def _end(root: Root | None) -> End:
-    if root is None or not root.exact:
-        return root
-    return Rational(root.low.numerator, root.low.denominator)
+    return rational(root.low) if root is not None and root.exact else root
 
 
-def solve_condition(
-    lhs: Expr, rhs: Expr, variable: Expr, least_one: frozenset[Expr]
-) -> tuple[tuple[Threshold, ...], ...]:
-    """The x with lhs > rhs where either side may be a Max or Min: any row holds, a row being all of its thresholds.
+def monotony(expression: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | None:
+    """1 where the function rises in the variable on the whole domain, -1 where it falls, 0 constant, else None.
 
     >>> from symroof.symbols import symbol
-    >>> B, D = symbol("B"), symbol("D")
-    >>> [[t.bound for t in row] for row in solve_condition(B, Max(2*D, Rational(5)), B, frozenset({B, D}))]
-    [[2*D, 5]]
+    >>> B, D, F = map(symbol, "BDF")
+    >>> monotony(B*D*F/(B*D + D*F + B*F), B, frozenset({B, D, F}))
+    1
     """
-    for side, function, every in ((rhs, Max, True), (lhs, Min, True), (rhs, Min, False), (lhs, Max, False)):
-        if not isinstance(side, function):
-            continue
-        parts = sorted(side.args, key=str)
-        solved = [
-            solve_condition(*((lhs, part) if side is rhs else (part, rhs)), variable, least_one) for part in parts
-        ]
-        if not every:
-            return tuple(row for rows in solved for row in rows)
-        rows: tuple[tuple[Threshold, ...], ...] = ((),)
-        for alternatives in solved:
-            rows = tuple((*row, *more) for row in rows for more in alternatives)
-        return rows
-    return ((solve_for(lhs - rhs, variable, least_one),),)
+    symbols = symbols_of(expression, variable)
+    above, below = (sign(terms, symbols, least_one, weak=True) for terms in slope(expression, variable, symbols))
+    return None if above is None or not below else above * below
+
+
+def growth(expression: Expr, variable: Expr) -> Expr:
+    """The limit of a rational function as one symbol grows and the others stay: a value, 0 or oo (for positive leading terms).
+
+    >>> from symroof.symbols import symbol
+    >>> B, D, F = map(symbol, "BDF")
+    >>> growth(B*D*F/(B*D + D*F + B*F), B)
+    D*F/(D + F)
+    """
+    symbols = symbols_of(expression, variable)
+    above, below = (coefficients(terms, symbols.index(variable)) for terms in ratio(expression, symbols))
+    if len(above) != len(below):
+        return oo if len(above) > len(below) else expression * 0
+    return cancelled(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))

@@ -8,14 +8,17 @@ write: B << D, B << F; it does not find D ~ F, or a monomial small beside a sum 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product as choices
 
-from sympy import Expr, oo
+from sympy import Expr
 
-from symroof.algebra.dominance import merged, negligible, similar
-from symroof.algebra.rational import Exponents, monomial, ratio, subtract, symbols_of
-from symroof.algebra.regime import Regime, Relation
+from symroof.algebra.dominance import along, negligible, similar, vanishes
+from symroof.algebra.rational import subtract
+from symroof.algebra.regime import Regime, Relation, much_less, quotient
 from symroof.errors import AlgebraError
+
+Relations = tuple[Relation, ...]
 
 MOST_CHOICES = 256
 MOST_SHOWN = 3
@@ -33,91 +36,56 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
     >>> weakest_regimes(B*D*F/(B*D + D*F + B*F), B*F/(B + F), Regime((), frozenset({B, D, F})))
     (((B, '<<', D),), ((F, '<<', D),))
     """
-    quotient = merged(a / b, regime)
-    symbols = symbols_of(quotient, *(s for s in regime.symbols if s not in regime.substitution))
-    above, below = ratio(quotient, symbols)
+    above, below, cone = along(a / b, regime)
     difference = subtract(above, below)
     if not difference:
         return ((),)
-    found: list[tuple[Relation, ...]] = []
+    found: list[Relations] = []
     for measure in (below, above):
         beside = [e for e in measure if e not in difference and measure[e] > 0]
         if not beside:
             continue
-        cone = regime.cone(symbols)
         open_terms = [m for m in difference if negligible(m, beside, cone) is None]
         if len(beside) ** len(open_terms) > MOST_CHOICES:
             raise AlgebraError("the regimes that could make it true are too many to try")
         for chosen in choices(beside, repeat=len(open_terms)):
-            relations = dict.fromkeys(_relation(m, p, symbols) for m, p in zip(open_terms, chosen, strict=True))
-            kept = _needed(tuple(relations), regime)
-            if kept is not None and kept not in found and _true(a, b, kept, regime):
+            relations = (much_less(m, p, cone.symbols) for m, p in zip(open_terms, chosen, strict=True))
+            kept = _needed(tuple(dict.fromkeys(relations)), regime)
+            if (
+                kept is not None
+                and kept not in found
+                and _under(kept, regime, lambda joined: similar(a, b, joined).holds)
+            ):
                 found.append(kept)
-    weakest = [
-        one
-        for one in found
-        if not any(
-            other != one and _implies(one, other, regime) and not _implies(other, one, regime) for other in found
-        )
-    ]
-    return tuple(sorted(_distinct(weakest, regime), key=lambda one: (len(one), str(one)))[:MOST_SHOWN])
+    weakest: list[Relations] = []
+    for one in found:
+        implied = [other for other in found if _implies(one, other, regime)]
+        if all(_implies(other, one, regime) and other not in weakest for other in implied):
+            weakest.append(one)
+    return tuple(sorted(weakest, key=lambda one: (len(one), str(one)))[:MOST_SHOWN])
 
 
-def _distinct(regimes: list[tuple[Relation, ...]], regime: Regime) -> list[tuple[Relation, ...]]:
-    """Of regimes that imply one another, the first."""
-    kept: list[tuple[Relation, ...]] = []
-    for one in regimes:
-        if not any(_implies(one, other, regime) and _implies(other, one, regime) for other in kept):
-            kept.append(one)
-    return kept
-
-
-def _relation(small: Exponents, large: Exponents, symbols: tuple[Expr, ...]) -> Relation:
-    """small << large, without what both share."""
-    shared = tuple(map(min, small, large))
-    left = monomial((a - s for a, s in zip(small, shared, strict=True)), symbols)
-    right = monomial((b - s for b, s in zip(large, shared, strict=True)), symbols)
-    return (right, "->", oo) if left == 1 else (left, "<<", right)
-
-
-def _joined(relations: tuple[Relation, ...], regime: Regime) -> Regime | None:
-    """The regime with further relations, or None where they contradict one another."""
+def _under(relations: Relations, regime: Regime, question: Callable[[Regime], bool]) -> bool:
+    """The answer in the regime with further relations; no where they contradict it, and where it is not decided."""
     try:
-        return Regime((*regime.relations, *relations), regime.least_one)
+        return question(Regime((*regime.relations, *relations), regime.least_one))
     except AlgebraError:
-        return None
+        return False
 
 
-def _needed(relations: tuple[Relation, ...], regime: Regime) -> tuple[Relation, ...] | None:
+def _needed(relations: Relations, regime: Regime) -> Relations | None:
     """The relations without those that follow from the others; None where they contradict one another."""
-    if any(right == 1 for _, relation, right in relations if relation == "<<") or _joined(relations, regime) is None:
+    if any(right == 1 for _, _, right in relations) or not _under(relations, regime, lambda joined: True):
         return None
-    kept = list(relations)
+    kept = relations
     for relation in relations:
         rest = tuple(r for r in kept if r != relation)
         if _implies(rest, (relation,), regime):
-            kept = list(rest)
+            kept = rest
     return tuple(sorted(kept, key=str))
 
 
-def _implies(given: tuple[Relation, ...], wanted: tuple[Relation, ...], regime: Regime) -> bool:
+def _implies(given: Relations, wanted: Relations, regime: Regime) -> bool:
     """Whether every scaling of the given relations satisfies the wanted ones."""
-    joined = _joined(given, regime)
-    if joined is None:
-        return False
-    for left, relation, right in wanted:
-        towards_zero = joined.apply(1 / left if relation == "->" else left / right)
-        symbols = symbols_of(towards_zero, *(s for s in joined.symbols if s not in joined.substitution))
-        above, below = ratio(towards_zero, symbols)
-        (top,), (bottom,) = above, below
-        if negligible(top, [bottom], joined.cone(symbols, constants=False)) is None:
-            return False
-    return True
-
-
-def _true(a: Expr, b: Expr, relations: tuple[Relation, ...], regime: Regime) -> bool:
-    joined = _joined(relations, regime)
-    try:
-        return joined is not None and similar(a, b, joined).holds
-    except AlgebraError:
-        return False
+    small = [quotient(*relation) for relation in wanted]
+    return _under(given, regime, lambda joined: all(vanishes(q, joined, constants=False) for q in small))

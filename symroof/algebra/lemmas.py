@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symroof.algebra.fan import Fan
-from symroof.algebra.rational import Exponents
-from symroof.algebra.simplex import maximise
+from symroof.algebra.polyhedron import negated
+from symroof.algebra.rational import Exponents, plus
+from symroof.algebra.simplex import weights
 from symroof.errors import AlgebraError
 
 Parts = tuple[tuple[Exponents, Fraction], ...]
@@ -40,32 +41,19 @@ def combination(
     (((1, 0), Fraction(1, 1)), ((0, -1), Fraction(1, 1)))
     """
     vectors = [*small, *bounded]
-    rows = [[v[i] for v in vectors] for i in range(len(target))]
-    right = list(target)
-    gain = [int(strict and j < len(small)) for j in range(len(vectors))]
-    if strict and not any(target):  # homogeneous: only the direction matters
-        rows.append(gain)
-        right.append(1)
-    found = maximise(gain, rows, right)
-    if found is None or (strict and not any(found[: len(small)])):
-        return None
-    return tuple((v, w) for v, w in zip(vectors, found, strict=True) if w)
+    found = weights(target, vectors, range(len(small)) if strict else None)
+    return None if found is None else tuple((v, w) for v, w in zip(vectors, found, strict=True) if w)
 
 
 def premises(fan: Fan, mask: int) -> tuple[list[Exponents], list[Exponents]]:
     """What is small, and what is bounded, where the terms of a set are among the largest: every q/p, p in the set."""
-    small = [d.exponents for d in fan.cone.small]
-    bounded = [d.exponents for d in fan.cone.bounded]
-    split = len(fan.above)
-    first = {i < split: i for i in reversed(range(len(fan.terms))) if mask >> i & 1}
-    for q in range(len(fan.terms)):
-        p = first.get(q < split)
-        if p is not None and q != p:
-            ratio = tuple(a - b for a, b in zip(fan.terms[q], fan.terms[p], strict=True))
-            bounded.append(ratio)
-            if mask >> q & 1:
-                bounded.append(tuple(-x for x in ratio))
-    return small, bounded
+    bounded = list(fan.cone.bounded)
+    for q, term in enumerate(fan.terms):
+        beside = mask & fan.group(q)
+        if beside and q != _lowest(beside):
+            ratio = plus(term, fan.terms[_lowest(beside)], -1)
+            bounded += [ratio, negated(ratio)] if mask >> q & 1 else [ratio]
+    return list(fan.cone.small), bounded
 
 
 def lemmas(fan: Fan) -> tuple[Lemma, ...]:
@@ -132,11 +120,11 @@ def _lemma(fan: Fan, mask: int, goal: int | None) -> Lemma:
     """One more lemma on a set of terms: its first missing companion, or that it never is largest."""
     small, bounded = premises(fan, mask)
     conclusion = largest = None
-    target = tuple([0] * len(fan.symbols))
+    target: Exponents = (0,) * len(fan.symbols)
     if goal is not None:
         conclusion = _lowest(goal & ~mask)
         largest = _lowest(mask & fan.group(conclusion))
-        target = tuple(a - b for a, b in zip(fan.terms[largest], fan.terms[conclusion], strict=True))
+        target = plus(fan.terms[largest], fan.terms[conclusion], -1)
     parts = combination(target, small, bounded, strict=goal is None)
     if parts is None:
         raise AlgebraError("the list of regimes has no proof")  # the lattice and the linear program disagree

@@ -15,6 +15,24 @@ from math import gcd
 Vector = tuple[int, ...]
 
 
+def dot(left: Vector, right: Vector) -> int:
+    return sum(x * y for x, y in zip(left, right, strict=True) if y)
+
+
+def negated(vector: Vector) -> Vector:
+    return tuple(-x for x in vector)
+
+
+def unit(place: int, size: int) -> Vector:
+    return tuple(int(i == place) for i in range(size))
+
+
+def primitive(vector: Vector) -> Vector:
+    """The shortest vector of whole numbers in the same direction."""
+    shared = gcd(*vector)
+    return vector if shared in (0, 1) else tuple(x // shared for x in vector)
+
+
 @dataclass(frozen=True, slots=True)
 class Ray:
     """A direction, and the set of inequalities that it meets with equality, one bit for each."""
@@ -38,19 +56,19 @@ def generators(inequalities: Sequence[Vector], size: int) -> Generators:
     >>> sorted(ray.vector for ray in found.rays), found.lines
     ([(1, 0), (1, 1)], ())
     """
-    lines: list[Vector] = [tuple(int(i == j) for i in range(size)) for j in range(size)]
+    lines: list[Vector] = [unit(j, size) for j in range(size)]
     rays: list[Ray] = []
     for index, h in enumerate(inequalities):
         bit = 1 << index
-        pivot = next((line for line in lines if _dot(h, line)), None)
+        pivot = next((line for line in lines if dot(h, line)), None)
         if pivot is None:
             rays = _cut(rays, h, bit, size - len(lines))
             continue
-        if _dot(h, pivot) < 0:
-            pivot = tuple(-x for x in pivot)
+        if dot(h, pivot) < 0:
+            pivot = negated(pivot)
         rays = [Ray(_flattened(ray.vector, pivot, h), ray.tight | bit) for ray in rays]
-        rays.append(Ray(_primitive(pivot), bit - 1))
-        lines = [_flattened(line, pivot, h) for line in lines if line not in (pivot, tuple(-x for x in pivot))]
+        rays.append(Ray(primitive(pivot), bit - 1))
+        lines = [_flattened(line, pivot, h) for line in lines if line not in (pivot, negated(pivot))]
     return Generators(tuple(lines), tuple(rays))
 
 
@@ -58,7 +76,7 @@ def _cut(rays: list[Ray], h: Vector, bit: int, rank: int) -> list[Ray]:
     """The rays of the part of a cone where h v >= 0."""
     above, on, below = [], [], []
     for ray in rays:
-        value = _dot(h, ray.vector)
+        value = dot(h, ray.vector)
         if value > 0:
             above.append((value, ray))
         elif value < 0:
@@ -74,7 +92,7 @@ def _cut(rays: list[Ray], h: Vector, bit: int, rank: int) -> list[Ray]:
             common = up.tight & down.tight
             if common.bit_count() < rank - 2 or not _edge(common, tights):
                 continue
-            vector = _primitive(tuple(b * x + a * y for x, y in zip(up.vector, down.vector, strict=True)))
+            vector = primitive(tuple(b * x + a * y for x, y in zip(up.vector, down.vector, strict=True)))
             made.append(Ray(vector, common | bit))
     return [*(ray for _, ray in above), *on, *made]
 
@@ -92,14 +110,5 @@ def _edge(common: int, tights: list[int]) -> bool:
 
 def _flattened(vector: Vector, pivot: Vector, h: Vector) -> Vector:
     """The vector moved along the pivot until h is 0 on it."""
-    a, b = _dot(h, pivot), _dot(h, vector)
-    return vector if b == 0 else _primitive(tuple(a * x - b * y for x, y in zip(vector, pivot, strict=True)))
-
-
-def _primitive(vector: Vector) -> Vector:
-    shared = gcd(*vector)
-    return vector if shared in (0, 1) else tuple(x // shared for x in vector)
-
-
-def _dot(left: Vector, right: Vector) -> int:
-    return sum(x * y for x, y in zip(left, right, strict=True) if y)
+    a, b = dot(h, pivot), dot(h, vector)
+    return vector if b == 0 else primitive(tuple(a * x - b * y for x, y in zip(vector, pivot, strict=True)))

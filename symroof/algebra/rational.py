@@ -6,17 +6,19 @@ coefficients. Everything outside it (roots, logarithms, Max and Min inside a for
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import comb
 from typing import Any
 
-from sympy import QQ, Add, Expr, Mul, Pow, Rational
+from sympy import QQ, Add, Expr, Mul, Pow, preorder_traversal
 from sympy.polys.fields import FracField
 from sympy.polys.polyerrors import CoercionFailed
 
+from symroof.algebra.roots import one_sign
 from symroof.errors import AlgebraError
+from symroof.symbols import fraction, rational
 
 # A sparse polynomial over the rationals: exponents, in the order of the symbols, to coefficients.
 Exponents = tuple[int, ...]
@@ -48,41 +50,54 @@ def ratio(expression: Expr, symbols: tuple[Expr, ...]) -> tuple[Polynomial, Poly
     """
     _require_rational(expression)
     if not symbols:
-        value = Rational(expression)
-        return {(): Fraction(int(value.p))}, {(): Fraction(int(value.q))}
+        value = fraction(expression)
+        return {(): Fraction(value.numerator)}, {(): Fraction(value.denominator)}
+    return _sides(_element(expression, symbols))
+
+
+def slope(expression: Expr, variable: Expr, symbols: tuple[Expr, ...]) -> tuple[Polynomial, Polynomial]:
+    """Numerator and denominator of the derivative.
+
+    >>> from symroof.symbols import symbol
+    >>> N = symbol("N")
+    >>> slope(1/(N + 1), N, (N,))
+    ({(0,): Fraction(-1, 1)}, {(2,): Fraction(1, 1), (1,): Fraction(2, 1), (0,): Fraction(1, 1)})
+    """
+    _require_rational(expression)
+    element = _element(expression, symbols)
+    return _sides(element.diff(element.field.gens[symbols.index(variable)]))
+
+
+def _element(expression: Expr, symbols: tuple[Expr, ...]) -> Any:
     try:
         field = _field(symbols)
         above, below = (field.ring.from_expr(side.expand()) for side in expression.as_numer_denom())
-        element = field.new(above, below)
+        return field.new(above, below)
     except (ValueError, CoercionFailed, ZeroDivisionError):
         raise AlgebraError(
             f"{str(expression)[:200]} is not a rational function of {', '.join(map(str, symbols))}"
         ) from None
-    return _plain(element.numer), _plain(element.denom)
 
 
-def _plain(poly: Any) -> Polynomial:
-    return {tuple(exps): Fraction(int(c.numerator), int(c.denominator)) for exps, c in poly.terms()}
+def _sides(element: Any) -> tuple[Polynomial, Polynomial]:
+    above, below = (
+        {tuple(exps): Fraction(int(c.numerator), int(c.denominator)) for exps, c in side.terms()}
+        for side in (element.numer, element.denom)
+    )
+    return above, below
 
 
 def _require_rational(expression: Expr) -> None:
-    for part in _walk(expression):
+    for part in preorder_traversal(expression):
         if isinstance(part, Pow):
-            exponent = part.exp
-            if not exponent.is_Integer:
+            if not part.exp.is_Integer:
                 raise AlgebraError(f"{part} is outside rational functions", expected="whole powers")
-            if abs(int(exponent)) > LARGEST_POWER:
-                raise AlgebraError(f"a power of {exponent} is too large", expected=f"at most {LARGEST_POWER}")
+            if abs(int(part.exp)) > LARGEST_POWER:
+                raise AlgebraError(f"a power of {part.exp} is too large", expected=f"at most {LARGEST_POWER}")
         elif not (isinstance(part, Add | Mul) or part.is_Symbol or part.is_Rational):
             raise AlgebraError(
                 f"{type(part).__name__} is outside rational functions", expected="+, -, *, / and whole powers"
             )
-
-
-def _walk(expression: Expr) -> Iterable[Expr]:
-    yield expression
-    for argument in expression.args:
-        yield from _walk(argument)
 
 
 def monomial(exponents: Iterable[int], symbols: tuple[Expr, ...]) -> Expr:
@@ -91,7 +106,7 @@ def monomial(exponents: Iterable[int], symbols: tuple[Expr, ...]) -> Expr:
 
 def polynomial(terms: Polynomial, symbols: tuple[Expr, ...]) -> Expr:
     """The SymPy value of a polynomial."""
-    return Add(*(Rational(c.numerator, c.denominator) * monomial(e, symbols) for e, c in terms.items()))
+    return Add(*(rational(c) * monomial(e, symbols) for e, c in terms.items()))
 
 
 def cancelled(expression: Expr) -> Expr:
@@ -107,40 +122,62 @@ def cancelled(expression: Expr) -> Expr:
     return polynomial(above, symbols) / polynomial(below, symbols)
 
 
+def plus(left: Iterable[int], right: Iterable[int], times: int = 1) -> Exponents:
+    """The sum of two vectors, the second of them so many times: the exponents of a product, or of a quotient.
+
+    >>> plus((1, 2), (3, 0)), plus((1, 2), (3, 0), -1)
+    ((4, 2), (-2, 2))
+    """
+    return tuple(a + times * b for a, b in zip(left, right, strict=True))
+
+
+def collected(terms: Iterable[tuple[Exponents, Fraction]]) -> Polynomial:
+    """The sum of the terms.
+
+    >>> collected([((1,), Fraction(2)), ((0,), Fraction(1)), ((1,), Fraction(-2))])
+    {(0,): Fraction(1, 1)}
+    """
+    total: Polynomial = {}
+    for exponents, c in terms:
+        total[exponents] = total.get(exponents, Fraction(0)) + c
+    return {e: c for e, c in total.items() if c}
+
+
 def multiply(left: Polynomial, right: Polynomial) -> Polynomial:
-    product: Polynomial = {}
-    for a, c in left.items():
-        for b, d in right.items():
-            key = tuple(x + y for x, y in zip(a, b, strict=True))
-            product[key] = product.get(key, Fraction(0)) + c * d
-    return {e: c for e, c in product.items() if c}
+    return collected((plus(a, b), c * d) for a, c in left.items() for b, d in right.items())
 
 
 def subtract(left: Polynomial, right: Polynomial) -> Polynomial:
-    difference = dict(left)
-    for e, c in right.items():
-        difference[e] = difference.get(e, Fraction(0)) - c
-    return {e: c for e, c in difference.items() if c}
+    return collected((*left.items(), *((e, -c) for e, c in right.items())))
+
+
+def evaluated(terms: Polynomial, symbols: tuple[Expr, ...], values: Mapping[Expr, Fraction]) -> Polynomial:
+    """The polynomial with some of its symbols put in."""
+    for place, s in enumerate(symbols):
+        if s in values:
+            terms = collected(((*e[:place], 0, *e[place + 1 :]), c * values[s] ** e[place]) for e, c in terms.items())
+    return terms
 
 
 def shift(terms: Polynomial, positions: tuple[int, ...]) -> Polynomial:
     """The polynomial in y = x - 1 for the symbols at ``positions``: coefficients tell its sign for x >= 1.
 
     >>> shift({(1,): Fraction(2), (0,): Fraction(-1)}, (0,))
-    {(0,): Fraction(1, 1), (1,): Fraction(2, 1)}
+    {(1,): Fraction(2, 1), (0,): Fraction(1, 1)}
     """
-    for position in positions:
-        shifted: Polynomial = {}
-        for exps, c in terms.items():
-            for power in range(exps[position] + 1):
-                key = (*exps[:position], power, *exps[position + 1 :])
-                shifted[key] = shifted.get(key, Fraction(0)) + c * comb(exps[position], power)
-        terms = {e: c for e, c in shifted.items() if c}
-    return dict(sorted(terms.items()))
+    for i in positions:
+        terms = collected(
+            ((*e[:i], power, *e[i + 1 :]), c * comb(e[i], power))
+            for e, c in terms.items()
+            for power in range(e[i], -1, -1)
+        )
+    return terms
 
 
-def sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr]) -> int | None:
+def sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr], *, weak: bool = False) -> int | None:
     """1, -1 or 0 where the polynomial has that sign on the whole domain; None where that is not known.
+
+    With ``weak``, 1 means >= 0 and -1 means <= 0.
 
     The domain is x >= 1 for the symbols in ``least_one`` and x > 0 for the others. Coefficients of one sign decide,
     then coefficients about x = 1, then, in one symbol, the exact count of roots.
@@ -152,29 +189,19 @@ def sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr
     """
     if not terms:
         return 0
-    found = _coefficients(terms)
+    found = _common_sign(terms)
     if found is not None:
         return found
     terms, places = _joined(terms, symbols, least_one)
     shifted = shift(terms, places)
-    found = _coefficients(shifted)
-    if found is not None and any(not any(e[i] for i in places) for e in shifted):
+    found = _common_sign(shifted)
+    if found is not None and (weak or any(not any(e[i] for i in places) for e in shifted)):
         return found
     used = [i for i in range(len(symbols)) if any(e[i] for e in terms)]
     if len(used) == 1:
-        from symroof.algebra.roots import one_sign
-
         low = 1 if symbols[used[0]] in least_one else 0
         return one_sign({e[used[0]]: c for e, c in terms.items()}, Fraction(low), closed=bool(low))
     return None
-
-
-def weak_sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr]) -> int | None:
-    """As :func:`sign`, where 1 means >= 0 and -1 means <= 0."""
-    found = sign(terms, symbols, least_one)
-    if found is not None:
-        return found
-    return _coefficients(shift(*_joined(terms, symbols, least_one)))
 
 
 def _joined(
@@ -185,16 +212,16 @@ def _joined(
     A product of numbers from 1 is any number from 1. Also the places of the sizes that are left.
     """
     low = tuple(map(min, zip(*terms, strict=True)))
-    columns = {i: tuple(e[i] - low[i] for e in terms) for i, s in enumerate(symbols) if s in least_one}
-    first: dict[tuple[int, ...], int] = {}
-    for i, column in columns.items():
-        first.setdefault(column, i)
-    places = tuple(sorted(i for column, i in first.items() if any(column)))
-    gone = set(columns) - set(places)
-    return {tuple(0 if i in gone else k - low[i] for i, k in enumerate(e)): c for e, c in terms.items()}, places
+    free = {plus(e, low, -1): c for e, c in terms.items()}
+    first: dict[tuple[int, ...], int] = {}  # the first of the sizes that have these powers in the terms
+    gone = set()
+    for i, powers in enumerate(zip(*free, strict=True)):
+        if symbols[i] in least_one and (not any(powers) or first.setdefault(powers, i) != i):
+            gone.add(i)
+    return {tuple(0 if i in gone else k for i, k in enumerate(e)): c for e, c in free.items()}, tuple(first.values())
 
 
-def _coefficients(terms: Polynomial) -> int | None:
+def _common_sign(terms: Polynomial) -> int | None:
     if all(c > 0 for c in terms.values()):
         return 1
     return -1 if all(c < 0 for c in terms.values()) else None
@@ -209,9 +236,8 @@ def sign_of(expression: Expr, least_one: frozenset[Expr]) -> int | None:
     1
     """
     symbols = symbols_of(expression)
-    above, below = ratio(expression, symbols)
-    top, bottom = sign(above, symbols, least_one), sign(below, symbols, least_one)
-    return None if top is None or not bottom else top * bottom
+    above, below = (sign(terms, symbols, least_one) for terms in ratio(expression, symbols))
+    return None if above is None or not below else above * below
 
 
 def coefficients(terms: Polynomial, position: int) -> list[Polynomial]:

@@ -17,23 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cached_property
 
 from sympy import Expr, oo
 
-from symroof.algebra.rational import Exponents, cancelled, ratio, sign_of, symbols_of
-from symroof.algebra.simplex import maximise
+from symroof.algebra.polyhedron import negated, unit
+from symroof.algebra.rational import Exponents, cancelled, monomial, plus, ratio, sign_of, symbols_of
+from symroof.algebra.simplex import weights
 from symroof.errors import AlgebraError, ContradictionError
 
 Relation = tuple[Expr, str, Expr]
 
 
-@dataclass(frozen=True, slots=True)
-class Direction:
-    """A monomial that tends to 0, or stays bounded, and the relation that says so."""
-
-    exponents: Exponents
-    origin: str
+# The exponents of monomials, and the relations that say so of them.
+Directions = Mapping[Exponents, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +38,11 @@ class Cone:
     """A regime over a tuple of symbols: ``small`` tends to 0, ``bounded`` stays bounded."""
 
     symbols: tuple[Expr, ...]
-    small: tuple[Direction, ...]
-    bounded: tuple[Direction, ...]
+    small: Directions
+    bounded: Directions
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Regime:
     """Relations between positive symbols; ``least_one`` are the symbols that are at least 1."""
 
@@ -53,65 +50,66 @@ class Regime:
     least_one: frozenset[Expr] = frozenset()
 
     def __post_init__(self) -> None:
-        for left, relation, right in self.relations:
-            self._refuse_no_sizes(left, relation, right)
-        for left, relation, right in (*self.scaling, *self.facts):
-            _direction(left / right if relation != "->" else 1 / left, self.symbols, "")
+        for relation in self.relations:
+            self._refuse_no_sizes(*relation)
         self._refuse_contradiction()
         self._refuse_unequal()
+        self._refuse_no_room()
 
     def _refuse_no_sizes(self, left: Expr, relation: str, right: Expr) -> None:
         """Both sides are positive, some size is in them, and a dimension that has a value has at least 1."""
         shown = _shown(left, relation, right)
-        if not left.free_symbols | (right.free_symbols if right != oo else set()):
+        if not left.free_symbols | right.free_symbols:
             raise AlgebraError(f"{shown} relates no sizes")
         for side in (left, right):
             if side != oo and sign_of(side, self.least_one) != 1:
                 raise AlgebraError(f"{side} in {shown} is not positive", expected="positive sizes")
-        if relation == "=" and any(
-            a in self.least_one and b.is_Rational and b < 1 for a, b in ((left, right), (right, left))
-        ):
+        if relation != "=":
+            return
+        if any(a in self.least_one and b.is_Rational and b < 1 for a, b in ((left, right), (right, left))):
             raise AlgebraError(f"{shown}: a dimension is at least 1")
-        if relation == "=" and left == right:
+        if left == right:
             raise AlgebraError(f"{shown} says nothing")
+
+    def _of(self, *signs: str) -> tuple[Relation, ...]:
+        return tuple(r for r in self.relations if r[1] in signs)
 
     @property
     def scaling(self) -> tuple[Relation, ...]:
         """The relations that restrict scalings."""
-        return tuple(r for r in self.relations if r[1] in ("<<", "->", "~", "~~"))
+        return self._of("<<", "->", "~", "~~")
 
     @property
     def facts(self) -> tuple[Relation, ...]:
-        return tuple(r for r in self.relations if r[1] in ("<=", ">="))
+        return self._of("<=", ">=")
 
     @property
     def symbols(self) -> tuple[Expr, ...]:
-        return symbols_of(
-            *(s for left, relation, right in self.relations for s in ((left,) if relation == "->" else (left, right)))
-        )
+        return symbols_of(*(side for left, _, right in self.relations for side in (left, right)))
 
     @property
     def mentioned(self) -> frozenset[Expr]:
         """The symbols that scale; all others are constants."""
-        sides = (s for left, _, right in self.scaling for s in ((left,) if right == oo else (left, right)))
-        return frozenset(symbols_of(*sides))
+        return frozenset(symbols_of(*(side for left, _, right in self.scaling for side in (left, right))))
 
-    @property
+    @cached_property
     def substitution(self) -> Mapping[Expr, Expr]:
         """What the relations ``=`` replace, and by what."""
-        replaced: dict[Expr, Expr] = {}
-        for left, relation, right in self.relations:
-            if relation != "=":
-                continue
-            left, right = left.subs(replaced), right.subs(replaced)
-            if left == right:
-                continue
-            if not left.is_Symbol:
-                left, right = right, left
-            if not left.is_Symbol or right.has(left):
-                raise AlgebraError(f"{left} = {right} does not say what a symbol is", expected="a name on one side")
-            replaced = {key: value.subs(left, right) for key, value in replaced.items()} | {left: right}
+        replaced, unsolved = _replaced(self._of("="))
+        for left, right in unsolved:
+            raise AlgebraError(f"{left} = {right} does not say what a symbol is", expected="a name on one side")
         return replaced
+
+    def merged(self, expression: Expr) -> Expr:
+        """``expression`` with equal symbols put in; and x for y where x ~ y, which is sound for positive terms alone."""
+        expression = self.apply(expression)
+        near, _ = _replaced((self.apply(left), "~", self.apply(right)) for left, _, right in self._of("~"))
+        if not any(expression.has(name) for name in near):
+            return expression
+        if any(c < 0 for terms in ratio(expression, symbols_of(expression)) for c in terms.values()):
+            shown = ", ".join(f"{left} ~ {right}" for left, right in near.items())
+            raise AlgebraError(f"{shown} does not decide a difference", expected="equal sizes, as in D = F")
+        return expression.subs(near)
 
     def holding(self, x: Expr) -> Regime:
         """The regime with x constant: B << D becomes D -> oo. What is tied to x is constant too.
@@ -121,141 +119,138 @@ class Regime:
         >>> Regime(((B, "<<", D),)).holding(B).relations
         ((D, '->', oo),)
         """
-        held: list[Relation] = []
+        held: dict[Relation, None] = {}
         for left, relation, right in self.relations:
             if relation in ("<=", ">=", "="):
-                held.append((left, relation, right))
-                continue
-            if relation in ("~", "~~") and (left.has(x) or right.has(x)):
-                continue
-            left, right = left.subs(x, 1), right if right == oo else right.subs(x, 1)
-            if not left.free_symbols and right != oo and right.free_symbols:
-                held.append((right, "->", oo))
-            elif left.free_symbols and (right == oo or right.free_symbols):
-                held.append((left, relation, right))
-        return Regime(tuple(dict.fromkeys(held)), self.least_one)
+                held[left, relation, right] = None
+            elif relation in ("<<", "->") or x not in left.free_symbols | right.free_symbols:
+                left, right = left.subs(x, 1), right.subs(x, 1)
+                if left.free_symbols and (right == oo or right.free_symbols):
+                    held[left, relation, right] = None
+                elif right.free_symbols and not left.free_symbols:
+                    held[right, "->", oo] = None
+        return Regime(tuple(held), self.least_one)
 
     def apply(self, expression: Expr) -> Expr:
         """``expression`` with the equalities put in."""
         return expression.subs(self.substitution) if self.substitution else expression
+
+    def over(self, expression: Expr) -> tuple[Expr, ...]:
+        """The symbols of an expression, and those of the regime that nothing replaces."""
+        return symbols_of(expression, *(s for s in self.symbols if s not in self.substitution))
 
     def cone(self, symbols: tuple[Expr, ...], *, constants: bool = True) -> Cone:
         """The directions of the regime over ``symbols``, which must hold every symbol of the regime.
 
         Without ``constants`` the symbols that no relation mentions scale as they like.
         """
-        small, bounded = [], []
-        for left, relation, right in self.scaling:
-            origin = _shown(left, relation, right)
-            left, right = self.apply(left), right if relation == "->" else self.apply(right)
-            towards_zero = 1 / left if relation == "->" else left / right
-            exponents = _direction(towards_zero, symbols, origin)
-            if relation in ("<<", "->"):
-                small.append(Direction(exponents, origin))
-            else:
-                bounded.append(Direction(exponents, origin))
-                bounded.append(Direction(tuple(-e for e in exponents), origin))
-        for left, relation, right in self.facts:
-            quotient = self.apply(left) / self.apply(right)
-            bounded.append(
-                Direction(
-                    _direction(quotient if relation == "<=" else 1 / quotient, symbols, ""),
-                    _shown(left, relation, right),
-                )
-            )
+        small: dict[Exponents, str] = {}
+        bounded: dict[Exponents, str] = {}
+        for relation in (*self.scaling, *self.facts):
+            origin = _shown(*relation)
+            powers = exponents(self.apply(quotient(*relation)), symbols, origin)
+            (small if relation[1] in ("<<", "->") else bounded).setdefault(powers, origin)
+            if relation[1] in ("~", "~~"):
+                bounded.setdefault(negated(powers), origin)
         mentioned = symbols_of(*(self.apply(s) for s in self.mentioned)) if constants else symbols
         for place, name in enumerate(symbols):
-            unit = tuple(int(i == place) for i in range(len(symbols)))
-            inverse = tuple(-e for e in unit)
-            if name in self.least_one and name in mentioned:
-                bounded.append(Direction(inverse, f"{name} >= 1"))
-            elif name not in mentioned:
-                bounded += [Direction(unit, f"{name} is constant"), Direction(inverse, f"{name} is constant")]
-        return Cone(symbols, tuple(small), tuple(bounded))
+            grows = unit(place, len(symbols))
+            if name not in mentioned:
+                bounded.setdefault(grows, f"{name} is constant")
+                bounded.setdefault(negated(grows), f"{name} is constant")
+            elif name in self.least_one:
+                bounded.setdefault(negated(grows), f"{name} >= 1")
+        return Cone(symbols, small, bounded)
 
     def _refuse_contradiction(self) -> None:
         """A regime is empty iff a product of what vanishes and what is bounded is 1 (Motzkin)."""
-        symbols = symbols_of(*(self.apply(s) for s in self.symbols))
-        cone = self.cone(symbols)
-        if not cone.small:
-            return
-        directions = (*cone.small, *cone.bounded)
-        rows = [[d.exponents[i] for d in directions] for i in range(len(symbols))]
-        rows.append([int(i < len(cone.small)) for i in range(len(directions))])
-        found = maximise([0] * len(directions), rows, [0] * len(symbols) + [1])
+        cone = self.cone(symbols_of(*(self.apply(s) for s in self.symbols)))
+        directions = [*cone.small.items(), *cone.bounded.items()]
+        found = weights([0] * len(cone.symbols), [powers for powers, _ in directions], range(len(cone.small)))
         if found is not None:
-            chain = dict.fromkeys(d.origin for d, weight in zip(directions, found, strict=True) if weight)
+            chain = dict.fromkeys(origin for (_, origin), weight in zip(directions, found, strict=True) if weight)
             raise ContradictionError(f"the regime contradicts itself: {', '.join(chain)} cannot all hold")
 
     def _refuse_unequal(self) -> None:
         """x ~ y puts y for x; what is left of another such relation must not say that 1 is another number."""
         put: dict[Expr, Expr] = {}
-        for left, relation, right in self.relations:
-            if relation not in ("=", "~"):
-                continue
-            quotient = cancelled((left / right).subs(put))
-            if quotient.is_Rational:
-                if quotient != 1:
-                    raise ContradictionError(
-                        f"the regime contradicts itself: {_shown(left, relation, right)} cannot hold with the rest"
-                    )
-                continue
-            found = next((s for s in sorted(quotient.free_symbols, key=str) if (quotient / s).has(s) is False), None)
-            if found is not None:
-                put = {key: value.subs(found, found / quotient) for key, value in put.items()} | {
-                    found: cancelled(found / quotient)
-                }
-        limits: dict[Expr, list[tuple[Expr, str]]] = {}
-        for left, relation, right in self.facts:
-            for x, bound, side in ((left, right, relation), (right, left, {"<=": ">=", ">=": "<="}[relation])):
-                if x.is_Symbol and bound.is_Rational:
-                    limits.setdefault(x, []).append((bound, side))
-        for x, bounds in limits.items():
-            low = max([b for b, side in bounds if side == ">="], default=None)
-            high = min([b for b, side in bounds if side == "<="], default=None)
-            if high is not None and ((low is not None and low > high) or (x in self.least_one and high < 1)):
+        for relation in self._of("=", "~"):
+            left = cancelled(quotient(*relation).subs(put))
+            if left.is_Rational and left != 1:
                 raise ContradictionError(
-                    f"the regime contradicts itself: no {x} is at least {low or 1} and at most {high}"
+                    f"the regime contradicts itself: {_shown(*relation)} cannot hold with the rest"
                 )
+            found = next((s for s in sorted(left.free_symbols, key=str) if not (left / s).has(s)), None)
+            if found is not None:
+                put = _put(put, found, cancelled(found / left))
+
+    def _refuse_no_room(self) -> None:
+        """Between the numbers that a symbol is at least, and at most, there has to be one."""
+        low: dict[Expr, Expr] = dict.fromkeys(self.least_one, 1)
+        high: dict[Expr, Expr] = {}
+        for left, relation, right in self.facts:
+            small, large = (left, right) if relation == "<=" else (right, left)
+            if small.is_Symbol and large.is_Rational:
+                high[small] = min(large, high.get(small, large))
+            if large.is_Symbol and small.is_Rational:
+                low[large] = max(small, low.get(large, small))
+        for x, most in high.items():
+            if x in low and low[x] > most:
+                raise ContradictionError(
+                    f"the regime contradicts itself: no {x} is at least {low[x]} and at most {most}"
+                )
+
+
+def quotient(left: Expr, relation: str, right: Expr) -> Expr:
+    """What a relation speaks of: it tends to 0 (``<<``, ``->``), tends to 1, or stays bounded."""
+    return 1 / left if relation == "->" else right / left if relation == ">=" else left / right
+
+
+def much_less(small: Exponents, large: Exponents, symbols: tuple[Expr, ...]) -> Relation:
+    """small << large, without what both share.
+
+    >>> from symroof.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> much_less((2, 0), (1, 1), (B, D)), much_less((1, 0), (1, 1), (B, D))
+    ((B, '<<', D), (D, '->', oo))
+    """
+    shared = tuple(map(min, small, large))
+    left, right = (monomial(plus(side, shared, -1), symbols) for side in (small, large))
+    return (right, "->", oo) if left == 1 else (left, "<<", right)
+
+
+def _replaced(relations: Iterable[Relation]) -> tuple[dict[Expr, Expr], list[tuple[Expr, Expr]]]:
+    """What replaces the symbols that are one side of a relation; and the relations, so changed, that say of none what it is."""
+    replaced: dict[Expr, Expr] = {}
+    unsolved = []
+    for left, _, right in relations:
+        left, right = left.subs(replaced), right.subs(replaced)
+        if left == right:
+            continue
+        if not left.is_Symbol:
+            left, right = right, left
+        if left.is_Symbol and not right.has(left):
+            replaced = _put(replaced, left, right)
+        else:
+            unsolved.append((left, right))
+    return replaced, unsolved
+
+
+def _put(replaced: Mapping[Expr, Expr], name: Expr, value: Expr) -> dict[Expr, Expr]:
+    return {key: known.subs(name, value) for key, known in replaced.items()} | {name: value}
 
 
 def _shown(left: Expr, relation: str, right: Expr) -> str:
     return f"{left} {relation} {right}".replace("**", "^")
 
 
-def _direction(expression: Expr, symbols: tuple[Expr, ...], origin: str) -> Exponents:
+def exponents(expression: Expr, symbols: tuple[Expr, ...], origin: str) -> Exponents:
     """The exponents of a monomial; its coefficient does not matter to a scaling."""
     above, below = ratio(expression, symbols)
     if len(above) != 1 or len(below) != 1:
         raise AlgebraError(
-            f"a regime relates products, and {origin or expression} has a sum",
+            f"a regime relates products, and {origin} has a sum",
             expected="relations between products of sizes, as in B << D",
         )
     (top,), (bottom,) = above, below
-    return tuple(a - b for a, b in zip(top, bottom, strict=True))
-
-
-def scaling(cone: Cone, monomial: Exponents, beside: Iterable[Exponents]) -> dict[Expr, Fraction] | None:
-    """Weights of a scaling in the regime along which ``monomial`` is not negligible beside any of ``beside``.
-
-    None where there is none, which is exactly where the monomial is negligible.
-    """
-    size = len(cone.symbols)
-    columns: list[list[int]] = []  # weights are differences u - v of non-negative ones
-    rows: list[list[int]] = []
-    bounds: list[int] = []
-    for direction in cone.small:
-        rows.append([*direction.exponents, *(-e for e in direction.exponents)])
-        bounds.append(-1)
-    for exponents in (d.exponents for d in cone.bounded):
-        rows.append([*exponents, *(-e for e in exponents)])
-        bounds.append(0)
-    for other in beside:
-        gap = [p - m for p, m in zip(other, monomial, strict=True)]
-        rows.append([*gap, *(-g for g in gap)])
-        bounds.append(0)
-    columns = [row + [int(i == j) for j in range(len(rows))] for i, row in enumerate(rows)]
-    found = maximise([0] * (2 * size + len(rows)), columns, bounds)
-    if found is None:
-        return None
-    return {s: found[i] - found[size + i] for i, s in enumerate(cone.symbols)}
+    return plus(top, bottom, -1)

@@ -8,16 +8,16 @@ before a ratio of two, a ratio of two before products.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import gcd
 
-from sympy import Expr, oo
+from sympy import Integer, oo
 
 from symroof.algebra.fan import Fan
-from symroof.algebra.rational import Exponents, monomial
-from symroof.algebra.regime import Relation
+from symroof.algebra.polyhedron import dot, negated, primitive, unit
+from symroof.algebra.rational import Exponents, plus
+from symroof.algebra.regime import Relation, much_less
 
 
 def relations(fan: Fan, mask: int) -> tuple[Relation, ...]:
@@ -31,38 +31,33 @@ def relations(fan: Fan, mask: int) -> tuple[Relation, ...]:
     >>> relations(found, found.masks[0]), relations(found, found.masks[3])
     (((B, '<<', D), (B, '<<', F)), ((B, '~~', D), (D, '<<', F)))
     """
-    spanned = [vector for vector, terms in fan.rays if terms & mask == mask]
-    equal = _equalities(fan, mask, spanned)
+    equal, strict = _equalities(fan, mask), _strict(fan, mask)
     groups = _groups(fan, equal)
-    strict = _strict(fan, mask, spanned)
-    found: list[Relation] = []
-    told: set[int] = set()
-    singles = {v: _single(v) for v in strict}
+    singles = [pair for vector in strict if (pair := _single(vector)) is not None]
+    found: dict[Relation, None] = {}
     for group in groups:
-        rights = [pair[1] for pair in singles.values() if pair is not None and pair[0] in group]
-        if rights or (len(group) > 1 and not any(pair and pair[1] in group for pair in singles.values())):
-            found += _tied(fan, group, told)
+        rights = [large for small, large in singles if small in group]
+        if rights or not any(large in group for _, large in singles):
+            found |= _tied(fan, group)
         for place in rights:
-            other = next((g for g in groups if place in g), (place,))
-            found.append((fan.symbols[group[-1]], "<<", fan.symbols[other[0]]))
-            found += _tied(fan, other, told)
+            other = next(g for g in groups if place in g)
+            found[fan.symbols[group[-1]], "<<", fan.symbols[other[0]]] = None
+            found |= _tied(fan, other)
+    chained = {pair for group in groups for pair in combinations(group, 2)}
     for vector in strict:
-        if singles[vector] is None:
-            found.append(_relation(fan.symbols, vector, "<<"))
-    chained = {(a, b) for group in groups for a, b in combinations(group, 2)}
+        if _single(vector) is None:
+            found[_relation(fan, vector)] = None
     for vector in equal:
         pair = _single(vector)
         if pair is None or tuple(sorted(pair)) not in chained:
-            found.append(_relation(fan.symbols, vector, "~~"))
+            left, _, right = _relation(fan, vector)
+            found[left, "~~", Integer(1) if right == oo else right] = None
     return tuple(found)
 
 
-def _tied(fan: Fan, group: tuple[int, ...], told: set[int]) -> list[Relation]:
-    """B ~~ D, D ~~ F for sizes of one order, once."""
-    if len(group) < 2 or group[0] in told:
-        return []
-    told.update(group)
-    return [(fan.symbols[a], "~~", fan.symbols[b]) for a, b in pairwise(group)]
+def _tied(fan: Fan, group: tuple[int, ...]) -> dict[Relation, None]:
+    """B ~~ D, D ~~ F for sizes of one order."""
+    return {(fan.symbols[a], "~~", fan.symbols[b]): None for a, b in pairwise(group)}
 
 
 def _groups(fan: Fan, equal: Iterable[Exponents]) -> list[tuple[int, ...]]:
@@ -78,68 +73,45 @@ def _groups(fan: Fan, equal: Iterable[Exponents]) -> list[tuple[int, ...]]:
 
 def _single(vector: Exponents) -> tuple[int, int] | None:
     """(i, j) where the vector stands for the ratio of size i to size j."""
-    places = [i for i, x in enumerate(vector) if x]
-    if sorted(vector[i] for i in places) != [-1, 1]:
-        return None
-    small, large = sorted(places, key=lambda i: -vector[i])
-    return small, large
+    return (vector.index(1), vector.index(-1)) if sorted(filter(None, vector)) == [-1, 1] else None
 
 
-def _equalities(fan: Fan, mask: int, spanned: Sequence[tuple[int, ...]]) -> list[Exponents]:
+def _equalities(fan: Fan, mask: int) -> list[Exponents]:
     """Independent monomials that stay bounded both ways along the cell, the plainest first."""
-    size = len(fan.symbols)
-    units = [tuple(int(i == j) for j in range(size)) for i in range(size)]
-    pairs = [tuple(a - b for a, b in zip(units[i], units[j], strict=True)) for i, j in combinations(range(size), 2)]
-    given = [
-        d.exponents
-        for d in fan.cone.bounded
-        if tuple(-x for x in d.exponents) in {b.exponents for b in fan.cone.bounded}
-    ]
-    found: list[Exponents] = []
+    spanned = fan.spanned(mask)
+    sizes = [unit(i, len(fan.symbols)) for i in range(len(fan.symbols))]
+    pairs = [plus(p, q, -1) for p, q in combinations(sizes, 2)]
+    ties = [plus(p, q, -1) for group in fan.groups for p, q in combinations(fan.chosen(mask & group), 2)]
     basis: list[list[Fraction]] = []
-    for vector in given:  # what the regime of the fan itself says is not said again
-        _independent(vector, basis)
-    for vector in (*units, *pairs, *sorted(map(_normal, _ties(fan, mask)), key=_plainness)):
-        if all(_dot(vector, ray) == 0 for ray in spanned) and _independent(vector, basis):
-            found.append(vector)
-    return found
-
-
-def _ties(fan: Fan, mask: int) -> list[Exponents]:
-    found = []
-    for group in _chosen(fan, mask, inside=True):
-        found += [tuple(a - b for a, b in zip(p, q, strict=True)) for p, q in combinations(group, 2)]
-    return found
-
-
-def _chosen(fan: Fan, mask: int, *, inside: bool) -> list[list[Exponents]]:
-    split = len(fan.above)
+    for vector in fan.cone.bounded:  # what the regime of the fan itself says is not said again
+        if negated(vector) in fan.cone.bounded:
+            _independent(vector, basis)
     return [
-        [t for i, t in enumerate(fan.terms) if (i < split) == first and bool(mask >> i & 1) == inside]
-        for first in (True, False)
+        vector
+        for vector in (*sizes, *pairs, *sorted(map(primitive, ties), key=_plainness))
+        if all(dot(vector, ray) == 0 for ray in spanned) and _independent(vector, basis)
     ]
 
 
-def _strict(fan: Fan, mask: int, spanned: Sequence[tuple[int, ...]]) -> list[Exponents]:
+def _strict(fan: Fan, mask: int) -> list[Exponents]:
     """Monomials that tend to 0 along the cell, none of which follows from the others."""
-    given = {d.exponents for d in fan.cone.small}
-    bounded = {d.exponents for d in fan.cone.bounded}
-    units = [tuple(int(i == j) for j in range(len(fan.symbols))) for i in range(len(fan.symbols))]
-    constant = [unit in bounded and tuple(-x for x in unit) in bounded for unit in units]
+    spanned = fan.spanned(mask)
+    sizes = [unit(i, len(fan.symbols)) for i in range(len(fan.symbols))]
+    constant = [{size, negated(size)} <= fan.cone.bounded.keys() for size in sizes]
     candidates = dict.fromkeys(
-        _normal(tuple(0 if same else a - b for a, b, same in zip(p, m, constant, strict=True)))
-        for outer, inner in zip(_chosen(fan, mask, inside=False), _chosen(fan, mask, inside=True), strict=True)
-        for p in outer
-        for m in inner
+        primitive(tuple(0 if same else x for x, same in zip(plus(p, m, -1), constant, strict=True)))
+        for group in fan.groups
+        for p in fan.chosen(group & ~mask)
+        for m in fan.chosen(group & mask)
     )
     faces: dict[int, Exponents] = {}
-    for vector in sorted((*candidates, *given), key=lambda v: (v not in given, _plainness(v))):
-        face = sum(1 << i for i, ray in enumerate(spanned) if _dot(vector, ray) == 0)
+    for vector in sorted((*candidates, *fan.cone.small), key=lambda v: (v not in fan.cone.small, _plainness(v))):
+        face = sum(1 << i for i, ray in enumerate(spanned) if dot(vector, ray) == 0)
         faces.setdefault(face, vector)
     kept = [
         v
         for face, v in faces.items()
-        if v not in given and not any(face & other == face and face != other for other in faces)
+        if v not in fan.cone.small and not any(face & other == face and face != other for other in faces)
     ]
     return sorted(kept, key=_plainness)
 
@@ -148,35 +120,19 @@ def _plainness(vector: Exponents) -> tuple[int, int, tuple[int, ...]]:
     return (sum(1 for x in vector if x), sum(map(abs, vector)), tuple(-abs(x) for x in vector))
 
 
-def _normal(vector: Exponents) -> Exponents:
-    shared = gcd(*vector)
-    return tuple(x // shared for x in vector) if shared > 1 else vector
-
-
 def _independent(vector: Exponents, basis: list[list[Fraction]]) -> bool:
     """Whether the vector is not spanned by the basis, which it then joins (Gauss)."""
     row = [Fraction(x) for x in vector]
     for known in basis:
         lead = next(i for i, x in enumerate(known) if x)
-        if row[lead]:
-            factor = row[lead] / known[lead]
-            row = [x - factor * y for x, y in zip(row, known, strict=True)]
+        factor = row[lead] / known[lead]
+        row = [x - factor * y for x, y in zip(row, known, strict=True)]
     if any(row):
         basis.append(row)
-        return True
-    return False
+    return any(row)
 
 
-def _relation(symbols: tuple[Expr, ...], vector: Exponents, sign: str) -> Relation:
+def _relation(fan: Fan, vector: Exponents) -> Relation:
     """The monomial as a relation between its numerator and its denominator."""
-    above = monomial((max(x, 0) for x in vector), symbols)
-    below = monomial((max(-x, 0) for x in vector), symbols)
-    if sign == "<<" and above == 1:
-        return (below, "->", oo)
-    if sign == "~~" and above == 1:
-        above, below = below, above
-    return (above, sign, below)
-
-
-def _dot(left: Sequence[int], right: Sequence[int]) -> int:
-    return sum(x * y for x, y in zip(left, right, strict=True) if x)
+    above, below = (tuple(max(x, 0) for x in side) for side in (vector, negated(vector)))
+    return much_less(above, below, fan.symbols)

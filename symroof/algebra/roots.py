@@ -1,12 +1,17 @@
-"""Real roots of polynomials with rational coefficients, isolated exactly (Vincent–Akritas–Strzeboński, in SymPy)."""
+"""Real roots of polynomials with rational coefficients, isolated exactly (Vincent–Akritas–Strzeboński, in SymPy); and what it
+means to be solved: intervals between ends, guarded cases, and the least whole number above a bound."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
+from typing import TypeAlias
 
-from sympy import QQ, Poly, Rational
+from sympy import QQ, Expr, Poly
 from sympy.abc import x as _x
+
+from symroof.symbols import fraction, rational
 
 # Irrational roots are held in an interval no wider than this part of their size.
 WIDTH = Fraction(1, 10**12)
@@ -28,6 +33,58 @@ class Root:
         return (self.low + self.high) / 2
 
 
+End: TypeAlias = "Expr | Root | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The open interval between two ends; None is the end of the domain."""
+
+    low: End = None
+    high: End = None
+
+
+ALWAYS = (Interval(),)
+NEVER: tuple[Interval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Where every ``guard`` is positive the solution is the union of the intervals.
+
+    ``implicit`` stands for a polynomial that must be positive and has no solved form.
+    """
+
+    guard: tuple[Expr, ...]
+    intervals: tuple[Interval, ...]
+    implicit: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The solution of an inequality for ``variable``: the first case whose guard holds, else ``otherwise``.
+
+    ``one_root`` tells that an implicit solution is everything beyond (1) or below (-1) the only positive root.
+    """
+
+    variable: Expr
+    cases: tuple[Case, ...]
+    otherwise: Case | None = None
+    one_root: int = 0
+
+
+def smallest_integer(bound: Expr | Root, step: int = 1) -> int | None:
+    """The least positive multiple of ``step`` above the bound, or None where the bound is symbolic.
+
+    >>> from sympy import Rational
+    >>> smallest_integer(Rational(9850, 41)), smallest_integer(Rational(78800, 9), 2)
+    (241, 8756)
+    """
+    ends = (bound.low, bound.high) if isinstance(bound, Root) else (fraction(bound),) if bound.is_Rational else ()
+    firsts = {(floor(end / step) + 1) * step for end in ends}
+    return max(step, *firsts) if len(firsts) == 1 else None
+
+
 def real_roots(coefficients: dict[int, Fraction], above: Fraction, *, closed: bool = False) -> tuple[Root, ...]:
     """The distinct real roots above a number (or from it on, if ``closed``) of a polynomial in one symbol, in order.
 
@@ -41,12 +98,12 @@ def real_roots(coefficients: dict[int, Fraction], above: Fraction, *, closed: bo
     for factor, _ in poly.factor_list()[1]:
         if factor.degree() == 1:
             a, b = factor.all_coeffs()
-            value = Fraction(int(-b.p), int(b.q)) / Fraction(int(a.p), int(a.q))
+            value = -fraction(b) / fraction(a)
             roots.append(Root(value, value))
             continue
         scale = max(Fraction(1), above)
-        for (low, high), _ in factor.intervals(eps=Rational(WIDTH.numerator, WIDTH.denominator) * int(scale), inf=None):
-            roots.append(Root(Fraction(int(low.p), int(low.q)), Fraction(int(high.p), int(high.q))))
+        for (low, high), _ in factor.intervals(eps=rational(WIDTH) * int(scale), inf=None):
+            roots.append(Root(fraction(low), fraction(high)))
     return tuple(sorted((r for r in roots if r.high > above or (closed and r.low == above)), key=lambda r: r.middle))
 
 
@@ -57,7 +114,7 @@ def one_sign(coefficients: dict[int, Fraction], low: Fraction, *, closed: bool) 
     1
     """
     poly = _poly(coefficients)
-    start = Rational(low.numerator, low.denominator)
+    start = rational(low)
     roots = poly.count_roots(start, None)
     if poly.eval(start) == 0 and not closed:
         roots -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 
@@ -12,12 +13,8 @@ def magnitude(value: Fraction) -> int:
     (2, -2)
     """
     size = abs(value)
-    power = (size.numerator.bit_length() - size.denominator.bit_length()) * 30103 // 100000
-    while size >= Fraction(10) ** (power + 1):
-        power += 1
-    while size < Fraction(10) ** power:
-        power -= 1
-    return power
+    power = Decimal(size.numerator).adjusted() - Decimal(size.denominator).adjusted()
+    return power if size >= Fraction(10) ** power else power - 1
 
 
 def to_places(value: Fraction, places: int) -> str:
@@ -77,15 +74,6 @@ def short(value: Fraction, digits: int = 6) -> str:
         return decimal(value) if abs(value) >= 1 and digits == 6 else trimmed(to_digits(value, max(digits, 3)))
     mantissa = value / Fraction(10) ** power
     return f"{trimmed(to_digits(mantissa, min(digits, 6)))}e{power}"
-
-
-def shown_exactly(value: Fraction, text: str) -> bool:
-    """Whether the digits are the value itself.
-
-    >>> shown_exactly(Fraction(1, 2), "0.5")
-    True
-    """
-    return Fraction(text) == value
 
 
 def trimmed(text: str) -> str:

@@ -41,6 +41,25 @@ def maximise(c: Sequence[int], a: Sequence[Sequence[int]], b: Sequence[int]) -> 
     return tuple(x)
 
 
+def weights(
+    target: Sequence[int], vectors: Sequence[Sequence[int]], strict: range | None = None
+) -> tuple[Fraction, ...] | None:
+    """Weights that are not negative under which the vectors add up to the target, or None where there are none.
+
+    With ``strict``, not all of the vectors at these places have the weight 0.
+
+    >>> weights((1, -1), [(1, 0), (0, -1)], range(1))
+    (Fraction(1, 1), Fraction(1, 1))
+    """
+    rows: list[Sequence[int]] = [*zip(*vectors, strict=True)] or [() for _ in target]
+    gain = [int(strict is not None and j in strict) for j in range(len(vectors))]
+    right = list(target)
+    if strict is not None and not any(target):  # homogeneous: only the direction matters
+        rows, right = [*rows, gain], [*right, 1]
+    found = maximise(gain, rows, right)
+    return None if found is None or (strict is not None and not any(found[j] for j in strict)) else found
+
+
 class _Tableau:
     """Rows and gains are whole numbers over ``scale``; variables from the number of columns on are artificial."""
 

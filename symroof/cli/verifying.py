@@ -68,12 +68,12 @@ def verify(
 
         write(as_json(report_record(reports, moves)), output)
     else:
+        from symroof.rendering.pages.pen import Style
         from symroof.rendering.pages.reports import render_report
 
         colour = form == "text" and terminal(output, color)["colour"]
-        text = render_report(
-            reports, form, verbose=verbose, strict=strict, moves=moves, template=template, colour=colour
-        )
+        style = Style(brief=not verbose, template=template, colour=colour)
+        text = render_report(reports, form, style, strict, moves)
         write(text, output)
     if any(report.error is not None for report in reports):
         sys.exit(2)

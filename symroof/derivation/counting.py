@@ -12,8 +12,8 @@ from symroof.derivation.layout import Layout
 from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.cost import Term
-from symroof.model.operation import Einsum
-from symroof.model.written import written
+from symroof.model.einsum import Einsum
+from symroof.model.operation import written
 from symroof.proof.grounds import Counted, Excess, Function, Kinds
 from symroof.proof.step import Reason, Step
 

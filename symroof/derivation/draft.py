@@ -12,7 +12,7 @@ from sympy import Expr, oo
 from symroof.algebra.dominance import Similarity
 from symroof.algebra.regime import Relation
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import decimal, shown_exactly
+from symroof.algebra.rounding import decimal
 from symroof.derivation.answer import Answer
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.setting import Setting
@@ -81,6 +81,6 @@ def rounded(
 ) -> tuple[Step, ...]:
     """``left ~ 240.24``, and nothing where the digits are the value itself."""
     text = digits or decimal(value)
-    if shown_exactly(value, text):
+    if Fraction(text) == value:
         return ()
     return (Step(section, Reason.ROUNDED, left, "~", Number(Fraction(text), text), **options),)

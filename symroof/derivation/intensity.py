@@ -162,7 +162,7 @@ def regime(draft: Draft) -> Draft:
             return draft
         chosen = Regime((*chosen.relations, (sizes[0], "->", oo)), chosen.least_one)
         assume = (*assume, Compare(Name(sizes[0].name), "->", Infinity()))
-    form = leading(value, chosen).form
+    form = leading(value, chosen)
     if form == value:
         return draft
     found = similar(value, form, chosen)
@@ -187,7 +187,7 @@ def _leading_bytes(draft: Draft) -> tuple[Step, ...]:
     setting = draft.setting
     moved = setting.regime.apply(setting.moved)
     try:
-        form = leading(moved, setting.regime).form if setting.regime.scaling else moved
+        form = leading(moved, setting.regime) if setting.regime.scaling else moved
     except AlgebraError:
         return ()
     if form == moved:

@@ -8,9 +8,8 @@ from sympy import Add, Expr
 
 from symroof.algebra.approximation import laurent
 from symroof.algebra.dominance import similar
-from symroof.algebra.intervals import smallest_integer
 from symroof.algebra.rational import cancelled, symbols_of
-from symroof.algebra.roots import Root
+from symroof.algebra.roots import Root, smallest_integer
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import RIDGE, Draft, dominated, numeric, rounded, written
 from symroof.derivation.meanings import ledger_of

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from sympy import Add, Expr, Integer
 
-from symroof.algebra.intervals import ALWAYS, NEVER, Case, Interval, Threshold
 from symroof.algebra.rational import cancelled
-from symroof.algebra.roots import Root
+from symroof.algebra.roots import ALWAYS, NEVER, Case, Interval, Root, Threshold
 from symroof.derivation.layout import Layout, content, is_negative
 from symroof.formula import Both, Cases, Compare, Either, Formula, Name, Number, Quotient, Verdict, names, product
 from symroof.proof.step import Check

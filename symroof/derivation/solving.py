@@ -13,7 +13,6 @@ from fractions import Fraction
 from sympy import Expr, Max, Min, diff, oo
 
 import symroof.algebra.inequality as inequality
-import symroof.algebra.optima as optima
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
@@ -95,7 +94,7 @@ def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
     >>> limit(B*D/(B + D), B, frozenset({B, D}))
     D
     """
-    found = optima.growth(value, variable)
+    found = inequality.growth(value, variable)
     exact, write = Exact({}), PLAIN.write
     towards = Infinity() if found == oo else write(found)
     if not tends(exact.rational(write(value)), variable.name, towards, exact, _names(least_one)):
@@ -111,7 +110,7 @@ def monotony(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | N
     >>> monotony(B*D/(B + D), B, frozenset({B, D})), monotony(B + D/B, B, frozenset({B, D}))
     (1, None)
     """
-    found = optima.monotony(value, variable, least_one)
+    found = inequality.monotony(value, variable, least_one)
     if found is None:
         return None
     proved = rises(PLAIN.write(value), variable.name, _names(least_one))

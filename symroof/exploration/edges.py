@@ -9,8 +9,8 @@ from math import lcm
 from sympy import Add, Expr
 
 from symroof.algebra.approximation import reciprocals
-from symroof.algebra.intervals import smallest_integer
 from symroof.algebra.rational import polynomial, ratio, symbols_of
+from symroof.algebra.roots import smallest_integer
 from symroof.derivation.draft import RIDGE, Draft
 from symroof.derivation.rule import chip_step
 from symroof.derivation.solutions import positive

@@ -10,7 +10,7 @@ from sympy import Expr, Integer, oo
 
 from symroof.algebra.dominance import leading, vanishes
 from symroof.algebra.fan import Fan
-from symroof.algebra.rational import cancelled, polynomial, ratio
+from symroof.algebra.rational import cancelled, ratio
 from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, Draft
@@ -108,17 +108,12 @@ def knobs(
 
 def _tends(draft: Draft, found: Fan, change: Change, mask: int, regime: Regime, assume: tuple[Formula, ...]) -> Step:
     """What a factor tends to in a cell: told by the largest terms, where the change has left the terms what they are."""
-    above, below = ratio(change.after, found.symbols)
+    sides = ratio(change.after, found.symbols)
     factor = change.ratio
-    if above.keys() == found.above.keys() and below.keys() == found.below.keys():
-        cell = found.cell(mask)
-        sides = (
-            polynomial({e: terms[e] for e in kept}, found.symbols)
-            for terms, kept in ((above, cell.above), (below, cell.below))
-        )
-        form = cancelled(next(sides) / next(sides) / found.leading(mask))
+    if [side.keys() for side in sides] == [found.above.keys(), found.below.keys()]:
+        form = cancelled(found.leading(mask, sides) / found.leading(mask))
     else:
-        form = leading(factor, regime).form
+        form = leading(factor, regime)
     if not vanishes(1 / form, regime):
         return tends_to(Group(draft.write(factor)), factor, form, regime, assume, draft.layout)
     grows = tends_to(

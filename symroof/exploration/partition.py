@@ -9,8 +9,9 @@ from sympy import Expr
 from symroof.algebra.dominance import similar
 from symroof.algebra.fan import Fan
 from symroof.algebra.lemmas import Parts, combination, lemmas, premises
-from symroof.algebra.rational import Exponents, polynomial, ratio
-from symroof.algebra.regime import Regime, Relation
+from symroof.algebra.polyhedron import negated
+from symroof.algebra.rational import Exponents, plus, polynomial
+from symroof.algebra.regime import Regime, Relation, exponents, quotient
 from symroof.derivation.draft import INTENSITY, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError
@@ -62,17 +63,16 @@ def partition(fan: Fan, told: Mapping[int, tuple[Relation, ...]], layout: Layout
 
 
 def _case(fan: Fan, mask: int, relations: tuple[Relation, ...] | None, layout: Layout) -> cases.Case:
-    weights = {s.name: w for s, w in zip(fan.symbols, fan.cell(mask).weights, strict=True)}
+    weights = {s.name: w for s, w in zip(fan.symbols, fan.weights(mask), strict=True)}
     if relations is None:
         return cases.Case(weights)
     small, bounded = _directions(fan, relations)
-    given_small, given_bounded = [d.exponents for d in fan.cone.small], [d.exponents for d in fan.cone.bounded]
     inward = {}
     for ratio_, falls in _ratios(fan, mask).items():
         inward[_named(fan, ratio_)] = _sum(
-            fan, ratio_, [*small, *given_small], [*bounded, *given_bounded], strict=falls
+            fan, ratio_, [*small, *fan.cone.small], [*bounded, *fan.cone.bounded], strict=falls
         )
-    falling = [r for r, falls in _ratios(fan, mask).items() if falls] + given_small
+    falling = [r for r, falls in _ratios(fan, mask).items() if falls] + [*fan.cone.small]
     _, known = premises(fan, mask)
     outward = {_named(fan, v): _sum(fan, v, falling, known, strict=v in small) for v in (*small, *bounded)}
     return cases.Case(weights, written(relations, layout.write), inward, outward)
@@ -93,7 +93,7 @@ def _ratios(fan: Fan, mask: int) -> dict[Exponents, bool]:
     for p in range(len(fan.terms)):
         for q in range(len(fan.terms)):
             if mask >> p & 1 and p != q and fan.group(p) == fan.group(q):
-                found[tuple(a - b for a, b in zip(fan.terms[q], fan.terms[p], strict=True))] = not mask >> q & 1
+                found[plus(fan.terms[q], fan.terms[p], -1)] = not mask >> q & 1
     return found
 
 
@@ -102,11 +102,9 @@ def _directions(fan: Fan, relations: tuple[Relation, ...]) -> tuple[list[Exponen
     small: list[Exponents] = []
     bounded: list[Exponents] = []
     for left, sign, right in relations:
-        above, below = ratio(1 / left if sign == "->" else left / right, fan.symbols)
-        (top,), (bottom,) = above, below
-        vector = tuple(a - b for a, b in zip(top, bottom, strict=True))
+        vector = exponents(quotient(left, sign, right), fan.symbols, f"{left} {sign} {right}")
         if sign == "~~":
-            bounded += [vector, tuple(-x for x in vector)]
+            bounded += [vector, negated(vector)]
         else:
             small.append(vector)
     return small, bounded

@@ -9,8 +9,8 @@ from fractions import Fraction
 from sympy import Add, Expr
 
 from symroof.algebra.approximation import reciprocals
-from symroof.algebra.intervals import smallest_integer
 from symroof.algebra.rational import symbols_of
+from symroof.algebra.roots import smallest_integer
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.rule import chip_step

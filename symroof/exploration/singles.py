@@ -74,7 +74,7 @@ def _steps(draft: Draft, x: Expr) -> tuple[Step, ...]:
     )
     if top == oo or top == 0:
         grows = Regime((*(r for r in setting.regime.relations if r[1] == "="), (x, "->", oo)), setting.least_one)
-        form = leading(value, grows).form
+        form = leading(value, grows)
         how = tends_to(INTENSITY, value, form, grows, (*equal, towards), setting.layout)
         never = (*_highest(draft, x, top), _never(draft)) if top == 0 else ()
         return (tends, replace(how, role=""), *never)

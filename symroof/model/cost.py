@@ -5,7 +5,7 @@ The order is the order of reading, load X, load Y, store Z, and it is what a der
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sympy import Add, Expr, cancel
@@ -43,13 +43,8 @@ class Cost:
     count: Counting = "fma"
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.work + other.work,
-            self.rounded + other.rounded,
-            self.loads + other.loads,
-            self.stores + other.stores,
-            self.count,
-        )
+        parts = ("work", "rounded", "loads", "stores")
+        return replace(self, **{part: getattr(self, part) + getattr(other, part) for part in parts})
 
     @property
     def flops(self) -> Expr:

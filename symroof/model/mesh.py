@@ -31,8 +31,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
-from sympy import Expr, Mul
+from sympy import Expr
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.operation import AnyOperation
@@ -95,13 +96,15 @@ def require_axes(operation: AnyOperation, mesh: Mapping[str, int]) -> None:
             hint = suggestion(axis, mesh) or f"say --mesh {axis}=2"
             raise ModelError(f"the operation is split over {axis}, and the mesh has no such axis", hint=hint)
     for tensor in operation.tensors:
-        split = [dim.axis for dim in tensor.dims if dim.axis]
+        axes = [dim.axis for dim in tensor.dims]
         for dim in tensor.dims:
-            if dim.axis and split.count(dim.axis) > 1:
+            if dim.axis is None:
+                continue
+            if axes.count(dim.axis) > 1:
                 raise ModelError(
                     f"{tensor} is split over {dim.axis} twice", expected="an axis at most once in a tensor"
                 )
-            if dim.axis and dim.fixed and int(dim.label) % mesh[dim.axis]:
+            if dim.fixed and int(dim.label) % mesh[dim.axis]:
                 raise ModelError(f"{dim.label} is not a multiple of {dim.axis} = {mesh[dim.axis]}")
 
 
@@ -109,7 +112,7 @@ def division(operation: AnyOperation) -> Split:
     """What the work is split by: a chip multiplies the part of each of these dimensions that has its own place.
 
     >>> from symroof.model.dtype import dtype
-    >>> from symroof.model.operation import Einsum
+    >>> from symroof.model.einsum import Einsum
     >>> from symroof.model.tensor import Dim
     >>> bf16, D = dtype("bf16"), Dim("D", "X")
     >>> product = Einsum((Tensor(bf16, (Dim("B"), D)), Tensor(bf16, (D, Dim("F")))), Tensor(bf16, (Dim("B"), Dim("F"))))
@@ -121,7 +124,7 @@ def division(operation: AnyOperation) -> Split:
 
 def chips_at_work(operation: AnyOperation, mesh: Mapping[str, int]) -> int:
     """Over how many chips the arithmetic is split; the others repeat what these do."""
-    return int(Mul(*(mesh[axis] for _, axis in division(operation))))
+    return prod(mesh[axis] for _, axis in division(operation))
 
 
 def local_bytes(operation: AnyOperation, mesh: Mapping[str, int]) -> tuple[Expr, ...]:
@@ -133,30 +136,19 @@ def local_bytes(operation: AnyOperation, mesh: Mapping[str, int]) -> tuple[Expr,
 def exchanges(operation: AnyOperation, mesh: Mapping[str, int], directions: Mapping[str, int]) -> tuple[Exchange, ...]:
     """The exchanges that the operation needs, in their order; an axis of one chip needs none."""
     require_axes(operation, mesh)
-    divided = division(operation)
-    moves = [
-        (place, *move) for place in range(len(operation.tensors) - 1) for move in _fetched(operation, place, divided)
-    ]
-    moves += [(len(operation.tensors) - 1, *move) for move in _joined(operation, divided)]
+    divided, name, last = division(operation), operation.operand_name, len(operation.tensors) - 1
     return tuple(
-        Exchange(
-            collective,
-            axis,
-            mesh[axis],
-            operation.operand_name(place),
-            _part(operation.tensors[place], whole, mesh),
-            directions.get(axis, 1),
-        )
-        for place, collective, axis, whole in moves
+        Exchange(collective, axis, mesh[axis], name(place), _part(tensor, whole, mesh), directions.get(axis, 1))
+        for place, tensor in enumerate(operation.tensors)
+        for collective, axis, whole in (_fetched if place < last else _joined)(tensor, divided)
         if mesh[axis] > 1
     )
 
 
-def _fetched(operation: AnyOperation, place: int, divided: Split) -> Iterator[tuple[str, str, Split]]:
+def _fetched(tensor: Tensor, divided: Split) -> Iterator[tuple[str, str, Split]]:
     """How an operand comes to the chips that multiply it: all-to-all first, then gathered; and how the message is split
     over the other axes."""
-    tensor = operation.tensors[place]
-    needs = frozenset(pair for pair in divided if pair[0] in tensor.labels)
+    needs = _shared(tensor, divided)
     held = _split(tensor) | {pair for pair in needs if pair[1] not in _axes(_split(tensor))}
     gained = needs - held
     for pair in sorted(held - needs, key=lambda pair: (pair[1] not in _axes(gained), pair[1])):
@@ -165,21 +157,20 @@ def _fetched(operation: AnyOperation, place: int, divided: Split) -> Iterator[tu
         held |= {new for new in gained if new[1] == pair[1]}
 
 
-def _joined(operation: AnyOperation, divided: Split) -> Iterator[tuple[str, str, Split]]:
+def _joined(tensor: Tensor, divided: Split) -> Iterator[tuple[str, str, Split]]:
     """How the output comes to where it is declared: partial sums scattered, the others reduced, then all-to-all."""
-    for tensor in operation.tensors[-1:]:
-        held = frozenset(pair for pair in divided if pair[0] in tensor.labels)
-        summed = _axes(divided - held)
-        scattered = {pair for pair in _split(tensor) - held if pair[1] in summed}
-        for pair in sorted(scattered, key=lambda pair: pair[1]):
-            yield "reduce-scatter", pair[1], held
-            held |= {pair}
-        for axis in sorted(summed - _axes(scattered)):
-            yield "all-reduce", axis, held
-        for pair in sorted(held - _split(tensor), key=lambda pair: pair[1]):
-            held -= {pair}
-            yield "all-to-all", pair[1], held
-            held |= {new for new in _split(tensor) if new[1] == pair[1]}
+    held = _shared(tensor, divided)
+    summed = _axes(divided - held)
+    scattered = {pair for pair in _split(tensor) - held if pair[1] in summed}
+    for pair in sorted(scattered, key=lambda pair: pair[1]):
+        yield "reduce-scatter", pair[1], held
+        held |= {pair}
+    for axis in sorted(summed - _axes(scattered)):
+        yield "all-reduce", axis, held
+    for pair in sorted(held - _split(tensor), key=lambda pair: pair[1]):
+        held -= {pair}
+        yield "all-to-all", pair[1], held
+        held |= {new for new in _split(tensor) if new[1] == pair[1]}
 
 
 def _divided(operation: AnyOperation, axis: str) -> str | None:
@@ -211,10 +202,15 @@ def _split(tensor: Tensor) -> Split:
     return frozenset((dim.label, dim.axis) for dim in tensor.dims if dim.axis)
 
 
+def _shared(tensor: Tensor, divided: Split) -> Split:
+    """What of the work's division concerns a tensor."""
+    return frozenset(pair for pair in divided if pair[0] in tensor.labels)
+
+
 def _axes(split: Iterable[tuple[str, str]]) -> set[str]:
     return {axis for _, axis in split}
 
 
 def _part(tensor: Tensor, split: Split, mesh: Mapping[str, int]) -> Expr:
     """The bytes of a tensor on one chip, where it is split so."""
-    return tensor.bytes / Mul(*(mesh[axis] for label, axis in split if label in tensor.labels))
+    return tensor.bytes / prod(mesh[axis] for _, axis in _shared(tensor, split))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +17,19 @@ from symroof.model.hardware import Accelerator, Known
 from symroof.reading.numbers import quantity
 from symroof.reading.toml import flatten, read_table, read_table_file
 
-CHIP_KEYS = ("title", "aliases", "wraparound", "figures")
+# The keys of a chip, with what fits there.
+CHIP_KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "title": (lambda value: isinstance(value, str), "a text"),
+    "aliases": (
+        lambda value: isinstance(value, list) and all(isinstance(alias, str) for alias in value),
+        'a list, as in ["h100"]',
+    ),
+    "wraparound": (
+        lambda value: type(value) is int and value > 0,
+        "the number of chips whose multiples close an axis to a ring",
+    ),
+    "figures": (lambda value: isinstance(value, Mapping), "a table"),
+}
 LINKS = ("HBM", "VMEM", "L2", "ICI", "NVLink", "DCN", "PCIe")
 CHIPS_VARIABLE = "SYMROOF_CHIPS"
 
@@ -117,13 +129,16 @@ def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
             continue
         if not isinstance(entry, Mapping) or not isinstance(entry.get("figures"), Mapping):
             raise ReadingError(f"{where}: {name} has no figures", expected=f"a table [{name}.figures]")
-        for key in entry:
+        for key, value in entry.items():
             require_one_of(key, CHIP_KEYS, f"{where}: unknown key {key!r} in {name}")
+            fits, expected = CHIP_KEYS[key]
+            if not fits(value):
+                raise ReadingError(f"{where}: {key} of {name} is {str(value)[:40]!r}", expected=expected)
         figures = {
             key: _sourced(key, value, sources, f"{where}: {name}") for key, value in flatten(entry["figures"]).items()
         }
         chips[name] = Accelerator(
-            name, str(entry.get("title", name)), figures, tuple(entry.get("aliases", ())), entry.get("wraparound")
+            name, entry.get("title", name), figures, tuple(entry.get("aliases", ())), entry.get("wraparound")
         )
     return chips
 

@@ -18,8 +18,9 @@ import re
 from symroof.errors import ModelError, ReadingError, nearest, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.dtype import BY_NAME, Dtype, dtype
+from symroof.model.einsum import Einsum, OperandError
 from symroof.model.library import LIBRARY, library_operation
-from symroof.model.operation import AnyOperation, Einsum, OperandError
+from symroof.model.operation import AnyOperation
 from symroof.model.tensor import Dim, Tensor
 from symroof.reading.scanner import Reader, Token
 

@@ -13,8 +13,9 @@ from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import KEYWORDS, Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.dtype import Dtype, dtype
+from symroof.model.einsum import Einsum
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.operation import AnyOperation, Einsum, Operation
+from symroof.model.operation import AnyOperation, Operation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.axes import axes_of, read_mesh

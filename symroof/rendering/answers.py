@@ -13,13 +13,11 @@ from symroof.exploration.regime_map import RegimeMap
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
-from symroof.rendering.pages.comparisons import render_comparison
+from symroof.rendering.pages.explorations import render_comparison, render_exploration, render_inferred
 from symroof.rendering.pages.pen import Style
-from symroof.rendering.pages.regime_maps import render_exploration, render_inferred
-from symroof.rendering.pages.reports import last_line, render_report
-from symroof.rendering.records.compared import comparison_record
+from symroof.rendering.pages.reports import Explainer, render_report
 from symroof.rendering.records.judgements import report_record
-from symroof.rendering.records.maps import inferred_record, map_record
+from symroof.rendering.records.maps import comparison_record, inferred_record, map_record
 from symroof.rendering.shown import Shown
 from symroof.verification.judgement import FileReport, Judgement
 
@@ -48,13 +46,13 @@ class ShownReport(Shown):
         return not any(file.findings() for file in self.files)
 
     def page(self, form: str, style: Style) -> str:
-        return render_report(self.files, form, verbose=not style.brief, template=style.template)
+        return render_report(self.files, form, style)
 
     def to_dict(self) -> dict[str, Any]:
         return report_record(self.files)
 
     def __repr__(self) -> str:
-        return f"<{last_line(self.files)}>"
+        return f"<{Explainer().last(self.files)}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def _leading_value(a: Expr, context: Context) -> Formula:
     try:
         if not regime.scaling:
             return context.written(cancelled(a), write(a))
-        form = leading(a, regime).form
+        form = leading(a, regime)
         return write(a if near(a, form, regime, context.layout) is None else form)
     except (AlgebraError, CheckError):
         return write(a)

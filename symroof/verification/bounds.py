@@ -24,18 +24,18 @@ from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.growth import IDENTITY, eventually_positive, joined, near, number_near, relations_of
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
 from symroof.verification.literals import bare, in_print, precise, printed_digits, rounded_remark
-from symroof.verification.unknowns import UP, Edge, Unknown, holding
+from symroof.verification.unknowns import UP, Edge, Unknown
 
 
 def by_bound(link: Compare, unknown: Unknown, context: Context) -> Finding | None:
     """(ii) to (iv): the bounds compared in the stated regime."""
-    finding = _agreeing(link, unknown, holding(context.regime, unknown.x), context)
+    finding = _agreeing(link, unknown, context.regime.holding(unknown.x), context)
     return None if finding is None else replace(finding, value=unknown.right_value(context))
 
 
 def by_inferred_bound(link: Compare, unknown: Unknown, context: Context) -> Finding | None:
     """The bounds compared in a regime that nobody stated, with no relation too many."""
-    stated = holding(context.regime, unknown.x)
+    stated = context.regime.holding(unknown.x)
 
     def agreeing(relations: tuple[Relation, ...]) -> Finding | None:
         try:
@@ -117,7 +117,7 @@ def by_implication(link: Compare, unknown: Unknown, context: Context, *, explici
 
     With ``explicit_first`` the explicit condition is P, and its bound has to lie beyond.
     """
-    regime = holding(context.regime, unknown.x)
+    regime = context.regime.holding(unknown.x)
     edge = unknown.edge(regime, context)
     if edge is None or edge.rises != (unknown.relation in UP) or not is_numeric(unknown.claimed):
         return None

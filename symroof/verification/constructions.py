@@ -19,7 +19,7 @@ from math import comb
 
 from sympy import Expr, Integer, Max
 
-from symroof.algebra.rational import coefficients, polynomial, ratio, sign, sign_of, symbols_of, weak_sign
+from symroof.algebra.rational import coefficients, polynomial, ratio, sign, sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.derivation.layout import Layout
 from symroof.derivation.solving import derivative, limit, monotony, proved_solution, require_telescopes
@@ -182,7 +182,7 @@ def _sum(node: Call, index: Name, least_one: frozenset[Expr], layout: Layout) ->
     length = expression(last) - expression(first) + 1
     symbols = symbols_of(length)
     above, below = ratio(length, symbols)
-    if weak_sign(above, symbols, least_one) not in (0, 1) or sign(below, symbols, least_one) != 1:
+    if sign(above, symbols, least_one, weak=True) not in (0, 1) or sign(below, symbols, least_one) != 1:
         raise AlgebraError("sum(…): it is not known that the last index is not before the first")
     total = _faulhaber(expression(body), symbol(index.name), expression(first))
     require_telescopes(total, expression(body), symbol(index.name), expression(first), LAST)

@@ -12,7 +12,7 @@ from sympy import Expr, oo
 
 from symroof.algebra.dominance import limit
 from symroof.algebra.rational import cancelled, ratio, symbols_of
-from symroof.algebra.regime import Regime, Relation
+from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import monotony, solve_condition
@@ -90,7 +90,7 @@ class Unknown:
         edge = Edge(self.solved.bound, self.solved.rises != self.closed)
         value = edge.value
         with suppress(AlgebraError, CheckError):
-            regime = holding(context.regime, self.x)
+            regime = context.regime.holding(self.x)
             edge = self.edge(regime, context) or edge
             value = edge.value
             if (
@@ -165,21 +165,3 @@ def _single(rows: tuple[tuple[Solution, ...], ...]) -> Solution | None:
     else:
         return None
     return deciding[0] if len(deciding) == 1 else None
-
-
-def holding(regime: Regime, x: Expr) -> Regime:
-    """The regime with x constant: B << D becomes D -> oo. What ties other sizes to x is dropped: they are constants too."""
-    held: list[Relation] = []
-    for left, relation, right in regime.relations:
-        if relation in ("<=", ">="):
-            held.append((left, relation, right))
-            continue
-        with_x = left.has(x) or (right != oo and right.has(x))
-        if with_x and relation in ("~", "~~"):
-            continue
-        left, right = left.subs(x, 1), right if right == oo else right.subs(x, 1)
-        if not left.free_symbols and right != oo and right.free_symbols:
-            held.append((right, "->", oo))
-        elif left.free_symbols and (right == oo or right.free_symbols):
-            held.append((left, relation, right))
-    return Regime(tuple(dict.fromkeys(held)), regime.least_one)

@@ -14,11 +14,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from symroof.model.written import returned
+from symroof.model.operation import returned
 from symroof.rendering.formulas.letters import Letters
 
-OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub)
-ALLOWED = (*OPERATORS, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load, ast.Constant)
 PLACEHOLDER = "symroofplaceholder{}q"
 
 
@@ -26,7 +24,7 @@ PLACEHOLDER = "symroofplaceholder{}q"
 def typeset(function: Callable[..., Any], letters: Letters) -> str | None:
     r"""The right-hand side of the function, or None where latexify is absent or would not print it faithfully."""
     body = returned(function)
-    if body is None or not all(isinstance(node, ALLOWED) for node in ast.walk(body)) or _needs_own_brackets(body):
+    if body is None or _needs_own_brackets(body):
         return None
     try:
         from latexify import get_latex
@@ -44,12 +42,7 @@ def typeset(function: Callable[..., Any], letters: Letters) -> str | None:
 
 def _needs_own_brackets(body: ast.expr) -> bool:
     """latexify drops the brackets of products in products, and prints two signs in a row for x - -y."""
-    for node in ast.walk(body):
-        if isinstance(node, ast.BinOp) and isinstance(node.right, ast.UnaryOp):
-            return True
-        if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or not isinstance(node.value, int)):
-            return True
-    return False
+    return any(isinstance(node, ast.BinOp) and isinstance(node.right, ast.UnaryOp) for node in ast.walk(body))
 
 
 def _closed_up(text: str) -> str:

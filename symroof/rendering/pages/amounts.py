@@ -7,16 +7,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from symroof.algebra.rounding import magnitude, trimmed
-from symroof.formula import Formula, Number, Quotient
+from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.units import UNITS, Unit, unit_of_time
 from symroof.rendering.formulas.decimals import decimal, short, to_digits, to_places
 
 if TYPE_CHECKING:
     from symroof.derivation.answer import TimeRow
+    from symroof.derivation.layout import Layout
 
 T = TypeVar("T")
 V = TypeVar("V")
-NUMERALS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def sizes(values: Mapping[str, Fraction]) -> str:
@@ -38,6 +38,11 @@ def grouped(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:
     for what, value in pairs:
         groups.setdefault(value, []).append(what)
     return [(whats, value) for value, whats in groups.items()]
+
+
+def grouped_sizes(values: Mapping[str, Fraction], layout: Layout) -> list[tuple[list[Name], Formula]]:
+    """D = F = 8192 as one: names of equal values together, and the value as it is written."""
+    return [(names, layout.write(value)) for names, value in grouped((Name(n), x) for n, x in values.items())]
 
 
 def number(value: Fraction) -> str:
@@ -63,7 +68,7 @@ def unit_of_times(rows: Iterable[TimeRow]) -> Unit:
     return UNITS["us"] if Fraction(1, 10**6) <= longest < Fraction(1, 10) else unit_of_time(longest)
 
 
-def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, str, str, str]:
+def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, ...]:
     """The four times of a row in a unit, with digits enough that the two compared ones differ.
 
     >>> from symroof.derivation.answer import TimeRow
@@ -74,20 +79,17 @@ def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, str, str, 
     """
     values = [value / unit.scale for value in (row.t_math, row.t_comms, row.lower, row.upper)]
     if values[2] * 10**9 < 1:
-        return tuple(short(value, 3) for value in values)  # type: ignore[return-value]
+        return tuple(short(value, 3) for value in values)
     close = abs(row.t_math - row.t_comms) * 50 < row.lower
     shown = []
     for index, value in enumerate(values):
-        if value * 1000 < 1:
-            shown.append(short(value, 3))
-            continue
-        places = max(0, 2 - magnitude(value)) if value < 100 else 1
-        shown.append(to_places(value, max(places, 2) if close and index < 3 else places))
+        places = max(2 if close and index < 3 else 0, 2 - magnitude(value) if value < 100 else 1)
+        shown.append(short(value, 3) if value * 1000 < 1 else to_places(value, places))
     extra = 2
     while close and shown[0] == shown[1] and values[0] != values[1] and extra < 12:
         extra += 1
         shown[:3] = [to_places(value, extra) for value in values[:3]]
-    return (shown[0], shown[1], shown[2], shown[3])
+    return tuple(shown)
 
 
 def percent(share: Fraction) -> str:
@@ -96,19 +98,6 @@ def percent(share: Fraction) -> str:
     ('1.1 %', '0.0001 %')
     """
     return f"{trimmed(to_digits(abs(share) * 100, 2))} %"
-
-
-def digits(count: int) -> str:
-    return "one digit" if count == 1 else f"{count} digits"
-
-
-def numeral(count: int) -> str:
-    """A small number in words.
-
-    >>> numeral(7), numeral(23)
-    ('seven', '23')
-    """
-    return NUMERALS[count] if count < len(NUMERALS) else str(count)
 
 
 def decimal_number(value: Fraction) -> Number:

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from symroof.formula import Cases, Compare, Formula, Name, Number, Quotient, Sum, Verdict, names
 from symroof.proof.step import Reason, Step
+from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.formulas.tex import LatexPrinter
 
 # What a reason says of a step: the sentence before it, its unit, a word beside it, the sentence after it.
 Say = Callable[[str, Step], str]
@@ -83,14 +85,9 @@ def _at_point(step: Step) -> bool:
 
 def _number(step: Step, before: Sequence[Step]) -> str:
     """Figures and decimals: in sections that prose does not tell the number of."""
-    long = (
-        isinstance(step.right, Quotient)
-        and not names(step.right)
-        and any(
-            isinstance(side, Number) and len(str(side.value)) > LONGEST_NUMBER
-            for side in (step.right.above, step.right.below)
-        )
-    )
+    quotient = step.right if isinstance(step.right, Quotient) and not names(step.right) else None
+    sides = (quotient.above, quotient.below) if quotient else ()
+    long = any(isinstance(side, Number) and len(str(side.value)) > LONGEST_NUMBER for side in sides)
     if step.section in ("ridge", "formulas", "time"):
         return "prose" if long and step.reason is Reason.FIGURES and step.role else "joined"
     if step.section == "at":
@@ -109,6 +106,9 @@ class Row:
     aside: str = ""
     unit: str = ""
 
+    def links(self, printer: LatexPrinter | PlainPrinter) -> list[str]:
+        return [f"{printer.relation(relation)} {printer.print(right)}" for relation, right in self.parts]
+
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
@@ -126,33 +126,32 @@ class Display:
 
 def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Paragraph | Display]:
     """The paragraphs and displays of one section, in order; ``joint`` stands between the sentences of a paragraph."""
-    written: list[str | list[Row]] = []
+    written: list[Paragraph | Display] = []
     left: Formula | None = None
 
     def prose(text: str) -> None:
-        if text and written and isinstance(written[-1], str):
-            written[-1] += text if text.startswith(",") else joint + text
+        if text and written and isinstance(before := written[-1], Paragraph):
+            written[-1] = Paragraph(before.text + ("" if text.startswith(",") else joint) + text)
         elif text:
-            written.append(text)
+            written.append(Paragraph(text))
 
     for index, step in enumerate(steps):
         prose(say("lead", step))
         place = display(step, steps[:index])
         if place != "prose":
-            if not written or isinstance(written[-1], str):
-                written.append([])
-                left = None
-            rows = written[-1]
-            assert isinstance(rows, list)
-            aside, unit = say("aside", step), say("unit", step)
+            block = written[-1] if written else None
+            if not isinstance(block, Display):
+                block, left = Display([]), None
+                written.append(block)
+            rows = block.rows
             if place == "alone":
-                rows.append(Row(step.right, [], aside))
+                rows.append(Row(step.right, []))
             elif place == "joined" and rows:
                 rows[-1].parts.append((step.relation, step.right))
-                rows[-1].aside = aside or rows[-1].aside
             else:
-                rows.append(Row(None if step.left == left else step.left, [(step.relation, step.right)], aside))
+                rows.append(Row(None if step.left == left else step.left, [(step.relation, step.right)]))
                 left = step.left
-            rows[-1].unit = unit or rows[-1].unit
+            rows[-1].aside = say("aside", step) or rows[-1].aside
+            rows[-1].unit = say("unit", step) or rows[-1].unit
         prose(say("remark", step))
-    return [Paragraph(block) if isinstance(block, str) else Display(block) for block in written]
+    return written

@@ -9,6 +9,8 @@ from symroof.derivation.layout import Layout
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.library import Entry
 from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.pen import Sentences
 from symroof.rendering.pages.terminal import table
 
 
@@ -17,25 +19,14 @@ def chips_table(chips: list[Accelerator]) -> str:
     rows: list[tuple[str, ...]] = [("name", "chip", "bf16", "int8", "HBM", "links")]
     for chip in chips:
         links = ", ".join(f"{link} {chip.figures[link].digits}" for link in chip.links if link != "HBM")
-        rows.append((chip.name, chip.title, *(_digits(chip, f) for f in ("peak.bf16", "peak.int8", "HBM")), links))
-    return columns(rows) + "\nFLOPs/s and bytes/s; one direction of a link. `symroof hardware NAME` shows sources.\n"
+        known = (chip.figures.get(name) for name in ("peak.bf16", "peak.int8", "HBM"))
+        rows.append((chip.name, chip.title, *(figure.digits if figure else "-" for figure in known), links))
+    return f"{columns(rows)}\n{_say('chips_note')}"
 
 
 def chip_table(chip: Accelerator) -> str:
     """Every figure of a chip with its source, and the figures that other sources give."""
-    head = chip.title if chip.name == chip.title else f"{chip.title} ({', '.join((chip.name, *chip.aliases))})"
-    lines = [head, ""]
-    width = max(map(len, chip.figures))
-    for name, known in chip.figures.items():
-        lines.append(f"  {name:<{width}}  {known.digits:>8} {known.unit:<8} {known.source}")
-        lines += [
-            f"  {'or':>{width}}  {other.digits:>8} {other.unit:<8} {other.source}" for other in known.alternatives
-        ]
-    if chip.wraparound:
-        lines.append(
-            f"\n  A mesh axis closes to a ring where its size is a multiple of {chip.wraparound}; any other is a line."
-        )
-    return "\n".join(lines) + "\n"
+    return _say("chip", chip)
 
 
 def chip_record(chip: Accelerator) -> dict[str, Any]:
@@ -59,10 +50,7 @@ def operations_table(entries: list[Entry]) -> str:
 
 def operation_table(entry: Entry) -> str:
     """An operation with its costs and its source."""
-    shown = operation_record(entry)
-    lines = [f"{entry.name}: {entry.summary}", ""]
-    lines += [f"  {key:<10} {shown[key]}" for key in ("operation", "flops", "reads", "writes", "intensity", "source")]
-    return "\n".join(lines) + "\n"
+    return _say("operation", operation_record(entry))
 
 
 def operation_record(entry: Entry) -> dict[str, Any]:
@@ -79,8 +67,8 @@ def operation_record(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _digits(chip: Accelerator, name: str) -> str:
-    return chip.figures[name].digits if name in chip.figures else "-"
+def _say(macro: str, *facts: Any) -> str:
+    return Sentences(load("catalogues.j2", None, {})).lines(macro, *facts) + "\n"
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
+from math import prod
 from typing import Any
 
+from sympy import Expr
+
+from symroof.algebra.roots import Root
+from symroof.derivation.answer import Point, Said
 from symroof.derivation.derivation import Derivation
-from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
-from symroof.formula import Number
+from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH, numeric
+from symroof.derivation.layout import with_digits
+from symroof.derivation.solutions import Solution
+from symroof.formula import Compare, Formula, Name, Number, number
 from symroof.model.problem import SECTIONS
+from symroof.proof.grounds import Arrays
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.chains import condition
-from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
-from symroof.rendering.pages.blocks import Paragraph, blocks
+from symroof.rendering.pages.amounts import (
+    decimal_number,
+    grouped,
+    grouped_sizes,
+    in_decimals,
+    quantity,
+    shown_times,
+    unit_of_times,
+)
+from symroof.rendering.pages.blocks import blocks
 from symroof.rendering.pages.page import Grid, Page, Section, render_page
 from symroof.rendering.pages.pen import FORMATS, Pen, Style, pen_of
 from symroof.rendering.pages.terminal import fold
-from symroof.rendering.pages.view import View
 
 
-def render_derivation(derivation: Derivation, form: str, style: Style | None = None) -> str:
+def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     """The page of one derivation."""
-    setting = derivation.setting
+    view, setting = View(derivation), derivation.setting
     pen = pen_of(form, setting.layout, setting.problem.link, style)
-    return render_page(lambda pen: _Writer(derivation, pen).page(), pen, d=View(derivation))
+    return render_page(lambda pen: _Writer(view, pen).page(), pen, d=view)
 
 
 class _Writer:
-    def __init__(self, derivation: Derivation, pen: Pen) -> None:
-        self.derivation, self.pen, self.view = derivation, pen, View(derivation)
+    def __init__(self, view: View, pen: Pen) -> None:
+        self.derivation, self.pen, self.view = view.derivation, pen, view
         self.say = pen.sentences(
             FORMATS[pen.form].prose,
-            d=self.view,
+            d=view,
             condition=lambda relations: condition(relations, pen, ", " if pen.form == "text" else " and "),
-            figure=self.view.figure,
             shown=in_decimals,
             ridge_=RIDGE,
             peak=PEAK,
@@ -53,7 +68,7 @@ class _Writer:
     def _answer(self) -> Grid:
         view, text = self.view, self.pen.form == "text"
         names = ["flops", "bytes", "intensity", "compute"]
-        if view.ridge is not None and (view.over_network or text):
+        if view.ridge is not None and (view.setting.over_network or text):
             names.insert(3, "ridge")
         parts = ("label", "cell", "near") if text or view.scaling else ("label", "cell")
         rows = [tuple(self.say(f"{part}_{name}") for part in parts) for name in names]
@@ -67,12 +82,9 @@ class _Writer:
         written = blocks(
             tuple(map(_in_units, self.derivation.section(name))), say, "\n" if self.pen.form == "text" else " "
         )
-        points = [point for point in self.view.points if point["rows"]] if name == "time" else []
+        points = [point for point in self.view.points if point["said"].times] if name == "time" else []
         tables = map(self._times, points)
-        match written:
-            case [Paragraph(text=lead), *below]:
-                return Section(self.say("head", name), lead, (*below, *tables))
-        return Section(self.say("head", name), "", (*written, *tables))
+        return Section(self.say("head", name), (*written, *tables))
 
     def _times(self, point: dict[str, Any]) -> Grid:
         """The times at some sizes, with the side that bounds them."""
@@ -82,11 +94,12 @@ class _Writer:
         return Grid(tuple(head), tuple(self._times_rows(point)), frozenset(range(self.pen.form == "text", 5)))
 
     def _times_rows(self, point: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-        rows, unit = point["rows"], unit_of_times(point["rows"])
+        rows = point["said"].times
+        unit = unit_of_times(rows)
         wide = max(len(str(row.size)) for row in rows)
         for row in rows:
             times = [self.pen.amount(time, unit.name) for time in shown_times(row, unit)]
-            size, side = str(row.size), self.view.side(row)
+            size, side = str(row.size), self.say("bounding", row)
             if self.pen.form == "text":
                 yield f"{self.pen.inline(point['variable'])} = {size:>{wide}}", *times, side
             elif row.threshold:
@@ -100,3 +113,104 @@ def _in_units(step: Step) -> Step:
     if step.section == "time" and step.reason is Reason.ROUNDED and isinstance(step.right, Number):
         return replace(step, right=Number(step.right.value, quantity(step.right.value, "s")))
     return step
+
+
+class View:
+    """A derivation, asked for by name. Every formula here is on some step, or is a value of the answer.
+
+    ``variable`` is what the condition is solved for, ``asked`` the size that was asked for where it equals that one,
+    ``chips`` are all those of the mesh, and ``matrix_unit`` says whether the peak is that of a matrix unit. The ridge
+    is in decimals; ``number_condition`` is the exact condition, where it is a number without any regime.
+    """
+
+    def __init__(self, derivation: Derivation) -> None:
+        self.derivation, self.answer, self.setting = derivation, derivation.answer, derivation.setting
+        self.problem = problem = self.setting.problem
+        self.operation, self.chip, self.outcome = problem.operation, problem.hardware, self.answer.outcome
+        self.variable = Name(self.setting.variable.name)
+        self.asked = None if problem.solve_for in (None, self.variable.name) else Name(str(problem.solve_for))
+        self.chips = prod(problem.mesh[axis] for axis in problem.operation.axes)
+        peak = self.setting.peak_name
+        self.matrix_unit = peak.startswith("peak.") and not peak.startswith("peak.vector")
+        self.said = self.answer.formula
+        self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)
+        exact, rule = self.answer.threshold, self.answer.rule
+        self.rule_condition = self.condition(self.answer, rule, self.answer.rule_bound)
+        self.number_condition = None if rule else self.condition(self.answer, exact, self.answer.bound)
+        self.points = tuple(map(self._point, self.answer.at))
+
+    def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
+        """The steps of a reason, in a section or anywhere."""
+        wanted = Reason(reason)
+        return tuple(s for s in self.derivation.steps if s.reason is wanted and section in (None, s.section))
+
+    def find(self, reason: str, section: str | None = None) -> Step | None:
+        return next(iter(self.all(reason, section)), None)
+
+    def figured(self, formula: Formula) -> Formula:
+        """A formula with the figures of the machine in the digits in which they were read."""
+        return with_digits(formula, self.setting.digits)
+
+    @property
+    def widths(self) -> dict[str, Fraction]:
+        """The bytes of an element of each dtype."""
+        evidence = [step.evidence for step in (*self.all("reads"), *self.all("writes"))]
+        return {name: size for arrays in evidence if isinstance(arrays, Arrays) for name, size in arrays.widths.items()}
+
+    def bounds(self, step: Step) -> tuple[Compare, ...]:
+        """The sizes that are at least something by assumption."""
+        return of_kind(step.assumptions, ">=")
+
+    def range(self, step: Step) -> list[tuple[list[Formula], Formula]]:
+        """D >= 40B and F >= 40B as one: D, F >= 40B."""
+        return grouped((relation.left, relation.right) for relation in self.bounds(step))
+
+    def equal_names(self, step: Step) -> tuple[Formula, ...]:
+        """The names that are equal by assumption, the one that the others equal first."""
+        same = of_kind(step.assumptions, "=")
+        return (same[0].right, *(r.left for r in same))
+
+    @property
+    def scaling(self) -> tuple[Compare, ...]:
+        """The relations of the regime that say what grows; those of the limit where there is one."""
+        limit = self.find("limit")
+        return of_kind(limit.assumptions if limit else self.problem.assume, "<<", "->", "~", "~~")
+
+    def condition(self, said: Said, solution: Solution | None, edge: Expr | Root | None) -> dict[str, Any] | None:
+        """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
+        value, first = numeric(edge), said.smallest_integer
+        if solution is None or value is None:
+            return None
+        shown = decimal_number(value)
+        return {
+            "variable": Name(solution.variable),
+            "sign": "=" if shown.value == value else "~",
+            "relation": ">" if solution.rises else "<",
+            "bound": shown,
+            "first": None if first is None else number(first),
+        }
+
+    def _point(self, point: Point) -> dict[str, Any]:
+        value, solution = numeric(point.intensity), point.threshold
+        return {
+            "said": point,
+            "variable": self.variable if solution is None else Name(solution.variable),
+            "where": grouped_sizes(point.values, self.setting.layout),
+            "condition": self.condition(point, solution, point.bound),
+            "same": point.bound is not None and point.bound == self.answer.bound,
+            "intensity": point.formula("intensity") if value is None else decimal_number(value),
+            "fixed": solution is None,
+        }
+
+    @property
+    def regimes_to_try(self) -> tuple[str, ...]:
+        """The corners of a reciprocal form: one size small beside the others."""
+        parts = [monomial.as_coeff_Mul()[1] for monomial in self.answer.reciprocals or ()]
+        if self.setting.regime.scaling or not all(part.is_Symbol for part in parts):
+            return ()
+        return tuple(f"{x} << {', '.join(str(y) for y in parts if y != x)}" for x in parts)
+
+
+def of_kind(relations: Iterable[Formula], *kinds: str) -> tuple[Compare, ...]:
+    """The relations of these kinds."""
+    return tuple(r for r in relations if isinstance(r, Compare) and r.relation in kinds)

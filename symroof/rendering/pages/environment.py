@@ -1,20 +1,20 @@
 """The Jinja environment: the only importer of jinja2. Templates hold all prose and no algebra.
 
 Delimiters are << >> and <% %>, because LaTeX is full of braces. A template in a folder of the user's own takes the
-place of the shipped one of the same name.
+place of the shipped one of the same name; then all of them run in Jinja's sandbox, and no link leads out of the folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from symroof.errors import RenderingError
-from symroof.formula import Both, Cases, Formula, Name, Sum, number
+from symroof.formula import Both, Cases, Formula, Name
 
 
 def shipped_template(name: str) -> str | None:
@@ -29,18 +29,31 @@ def shipped_template(name: str) -> str | None:
     return inside.read_text("utf-8") if inside.is_file() else None
 
 
+def own_template(folder: str, name: str) -> str | None:
+    """A template of the user's own, from inside of its folder; else the shipped one."""
+    path = Path(folder, name).resolve()
+    if not path.is_relative_to(Path(folder).resolve()):
+        raise RenderingError(f"the template {name} leads out of {folder}", expected="a file in that folder")
+    try:
+        return path.read_text("utf-8") if path.is_file() else shipped_template(name)
+    except (OSError, UnicodeDecodeError) as error:
+        raise RenderingError(f"the template {path} cannot be read: {error}") from None
+
+
 @lru_cache(maxsize=8)
 def environment(folder: str | None) -> Any:
     """The environment, with the user's folder in front of the shipped templates."""
-    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    loaders: list[Any] = [FunctionLoader(shipped_template)]
+    kind, source = Environment, shipped_template
     if folder is not None:
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
         if not Path(folder).is_dir():
             raise RenderingError(f"{folder} is not a folder of templates")
-        loaders.insert(0, FileSystemLoader(folder))
-    environment = Environment(
-        loader=ChoiceLoader(loaders),
+        kind, source = ImmutableSandboxedEnvironment, partial(own_template, folder)
+    environment = kind(
+        loader=FunctionLoader(source),
         block_start_string="<%",
         block_end_string="%>",
         variable_start_string="<<",
@@ -52,12 +65,9 @@ def environment(folder: str | None) -> Any:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
         autoescape=False,
-        bytecode_cache=_cache(),
+        bytecode_cache=_cache() if folder is None else None,
     )
-    environment.tests["cases"] = lambda value: isinstance(value, Cases)
-    environment.tests["sum"] = lambda value: isinstance(value, Sum)
     environment.filters["first_case"] = first_case
-    environment.filters["one"] = lambda value: value == number(1)
     environment.filters["name"] = lambda value: value.name if isinstance(value, Name) else ""
     return environment
 
@@ -88,8 +98,8 @@ def render(name: str, folder: str | None, names: dict[str, Any]) -> str:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """Faults of a template become one error that names it."""
+def guarded(folder: str | None) -> Iterator[None]:
+    """Faults of a template become one error that names it; where all are shipped, only those that Jinja tells."""
     from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
 
     try:
@@ -100,3 +110,8 @@ def guarded() -> Iterator[None]:
         raise RenderingError(f"template {error.name}, line {error.lineno}: {error.message}") from None
     except TemplateError as error:
         raise RenderingError(f"a template failed: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if folder is None:
+            raise
+        hint = "compare the templates of that folder with the shipped ones"
+        raise RenderingError(f"a template failed: {type(error).__name__}: {error}", hint=hint) from None

@@ -58,7 +58,6 @@ class Section:
     """A head that runs into the prose below it."""
 
     head: str
-    lead: str
     blocks: tuple[Block, ...]
 
 
@@ -78,65 +77,59 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
 
     Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which.
     """
-    style = pen.style
-    with guarded():
+    with guarded(pen.style.template):
         page = build(pen)
         if pen.form != "text" and _too_broad(page, pen) and pen.lettered != pen:
             pen = pen.lettered
             page = build(pen)
         known = {
-            "title": page.title,
-            "aside": page.aside,
-            "blocks": list(_laid_out(page, pen)),
-            "closing": page.closing,
-            "letters": pen.letters,
-            "heading": style.heading,
-            "landscape": page.landscape,
-            "titled": _strong(titled(page.title, page.aside, style.width), pen) if pen.form == "text" else "",
+            "page": page,
+            "pen": pen,
+            "blocks": list(_in_text(page, pen) if pen.form == "text" else _on_a_sheet(page, pen)),
+            "titled": lambda: _strong(titled(page.title, page.aside, pen.style.width), pen),
             "display": lambda rows: aligned(rows, pen),
-            "cell": (lambda text: text.replace("|", r"\|")) if pen.form == "markdown" else str,
         }
-        return render(FORMATS[pen.form].page, style.template, known | names).strip("\n") + "\n"
+        return render(FORMATS[pen.form].page, pen.style.template, known | names).strip("\n") + "\n"
+
+
+def _on_a_sheet(page: Page, pen: Pen) -> Iterator[Block]:
+    """The blocks one after the other: heads run into the prose, and nothing is empty."""
+    for block in page.blocks:
+        blocks: tuple[Block, ...] = (block,) if not isinstance(block, Section) else block.blocks
+        if isinstance(block, Section):
+            lead = blocks[0].text if isinstance(blocks[0], Paragraph) else ""
+            head = run_in(block.head) if pen.form == "markdown" else rf"\paragraph{{{block.head}}}"
+            yield Paragraph(f"{head} {lead}".strip())
+            blocks = blocks[1:] if lead else blocks
+        yield from (inner.filled if isinstance(inner, Grid) else inner for inner in blocks if inner != Lines(()))
 
 
 def _too_broad(page: Page, pen: Pen) -> bool:
     """Whether a line of a display, or a row of a table, is broader than the sheet."""
-    blocks = [inner for block in page.blocks for inner in (block.blocks if isinstance(block, Section) else (block,))]
-    sheet = SHEET * 3 / 2 if page.landscape else SHEET
-    lines = [line for block in blocks if isinstance(block, Display) for line in aligned(block.rows, pen).split("\n")]
-    tables = [block.filled for block in blocks if isinstance(block, Grid)]
-    rows = [sum(max(map(breadth, cells)) + 1 for cells in zip(*grid.rows, strict=True)) for grid in tables]
-    return max((*map(breadth, lines), *rows), default=0) > sheet
+    widest = 0.0
+    for block in _on_a_sheet(page, pen):
+        if isinstance(block, Display):
+            widest = max(widest, *map(breadth, aligned(block.rows, pen).split("\n")))
+        elif isinstance(block, Grid):
+            widest = max(widest, sum(max(map(breadth, cells)) + 1 for cells in zip(*block.rows, strict=True)))
+    return widest > (SHEET * 3 / 2 if page.landscape else SHEET)
 
 
-def _laid_out(page: Page, pen: Pen) -> Iterator[object]:
-    """The blocks for a template: values, or the lines of a terminal."""
-    for block in page.blocks:
-        if pen.form == "text":
-            yield from _in_text(block, pen)
-        elif isinstance(block, Section):
-            head = run_in(block.head) if pen.form == "markdown" else rf"\paragraph{{{block.head}}}"
-            yield Paragraph(f"{head} {block.lead}".strip())
-            yield from (inner.filled if isinstance(inner, Grid) else inner for inner in block.blocks)
-        else:
-            yield block.filled if isinstance(block, Grid) else block
-
-
-def _in_text(block: Block | Section, pen: Pen) -> Iterator[list[str]]:
+def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
+    """The lines of each block, those of a section beside its head; a table stands below where that is shorter."""
     width = pen.style.width
-    match block:
-        case Section(head=head, lead=lead, blocks=blocks):
-            parts: list[str | list[str]] = [lead] if lead else []
-            for inner in blocks:
-                if not isinstance(inner, Grid):
-                    parts.append(inner.text if isinstance(inner, Paragraph) else _plain_lines(inner, pen, width))
-            first, *rest = section(head, parts, width)
-            yield [first.replace(head, _strong(head, pen), 1), *rest]
-            for inner in blocks:
-                if isinstance(inner, Grid):
-                    yield min((_indented(inner, pen, margin) for margin in (gutter(width), len(GAP))), key=len)
-        case _:
+    for block in page.blocks:
+        if not isinstance(block, Section):
             yield _indented(block, pen, len(GAP))
+            continue
+        grids = [inner for inner in block.blocks if isinstance(inner, Grid)]
+        others = (inner for inner in block.blocks if inner not in grids)
+        parts = (inner.text if isinstance(inner, Paragraph) else _plain_lines(inner, pen, width) for inner in others)
+        first, *rest = section(block.head, parts, width)
+        yield [first.replace(block.head, _strong(block.head, pen), 1), *rest]
+        yield from (
+            min((_indented(grid, pen, margin) for margin in (gutter(width), len(GAP))), key=len) for grid in grids
+        )
 
 
 def _indented(block: Block, pen: Pen, margin: int) -> list[str]:
@@ -148,13 +141,11 @@ def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
     match block:
         case Display(rows=rows):
             return display(rows, pen.printer, width)
+        case Grid(ledger=True):
+            return list(ledger(block.rows, width))
         case Grid():
-            grid = block if block.ledger else block.filled
-            return (
-                list(ledger(grid.rows, width))
-                if grid.ledger
-                else table(grid.head, grid.rows, grid.right, grid.keys, width)
-            )
+            grid = block.filled
+            return table(grid.head, grid.rows, grid.right, grid.keys, width)
         case Paragraph(text=text):
             return fold(text, width)
     return [line for text in block.lines for line in fold(text, width, GAP)]
@@ -162,7 +153,7 @@ def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
 
 def _strong(text: str, pen: Pen) -> str:
     """A head, on a terminal with colours."""
-    return text.join(BOLD) if pen.style.colour and pen.form == "text" else text
+    return text.join(BOLD) if pen.style.colour else text
 
 
 def aligned(rows: Iterable[Row], pen: Pen) -> str:
@@ -173,7 +164,7 @@ def aligned(rows: Iterable[Row], pen: Pen) -> str:
     lines = []
     for row in rows:
         left = printer.print(row.left) if row.left is not None else ""
-        links = [f"{printer.relation(relation)} {printer.print(right)}" for relation, right in row.parts]
+        links = row.links(printer)
         unit = rf" \text{{ {row.unit}}}" if row.unit else ""
         aside = f" && {_words(row.aside)}" if row.aside else ""
         if _over_lines(left, links, pen.form):

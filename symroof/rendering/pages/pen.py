@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from symroof.derivation.draft import INTENSITY
 from symroof.derivation.layout import Layout
 from symroof.errors import RenderingError
 from symroof.formula import Formula, Name, Number, Quotient, number
@@ -14,7 +15,6 @@ from symroof.rendering.formulas.decimals import to_digits
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages.amounts import numeral
 from symroof.rendering.pages.environment import load
 from symroof.rendering.pages.terminal import NBSP, glued
 
@@ -30,7 +30,6 @@ TEX_SPECIAL = (
     }
     | {c: rf"$\{name}$" for c, name in GREEK.items()}
 )
-INTENSITY = Name("intensity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,6 @@ FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """Names that are equal: D = F."""
-
-    names: tuple[Formula, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Pen:
     """One format, or ``claims``: lines that are read back."""
 
@@ -97,17 +89,14 @@ class Pen:
             return glued(text) if self.form == "text" else text
         return f"{FORMATS[self.form].mark}{text}{FORMATS[self.form].mark}"
 
-    def each(self, formulas: tuple[Formula, ...]) -> str:
-        """A list in prose: B, D and F."""
-        shown = [self.inline(formula) for formula in formulas]
-        return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    def equal(self, names: tuple[Formula, ...], *value: Formula) -> str:
+        """Names of one value: D = F, or D = F = 8192."""
+        return self.inline(*[sign for part in (*names, *value) for sign in ("=", part)][1:])
 
     def _part(self, part: Any) -> str:
         match part:
             case Formula():
                 return self.printer.print(part)
-            case Chain(names=names):
-                return " = ".join(self.printer.print(name) for name in names)
             case str() if part.startswith("regime "):
                 return self.printer.relation(part.removeprefix("regime "), regime=True)
             case str():
@@ -138,7 +127,7 @@ class Pen:
 
     def percent(self, value: str) -> str:
         r"""
-        >>> pen_of("latex", Layout(()), "HBM").percent("5")
+        >>> pen_of("latex", Layout(()), "HBM", Style()).percent("5")
         '5\\,\\%'
         """
         return f"{value}{self.thin}\\%" if self.form == "latex" else f"{value}{self.thin}%"
@@ -161,23 +150,21 @@ class Pen:
             "plain": self.printer.print,
             "code": self.code,
             "words": self.words,
-            "each": self.each,
             "pct": self.percent_of,
             "percent": lambda share: self.percent_of(Fraction(share) * 100),
-            "chain": Chain,
+            "equal": self.equal,
             "form": self.form,
-            "numeral": numeral,
-            "over_one": lambda formula: Quotient(number(1), formula),
+            "quotient": Quotient,
+            "one": number(1),
             "intensity": INTENSITY,
         }
         return Sentences(load(template, self.style.template, own | names))
 
 
-def pen_of(form: str, layout: Layout, link: str, style: Style | None = None) -> Pen:
+def pen_of(form: str, layout: Layout, link: str, style: Style) -> Pen:
     """The pen of a format."""
     if form not in FORMATS:
         raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(FORMATS)}, json")
-    style = style or Style()
     letters = Letters(frozenset(layout.order), link)
     printer = PlainPrinter(letters, unicode=style.unicode) if form == "text" else LatexPrinter(letters)
     return Pen(form, printer, layout, style)
@@ -206,5 +193,16 @@ class Sentences:
     def __call__(self, macro: str, *facts: Any) -> str:
         return re.sub(r"[ \n]+", " ", self.lines(macro, *facts)).strip(" ")
 
+    def each(self, macro: str, *facts: Any) -> tuple[str, ...]:
+        """Sentences, each on a line of its own."""
+        lines = (re.sub(" +", " ", line).strip(" ") for line in self.lines(macro, *facts).split("\n"))
+        return tuple(line for line in lines if line)
+
     def lines(self, macro: str, *facts: Any) -> str:
-        return str(getattr(self.macros, macro)(*facts)).strip("\n")
+        try:
+            said = getattr(self.macros, macro)
+        except AttributeError:
+            raise RenderingError(
+                f"the template {self.macros} has no macro {macro}", hint="copy the shipped one, and change that"
+            ) from None
+        return str(said(*facts)).strip("\n")

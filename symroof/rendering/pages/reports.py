@@ -1,110 +1,62 @@
-"""Reports on claims: for a terminal, as Markdown, and as annotations for continuous integration."""
+"""Reports on claims: the claim as it was read, what it should say, what it needs, where it fails, and why.
+
+For a terminal, as Markdown, and as annotations for continuous integration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import Any
 
-from symroof.errors import RenderingError, printable
+from symroof.errors import RenderingError, SymroofError, printable
+from symroof.formula import Both, Compare, Formula, Infinity, Name, Number
+from symroof.reading.claims import Claim
 from symroof.reading.exercises import VERDICTS
-from symroof.rendering.pages.environment import guarded, render
-from symroof.rendering.pages.explanations import Explainer
+from symroof.rendering.formulas.decimals import short
+from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.amounts import percent, quantity, sizes
+from symroof.rendering.pages.environment import guarded, load, render
+from symroof.rendering.pages.pen import Sentences, Style
+from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.files import Moved
-from symroof.verification.judgement import GOOD, FileReport, Judgement
+from symroof.verification.judgement import ACCEPTED, GOOD, FileReport, Finding, Judgement, Remark
 
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
 LONGEST_CLAIM = 120
 RED, YELLOW, GREEN = (("\x1b[" + code + "m", "\x1b[0m") for code in ("31", "33", "32"))
 COLOURS = dict(zip(VERDICTS, (GREEN, GREEN, YELLOW, YELLOW, RED, RED), strict=True))
 # GitHub's workflow commands end at a new line, and use these marks themselves.
-ESCAPED = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+ESCAPED = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+Label = tuple[str, list[str]]
 
 
 def render_report(
-    files: tuple[FileReport, ...],
-    form: str,
-    *,
-    verbose: bool = False,
-    strict: bool = False,
-    moves: tuple[Moved, ...] | None = None,
-    template: str | None = None,
-    colour: bool = False,
+    files: tuple[FileReport, ...], form: str, style: Style, strict: bool = False, moves: tuple[Moved, ...] | None = None
 ) -> str:
-    """The report on some files. ``verbose`` shows good claims and skipped formulas as well."""
+    """The report on some files; one that is not brief shows good claims and skipped formulas as well."""
     if form not in REPORTS:
         raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(REPORTS)}, json")
-    with guarded():
-        explainer = Explainer(template)
-        shown = files if moves is None or verbose else ()
+
+    def shown(judgement: Judgement) -> bool:
+        doubtful = judgement.verdict == "conditional" and (strict or judgement.expect is None)
+        return not style.brief or form == "markdown" or not judgement.good or doubtful
+
+    with guarded(style.template):
         names = {
-            "files": [_file(file, explainer, verbose or form == "markdown", verbose, strict) for file in shown],
-            "last": last_line(files, explainer),
-            "paint": (lambda verdict, text: text.join(COLOURS[verdict])) if colour else (lambda verdict, text: text),
-            "moves": None if moves is None else [_move(move, explainer) for move in moves],
-            "moved_line": None if moves is None else explainer.say("moved", len(moves)),
+            "files": () if moves is not None and style.brief else files,
+            "shown": shown,
+            "verbose": not style.brief,
+            "explain": (explainer := Explainer(style.template)),
+            "last": explainer.last(files),
+            "moves": moves,
+            "paint": lambda verdict: f"{verdict:<11}".join(COLOURS[verdict] if style.colour else ("", "")),
+            "place": _place,
+            "elided": lambda text: text if len(text) <= LONGEST_CLAIM else text[: LONGEST_CLAIM - 4] + " ...",
+            "printable": printable,
+            "escaped": lambda text: text.translate(ESCAPED),
         }
-        return render(REPORTS[form], template, names).lstrip("\n")
-
-
-def _file(file: FileReport, explainer: Explainer, every: bool, verbose: bool, strict: bool) -> dict[str, Any]:
-    entries = [j for j in file.judgements if every or _worth_showing(j, strict)]
-    skips = [(f"{file.file}:{s.line}:{s.column}", _elided(printable(s.text)), s.reason) for s in file.skipped]
-    nothing = file.error is None and not file.judgements
-    return {
-        "name": file.file,
-        "escaped": _escaped(file.file),
-        "entries": [_entry(file, judgement, explainer) for judgement in entries],
-        "skips": [{"place": p, "text": t, "reason": printable(r)} for p, t, r in skips] if verbose else [],
-        "nothing": explainer.say("nothing", file.kind == "document", file.formulas, file.notes) if nothing else None,
-        "error": None if file.error is None else _escaped(printable(file.error)),
-    }
-
-
-def _worth_showing(judgement: Judgement, strict: bool) -> bool:
-    return not judgement.good or (judgement.verdict == "conditional" and (strict or judgement.expect is None))
-
-
-def _entry(file: FileReport, judgement: Judgement, explainer: Explainer) -> dict[str, Any]:
-    claim, expected = printable(explainer.claim(judgement)), judgement.expect == judgement.verdict
-    labels = [] if expected else explainer.labels(judgement)
-    if judgement.expect and not judgement.good:
-        labels.insert(0, ("expect", [explainer.say("expected", judgement.expect)]))
-    labels = [(label, [printable(line) for line in lines]) for label, lines in labels]
-    praised = judgement.verdict in GOOD and judgement.verdict != "conditional"
-    links, remarks = (len(judgement.findings), explainer.asides(judgement)) if praised else (0, [])
-    aside = explainer.say("good", links, expected, remarks)
-    told = [" ".join(lines) for label, lines in labels if label in ("right", "needs", "mistake", "why")]
-    annotation = claim + "".join(f"\n{label}: {' '.join(lines)}" for label, lines in labels)
-    return {
-        "place": _place(file.file, judgement),
-        "file": _escaped(file.file),
-        "line": judgement.line,
-        "column": judgement.column,
-        "verdict": judgement.verdict,
-        "claim": _elided(claim),
-        "aside": aside,
-        "labels": labels,
-        "brief": (aside or "; ".join(told)).replace("|", "\\|"),
-        "good": judgement.good,
-        "annotation": _escaped(annotation),
-    }
-
-
-def _move(move: Moved, explainer: Explainer) -> dict[str, str]:
-    return {
-        "place": _place(move.file, move.before),
-        "claim": _elided(printable(explainer.claim(move.before))),
-        "before": _state(move.before, explainer),
-        "after": _state(move.after, explainer),
-    }
-
-
-def _state(judgement: Judgement, explainer: Explainer) -> str:
-    """A verdict with the right value beside it: that of the worst link, or else of the first that has one."""
-    worst = judgement.worst
-    valued = [f for f in judgement.findings if f.value is not None]
-    right = [explainer.right(f, judgement) for f in ([worst] if worst in valued else valued) if f is not None]
-    return "    ".join((judgement.verdict, *filter(None, right[:1])))
+        return render(REPORTS[form], style.template, names).lstrip("\n")
 
 
 def _place(file: str, judgement: Judgement) -> str:
@@ -112,23 +64,129 @@ def _place(file: str, judgement: Judgement) -> str:
     return printable(":".join((file, *parts)) if judgement.line is not None else file)
 
 
-def _elided(text: str) -> str:
-    return text if len(text) <= LONGEST_CLAIM else text[: LONGEST_CLAIM - 4] + " ..."
+class Explainer:
+    """The words of reports, from the templates of a folder; formulas are in claim syntax."""
+
+    def __init__(self, template: str | None = None) -> None:
+        self.print = PlainPrinter().print
+        names = {"m": self.print, "decimal": short, "percent": percent, "quantity": quantity}
+        names["chain"] = lambda names: " = ".join(map(self.print, names))
+        self.remarks = Sentences(load("remarks.j2", template, names))
+        self.say = Sentences(load("report.j2", template, names))
+
+    def last(self, files: Iterable[FileReport]) -> str:
+        """The summary: how many claims of each verdict, what was read beside them, and what was not judged."""
+        return self.say.lines("last", tuple(files), VERDICTS, GOOD)
+
+    def remark(self, remark: Remark) -> str:
+        return self.remarks(remark.kind, dict(remark.facts))
+
+    def claim(self, judgement: Judgement) -> str:
+        """The claim in claim syntax, in the order and with the names of its author."""
+        if judgement.statement is None or not any(mark in judgement.claim for mark in ("\\", "{", "\n")):
+            return " ".join(judgement.claim.split())
+        return self.statement(judgement.statement)
+
+    def statement(self, claim: Claim) -> str:
+        first, *rest = (" and ".join(map(self._links, proposition)) for proposition in claim.propositions)
+        text = first + "".join(f" {sign} {p}" for sign, p in zip(claim.connectives, rest, strict=True))
+        return text + (f" as {self.regime(claim.regime)}" if claim.regime else "")
+
+    def _links(self, chain: Any) -> str:
+        first, *rest = map(self.print, chain.sides)
+        return first + "".join(f" {relation} {side}" for relation, side in zip(chain.relations, rest, strict=True))
+
+    def regime(self, relations: Iterable[Compare], joiner: str = ", ") -> str:
+        ends = ((r, "oo" if isinstance(r.right, Infinity) else self.print(r.right)) for r in relations)
+        return joiner.join(f"{self.print(r.left)} {r.relation} {end}" for r, end in ends)
+
+    def right(self, finding: Finding, judgement: Judgement) -> str | None:
+        """What the claim should say."""
+        value, link = finding.value, finding.link
+        if value is None:
+            return None
+        if isinstance(value, Compare):
+            edge, least = value_of(value.right), ""
+            if edge is not None and isinstance(value.left, Name) and value.relation == ">" and edge >= 1:
+                least = f"{value.left.name} >= {edge.numerator // edge.denominator + 1}"
+            assumed = self.regime(r for r in judgement.assumed if r.relation in ("<<", "->", "~", "~~"))
+            return self.say.lines(
+                "right", f"{self.print(value.left)} {value.relation} {self.shown(value.right)}", least, assumed
+            )
+        if isinstance(link, Compare) and link.relation in ("=", "~", "->"):
+            return f"{self.print(link.left)} {link.relation} {self.shown(value, finding.unit)}"
+        return self.shown(value)
+
+    def shown(self, value: Formula, unit: str = "") -> str:
+        number = value_of(value)
+        if number is None:
+            return self.print(value)
+        if unit == "s":
+            return quantity(number, unit)
+        return f"{short(number, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
+
+    def labels(self, judgement: Judgement) -> list[Label]:
+        """The explanation of a judgement, line by line; one that was expected needs none."""
+        return [(label, list(map(printable, lines))) for label, lines in self._labels(judgement)]
+
+    def _labels(self, judgement: Judgement) -> Iterator[Label]:
+        finding = judgement.worst
+        if judgement.expect == judgement.verdict:
+            return
+        if judgement.expect:
+            yield "expect", [self.say("expected", judgement.expect)]
+        if finding is None and judgement.error:
+            yield "why", judgement.error.split("\n")
+        elif finding is not None and judgement.verdict == "conditional":
+            yield from self._conditional(finding, judgement)
+        elif finding is not None and judgement.verdict in ("wrong", "undecided"):
+            yield from self._wrong(finding, judgement)
+
+    def _conditional(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
+        yield "needs", [self.say("needs", [self.regime(r, " and ") for r in finding.needs], judgement.line)]
+        yield from (("without", [self.remark(r)]) for r in finding.remarks if r.kind == "at_equal")
+        exact = finding.value if finding.leaves is not None else None
+        yield "fix", [self.say("fix", self.regime(finding.needs[0]), exact and self.print(exact))]
+
+    def _wrong(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
+        right = self.right(finding, judgement) if judgement.verdict == "wrong" else None
+        if right and not _says_nothing(right, self.print(finding.link)):
+            yield "right", [right]
+        if (at := finding.counterexample) is not None:
+            yield "try", list(self.say.each("fails", sizes(at.values), at, finding))
+        explained = ("deviation", "quotient_tends") if finding.diagnosis is not None else ()
+        yield from (("why", [self.remark(r)]) for r in finding.remarks if r.kind not in explained)
+        if finding.diagnosis is not None:
+            yield "mistake", [self.remark(finding.diagnosis)]
+
+    def aside(self, judgement: Judgement) -> str:
+        """What there is to say of a good claim, in a few words."""
+        found = judgement.findings if judgement.verdict in ACCEPTED else ()
+        remarks = (self.remark(r) for finding in found for r in finding.remarks if r.kind != "at_equal")
+        return self.say("good", len(found), judgement.expect == judgement.verdict, list(dict.fromkeys(remarks)))
+
+    def state(self, judgement: Judgement) -> str:
+        """A verdict with the right value beside it: that of the worst link, or else of the first that has one."""
+        worst = judgement.worst
+        valued = [f for f in judgement.findings if f.value is not None]
+        right = [self.right(f, judgement) for f in ([worst] if worst in valued else valued) if f is not None]
+        return "    ".join((judgement.verdict, *filter(None, right[:1])))
 
 
-def _escaped(text: str) -> str:
-    for mark, code in ESCAPED.items():
-        text = text.replace(mark, code)
-    return text
+def _says_nothing(right: str, claim: str) -> bool:
+    """Whether the right value is the claim itself, or says of something that it is itself."""
+    text = right.replace(" ", "")
+    left, sign, same = text.partition("=")
+    return text == claim.replace(" ", "") or (bool(sign) and left == same)
 
 
-def last_line(files: Iterable[FileReport], explainer: Explainer | None = None) -> str:
-    """The summary: how many claims of each verdict, what was read beside them, and what was not judged."""
-    files = tuple(files)
-    counts = [(verdict, sum(file.counts[verdict] for file in files)) for verdict in VERDICTS]
-    expected = sum(j.good and j.expect is not None and j.verdict not in GOOD for file in files for j in file.judgements)
-    documents = [file for file in files if file.kind == "document" and file.error is None]
-    notes, skipped = sum(file.notes for file in documents), sum(len(file.skipped) for file in documents)
-    total = sum(count for _, count in counts)
-    say = (explainer or Explainer()).say
-    return say.lines("last", total, counts, expected, bool(documents), notes, skipped, len(files))
+def value_of(formula: Formula) -> Fraction | None:
+    """The number that a formula without names is, where it is one."""
+    if isinstance(formula, Number):
+        return formula.value
+    if isinstance(formula, Compare | Both) or not is_numeric(formula):
+        return None
+    try:
+        return enclosed(formula).middle
+    except SymroofError:
+        return None

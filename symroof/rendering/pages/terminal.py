@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise, zip_longest
 
 from symroof.formula import Cases
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -125,25 +126,21 @@ def gutter(width: int) -> int:
 
 
 class _Chain:
-    """A left side, or the room for it, and the links behind it."""
+    """A left side, or the room for it, and the links behind it, each with the places by which it is moved to the right."""
 
     def __init__(self, row: Row, head: str, printer: PlainPrinter) -> None:
-        self.row, self.head = row, head
-        self.links = [f"{printer.relation(relation)} {printer.print(right)}" for relation, right in row.parts]
-        if row.unit and self.links:
-            self.links[-1] += f" {row.unit}"
-
-    @property
-    def parts(self) -> Iterator[tuple[str, int]]:
-        """The lines of the links, each with the places by which it is moved to the right: cases one by one."""
-        for link, (_, right) in zip(self.links, self.row.parts, strict=True):
-            first, *others = _cases(link) if isinstance(right, Cases) else [link]
-            yield first, 0
-            yield from ((text, link.index(" ") + 1) for text in others)
-
-    @property
-    def line(self) -> str:
-        return " ".join((self.head, *self.links))
+        links = row.links(printer)
+        if row.unit and links:
+            links[-1] += f" {row.unit}"
+        self.row, self.head, self.line = row, head, " ".join((head, *links))
+        self.parts: list[tuple[str, int]] = []
+        for link, (_, right) in zip(links, row.parts, strict=True):
+            relation, _, body = link.partition(" ")
+            cases = body.split("; ") if isinstance(right, Cases) else [body]
+            for i, case in enumerate(cases):
+                then, sign, guard = case.partition(" if ") if isinstance(right, Cases) else (case, "", "")
+                self.parts.append((then, len(relation) + 1) if i else (f"{relation} {then}", 0))
+                self.parts += [(f"if {guard}", len(relation) + 3)] if sign else []
 
     def fits(self, room: int) -> bool:
         """Whether every link has room beside the left side."""
@@ -159,39 +156,24 @@ class _Chain:
         column = INDENT if below else len(self.head) + 1
         for text, hang in self.parts:
             start, hanging = " " * (column + hang), " " * (len(text.split(" ")[0]) + 1)
-            lines += [start + line for line in fold(_held(text), room - len(start), hanging)]
+            lines += [start + line for line in fold(glued(text), room - len(start), hanging)]
         return lines if below or not lines else [self.head + lines[0][len(self.head) :], *lines[1:]]
 
 
 def display(rows: list[Row], printer: PlainPrinter, width: int) -> list[str]:
     """The rows of a display with their relations under one another; a chain goes on below where it is too long."""
+    indent = " " * (gutter(width) + INDENT)
+    room, lines = width - len(indent), []
     heads = [printer.print(row.left) if row.left is not None else "" for row in rows]
     short = max((len(head) for head in heads if len(head) <= 12), default=0)
-    margin, chains = 0, []
-    for row, head in zip(rows, heads, strict=True):
-        if head:
-            margin = max(len(head), short if len(head) <= 12 and row.parts else 0)
-        chains.append(_Chain(row, f"{head:<{margin}}", printer))
-    indent, below, lines = " " * (gutter(width) + INDENT), False, []
-    room = width - len(indent)
-    for i, chain in enumerate(chains):
-        if heads[i]:
-            end = next((j for j in range(i + 1, len(chains)) if heads[j]), len(chains))
-            below = not all(other.fits(room) for other in chains[i:end])
-        lines += _beside([indent + line for line in chain.lines(room, below)], chain.row, width)
+    starts = [i for i, head in enumerate(heads) if head]
+    for start, end in pairwise([*starts, len(rows)]):
+        margin = max(len(heads[start]), short if len(heads[start]) <= 12 and rows[start].parts else 0)
+        chains = [_Chain(rows[i], f"{heads[i]:<{margin}}", printer) for i in range(start, end)]
+        below = not all(chain.fits(room) for chain in chains)
+        for chain in chains:
+            lines += _beside([indent + line for line in chain.lines(room, below)], chain.row, width)
     return lines
-
-
-def _held(text: str) -> str:
-    """A formula with its own indentation kept."""
-    start = len(text) - len(text.lstrip())
-    return text[:start] + glued(text[start:])
-
-
-def _cases(link: str) -> list[str]:
-    """A guarded condition as lines, each consequence over its guard."""
-    ends = [part.partition(" if ") for part in link.split("; ")]
-    return [line for then, sign, guard in ends for line in ((then, f"  if {guard}") if sign else (then,))]
 
 
 def _beside(lines: list[str], row: Row, width: int) -> list[str]:
@@ -215,46 +197,36 @@ def table(
     width: int = 96,
 ) -> list[str]:
     """Columns under one another. Where they are too wide, the words of the head go over lines, then the columns over
-    several tables, each with the first ``keys`` columns; what is still too wide is listed row by row.
+    several tables, each with the first ``keys`` columns; what is still too wide is listed row by row. A column without
+    a head stays beside the one before it.
 
     >>> table(("chip", "peak FLOPs/s", "ridge"), [("TPU v5e", "1.97e14", "240.24")], frozenset({2}), 1, 26)
     ['chip     peak      ridge', '         FLOPs/s', 'TPU v5e  1.97e14  240.24']
     """
-    wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    least = [max(map(len, (*cells, *name.split(" ")))) for name, *cells in zip(head, *rows, strict=True)]
-    for widths in (wide, least):
+    columns = list(zip(head, *rows, strict=True))
+    least = [max(map(len, (*cells, *name.split(" ")))) for name, *cells in columns]
+    for widths in ([max(map(len, column)) for column in columns], least):
         if sum(widths) + len(GAP) * (len(widths) - 1) <= width:
-            return _columns(head, rows, right, widths)
+            return _columns(columns, right, widths)
+    edges = list(accumulate(breadth + len(GAP) for breadth in least))
+    if edges[keys - 1] + max(least[keys:], default=width) > width:
+        return _listed(head, rows, keys, width)
+    count = sum(edge <= width + len(GAP) for edge in edges)
+    while count > keys + 1 and not head[count]:
+        count -= 1
     lines: list[str] = []
-    rest = list(range(keys, len(head)))
-    while rest:
-        group, room = list(range(keys)), width - sum(least[:keys]) - len(GAP) * (keys - 1)
-        while rest and room >= least[rest[0]] + len(GAP):
-            room -= least[rest[0]] + len(GAP)
-            group.append(rest.pop(0))
-        if len(group) == keys:
-            return _listed(head, rows, keys, width)
-        places = frozenset(j for j, i in enumerate(group) if i in right)
-        natural = [wide[i] for i in group]
-        fits = sum(natural) + len(GAP) * (len(group) - 1) <= width
-        widths = natural if fits else [least[i] for i in group]
-        cells = [[row[i] for i in group] for row in rows]
-        lines += ([""] if lines else []) + _columns([head[i] for i in group], cells, places, widths)
-    return lines
+    for places in ([*range(count)], [*range(keys), *range(count, len(head))]):
+        cells = [[row[place] for place in places] for row in (head, *rows)]
+        to_right = frozenset(i for i, place in enumerate(places) if place in right)
+        lines += ["", *table(cells[0], cells[1:], to_right, keys, width)]
+    return lines[1:]
 
 
-def _columns(
-    head: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int], widths: Sequence[int]
-) -> list[str]:
-    titles = [fold(name, width) for name, width in zip(head, widths, strict=True)]
-    heads = [[title[i] if i < len(title) else "" for title in titles] for i in range(max(map(len, titles)))]
-    return [
-        GAP.join(
-            f"{plain(c):>{w}}" if i in right else f"{plain(c):<{w}}"
-            for i, (c, w) in enumerate(zip(cells, widths, strict=True))
-        ).rstrip()
-        for cells in (*(heads if any(head) else ()), *rows)
-    ]
+def _columns(columns: Sequence[Sequence[str]], right: frozenset[int], widths: Sequence[int]) -> list[str]:
+    heads = zip_longest(*(fold(name, width) for (name, *_), width in zip(columns, widths, strict=True)), fillvalue="")
+    lines = [*(cells for cells in heads if any(cells)), *zip(*(cells for _, *cells in columns), strict=True)]
+    signs = [(">" if i in right else "<") + str(width) for i, width in enumerate(widths)]
+    return [GAP.join(map(format, map(plain, cells), signs)).rstrip() for cells in lines]
 
 
 def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int) -> list[str]:

@@ -1,101 +1,83 @@
-"""Regime maps as JSON, ``"schema": 1``."""
+"""Regime maps and comparisons as JSON, ``"schema": 1``; comparisons also as CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
-from sympy import Expr
-
 from symroof.derivation.values import in_ridge
+from symroof.exploration.comparing import Compared, Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
-from symroof.exploration.places import Place, Remains
-from symroof.exploration.regime_map import RegimeMap
-from symroof.exploration.singles import Single
-from symroof.formula import Compare
+from symroof.exploration.places import Place
 from symroof.rendering.formulas.chains import condition
 from symroof.rendering.pages.pen import claims_pen
 from symroof.rendering.records.derivations import bracket
-from symroof.rendering.records.scalars import SCHEMA, exact, text, verdict_of
+from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 
 
 def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
-    found, setting = exploration.found, exploration.found.setting
-    answer, chip = found.draft.answer, setting.problem.hardware
-    rows = [_regime(found, row.relations) for row in found.rows]
-    return {
+    found, left, setting = exploration.found, exploration.remains, exploration.found.setting
+    answer, chip, pen = found.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
+    rows = [condition(row.relations, pen) for row in found.rows]
+    record = {
         "schema": SCHEMA,
         "operation": str(setting.problem.operation),
-        "hardware": None
-        if chip is None
-        else {"name": chip.name, "peak": setting.peak_name, "link": setting.problem.link},
-        "quantity": text(found.name),
-        "value": _text(found, found.value),
-        "ridge": exact(setting.ridge),
-        "fixed": {text(r.left): text(r.right) for r in found.fixed},
-        "reciprocal": text(answer.formula("reciprocal")) if found.of_intensity else None,
+        "hardware": chip and {"name": chip.name, "peak": setting.peak_name, "link": setting.problem.link},
+        "quantity": found.name,
+        "value": found.value,
+        "ridge": setting.ridge,
+        "fixed": {text(r.left): r.right for r in found.fixed},
+        "reciprocal": answer.formula("reciprocal") if found.of_intensity else None,
         "bracket": bracket(answer) if found.of_intensity else None,
-        "cancelled": list(found.cancelled),
-        "count": found.count,
-        "corners": found.corners,
+        **fields(found, "cancelled", "count", "corners"),
         "regimes": [
             {
                 "regime": name,
                 "corner": row.corner,
                 "dominant": [t.label for t in row.dominant],
-                "intensity": _text(found, row.leading),
-                "factor": _text(found, row.factor),
-                "compute_bound": text(row.compute_bound),
-                "equal_sizes_from": row.equal_sizes_from,
-                "check": verdict_of(row.check),
+                "intensity": row.leading,
+                **fields(row, "factor", "compute_bound", "equal_sizes_from", "check"),
             }
             for name, row in zip(rows, found.rows, strict=True)
         ],
-        "complete": verdict_of(found.complete) or {"status": "not proved", "by": "exact enumeration of faces"},
-        "single": [_single(found, one) for one in found.singles],
-        "knobs": [_knob(found, knob, rows) for knob in found.knobs],
-        "remains": _remains(exploration.remains),
-        "at": [_place(found, place) for place in exploration.places],
-    }
-
-
-def inferred_record(inferred: Inferred) -> dict[str, Any]:
-    """The regimes that an approximation needs."""
-    pen, write = claims_pen(inferred.layout), inferred.layout.write
-    return {
-        "schema": SCHEMA,
-        "approximation": f"{text(inferred.exact)} ~ {text(inferred.approximate)}",
-        "regimes": [
-            {
-                "regime": condition(one.relations, pen),
-                "factor": text(one.factor, write),
-                "within": None
-                if one.within is None
-                else [f"{text(a, write)} >= {text(b, write)}" for a, b in one.within],
-                "check": verdict_of(one.check),
-            }
-            for one in inferred.alternatives
+        "complete": found.complete or {"status": "not proved", "by": "exact enumeration of faces"},
+        "single": [
+            fields(single, "variable", "limit", "supremum", "reached", "possible_when")
+            | {"equal_sizes_from": single.equal_from}
+            for single in found.singles
         ],
+        "knobs": [
+            {"change": _change(knob), "factor": dict(zip(rows, knob.factors, strict=True)), "exact": knob.ratio}
+            for knob in found.knobs
+        ],
+        "remains": left
+        and {
+            "supremum": text(left.top),
+            "share_of_peak": left.share,
+            "compute_bound": left.condition,
+            "equal_sizes_from": left.equal_from,
+            "each_from": dict(left.each_from),
+        },
+        "at": [_place(exploration, place) for place in exploration.places],
     }
+    return spelled(record, lambda value: setting.layout.write(in_ridge(value)))
 
 
-def _text(found: RegimeMap, value: Expr | None) -> str | None:
-    return None if value is None else text(found.setting.layout.write(in_ridge(value)))
-
-
-def _regime(found: RegimeMap, relations: tuple[Compare, ...]) -> str:
-    return condition(relations, claims_pen(found.setting.layout))
-
-
-def _single(found: RegimeMap, one: Single) -> dict[str, Any]:
+def _place(exploration: Exploration, place: Place) -> dict[str, Any]:
+    setting = exploration.found.setting
+    over = place.intensity / setting.ridge if setting.ridge and exploration.found.of_intensity else None
     return {
-        "variable": one.variable,
-        "limit": _text(found, one.limit),
-        "supremum": _text(found, one.supremum),
-        "reached": one.reached,
-        "possible_when": text(one.possible_when),
-        "equal_sizes_from": one.equal_from,
+        "values": {name: text(value) for name, value in place.values.items()},
+        "intensity": place.intensity,
+        "compute_bound": None if over is None else over > 1,
+        "over_ridge": over,
+        "bytes": dict(place.parts),
+        "nearest": condition(place.nearest.relations, claims_pen(setting.layout)),
+        "factor": place.factor,
+        "knobs": [{"change": _change(knob), "factor": factor} for knob, factor in place.knobs],
     }
 
 
@@ -108,32 +90,72 @@ def _change(knob: Knob) -> str:
     }[knob.kind]
 
 
-def _knob(found: RegimeMap, knob: Knob, rows: list[str]) -> dict[str, Any]:
-    factors = {row: _text(found, factor) for row, factor in zip(rows, knob.factors, strict=True)}
-    return {"change": _change(knob), "factor": factors, "exact": _text(found, knob.ratio)}
+def inferred_record(inferred: Inferred) -> dict[str, Any]:
+    """The regimes that an approximation needs."""
+    pen, write = claims_pen(inferred.layout), inferred.layout.write
+    record = {
+        "schema": SCHEMA,
+        "approximation": f"{text(inferred.exact)} ~ {text(inferred.approximate)}",
+        "regimes": [
+            {
+                "regime": condition(one.relations, pen),
+                "factor": one.factor,
+                "within": one.within and [f"{text(a, write)} >= {text(b, write)}" for a, b in one.within],
+                "check": one.check,
+            }
+            for one in inferred.alternatives
+        ],
+    }
+    return spelled(record, write)
 
 
-def _remains(left: Remains | None) -> dict[str, Any] | None:
-    if left is None:
-        return None
+def comparison_record(comparison: Comparison) -> dict[str, Any]:
+    """The object of one comparison; a row without figures has an error, and the rest of it is null."""
+    problem, derivation = comparison.problem, comparison.derivation
+    record: dict[str, Any] = {
+        "schema": SCHEMA,
+        "operation": str(problem.operation),
+        "link": problem.link,
+        "variable": comparison.variable.name,
+        "assume": problem.assume,
+        "count": problem.count,
+        "mesh": dict(problem.mesh),
+        "at": [{name: text(x) for name, x in p.values.items()} for p in derivation.answer.at],
+        "rows": list(map(_row, comparison.rows)),
+    }
+    return spelled(record, derivation.setting.layout.write)
+
+
+def _row(row: Compared) -> dict[str, Any]:
+    setting, answer = row.derivation and row.derivation.setting, row.derivation and row.derivation.answer
     return {
-        "supremum": text(left.top),
-        "share_of_peak": exact(left.share),
-        "compute_bound": text(left.condition),
-        "equal_sizes_from": left.equal_from,
-        "each_from": dict(left.each_from),
+        "chip": row.chip.name,
+        "dtype": row.dtype and row.dtype.name,
+        "peak": setting and setting.peak and setting.peak.digits,
+        "bandwidth": setting and setting.bandwidth and setting.bandwidth.digits,
+        "ridge": answer and answer.ridge,
+        "compute_bound": row.conditions[0].right if row.conditions else None,
+        "smallest_integer": answer and answer.smallest_integer,
+        "limit": row.limit,
+        "at": [{"compute_bound": formula, "smallest_integer": first} for formula, first in row.at],
+        "error": row.error and row.error.problem,
     }
 
 
-def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
-    ridge = found.setting.ridge if found.of_intensity else None
-    return {
-        "values": {name: text(value) for name, value in place.values.items()},
-        "intensity": exact(place.intensity),
-        "compute_bound": None if ridge is None else place.intensity > ridge,
-        "over_ridge": None if ridge is None else exact(place.intensity / ridge),
-        "bytes": {label: exact(share) for label, share in place.parts},
-        "nearest": _regime(found, place.nearest.relations),
-        "factor": exact(place.factor),
-        "knobs": [{"change": _change(knob), "factor": exact(factor)} for knob, factor in place.knobs],
-    }
+def comparison_csv(comparison: Comparison) -> str:
+    """A line for each row, with the numbers of its record."""
+    record = comparison_record(comparison)
+    places = [" ".join(f"{name}={value}" for name, value in point.items()) for point in record["at"]]
+    rows = [_flat(row, places) for row in record["rows"]]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, max(rows, key=len), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _flat(row: dict[str, Any], places: list[str]) -> dict[str, Any]:
+    points = zip(places, row.pop("at"), strict=False)
+    at = {f"{key} at {place}": value for place, point in points for key, value in point.items()}
+    error, ridge = row.pop("error"), row["ridge"]
+    return row | {"ridge": ridge and ridge["float"]} | at | {"error": error}

@@ -11,6 +11,7 @@ from sympy import Expr
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
 from symroof.formula import Formula
+from symroof.proof.step import Check
 from symroof.rendering.formulas.decimals import short
 from symroof.rendering.formulas.plain import PlainPrinter
 
@@ -37,19 +38,34 @@ def text(value: Value, write: Callable[[Any], Formula] | None = None) -> str | N
     return short(value) if long else str(value)
 
 
-def exact(value: Fraction | None) -> dict[str, Any] | None:
-    """A number, exactly and as a float."""
-    return None if value is None else {"exact": str(value), "float": float(value)}
-
-
-def beside(
-    key: str, value: Value, known: Expr | Root | Fraction | None, write: Callable[[Any], Formula]
-) -> dict[str, Any]:
-    """An expression under its key, and beside it a float where it is known to be a number."""
+def beside(key: str, known: Expr | Root | Fraction | None, shown: Formula | None = None) -> dict[str, Any]:
+    """An expression under its key, as a step shows it, and beside it a float where it is known to be a number."""
     number = known if isinstance(known, Fraction) or known is None else numeric(known)
-    return {key: text(value, write), f"{key}_float": None if number is None else float(number)}
+    value = str(known) if isinstance(known, Fraction) else shown or known
+    return {key: value, f"{key}_float": None if number is None else float(number)}
 
 
-def verdict_of(check: Any) -> dict[str, str] | None:
-    """What the second engine says of a line."""
-    return None if check is None else {"status": check.status, "by": check.by}
+def fields(value: object, *names: str) -> dict[str, Any]:
+    """What a value says of itself, under its own names."""
+    return {name: getattr(value, name) for name in names}
+
+
+def spelled(value: Any, write: Callable[[Any], Formula] | None = None) -> Any:
+    """A tree of values as JSON has them: formulas as text, fractions exactly and as floats, checks with their engine.
+
+    >>> from symroof.formula import Name
+    >>> spelled({"ridge": Fraction(9850, 41), "at": (Name("B"), None)})
+    {'ridge': {'exact': '9850/41', 'float': 240.2439024390244}, 'at': ['B', None]}
+    """
+    match value:
+        case Formula() | Expr() | Root():
+            return text(value, write)
+        case Fraction():
+            return {"exact": str(value), "float": float(value)}
+        case Check():
+            return {"status": value.status, "by": value.by}
+        case dict():
+            return {key: spelled(part, write) for key, part in value.items()}
+        case tuple() | list():
+            return [spelled(part, write) for part in value]
+    return value

@@ -1,0 +1,177 @@
+"""Typed einsums, counted from their shapes.
+
+A contraction of length K costs K multiplications and K - 1 additions for each output element; counting an addition
+with every multiplication (``count="fma"``) makes that 2 K. With nothing contracted an element of a product of m
+operands costs m - 1 multiplications under both. Each operand is read once and the output is written once, at its own
+width. A product of three operands with a contraction is refused: as one loop nest it would cost 3BDFE, where everybody
+means 2BDF + 2BFE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from sympy import Expr, Mul
+
+from symroof.errors import ModelError
+from symroof.model.cost import Cost, Counting, Term
+from symroof.model.dtype import Dtype, widest
+from symroof.model.quantities import QUANTITIES
+from symroof.model.tensor import Dim, Tensor
+
+
+class OperandError(ModelError):
+    """A fault of one tensor; ``operand`` is its place, the output being the last."""
+
+    def __init__(self, problem: str, operand: int, **details: Any) -> None:
+        super().__init__(problem, **details)
+        self.operand = operand
+
+
+@dataclass(frozen=True, slots=True)
+class Einsum:
+    """A product of tensors, summed over the dimensions that the output lacks.
+
+    >>> from symroof.model.dtype import dtype
+    >>> B, D, F = map(Dim, "BDF")
+    >>> bf16 = dtype("bf16")
+    >>> matmul = Einsum((Tensor(bf16, (B, D)), Tensor(bf16, (D, F))), Tensor(bf16, (B, F)))
+    >>> str(matmul), matmul.contracted
+    ('bf16[B, D] * bf16[D, F] -> bf16[B, F]', ('D',))
+    """
+
+    inputs: tuple[Tensor, ...]
+    output: Tensor
+    # A product is counted from its shapes: there are no functions that give costs, or numbers of operations of each kind.
+    functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+    counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+
+    def __post_init__(self) -> None:
+        holders = {
+            label: [i for i, tensor in enumerate(self.inputs) if label in tensor.labels] for label in self._labels
+        }
+        for place, tensor in enumerate(self.tensors):
+            for label in tensor.labels:
+                if tensor.labels.count(label) > 1:
+                    hint = "give the two sizes names of their own, as in bf16[M, K], and say that they are equal: --assume 'M = K'"
+                    hint += f", or put them in: --at M=K={label}" if label.isdigit() else ""
+                    raise OperandError(f"{label} appears twice in one tensor", place, hint=hint)
+                if label in QUANTITIES:
+                    raise OperandError(f"{label} is the name of a quantity, not of a dimension", place)
+        for label in self.output.labels:
+            if label not in holders:
+                raise OperandError(f"the output's {label} is in no operand", len(self.inputs))
+        for label in self.contracted:
+            if len(holders[label]) == 1:
+                (place,) = holders[label]
+                way = f"multiply with a vector: ... * {self.inputs[place].dtype}[{label}]"
+                if len(self.inputs) > 1:
+                    way = f"where each output takes one {label} (a gathered row, an expert), leave {label} out of the operand"
+                hint = f"keep {label} in the output, or {way}"
+                raise OperandError(f"{label} is summed out of a single operand", place, hint=hint)
+        if self.contracted and len(self.inputs) > 2:
+            hint = f"write the products of two: {'; '.join(self._pairs())}"
+            raise OperandError(
+                "a product of three or more operands with a contraction is several products", 2, hint=hint
+            )
+        if len(self.inputs) == 1:
+            raise OperandError("a copy does no arithmetic: its intensity is 0", 0, expected="at least two operands")
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return (*self.inputs, self.output)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The symbolic dimensions, in order of appearance."""
+        dims = (dim for tensor in self.tensors for dim in tensor.dims if not dim.fixed)
+        return tuple(dict.fromkeys(dim.label for dim in dims))
+
+    @property
+    def contracted(self) -> tuple[str, ...]:
+        return tuple(label for label in self._labels if label not in self.output.labels)
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        """Those of the operands, in order of appearance."""
+        return tuple(dict.fromkeys(label for tensor in self.inputs for label in tensor.labels))
+
+    @property
+    def length(self) -> Expr:
+        """The length of the contraction: how many products join in one output element."""
+        return Mul(*(Dim(label).size for label in self.contracted))
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The mesh axes that some dimension is split over."""
+        return tuple(dict.fromkeys(d.axis for t in self.tensors for d in t.dims if d.axis))
+
+    @property
+    def product(self) -> Einsum:
+        """The product whose loops are counted."""
+        return self
+
+    @property
+    def vector(self) -> bool:
+        """Whether the vector unit does the work: there is nothing to contract."""
+        return not self.contracted
+
+    @property
+    def compute(self) -> Dtype:
+        return widest(tuple(tensor.dtype for tensor in self.inputs))
+
+    def _pairs(self) -> Iterator[str]:
+        """The products of two that make up a product of more, from the left; what they make has the output's dtype."""
+        first, *rest = (Tensor(tensor.dtype, tensor.dims) for tensor in self.inputs)
+        for i, second in enumerate(rest, 1):
+            wanted = {label for tensor in (*rest[i:], self.output) for label in tensor.labels}
+            dims = {dim.label: dim for dim in (*second.dims, *first.dims) if dim.label in wanted}
+            kept = dict.fromkeys(label for tensor in (first, second) for label in tensor.labels if label in wanted)
+            last = i == len(rest)
+            made = Tensor(self.output.dtype, self.output.dims if last else tuple(dims[label] for label in kept))
+            yield str(Einsum((first, second), made))
+            first = made
+
+    def uses(self, place: int) -> Expr:
+        """How many products each element of a tensor takes part in."""
+        return self.output.elements * self.length / self.tensors[place].elements
+
+    def stored(self, types: Mapping[int, Dtype]) -> Einsum:
+        """The same product with the tensors at these places in other dtypes."""
+        tensors = [replace(t, dtype=types.get(place, t.dtype)) for place, t in enumerate(self.tensors)]
+        return Einsum(tuple(tensors[:-1]), tensors[-1])
+
+    def operand_name(self, place: int) -> str:
+        """What prose calls an operand: its name, or left, right, first, second …, and output."""
+        plain = ("left operand", "right operand") if len(self.inputs) == 2 else ()
+        named = (*plain, *(f"operand {i + 1}" for i in range(len(plain), len(self.inputs))), "output")
+        return self.tensors[place].name or named[place]
+
+    def cost(self, count: Counting = "fma") -> Cost:
+        """FLOPs and bytes of the whole operation.
+
+        >>> from symroof.model.dtype import dtype
+        >>> N, f32 = Dim("N"), dtype("fp32")
+        >>> dot = Einsum((Tensor(f32, (N,)), Tensor(f32, (N,))), Tensor(f32, ()))
+        >>> dot.cost("exact").flops, dot.cost().flops, dot.cost().bytes
+        (2*N - 1, 2*N, 8*N + 4)
+        """
+        elements, length, operands = self.output.elements, self.length, len(self.inputs)
+        products = (operands - 1) * elements * length
+        if self.contracted:
+            work: tuple[Term, ...] = (Term("multiplications", products), Term("additions", elements * (length - 1)))
+            rounded = (Term("multiply-adds", 2 * products),)
+        else:
+            work = rounded = (Term("multiplications", products),)
+        loads = (Term(f"load {self.operand_name(i)}", t.bytes) for i, t in enumerate(self.inputs))
+        stores = (Term(f"store {self.operand_name(operands)}", self.output.bytes),)
+        return Cost(work, rounded, tuple(loads), stores, count)
+
+    def __str__(self) -> str:
+        if not all(tensor.name for tensor in self.inputs):
+            return f"{' * '.join(map(str, self.inputs))} -> {self.output}"
+        target = f" -> {self.output.name}" if self.output.name else ""
+        names, types = " * ".join(str(t.name) for t in self.inputs), ", ".join(map(str, self.inputs))
+        return f"{names}{target}: {types} -> {self.output}"

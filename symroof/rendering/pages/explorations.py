@@ -1,0 +1,168 @@
+"""Regime maps, the regimes of an approximation, and comparisons as pages: for a terminal, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from textwrap import dedent
+
+from sympy import Expr, oo
+
+from symroof.algebra.rounding import magnitude
+from symroof.derivation.layout import with_digits
+from symroof.derivation.values import in_ridge
+from symroof.exploration.comparing import Comparison
+from symroof.exploration.explore import Exploration, Inferred
+from symroof.exploration.places import Place
+from symroof.exploration.regime_map import RegimeMap
+from symroof.exploration.traffic import shares
+from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
+from symroof.rendering.formulas.chains import condition
+from symroof.rendering.formulas.decimals import decimal, to_digits, to_places
+from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals
+from symroof.rendering.pages.page import Grid, Lines, Page, render_page
+from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
+from symroof.rendering.records.maps import comparison_csv
+
+MAP = ("regime", "dominant", "leading", "bound", "equal")
+COMPARED = ("chip", "dtype", "peak", "bandwidth", "ridge", "condition", "from", "limit")
+
+
+def render_exploration(exploration: Exploration, form: str, style: Style) -> str:
+    """The page of one map."""
+    setting = exploration.found.setting
+    return render_page(partial(_map, exploration), pen_of(form, setting.layout, setting.problem.link, style))
+
+
+def render_inferred(inferred: Inferred, form: str, style: Style) -> str:
+    """The regimes that an approximation needs: a fragment in every format."""
+
+    def build(pen: Pen) -> Page:
+        return Page("", "", (Lines(tuple(_sentences(pen).lines("inferred", inferred).split("\n"))),))
+
+    text = render_page(build, pen_of(form, inferred.layout, "HBM", replace(style, heading=0))).lstrip("\n")
+    return dedent(text) if form == "text" else text
+
+
+def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
+    """The table in a format; ``csv`` has one line for each row and exact numbers."""
+    if form == "csv":
+        return comparison_csv(comparison)
+    setting = comparison.derivation.setting
+    return render_page(partial(_comparison, comparison), pen_of(form, setting.layout, setting.problem.link, style))
+
+
+def _map(exploration: Exploration, pen: Pen) -> Page:
+    found, setting = exploration.found, exploration.found.setting
+    symbols = [s.name for s in found.fan.symbols if s.name in setting.layout.order]
+    say = _sentences(pen, found=found, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
+    blocks: list[Grid | Lines] = [
+        Lines(say.each("facts", exploration.remains)),
+        _grid(say, MAP, found.rows),
+        Lines((say("complete"),)),
+    ]
+    if not pen.style.brief:
+        blocks += _details(found, say)
+    blocks += [Lines(_place(place, found, say)) for place in exploration.places]
+    title = pen.code(str(setting.problem.operation))
+    return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
+
+
+def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid | Lines]:
+    """How far the leading forms are off, what one size alone comes to, and what turning each knob does."""
+    if any(row.factor != 1 for row in found.rows):
+        yield _grid(say, ("regime", "factor"), found.rows)
+    if found.singles:
+        yield _grid(say, ("alone", "rises", "possible"), found.singles)
+    if found.knobs:
+        corners = [i for i, row in enumerate(found.rows) if row in found.corner_rows]
+        head = (say("head", "knob"), *(say("cell_regime", found.rows[i]) for i in corners))
+        rows = [(say(knob.kind, knob), *(say("changed", knob.factors[i]) for i in corners)) for knob in found.knobs]
+        yield Grid(head, tuple(rows))
+        if found.of_intensity:
+            yield Lines((say("machine_knobs"),))
+
+
+def _place(place: Place, found: RegimeMap, say: Sentences) -> tuple[str, ...]:
+    ridge = found.setting.ridge if found.of_intensity else None
+    over = None if ridge is None else place.intensity / ridge
+    factors = grouped((say(knob.kind, knob), _times(factor)) for knob, factor in place.knobs)
+    return say.each("place", place, over, factors)
+
+
+def _times(factor: Fraction) -> str:
+    """A factor with digits enough to differ from 1, where it does.
+
+    >>> _times(Fraction(3, 2)), _times(Fraction(100001, 100000)), _times(Fraction(1))
+    ('1.500', '1.00001', '1')
+    """
+    return "1" if factor == 1 else to_places(factor, max(3, -magnitude(factor - 1)))
+
+
+def _comparison(comparison: Comparison, pen: Pen) -> Page:
+    problem, answer = comparison.problem, comparison.derivation.answer
+    say = _sentences(pen, link=problem.link, variable=Name(comparison.variable.name))
+    points = [grouped_sizes(point.values, pen.layout) for point in answer.at]
+    table = _grid(say, COMPARED, comparison.rows)
+    head = (*table.head, *(say("compared_at", point) for point in points))
+    rows = [
+        (*cells, *(say("cell_at", row, i) for i in range(len(points))))
+        for cells, row in zip(table.rows, comparison.rows, strict=True)
+    ]
+    blocks = (
+        Lines(say.each("common", problem)),
+        Grid(head, tuple(rows), frozenset({4, 6}), keys=2),
+        Lines(say.each("missing", comparison.rows)),
+    )
+    return Page(pen.code(str(problem.operation)), "", blocks, landscape=True)
+
+
+def _grid(say: Sentences, columns: tuple[str, ...], values: Iterable[object]) -> Grid:
+    """A row for each value, a cell for each column, in the words of the templates."""
+    rows = tuple(tuple(say(f"cell_{column}", value) for column in columns) for value in values)
+    return Grid(tuple(say("head", column) for column in columns), rows)
+
+
+def _sentences(pen: Pen, **names: object) -> Sentences:
+    """The words of explorations, and what they ask for: formulas with the ridge in decimals, conditions in words."""
+
+    def figured(formula: Formula, ridge: Fraction | None) -> Formula:
+        return formula if ridge is None else with_digits(formula, {"ridge": decimal(ridge)})
+
+    def shown(value: Expr, ridge: Fraction | None) -> Formula:
+        return figured(pen.layout.write(in_ridge(value)), ridge)
+
+    say: Sentences = pen.sentences(
+        "explore.j2",
+        oo=oo,
+        infinity=Infinity(),
+        shown=shown,
+        value=lambda value, ridge: pen.inline(shown(value, ridge)),
+        condition=lambda formula, ridge: in_words(formula and figured(formula, ridge), pen, say),
+        regime=partial(condition, pen=pen),
+        names=lambda names: tuple(map(Name, names)),
+        share=lambda share, digits=3: pen.percent(to_digits(share * 100, digits)),
+        decimal=decimal_number,
+        in_decimals=in_decimals,
+        grouped=grouped,
+        **names,
+    )
+    return say
+
+
+def in_words(formula: Formula | None, pen: Pen, say: Sentences) -> str:
+    """A condition on a machine in words and formulas."""
+    match formula:
+        case None:
+            return ""
+        case Verdict(holds=holds):
+            return say("verdict", holds)
+        case Cases(rows=rows):
+            return ", ".join(say("guarded", *(in_words(part, pen, say) for part in row)) for row in rows)
+        case Both(parts=parts):
+            return say("both", [in_words(part, pen, say) for part in parts])
+        case Compare(left=left, relation=relation, right=right):
+            return pen.inline(left, relation, in_decimals(right))
+    return pen.inline(formula)
