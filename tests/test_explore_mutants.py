@@ -11,7 +11,7 @@ from sympy import Rational
 from symroof.algebra import fan as fans
 from symroof.algebra import lemmas as proofs
 from symroof.errors import SymroofError
-from symroof.exploration import curves, explore, knobs, partition, places, regime_map, roofs, singles, sweeping, traffic
+from symroof.exploration import curves, edges, explore, knobs, partition, places, regime_map, sweeping, traffic
 from symroof.formula import Quotient, number
 from symroof.model.einsum import Einsum
 
@@ -34,7 +34,7 @@ FAULTS = {
     "a condition is dropped": (regime_map, "relations", lambda f: lambda *a: f(*a)[1:], lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
     "equal sizes are one too low": (regime_map, "equal_sizes", lambda f: lambda *a: tuple(_one_less(step) for step in f(*a)), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
     "the ridge is inverted": (regime_map, "upside_down", lambda f: lambda draft, form: f(draft, 1 / form), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
-    "a limit is the value at one": (singles, "limit", lambda f: lambda value, x, least_one: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
+    "a limit is the value at one": (edges, "limit", lambda f: lambda value, x, least_one: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
     "a knob turns the other way": (knobs, "_tends", lambda f: lambda *a: replace(f(*a), right=Quotient(number(1), f(*a).right)), lambda: test_regimes.test_knobs_are_what_a_change_does("matmul")),
     "int8 is as wide as bf16": (knobs, "narrower", lambda f: lambda given: given, lambda: test_regimes.test_doubling_and_storing_by_hand()),
     "the output is not among the bytes": (traffic, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
@@ -43,7 +43,7 @@ FAULTS = {
     "a dtype is not put in": (Einsum, "stored", lambda f: lambda operation, types: operation, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),
     "the last row of a chunk is lost": (sweeping.Sweep, "chunks", lambda f: property(lambda self: self.size // self.chunk), None),
     "weights are not read": (curves, "function_of", lambda f: lambda setting, name: f(setting, "T_math" if name == "throughput" else name), lambda: test_plots.test_question_3_point_by_point()),
-    "a link has the intensity of memory": (roofs, "_point", lambda f: lambda roof, values: (f(roof, values)[0] * 2, f(roof, values)[1]), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
+    "a link has the intensity of memory": (curves, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
 }  # fmt: skip
 
 

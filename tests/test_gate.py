@@ -241,13 +241,14 @@ FAULTS = {
     "exploration.edges.cleared": (doubled, mapped),
     "exploration.edges.equal_sizes": (doubled, mapped),
     "exploration.edges.upside_down": (doubled, mapped),
-    "exploration.knobs._doubled": (lambda f: lambda *a: (replace(c, step=twice(c.step)) for c in f(*a)), mapped),
+    "exploration.knobs._doubled": (lambda f: lambda *a: (replace(c, steps=tuple(map(twice, c.steps))) for c in f(*a)), mapped),
     "exploration.knobs._ratio": (doubled, mapped),
     "exploration.knobs._tends": (doubled, mapped),
     "exploration.partition.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
     "exploration.partition.tends_to": (doubled, mapped),
+    "exploration.partition.leads": (doubled, mapped),
     "exploration.places._left_to_meet": (doubled, at_fixed_sizes),
-    "exploration.singles._highest": (doubled, mapped),
+    "exploration.edges._highest": (doubled, mapped),
     "exploration.traffic.dominant": (lambda f: lambda *a: tuple(replace(s, right=Name("part_0")) for s in f(*a)), mapped),
     "exploration.traffic.parts": (doubled, mapped),
     "exploration.traffic.shares": (lambda f: lambda *a: (replace(f(*a)[0], amount=2 * f(*a)[0].amount), *f(*a)[1:]), at_a_point),
@@ -297,7 +298,7 @@ def makers_of_steps():
 def test_every_producer_has_a_fault():
     functions = {(m, n) for m, n in called() if inspect.isfunction(inspect.unwrap(getattr(importlib.import_module(m), n)))}
     names = {f"{module}.{name}".removeprefix("symroof.") for module, name in functions} | set(makers_of_steps())
-    assert names - set(FAULTS) - set(HARMLESS) - {"exploration.explore._true_in", "exploration.places._left_to_meet", "exploration.regime_map._definitions", "exploration.singles._never", "exploration.singles._steps"} == set()
+    assert names - set(FAULTS) - set(HARMLESS) - {"exploration.explore._true_in", "exploration.places._left_to_meet", "exploration.regime_map._definitions", "exploration.edges._alone"} == set()
 
 
 def put_in(monkeypatch, path, fault):

@@ -43,17 +43,22 @@ def roofline(B, D, F):
     return total_flops / total_time
 
 
+def marks(track):
+    """Where an operation stands under each roof."""
+    return [point for curve in track for point in curve.points("throughput", "intensity")]
+
+
 def test_question_3_point_by_point():
     found = figure("throughput").drawing
     for curve, size in zip(found.curves, (4096, 1024), strict=True):
         assert len(curve.xs) >= 400
-        assert np.allclose(curve.ys, roofline(np.array(curve.xs), size, size), rtol=1e-13)
+        assert np.allclose(curve.lines["throughput"], roofline(np.array(curve.xs), size, size), rtol=1e-13)
     assert [curve.first for curve in found.curves] == [137, 227]
     assert [round(curve.bound, 2) for curve in found.curves] == [136.09, 226.31]
     assert (found.rule.first, round(found.rule.bound, 2)) == (121, 120.12)
-    assert all(y == pytest.approx(min(PEAK, 2 * x * HBM)) for x, y in zip(found.rule.xs, found.rule.ys, strict=True))
-    index, share = found.miss
-    assert index == 1
+    assert all(y == pytest.approx(min(PEAK, 2 * x * HBM)) for x, y in found.rule.points("throughput"))
+    first, short, share = found.miss
+    assert (first, short) == (121, found.curves[1])
     assert share == pytest.approx(roofline(121.0, 1024, 1024) / PEAK)
     assert f"{share:.0%}" == "68%"
 
@@ -61,16 +66,16 @@ def test_question_3_point_by_point():
 def test_a_roofline_has_the_numbers_of_its_operations():
     found = figure("roofline").drawing
     assert [round(roof.ridge, 2) for roof in found.roofs] == [240.24, 960.98]
-    for mark, b in zip(found.marks, (64, 512), strict=True):
+    for track, b in zip(found.tracks, (64, 512), strict=True):
         intensity = b * 8192 / (2 * b + 8192)
-        assert [x for x, _ in mark.points] == pytest.approx([intensity, intensity])
-        assert [y for _, y in mark.points] == pytest.approx([min(PEAK, intensity * w) for w in (HBM, 2.05e11)])
-    assert [round(y / 1e12, 1) for mark in found.marks for _, y in mark.points] == [51.7, 12.9, 197.0, 93.3]
+        assert [x for x, _ in marks(track)] == pytest.approx([intensity, intensity])
+        assert [y for _, y in marks(track)] == pytest.approx([min(PEAK, intensity * w) for w in (HBM, 2.05e11)])
+    assert [round(y / 1e12, 1) for track in found.tracks for _, y in marks(track)] == [51.7, 12.9, 197.0, 93.3]
 
 
 def test_a_link_between_chips_is_a_roof_with_its_own_intensity():
     found = sr.plot("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, links=["HBM", "ICI"], at="B=64,D=F=8192").drawing
-    hbm, ici = found.marks[0].points
+    hbm, ici = marks(found.tracks[0])
     assert ici[0] == 8192 / 2
     assert hbm[0] == pytest.approx(64 * 8192 * 8192 / (64 * 8192 + 8192 * 8192 + 2 * 64 * 8192))
     assert [roof.link for roof in found.roofs] == ["HBM", "ICI"]
@@ -84,23 +89,25 @@ def test_more_than_two_bandwidths_and_several_chips():
         assert words in svg
     chips = figure("chips").drawing
     assert [roof.chip.name for roof in chips.roofs] == ["h100-sxm", "tpu-v5e"]
-    assert chips.marks[0].points[0][1] == pytest.approx(chips.marks[0].points[0][0] * 3.35e12)
+    x, y = marks(chips.tracks[0])[0]
+    assert y == pytest.approx(x * 3.35e12)
 
 
 def test_a_path_runs_along_its_roof():
-    (path,) = figure("path").drawing.paths
-    for b, (x, y) in zip(path.sizes, path.points[0], strict=True):
+    ((path,),) = figure("path").drawing.tracks
+    for b, (x, y) in zip(path.xs, marks([path]), strict=True):
         assert x == pytest.approx(b * 8192 / (2 * b + 8192))
         assert y == pytest.approx(min(PEAK, x * HBM))
 
 
 def test_times_are_the_formulas():
-    (found,) = figure("times").drawing
+    (found,) = figure("times").drawing.curves
     for i, b in enumerate(found.xs):
         t_math, t_comms = 2 * b * 8192**2 / PEAK, (4 * b * 8192 + 2 * 8192**2) / HBM
         assert [found.lines[n][i] for n in ("T_math", "T_comms", "T_lower", "T_upper")] == pytest.approx([t_math, t_comms, max(t_math, t_comms), t_math + t_comms])
     assert found.first == 256
-    assert found.crossing == pytest.approx((20172800 / 79043, 2 * 20172800 / 79043 * 8192**2 / PEAK))
+    assert found.bound == pytest.approx(20172800 / 79043)
+    assert found.bound in found.xs
 
 
 @pytest.mark.parametrize(("operation", "options", "terms"), [
@@ -111,27 +118,27 @@ def test_times_are_the_formulas():
 def test_regions_are_where_their_term_leads(operation, options, terms):
     """Random points: the region that holds one is that of its largest term; the threshold has the ridge's intensity."""
     found = sr.plot(operation, on="tpu-v5e", kind="regimes", **options).drawing
-    (x0, x1), (y0, y1) = found.ranges
+    (x0, x1), (y0, y1) = np.log10(found.ranges)
     draw, total = Random(2), 0.0
     for _ in range(200):
         x, y = draw.uniform(x0, x1), draw.uniform(y0, y1)
         values = terms(10**x, 10**y)
-        inside = [str(region.form) for region in found.regions if _holds(region.corners, x, y)]
+        inside = [str(region.form) for region in found.regions if _holds(np.log10(region.corners), x, y)]
         best = max(values, key=values.get)
         assert best in inside or sorted(values.values())[-2] > 0.999 * values[best]
         total += len(inside)
     assert total == pytest.approx(200, abs=3), "regions cover the plane once"
     assert len(found.threshold) > 100
     for x, y in found.threshold:
-        assert 1 / sum(terms(10**x, 10**y).values()) == pytest.approx(PEAK / HBM, rel=1e-6)
-    for line in found.rule:
+        assert 1 / sum(terms(x, y).values()) == pytest.approx(PEAK / HBM, rel=1e-6)
+    for line in found.rules:
         for x, y in line:
-            assert max(terms(10**x, 10**y).values()) == pytest.approx(HBM / PEAK, rel=1e-9)
+            assert max(terms(x, y).values()) == pytest.approx(HBM / PEAK, rel=1e-9)
 
 
 def _holds(corners, x, y):
     """Whether a convex polygon holds a point."""
-    sides = [(b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]) for a, b in zip(corners, (*corners[1:], corners[0]), strict=True)]
+    sides = [(b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]) for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True)]
     return all(s >= -1e-12 for s in sides) or all(s <= 1e-12 for s in sides)
 
 
@@ -194,6 +201,8 @@ def test_shades_keep_their_order_in_grey_and_strokes_differ_twice():
     ({"at": "B=D=F=1", "links": ["L9"]}, "no bandwidth for L9"),
     ({"over": "B=1..4,D=1..4", "at": "F=8", "count": "exact"}, "no sum of monomials"),
     ({"over": "B=1,D=1..4", "at": "F=8"}, "one value"),
+    ({"over": "B=D=1..4", "at": "F=8", "kind": "roofline"}, "one size, and B = D are 2"),
+    ({"over": "B=1..4", "at": "D=F=8", "assume": "B = D"}, "B is D here"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(options, says):
     with pytest.raises(SymroofError, match=says):
@@ -203,10 +212,10 @@ def test_what_cannot_be_drawn_is_refused(options, says):
 def test_never_always_and_no_chip():
     never = sr.plot(INT8, on="tpu-v5e", at="D=F=128", over="B=1..4000").drawing
     assert never.curves[0].first is None
-    assert max(never.curves[0].ys) < PEAK
+    assert max(never.curves[0].lines["throughput"]) < PEAK
     assert "% of peak at 4000" in sr.plot(INT8, on="tpu-v5e", at="D=F=128", over="B=1..4000").drawn().decode()
     sr.plot("bf16[B, 8] * bf16[8, F] -> bf16[B, F]", on="tpu-v5e", at="F=8", over="B=1..40").drawn()
-    with pytest.raises(SymroofError, match="needs a chip"):
+    with pytest.raises(SymroofError, match="peak and a bandwidth"):
         sr.plot(MATMUL, at="B=D=F=1")
     with pytest.raises(SymroofError, match="peak and a bandwidth"):
         sr.plot(MATMUL, at="D=F=1", over="B=1..4")

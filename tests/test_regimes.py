@@ -279,6 +279,14 @@ def test_inference(claim, expected):
     assert all(a.check.status == "proved" for a in found.alternatives)
 
 
+def test_sizes_that_grow_alike_are_doubled_one_by_one():
+    """D ~ F puts one for the other where terms are compared, and not where one of them is changed."""
+    found = sr.regimes(MATMUL, assume="D ~ F").map
+    large = next(row for row in found.rows if str(row.leading) in ("D/2", "F/2"))
+    knob = next(knob for knob in found.knobs if knob.what == ("D",))
+    assert knob.factors[found.rows.index(large)] == Fraction(4, 3)
+
+
 def test_inference_says_what_verify_says():
     judged = sr.verify({"operation": MATMUL, "claims": ["intensity ~ B"]}).judgements[0]
     found = sr.regimes(MATMUL, of="intensity ~ B")

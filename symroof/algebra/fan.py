@@ -46,11 +46,6 @@ class Fan:
         return (*self.above, *self.below)
 
     @cached_property
-    def value(self) -> Expr:
-        """The function itself, in lowest terms."""
-        return polynomial(self.above, self.symbols) / polynomial(self.below, self.symbols)
-
-    @cached_property
     def groups(self) -> tuple[int, int]:
         """The terms of the numerator, and those of the denominator."""
         low = (1 << len(self.above)) - 1
@@ -72,11 +67,11 @@ class Fan:
         """A scaling of a cell: the sum of the rays that span it."""
         return tuple(map(sum, zip(*self.spanned(mask), strict=True)))
 
-    def leading(self, mask: int, sides: tuple[Polynomial, Polynomial] | None = None) -> Expr:
-        """The leading form along the scalings of a cell, in lowest terms; or that of another function of the same terms."""
+    def leading(self, mask: int) -> Expr:
+        """The leading form along the scalings of a cell, in lowest terms."""
         above, below = (
             polynomial({e: terms[e] for e in self.chosen(mask & group)}, self.symbols)
-            for terms, group in zip(sides or (self.above, self.below), self.groups, strict=True)
+            for terms, group in zip((self.above, self.below), self.groups, strict=True)
         )
         return cancelled(above / below)
 

@@ -32,6 +32,12 @@ class Said:
         formula = self.formula(role)
         return None if formula is None else expression(formula)
 
+    def known(self, role: str) -> Expr:
+        """The value of a part that there always is."""
+        value = self.value(role)
+        assert value is not None, role
+        return value
+
     def solution(self, role: str) -> Solution | None:
         """The solved condition that a step says."""
         step = self.step(role)

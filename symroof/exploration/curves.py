@@ -1,226 +1,243 @@
-"""What figures show, as numbers: curves of throughput and of times, with their exact thresholds."""
+"""What figures show, as numbers: curves of quantities over one size, and operations under the roofs of machines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sympy import Expr, oo
 
 from symroof.algebra.rational import symbols_of
-from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
-from symroof.derivation.evaluation import QuantityFunction, function_of
+from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
+from symroof.derivation.pipeline import counted
 from symroof.derivation.rule import first_size
-from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
+from symroof.derivation.setting import Setting
 from symroof.derivation.solving import limit, solution_of
 from symroof.errors import ModelError
+from symroof.model.hardware import Accelerator, Known
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
-from symroof.symbols import fraction, rational, symbol
+from symroof.symbols import rational, symbol
 
 MOST_POINTS = 400
+# What is drawn against a size, by the kind of the figure.
+QUANTITIES = {"throughput": ("throughput",), "times": ("T_math", "T_comms", "T_lower", "T_upper")}
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """The peak of a chip, and the slope of a bandwidth that ends at it."""
+
+    setting: Setting
+    peak: Known
+    bandwidth: Known
+
+    @property
+    def link(self) -> str:
+        return self.setting.problem.link
+
+    @property
+    def chip(self) -> Accelerator:
+        chip = self.setting.problem.hardware
+        assert chip is not None
+        return chip
+
+    @property
+    def ridge(self) -> float:
+        return float(self.peak.value / self.bandwidth.value)
+
+    @property
+    def top(self) -> float:
+        """The FLOPs/s of all chips at their peak."""
+        return float(self.peak.value) * self.setting.chips
+
+    def height(self, intensity: float) -> float:
+        """Attainable FLOPs/s of one chip."""
+        return min(float(self.peak.value), intensity * float(self.bandwidth.value))
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Points of one quantity against the variable. ``bound`` is where it becomes compute-bound, ``first`` the least
-    whole size there; None where it never does, or always is."""
+    """Quantities over one size: ``xs`` are its values, ``values`` the other sizes, ``lines`` the quantities by name.
 
-    values: Mapping[str, Fraction]
-    xs: tuple[float, ...]
-    ys: tuple[float, ...]
-    bound: float | None = None
-    first: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Throughput:
-    """Attainable FLOPs/s against a size, with exact bytes; and by the rule of thumb, in which the other sizes are large.
-
-    ``miss`` is the curve that falls most short where the rule says that the peak is reached, and its share of the peak.
+    ``bound`` is the size at which the intensity reaches the ridge, ``first`` the least whole size beyond; None where it
+    never does, or always is above. Without ``xs`` no size runs, and each of the lines is one number.
     """
 
-    setting: Setting
-    variable: str
-    curves: tuple[Curve, ...]
-    rule: Curve | None
-    miss: tuple[int, float] | None
-
-    @property
-    def peak(self) -> float:
-        assert self.setting.peak is not None
-        return float(self.setting.peak.value) * self.setting.chips
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """T_math, T_comms and the two bounds against a size; ``crossing`` is where the first two are equal."""
-
-    setting: Setting
-    variable: str
     values: Mapping[str, Fraction]
     xs: tuple[float, ...]
     lines: Mapping[str, tuple[float, ...]]
-    crossing: tuple[float, float] | None
-    first: int | None
+    bound: float | None = None
+    first: int | None = None
+
+    def points(self, name: str, over: str | None = None) -> list[tuple[float, float]]:
+        """One of the quantities over the size, or over another one."""
+        return list(zip(self.xs if over is None else self.lines[over], self.lines[name], strict=True))
 
 
-def throughput(problem: Problem, over: Axis) -> Throughput:
-    """The curves of a problem at each of its points, over the values of an axis.
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Attainable throughput, or times, against a size: a curve for each point. ``rule`` is the throughput by the rule of
+    thumb, in which the other sizes are large.
+
+    ``miss`` is where the rule says that the peak is reached, the curve that falls most short there, and its share.
+    """
+
+    kind: str
+    roof: Roof
+    variable: str
+    curves: tuple[Curve, ...]
+    rule: Curve | None = None
+    miss: tuple[int, Curve, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """Roofs, the highest first, and the operations at each set of sizes: under every roof a curve of the intensity and
+    of the throughput that is attainable on one chip. A curve over ``variable`` is a path, one without sizes a point."""
+
+    roofs: tuple[Roof, ...]
+    variable: str
+    tracks: tuple[tuple[Curve, ...], ...]
+
+    @property
+    def several_chips(self) -> bool:
+        return len({roof.chip.name for roof in self.roofs}) > 1
+
+
+def roof_of(problem: Problem) -> Roof:
+    """The roof of a problem's chip and link."""
+    setting = counted(problem).setting
+    if setting.peak is None or setting.bandwidth is None:
+        raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
+    return Roof(setting, setting.peak, setting.bandwidth)
+
+
+def require_sizes(needed: Iterable[str], known: Iterable[str], otherwise: str = "") -> None:
+    """Every size that is needed is put in, or runs over an axis."""
+    missing = sorted({*needed} - {*known})
+    if missing:
+        raise ModelError(
+            f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size",
+            hint=f"say --at {'='.join(missing)}=8192" + otherwise.format(missing[0]),
+        )
+
+
+def spread(over: Axis, bound: float | None = None) -> tuple[float, ...]:
+    """The values of an axis, at most some hundred of them and always both ends, and a bound that is between them."""
+    values = over.values
+    last, count = len(values) - 1, min(len(values), MOST_POINTS)
+    chosen = {float(values[round(i * last / max(1, count - 1))]) for i in range(count)}
+    if bound is not None and values[0] < bound < values[-1]:
+        chosen.add(bound)
+    return tuple(sorted(chosen))
+
+
+def along(
+    function: QuantityFunction, values: Mapping[str, Fraction], variable: str, xs: Iterable[float]
+) -> tuple[float, ...]:
+    """A quantity as one size runs over ``xs``."""
+    fixed = {name: float(value) for name, value in values.items()}
+    return tuple(evaluated(function.expression, {**fixed, variable: x}) for x in xs)
+
+
+def curves(problem: Problem, kind: str, over: Axis) -> Curves:
+    """The throughput or the times of a problem at each of its points, over the values of an axis.
 
     >>> from symroof.reading.grids import read_grid
     >>> from symroof.reading.problems import read_problem
     >>> problem = read_problem({"operation": "bf16[B, D] * int8[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "at": ["D=F=4096", "D=F=1024"]})
-    >>> found = throughput(problem, read_grid("B=1..400", ("B", "D", "F"))[0])
+    >>> found = curves(problem, "throughput", read_grid("B=1..400", ("B", "D", "F"))[0])
     >>> [(curve.first, round(curve.bound, 2)) for curve in (*found.curves, found.rule)]
     [(137, 136.09), (227, 226.31), (121, 120.12)]
     """
-    setting, variable, points = prepared(problem, over)
-    function = function_of(setting, "throughput")
-    curves = tuple(
-        _curve(
-            setting,
-            variable,
-            values,
-            over,
-            lambda x, at=values: function(**_sizes(function.parameters, variable, x, at)),
-        )
-        for values in points
-    )
-    rule = _rule(setting, variable, over)
-    return Throughput(setting, variable, curves, rule, _miss(setting, variable, curves, rule, function))
-
-
-def prepared(problem: Problem, over: Axis) -> tuple[Setting, str, tuple[Mapping[str, Fraction], ...]]:
-    """The setting, the variable, and the points, each of which fixes every other size."""
-    if len(over.names) != 1:
-        raise ModelError(
-            f"a figure is drawn over one size, and {' = '.join(over.names)} are {len(over.names)}",
-            expected="--over B=1..400",
-        )
-    variable = over.names[0]
-    setting = setting_of(replace(problem, at=()))
-    if setting.peak is None or setting.bandwidth is None:
-        raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
-    if symbol(variable) in setting.regime.substitution:
-        raise ModelError(
-            f"{variable} is {setting.regime.substitution[symbol(variable)]} here", hint="draw over another size"
-        )
-    needed = {
-        s.name
-        for s in setting.regime.apply(setting.flops).free_symbols | setting.regime.apply(setting.moved).free_symbols
-    }
-    if variable not in needed:
-        raise ModelError(f"nothing depends on {variable}", expected=f"one of {', '.join(sorted(needed))}")
-    points: list[Mapping[str, Fraction]] = []
+    roof, x = roof_of(problem), symbol(over.names[0])
+    setting = roof.setting
+    counts = setting.regime.apply(setting.flops), setting.regime.apply(setting.moved)
+    needed = {s.name for s in counts[0].free_symbols | counts[1].free_symbols}
+    if x.name not in needed:
+        raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
+    functions = {name: function_of(setting, name) for name in QUANTITIES[kind]}
+    found = []
     for values in problem.at or ({},):
-        if variable in values:
-            raise ModelError(
-                f"{variable} runs over its axis and has a size as well", hint=f"leave {variable} out of --at"
-            )
-        others = dict(values)
-        require_sizes_agree(setting, others)
-        missing = sorted(needed - set(others) - {variable})
-        if missing:
-            raise ModelError(
-                f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size",
-                hint=f"say --at {'='.join(missing)}=8192",
-            )
-        points.append(others)
-    return setting, variable, tuple(points)
+        require_sizes(needed, {*values, x.name})
+        put = {symbol(name): rational(value) for name, value in values.items()}
+        bound, first = _reach(roof, setting.intensity.subs(put), x)
+        xs = spread(over, bound)
+        lines = {name: along(function, values, x.name, xs) for name, function in functions.items()}
+        found.append(Curve(values, xs, lines, bound, first))
+    if kind == "times":
+        return Curves(kind, roof, x.name, tuple(found))
+    rule = _rule(roof, x, over)
+    return Curves(kind, roof, x.name, tuple(found), rule, _miss(roof, x, found, rule, functions[kind]))
 
 
-def _sizes(parameters: Sequence[str], variable: str, x: float, at: Mapping[str, Fraction]) -> dict[str, float]:
-    return {name: x if name == variable else float(at[name]) for name in parameters}
-
-
-def spread(over: Axis, *extra: float | None) -> tuple[float, ...]:
-    """The values of an axis, at most some hundred of them, and further places between its ends."""
-    values = over.values
-    chosen = (
-        values
-        if len(values) <= MOST_POINTS
-        else [values[round(i * (len(values) - 1) / (MOST_POINTS - 1))] for i in range(MOST_POINTS)]
-    )
-    inside = [x for x in extra if x is not None and values[0] < x < values[-1]]
-    return tuple(sorted({*map(float, chosen), *inside}))
-
-
-def crossing(setting: Setting, variable: str, values: Mapping[str, Fraction]) -> tuple[float | None, int | None]:
-    """Where the intensity reaches the ridge, and the least whole size beyond it."""
-    intensity = setting.intensity.subs({symbol(n): rational(v) for n, v in values.items()})
-    x, ridge = symbol(variable), setting.ridge
-    if ridge is None or not intensity.has(x):
+def _reach(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, int | None]:
+    """Where a form reaches the ridge, and the least whole size beyond it."""
+    if not form.has(x):
         return None, None
-    solution = solution_of(intensity, rational(ridge), x, setting.least_one)
+    setting, ridge = roof.setting, rational(roof.peak.value / roof.bandwidth.value)
+    solution = solution_of(form, ridge, x, setting.least_one)
     bound = numeric(solution.bound) if solution.rises else None
     return (None, None) if bound is None else (float(bound), first_size(setting, solution))
 
 
-def _curve(setting: Setting, variable: str, values: Mapping[str, Fraction], over: Axis, function) -> Curve:  # type: ignore[no-untyped-def]
-    bound, first = crossing(setting, variable, values)
-    xs = spread(over, bound)
-    return Curve(values, xs, tuple(function(x) for x in xs), bound, first)
-
-
-def _rule(setting: Setting, variable: str, over: Axis) -> Curve | None:
+def _rule(roof: Roof, x: Expr, over: Axis) -> Curve | None:
     """The intensity with every other size without bound, times the bandwidth, up to the peak."""
-    x, ridge = symbol(variable), setting.ridge
-    others = [s for s in symbols_of(setting.intensity) if s != x]
-    form: Expr = setting.intensity
-    for other in others:
-        form = limit(form, other, setting.least_one)
+    setting, form = roof.setting, roof.setting.intensity
+    for other in symbols_of(form):
+        form = form if other == x else limit(form, other, setting.least_one)
         if form in (0, oo):
             return None
-    if not others or not form.has(x) or ridge is None or setting.bandwidth is None or setting.peak is None:
+    bound, first = (None, None) if form == setting.intensity else _reach(roof, form, x)
+    if bound is None:
         return None
-    solution = solution_of(form, rational(ridge), x, setting.least_one)
-    edge = solution.bound if solution.rises else None
-    if edge is None or isinstance(edge, Root):
-        return None
-    bound = float(fraction(edge))
-    rate, top = float(setting.bandwidth.value) * setting.chips, float(setting.peak.value) * setting.chips
     xs = spread(over, bound)
-    ys = tuple(min(top, rate * float(form.subs(x, rational(Fraction(value))))) for value in xs)
-    return Curve({}, xs, ys, bound, first_size(setting, solution))
+    ys = tuple(setting.chips * roof.height(evaluated(form, {x.name: size})) for size in xs)
+    return Curve({}, xs, {"throughput": ys}, bound, first)
 
 
 def _miss(
-    setting: Setting, variable: str, curves: tuple[Curve, ...], rule: Curve | None, function: QuantityFunction
-) -> tuple[int, float] | None:
-    if rule is None or rule.first is None or not curves or setting.peak is None:
+    roof: Roof, x: Expr, found: Sequence[Curve], rule: Curve | None, function: QuantityFunction
+) -> tuple[int, Curve, float] | None:
+    if rule is None or rule.first is None:
         return None
-    peak = float(setting.peak.value) * setting.chips
-    shares = [
-        (function(**_sizes(function.parameters, variable, float(rule.first), c.values)) / peak, i)
-        for i, c in enumerate(curves)
-    ]
-    share, index = min(shares)
-    return None if share > 0.99 else (index, share)
+    first = rule.first
+    shares = [along(function, curve.values, x.name, [float(first)])[0] / roof.top for curve in found]
+    share, short = min(zip(shares, found, strict=True), key=lambda pair: pair[0])
+    return None if share > 0.99 else (first, short, share)
 
 
-def times(problem: Problem, over: Axis) -> tuple[Times, ...]:
-    """The times of a problem at each of its points, over the values of an axis.
+def roofline(
+    problem: Problem, chips: Sequence[Accelerator | None], links: Sequence[str], over: Axis | None = None
+) -> Roofline:
+    """The roofline of a problem on chips, with a roof for every link.
 
-    >>> from symroof.reading.grids import read_grid
+    Raises :class:`ModelError` where a chip has no such link, or a size is open and no axis is given for it.
+
+    >>> from symroof.reading.catalogue import chip
     >>> from symroof.reading.problems import read_problem
-    >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e", "at": "D=F=8192"})
-    >>> found, = times(problem, read_grid("B=1..1024", ("B", "D", "F"))[0])
-    >>> found.first, round(found.crossing[0], 2)
-    (256, 255.21)
+    >>> problem = read_problem({"operation": "matmul", "at": ["B=64,D=F=8192"]})
+    >>> found = roofline(problem, [chip("tpu-v5e")], ["HBM"])
+    >>> round(found.roofs[0].ridge, 2), {name: f"{y:.4g}" for name, (y,) in found.tracks[0][0].lines.items()}
+    (240.24, {'intensity': '63.02', 'throughput': '5.167e+13'})
     """
-    setting, variable, points = prepared(problem, over)
-    names = ("T_math", "T_comms", "T_lower", "T_upper")
-    functions = [function_of(setting, name) for name in names]
-    found = []
-    for values in points:
-        bound, first = crossing(setting, variable, values)
-        xs = spread(over, bound)
-        lines = {f.name: tuple(f(**_sizes(f.parameters, variable, x, values)) for x in xs) for f in functions}
-        meeting = (
-            None if bound is None else (bound, functions[0](**_sizes(functions[0].parameters, variable, bound, values)))
-        )
-        found.append(Times(setting, variable, values, xs, lines, meeting, first))
-    return tuple(found)
+    variants = (replace(problem, hardware=chip, link=link, at=()) for chip in chips for link in links)
+    roofs = sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value))
+    needed = {s.name for roof in roofs for s in roof.setting.intensity.free_symbols}
+    points = problem.at or (({},) if over else ())
+    tracks = tuple(tuple(_track(roof, values, over, needed) for roof in roofs) for values in points)
+    return Roofline(tuple(roofs), over.names[0] if over else "", tracks)
+
+
+def _track(roof: Roof, values: Mapping[str, Fraction], over: Axis | None, needed: set[str]) -> Curve:
+    runs = over.names if over is not None and over.names[0] in needed else ()
+    require_sizes(needed, {*values, *runs}, ", or --over {}=1..1024")
+    function, xs = function_of(roof.setting, "intensity"), spread(over) if over and runs else ()
+    if xs:
+        intensities = along(function, values, runs[0], xs)
+    else:
+        intensities = (evaluated(function.expression, {name: float(value) for name, value in values.items()}),)
+    return Curve(values, xs, {"intensity": intensities, "throughput": tuple(map(roof.height, intensities))})

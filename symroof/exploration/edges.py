@@ -1,24 +1,66 @@
-"""Where a form is above the ridge: a condition in the plainest words, and the least equal sizes, as steps."""
+"""What it takes to be above the ridge: for a form, for equal sizes, and for one size alone while the others stay."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 
-from sympy import Add, Expr
+from sympy import Add, Expr, oo
 
 from symroof.algebra.approximation import reciprocals
+from symroof.algebra.dominance import leading
 from symroof.algebra.rational import polynomial, ratio, symbols_of
+from symroof.algebra.regime import Regime
 from symroof.algebra.roots import smallest_integer
-from symroof.derivation.draft import RIDGE, Draft
+from symroof.derivation.answer import Said
+from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.rule import chip_step
 from symroof.derivation.solutions import positive
-from symroof.derivation.solving import highest, monotony, solution_of
-from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
-from symroof.proof.grounds import Whole
+from symroof.derivation.solving import highest, limit, monotony, solution_of
+from symroof.exploration.partition import tends_to
+from symroof.formula import Compare, Formula, Infinity, Name, Quotient, Verdict, number
+from symroof.proof.grounds import Growing, Highest, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Single(Said):
+    """What the intensity does as ``variable`` grows alone."""
+
+    variable: str
+
+    @property
+    def limit(self) -> Expr:
+        return self.known("limit")
+
+    @property
+    def supremum(self) -> Expr | None:
+        """The limit, or the value at 1 where the intensity falls. None where it is not known to rise or fall."""
+        return oo if self.limit == oo else self.value("highest")
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the supremum is a value of the intensity."""
+        step = self.step("highest")
+        return False if self.limit == oo else None if step is None else step.relation == "<="
+
+    @property
+    def possible_when(self) -> Formula:
+        """When the limit is above the ridge."""
+        formula = self.formula("condition")
+        return Verdict(self.limit == oo) if formula is None else formula
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        return () if self.limit == oo else tuple(s.name for s in symbols_of(self.limit))
+
+    @property
+    def equal_from(self) -> int | None:
+        """The least size at which the limit is above the ridge with the other sizes equal."""
+        return self.whole("equal")
 
 
 def above_ridge(draft: Draft, form: Expr, several: Callable[[Draft, Expr], Formula]) -> Step:
@@ -43,8 +85,8 @@ def _sizes(draft: Draft, form: Expr) -> list[Expr]:
 def _verdict(draft: Draft, form: Expr, sizes: list[Expr]) -> Verdict | None:
     """Whether a form is always or never above the ridge, where that can be told."""
     ridge, least_one = draft.setting.ridge, draft.setting.least_one
-    if ridge is None:
-        return None
+    if ridge is None or form == 0:
+        return Verdict(False) if form == 0 else None
     if not sizes:
         return Verdict(fraction(form) > ridge)
     if len(sizes) == 1:
@@ -98,3 +140,37 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
     above, from_first = Compare(draft.write(form), ">", RIDGE), Compare(Name(x.name), ">=", number(first))
     evidence = Whole(stride, None if solution.outcome == "always" else draft.write(bound))
     return (Step("regime", Reason.WHOLE, above, "<=>", from_first, same, evidence, role="equal"),)
+
+
+def singles(draft: Draft, order: Sequence[Expr]) -> tuple[Single, ...]:
+    """Each size of the intensity by itself."""
+    sizes = sorted(draft.setting.intensity.free_symbols, key=order.index)
+    return tuple(Single(draft.add(*_alone(draft, x)).since(draft), x.name) for x in sizes)
+
+
+def _alone(draft: Draft, x: Expr) -> tuple[Step, ...]:
+    setting, value, equal = draft.setting, draft.setting.intensity, draft.setting.equalities
+    towards = Compare(Name(x.name), "->", Infinity())
+    top = limit(value, x, setting.least_one)
+    tends = Step(
+        "regime", Reason.GROWS, INTENSITY, "->", draft.write(top), (*equal, towards), Growing(x.name), role="limit"
+    )
+    how: tuple[Step, ...] = ()
+    if top in (0, oo):
+        grows = Regime((*(r for r in setting.regime.relations if r[1] == "="), (x, "->", oo)), setting.least_one)
+        form = leading(value, grows)
+        how = (replace(tends_to(INTENSITY, value, form, grows, setting.layout), role=""),)
+    if top == oo:
+        return (tends, *how)
+    return (tends, *how, *_highest(draft, x, top), above_ridge(draft, top, cleared), *equal_sizes(draft, top))
+
+
+def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
+    """What the intensity rises to, or has at 1 where it falls; nothing where neither is known."""
+    value, equal = draft.setting.intensity, draft.setting.equalities
+    rises = monotony(value, x, draft.setting.least_one)
+    if rises is None:
+        return ()
+    edge, relation = (value.subs(x, 1), "<=") if rises == -1 else (top, "<" if rises == 1 else "<=")
+    evidence = Highest((x.name,), relation == "<=")
+    return (Step("regime", Reason.REACH, INTENSITY, relation, draft.write(edge), equal, evidence, role="highest"),)

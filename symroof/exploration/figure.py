@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
+from symroof.derivation.setting import require_sizes_agree, setting_of
 from symroof.errors import ModelError, suggestion
-from symroof.exploration.curves import Throughput, Times, throughput, times
+from symroof.exploration.curves import QUANTITIES, Curves, Roofline, curves, roofline
 from symroof.exploration.planes import Plane, plane
-from symroof.exploration.roofs import Roofline, roofline
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
+from symroof.symbols import symbol
 
-KINDS = ("roofline", "throughput", "times", "regimes")
-Drawn: TypeAlias = "Throughput | tuple[Times, ...] | Roofline | Plane"
-Rows: TypeAlias = "tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]"
+# The kinds of figures, and over how many sizes each is drawn, at least and at most.
+KINDS = {"roofline": (0, 1), "throughput": (1, 1), "times": (1, 1), "regimes": (2, 2)}
+Drawn: TypeAlias = "Curves | Roofline | Plane"
+Row: TypeAlias = "tuple[object, ...]"
 
 
 def figure(
@@ -27,7 +30,7 @@ def figure(
 ) -> Drawn:
     """The figure of a problem. Without a kind: a regime map over two sizes, throughput over one, otherwise a roofline.
 
-    Raises :class:`ModelError` where the kind and the axes do not go together.
+    Raises :class:`ModelError` where the kind and the axes do not go together, or the axes and the sizes that are put in.
     """
     kind = kind or ("roofline", "throughput", "regimes")[min(len(over), 2)]
     if kind not in KINDS:
@@ -36,91 +39,70 @@ def figure(
         )
     if kind != "roofline" and (len(chips) > 1 or len(links) > 1):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
-    wanted = {"roofline": (0, 1), "throughput": (1, 1), "times": (1, 1), "regimes": (2, 2)}[kind]
-    if not wanted[0] <= len(over) <= wanted[1]:
-        example = {2: "--over B=1..4096,D=1..4096"}.get(wanted[1], "--over B=1..400")
+    least, most = KINDS[kind]
+    example = "--over B=1..4096,D=1..4096" if most == 2 else "--over B=1..400"
+    if not least <= len(over) <= most:
         raise ModelError(
-            f"{kind} is drawn over {wanted[1]} size{'s' if wanted[1] > 1 else ''}, and there {'is' if len(over) == 1 else 'are'} {len(over)}",
+            f"{kind} is drawn over {most} size{'s' if most > 1 else ''}, and there {'is' if len(over) == 1 else 'are'} {len(over)}",
             expected=example,
         )
-    if kind == "throughput":
-        return throughput(problem, over[0])
-    if kind == "times":
-        return times(problem, over[0])
+    setting = setting_of(replace(problem, at=()))
+    for axis in over:
+        name = axis.names[0]
+        if len(axis.names) > 1:
+            raise ModelError(
+                f"an axis of a figure is one size, and {' = '.join(axis.names)} are {len(axis.names)}", expected=example
+            )
+        if any(name in values for values in problem.at):
+            raise ModelError(f"{name} runs over its axis and has a size as well", hint=f"leave {name} out of --at")
+        if symbol(name) in setting.regime.substitution:
+            raise ModelError(
+                f"{name} is {setting.regime.substitution[symbol(name)]} here", hint="draw over another size"
+            )
+    for values in problem.at:
+        require_sizes_agree(setting, values)
     if kind == "regimes":
-        return plane(problem, over[0], over[1])
-    if problem.hardware is None and not chips:
-        raise ModelError("a roofline needs a chip", hint="say --on CHIP")
-    return roofline(problem, chips or [problem.hardware], links or [problem.link], over[0] if over else None)  # type: ignore[list-item]
+        return plane(problem, *over)
+    if kind == "roofline":
+        return roofline(problem, chips or [problem.hardware], links or [problem.link], *over)
+    return curves(problem, kind, *over)
 
 
-def rows(drawn: Drawn) -> Rows:
+def rows(drawn: Drawn) -> tuple[tuple[str, ...], tuple[Row, ...]]:
     """The plotted points: a head, and a row for each."""
     match drawn:
-        case Throughput():
-            return _throughput(drawn)
+        case Plane(names=names):
+            return (*names, "what"), tuple((*point, what) for what, points in drawn.lines for point in points)
         case Roofline():
-            return _roofline(drawn)
-        case Plane():
-            head = (*drawn.names, "what")
-            found: list[tuple[object, ...]] = [(10**x, 10**y, "threshold") for x, y in drawn.threshold]
-            found += [(10**x, 10**y, "rule of thumb") for ends in drawn.rule for x, y in ends]
-            found += [
-                (10**x, 10**y, f"corner of intensity ~ {region.form}")
-                for region in drawn.regions
-                for x, y in region.corners
-            ]
-            return head, tuple(found)
-    return _times(drawn)
+            head = ("what", "chip", "link", "FLOPs/byte", "FLOPs/s", "bound by")
+            return head, tuple(_under_roofs(drawn))
+        case Curves(kind="times"):
+            return ("at", drawn.variable, *QUANTITIES["times"], "bound by"), tuple(_times(drawn))
+    return ("curve", drawn.variable, "FLOPs/s", "bound by"), tuple(_throughput(drawn))
 
 
-def _said(values: object) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())  # type: ignore[attr-defined]
+def _said(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
-def _throughput(drawn: Throughput) -> Rows:
-    curves = [(_said(c.values) or "exact", c) for c in drawn.curves] + (
-        [("rule of thumb", drawn.rule)] if drawn.rule else []
-    )
-    found = [
-        (name, x, y, "compute" if y >= drawn.peak * (1 - 1e-12) else drawn.setting.problem.link)
-        for name, curve in curves
-        for x, y in zip(curve.xs, curve.ys, strict=True)
-    ]
-    return ("curve", drawn.variable, "FLOPs/s", "bound by"), tuple(found)
+def _under_roofs(drawn: Roofline) -> Iterable[Row]:
+    for roof in drawn.roofs:
+        yield "ridge", roof.chip.title, roof.link, roof.ridge, roof.height(roof.ridge), ""
+    for track in drawn.tracks:
+        for roof, curve in zip(drawn.roofs, track, strict=True):
+            places = [f"{drawn.variable} = {size:g}" for size in curve.xs] or [_said(curve.values)]
+            for place, x, y in zip(places, *curve.lines.values(), strict=True):
+                yield place, roof.chip.title, roof.link, x, y, "compute" if x > roof.ridge else roof.link
 
 
-def _roofline(drawn: Roofline) -> Rows:
-    found: list[tuple[object, ...]] = [
-        ("ridge", roof.chip.title, roof.link, roof.ridge, roof.height(roof.ridge), "") for roof in drawn.roofs
-    ]
-    for mark in drawn.marks:
-        for roof, (x, y) in zip(drawn.roofs, mark.points, strict=True):
-            found.append(
-                (_said(mark.values), roof.chip.title, roof.link, x, y, "compute" if x > roof.ridge else roof.link)
-            )
-    for path in drawn.paths:
-        for roof, way in zip(drawn.roofs, path.points, strict=True):
-            for size, (x, y) in zip(path.sizes, way, strict=True):
-                found.append(
-                    (
-                        f"{path.variable} = {size:g}",
-                        roof.chip.title,
-                        roof.link,
-                        x,
-                        y,
-                        "compute" if x > roof.ridge else roof.link,
-                    )
-                )
-    return ("what", "chip", "link", "FLOPs/byte", "FLOPs/s", "bound by"), tuple(found)
+def _throughput(drawn: Curves) -> Iterable[Row]:
+    named = [(_said(curve.values) or "exact", curve) for curve in drawn.curves]
+    for name, curve in [*named, *([("rule of thumb", drawn.rule)] if drawn.rule else [])]:
+        for x, y in zip(curve.xs, *curve.lines.values(), strict=True):
+            yield name, x, y, "compute" if y >= drawn.roof.top * (1 - 1e-12) else drawn.roof.link
 
 
-def _times(drawn: tuple[Times, ...]) -> Rows:
-    found = []
-    for one in drawn:
-        for i, x in enumerate(one.xs):
-            values = [one.lines[name][i] for name in ("T_math", "T_comms", "T_lower", "T_upper")]
-            found.append(
-                (_said(one.values), x, *values, "compute" if values[0] > values[1] else one.setting.problem.link)
-            )
-    return ("at", drawn[0].variable, "T_math", "T_comms", "T_lower", "T_upper", "bound by"), tuple(found)
+def _times(drawn: Curves) -> Iterable[Row]:
+    for curve in drawn.curves:
+        for x, math, comms, *bounds in zip(curve.xs, *curve.lines.values(), strict=True):
+            yield _said(curve.values), x, math, comms, *bounds, "compute" if math > comms else drawn.roof.link

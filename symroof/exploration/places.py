@@ -27,12 +27,10 @@ from symroof.symbols import expression, fraction, rational, symbol
 
 @dataclass(frozen=True, slots=True)
 class Place(Said):
-    """A point on the map, beside the leading forms of ``corners``."""
+    """A point on a map, beside the leading forms of its corners."""
 
+    found: RegimeMap
     values: Mapping[str, Fraction]
-    labels: tuple[str, ...]
-    corners: tuple[RegimeRow, ...]
-    turned: tuple[Knob, ...]
 
     def _numbers(self, role: str) -> tuple[Fraction, ...]:
         return tuple(fraction(expression(step.right)) for step in self.steps if step.role == role)
@@ -44,11 +42,12 @@ class Place(Said):
     @property
     def parts(self) -> tuple[tuple[str, Fraction], ...]:
         """Each part of the bytes, with its share."""
-        return tuple(zip(self.labels, self._numbers("share"), strict=True))
+        labels = (part.label for part in shares(self.found.setting))
+        return tuple(zip(labels, self._numbers("share"), strict=False))
 
     @property
     def _nearest(self) -> tuple[RegimeRow, Fraction]:
-        factors = zip(self.corners, self._numbers("factor"), strict=True)
+        factors = zip(self.found.corner_rows, self._numbers("factor"), strict=True)
         return min(factors, key=lambda pair: max(pair[1], 1 / pair[1]))
 
     @property
@@ -63,7 +62,7 @@ class Place(Said):
 
     @property
     def knobs(self) -> tuple[tuple[Knob, Fraction], ...]:
-        return tuple(zip(self.turned, self._numbers("knob"), strict=True))
+        return tuple(zip(_known(self.found, self.values), self._numbers("knob"), strict=True))
 
 
 def covers(found: RegimeMap, values: Mapping[str, Fraction]) -> bool:
@@ -81,29 +80,28 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
     >>> at.intensity, str(at.nearest.leading), at.factor
     (Fraction(32, 17), 'B', Fraction(17, 16))
     """
-    draft, write = found.draft, found.draft.write
-    figures = {figure: rational(value) for figure, value in found.setting.values.items()}
-    point = {symbol(name): rational(value) for name, value in values.items()} | figures
-    where = (*found.setting.equalities, *(equality(name, value) for name, value in values.items()))
+    setting, write = found.setting, found.draft.write
+    point = {symbol(name): rational(value) for name, value in values.items()}
+    where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
 
     def said(role: str, left: Formula, value: Expr) -> Step:
-        return Step("regime", Reason.AT_POINT, left, "=", write(value.subs(point)), where, role=role)
+        put = write(setting.in_numbers(value.subs(point)))
+        return Step("regime", Reason.AT_POINT, left, "=", put, where, role=role)
 
-    quantity = found.name
     steps = [said("intensity", found.spelled, found.value)]
-    steps += [
-        said("factor", Quotient(write(row.leading), quantity), row.leading / found.value) for row in found.corner_rows
-    ]
-    turned = tuple(knob for knob in found.knobs if knob.at(values) is not None)
-    steps += [said("knob", write(knob.ratio), knob.ratio) for knob in turned]
-    missing = {n: Fraction(1) for n in found.setting.problem.operation.dimensions if n not in values}
-    beside = (
-        *where,
-        *(equality(n, v) for n, v in missing.items() if symbol(n) not in found.setting.regime.substitution),
-    )
-    steps += shares_at(draft, missing | dict(values), beside) if found.of_intensity else ()
-    labels = tuple(t.label for t in shares(found.setting)) if found.of_intensity else ()
-    return Place(draft.add(*steps).since(draft), values, labels, found.corner_rows, turned)
+    for row in found.corner_rows:
+        steps.append(said("factor", Quotient(write(row.leading), found.name), row.leading / found.value))
+    steps += [said("knob", write(knob.ratio), knob.ratio) for knob in _known(found, values)]
+    if found.of_intensity:
+        rest = {name: Fraction(1) for name in setting.problem.operation.dimensions if name not in values}
+        open_sizes = (item for item in rest.items() if symbol(item[0]) not in setting.regime.substitution)
+        steps += shares_at(found.draft, rest | dict(values), (*where, *(equality(*item) for item in open_sizes)))
+    return Place(found.draft.add(*steps).since(found.draft), found, values)
+
+
+def _known(found: RegimeMap, values: Mapping[str, Fraction]) -> list[Knob]:
+    """The knobs whose factors have a number at the given sizes."""
+    return [knob for knob in found.knobs if {s.name for s in knob.ratio.free_symbols} <= {*values}]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import log10
 
@@ -13,9 +14,10 @@ from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import INTENSITY
 from symroof.derivation.evaluation import evaluated
-from symroof.derivation.setting import Setting, require_sizes_agree, setting_of
+from symroof.derivation.setting import Setting
 from symroof.derivation.solving import solution_of
 from symroof.errors import ModelError
+from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import at_sizes, regime_map
 from symroof.formula import Compare, Quotient, number, total
 from symroof.model.problem import Problem
@@ -24,31 +26,42 @@ from symroof.reading.grids import Axis
 from symroof.symbols import expression, rational, symbol
 
 Point = tuple[float, float]
+# A monomial in logarithms: the constant, and the exponents of the two sizes. Where two are equal is a straight line.
+Affine = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Where one term of the reciprocal intensity is the largest: ``form`` is the intensity's leading form there.
-
-    ``corners`` are those of a polygon, in decimal logarithms of the sizes.
-    """
+    """A polygon in which one term of the reciprocal intensity is the largest: ``form`` is the intensity's leading form
+    there, ``rule`` the ends of the line along which that is the ridge."""
 
     form: Expr
     corners: tuple[Point, ...]
+    rule: tuple[Point, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Regions that cover the plane of two sizes; ``threshold`` are points where the intensity is the ridge, by rising x,
-    and ``rule`` the lines where the leading form is, in decimal logarithms."""
+    """Regions that cover the plane of two sizes, straight on logarithmic axes; ``threshold`` are points where the
+    intensity is the ridge, by rising x."""
 
     setting: Setting
     names: tuple[str, str]
     ranges: tuple[Point, Point]
     regions: tuple[Region, ...]
     threshold: tuple[Point, ...]
-    rule: tuple[tuple[Point, Point], ...]
-    value: Expr
+
+    @property
+    def rules(self) -> tuple[tuple[Point, ...], ...]:
+        """The ends of the lines where a leading form is the ridge."""
+        return tuple(region.rule for region in reversed(self.regions) if region.rule)
+
+    @property
+    def lines(self) -> Iterable[tuple[str, tuple[Point, ...]]]:
+        """Everything that is drawn, by what it is."""
+        yield "threshold", self.threshold
+        yield from (("rule of thumb", rule) for rule in self.rules)
+        yield from ((f"corner of intensity ~ {region.form}", region.corners) for region in self.regions)
 
 
 def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
@@ -64,47 +77,26 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     >>> [str(region.form) for region in found.regions]
     ['B', 'F/2']
     """
-    if len(x.names) != 1 or len(y.names) != 1:
-        raise ModelError("a regime map has one size on each axis", expected="--over B=1..4096,D=1..4096")
     names = x.names[0], y.names[0]
-    for name in names:
-        if any(name in values for values in problem.at):
-            raise ModelError(f"{name} runs over its axis and has a size as well", hint=f"leave {name} out of --at")
     for values in problem.at[1:]:
         raise ModelError(f"a regime map shows one set of the other sizes, and there is a second: {', '.join(values)}")
-    fixed = dict(problem.at[0]) if problem.at else {}
-    require_sizes_agree(setting_of(replace(problem, at=())), fixed)
-    found = regime_map(at_sizes(problem, fixed))
-    setting, value = found.setting, found.value
-    missing = sorted(s.name for s in value.free_symbols if s.name not in names)
-    if missing:
-        raise ModelError(
-            f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size",
-            hint=f"say --at {missing[0]}=8192, or --assume {missing[0]}={names[1]}",
-        )
-    symbols = tuple(map(symbol, names))
-    terms = laurent(1 / value, symbols_of(value, *symbols))
-    if terms is None or any(c <= 0 for c, _ in terms):
+    found = regime_map(at_sizes(problem, dict(problem.at[0]) if problem.at else {}))
+    setting, ridge, symbols = found.setting, found.setting.ridge, (symbol(names[0]), symbol(names[1]))
+    require_sizes((s.name for s in found.value.free_symbols), names, f", or --assume {{}}={names[1]}")
+    monomials = laurent(1 / found.value, symbols_of(found.value, *symbols))
+    if monomials is None or any(c <= 0 for c, _ in monomials):
         raise ModelError(
             "the reciprocal of the intensity is no sum of monomials, so the plane has no straight borders",
             hint="leave --count exact out" if problem.count == "exact" else None,
         )
-    parts = total(*(setting.layout.write(rational(c) * m) for c, m in terms))
+    terms = [rational(c) * m for c, m in monomials]
+    parts = total(*map(setting.layout.write, terms))
     upside_down = Quotient(number(1), INTENSITY)
     found.draft.add(Step("regime", Reason.RECIPROCAL, upside_down, "=", parts, setting.equalities))
-    planes = [_affine(c * m, symbols) for c, m in ((rational(c), m) for c, m in terms)]
     ranges = _logarithms(x), _logarithms(y)
-    regions = tuple(
-        Region(cancelled(1 / (rational(c) * m)), corners)
-        for (c, m), own in zip(terms, planes, strict=True)
-        if (corners := _polygon(own, planes, ranges))
-    )
-    ridge = setting.ridge
-    curve = _threshold(value, symbols, ranges, ridge) if ridge is not None else ()
-    rules = tuple(
-        line for region in regions if ridge is not None and (line := _rule(region, symbols, ridge)) is not None
-    )
-    return Plane(setting, names, ranges, tuple(sorted(regions, key=lambda r: str(r.form))), curve, rules, value)
+    regions = _regions(terms, symbols, ranges, ridge)
+    threshold = () if ridge is None else _threshold(found.value, symbols, ranges, ridge)
+    return Plane(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), regions, tuple(map(_sizes, threshold)))
 
 
 def _logarithms(axis: Axis) -> Point:
@@ -114,28 +106,39 @@ def _logarithms(axis: Axis) -> Point:
     return low, high
 
 
-def _affine(term: Expr, symbols: tuple[Expr, ...]) -> tuple[float, float, float]:
-    """log10 of a monomial: constant, and the exponents of the two sizes."""
-    powers = term.as_powers_dict()
-    exponents = [float(powers.get(s, 0)) for s in symbols]
-    rest = term.subs(dict.fromkeys(symbols, 1))
-    return (log10(float(rest)), *exponents)  # type: ignore[return-value]
+def _sizes(logarithms: Point) -> Point:
+    return 10 ** logarithms[0], 10 ** logarithms[1]
 
 
-def _polygon(
-    own: tuple[float, float, float], planes: list[tuple[float, float, float]], ranges: tuple[Point, Point]
-) -> tuple[Point, ...]:
-    """The part of the rectangle where ``own`` is the largest: the rectangle cut by every other plane."""
+def _regions(
+    terms: Sequence[Expr], symbols: tuple[Expr, Expr], ranges: tuple[Point, Point], ridge: Fraction | None
+) -> tuple[Region, ...]:
+    """For each term the part of the rectangle where it is the largest, by its form; terms that never lead have none."""
+    found, planes = [], [_affine(term, symbols) for term in terms]
     (x0, x1), (y0, y1) = ranges
-    corners: list[Point] = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
-    for other in planes:
-        if other == own:
-            continue
-        corners = _cut(corners, tuple(a - b for a, b in zip(own, other, strict=True)))
-    return tuple(corners) if _area(corners) > 1e-9 else ()
+    for term, own in zip(terms, planes, strict=True):
+        corners: list[Point] = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
+        for other in planes:
+            if other != own:
+                corners = _cut(corners, _minus(own, other))
+        if _area(corners) > 1e-9:
+            level = () if ridge is None else _cut(corners, _minus((-log10(ridge), 0.0, 0.0), own))
+            ends = [place for place in level if place not in corners]
+            rule = tuple(map(_sizes, ends)) if len(ends) == 2 else ()
+            found.append(Region(cancelled(1 / term), tuple(map(_sizes, corners)), rule))
+    return tuple(sorted(found, key=lambda region: str(region.form)))
 
 
-def _cut(corners: list[Point], side: tuple[float, ...]) -> list[Point]:
+def _affine(term: Expr, symbols: tuple[Expr, Expr]) -> Affine:
+    powers, rest = term.as_powers_dict(), term.subs(dict.fromkeys(symbols, 1))
+    return log10(float(rest)), float(powers.get(symbols[0], 0)), float(powers.get(symbols[1], 0))
+
+
+def _minus(a: Affine, b: Affine) -> Affine:
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+def _cut(corners: list[Point], side: Affine) -> list[Point]:
     """The part of a polygon where a + b x + c y >= 0 (Sutherland, Hodgman, 1974)."""
     kept: list[Point] = []
     heights = [side[0] + side[1] * x + side[2] * y for x, y in corners]
@@ -154,7 +157,7 @@ def _area(corners: list[Point]) -> float:
 
 
 def _threshold(
-    value: Expr, symbols: tuple[Expr, ...], ranges: tuple[Point, Point], ridge: Fraction, steps: int = 240
+    value: Expr, symbols: tuple[Expr, Expr], ranges: tuple[Point, Point], ridge: Fraction, steps: int = 240
 ) -> tuple[Point, ...]:
     """Where the intensity is the ridge: for sizes along x the exact bound on y, and for sizes along y the one on x."""
     points: set[Point] = set()
@@ -175,16 +178,3 @@ def _threshold(
             if ranges[other][0] <= (found := log10(bound)) <= ranges[other][1]:
                 points.add((found, place) if turned else (place, found))
     return tuple(sorted(points, key=lambda p: (p[0] - p[1], p[0])))
-
-
-def _rule(region: Region, symbols: tuple[Expr, ...], ridge: Fraction) -> tuple[Point, Point] | None:
-    """The part of a region's polygon where its leading form is the ridge: a straight line."""
-    constant, *slopes = _affine(region.form, symbols)
-    level = constant - log10(float(ridge))
-    ends: list[Point] = []
-    for a, b in zip(region.corners, (*region.corners[1:], region.corners[0]), strict=True):
-        heights = [level + slopes[0] * x + slopes[1] * y for x, y in (a, b)]
-        if (heights[0] < 0) != (heights[1] < 0):
-            t = heights[0] / (heights[0] - heights[1])
-            ends.append((a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])))
-    return (ends[0], ends[1]) if len(ends) == 2 else None

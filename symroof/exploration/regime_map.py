@@ -9,62 +9,37 @@ from functools import cached_property
 
 from sympy import Expr, Rational
 
-from symroof.algebra.approximation import split_terms
 from symroof.algebra.fan import Fan, fan
-from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
-from symroof.derivation.answer import Said
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, written
 from symroof.derivation.pipeline import counted
 from symroof.derivation.setting import Setting
+from symroof.derivation.values import put, quantities
 from symroof.errors import AlgebraError
-from symroof.exploration.edges import above_ridge, equal_sizes, upside_down
+from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.exploration.knobs import Knob, knobs
-from symroof.exploration.partition import partition, tends_to
-from symroof.exploration.singles import Single, singles
+from symroof.exploration.partition import Led, leads, partition
 from symroof.exploration.traffic import Traffic, dominant, parts, shares
-from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Sum, children, mapped, names, number
+from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Sum, mapped, names, nodes, number
 from symroof.model.problem import Problem
 from symroof.proof.cases import partitioned
 from symroof.proof.step import Check, Reason, Step
-from symroof.symbols import symbol
+from symroof.symbols import expression, symbol
 
 # More regimes than this are not listed in full unless they are asked for.
 MOST_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RegimeRow(Said):
-    """One regime: ``assume`` is all that holds there, ``relations`` what it adds to the problem."""
+class RegimeRow(Led):
+    """One regime of a map, and the parts of the bytes."""
 
     mask: int
-    relations: tuple[Compare, ...]
-    assume: tuple[Compare, ...]
     regime: Regime
     corner: bool
     parts: tuple[Traffic, ...]
-
-    @property
-    def leading(self) -> Expr:
-        """What the quantity tends to."""
-        value = self.value("leading")
-        assert value is not None
-        return value
-
-    @property
-    def check(self) -> Check:
-        step = self.step("leading")
-        assert step is not None
-        assert step.check is not None
-        return step.check
-
-    @property
-    def factor(self) -> Expr:
-        """The leading form over the exact value."""
-        value = self.value("factor")
-        assert value is not None
-        return value
 
     @property
     def compute_bound(self) -> Formula | None:
@@ -85,15 +60,15 @@ class RegimeRow(Said):
 
 @dataclass(frozen=True)
 class RegimeMap:
-    """The regimes of a quantity. ``rows`` are those that are listed: all of them, or the corners of a long list."""
+    """The regimes of a quantity within ``base``. ``rows`` are those that are listed: all, or the corners of a long list."""
 
     draft: Draft
     name: Formula
     value: Expr
+    base: Regime
     fan: Fan
-    rows: tuple[RegimeRow, ...]
-    complete: Check | None
-    assume: tuple[Compare, ...]
+    rows: tuple[RegimeRow, ...] = ()
+    complete: Check | None = None
 
     @property
     def setting(self) -> Setting:
@@ -131,23 +106,28 @@ class RegimeMap:
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
         """What a change of one thing does, in every listed regime."""
-        return knobs(self.draft, self.fan, self.spelled, [(row.mask, row.regime, row.assume) for row in self.rows])
+        return knobs(self.draft, self.spelled, self.value, [row.regime for row in self.rows])
 
     @property
     def spelled(self) -> Formula:
         """The quantity with the ridge as the quotient that it is: to dominance a ridge of its own is any constant."""
-        return spelled(self.name)
+        return mapped(self.name, lambda part: Quotient(PEAK, BANDWIDTH) if part == RIDGE else part)
+
+    @property
+    def assume(self) -> tuple[Compare, ...]:
+        """What is assumed in all of them."""
+        return written(self.base.relations, self.draft.write)
 
     @property
     def corner_rows(self) -> tuple[RegimeRow, ...]:
         return tuple(row for row in self.rows if row.corner) or self.rows[:1]
 
 
-def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, every: bool = False) -> RegimeMap:
+def regime_map(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -> RegimeMap:
     """Every regime of the intensity of a problem, or of another quantity, each line checked by the second engine.
 
-    ``of`` is a formula over named quantities and its value. Raises :class:`SymroofError` where terms of both signs may
-    cancel, or where the quantity is no rational function.
+    ``of`` is a formula over named quantities. Raises :class:`SymroofError` where terms of both signs may cancel, or where
+    the quantity is no rational function.
 
     >>> from symroof.model.library import library_operation
     >>> found = regime_map(Problem(library_operation("matmul")))
@@ -157,55 +137,47 @@ def regime_map(problem: Problem, of: tuple[Formula, Expr] | None = None, *, ever
     _require_scalings(problem)
     draft = counted(problem)
     setting = draft.setting
-    name, value = (INTENSITY, setting.intensity) if of is None else of
+    value = setting.intensity if of == INTENSITY else valued(of, setting)
     order = [symbol(d) for d in setting.problem.operation.dimensions]
     constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)
     base = Regime((*setting.regime.relations, *constants), setting.least_one)
-    assume = (*setting.problem.assume, *(Compare(Name(s.name), "~~", number(1)) for s, _, _ in constants))
-    found = fan(value, base, order)
-    listed = [mask for mask in found.masks if every or len(found.masks) <= MOST_LISTED or found.is_corner(mask)]
-    told = {mask: relations(found, mask) for mask in listed}
-    draft = draft.add(*_definitions(problem, () if of is None else names(name)), *(parts(draft) if of is None else ()))
-    rows = tuple(_row(draft, (spelled(name), value), found, mask, told[mask], base, assume) for mask in listed)
-    evidence = partition(found, told, draft.layout)
-    complete = None if evidence is None else partitioned(spelled(name), evidence, assume, draft.ledger)
-    return RegimeMap(draft, name, value, found, rows, complete, assume)
+    draft = draft.add(*_definitions(problem, names(of)), *(parts(draft) if of == INTENSITY else ()))
+    found = RegimeMap(draft, of, value, base, fan(value, base, order))
+    masks = found.fan.masks
+    listed = [mask for mask in masks if every or len(masks) <= MOST_LISTED or found.fan.is_corner(mask)]
+    told = {mask: relations(found.fan, mask) for mask in listed}
+    evidence = partition(found.fan, told, draft.layout)
+    return replace(
+        found,
+        rows=tuple(_row(found, mask, told[mask]) for mask in listed),
+        complete=None if evidence is None else partitioned(found.spelled, evidence, found.assume, draft.ledger),
+    )
 
 
-def spelled(name: Formula) -> Formula:
-    """The quantity with the ridge as the quotient that it is: to dominance a ridge of its own is any constant."""
-    return mapped(name, lambda part: Quotient(PEAK, BANDWIDTH) if part == RIDGE else part)
+def valued(formula: Formula, setting: Setting) -> Expr:
+    """The value of a formula over the names of a problem: a function of its sizes and figures."""
+    value = setting.regime.apply(put(expression(formula), quantities(setting)))
+    if not value.is_rational_function():
+        raise AlgebraError(
+            "the regimes of a maximum or a root are not enumerated",
+            expected="a quotient of sums, such as T_comms/T_math",
+        )
+    if not value.free_symbols & setting.least_one and value.is_Rational and value <= 0:
+        raise AlgebraError(f"{value} is not positive", expected="a positive quantity")
+    return value.cancel()
 
 
-def _row(
-    draft: Draft,
-    quantity: tuple[Formula, Expr],
-    found: Fan,
-    mask: int,
-    told: tuple[Relation, ...],
-    base: Regime,
-    assume: tuple[Compare, ...],
-) -> RegimeRow:
+def _row(found: RegimeMap, mask: int, told: tuple[Relation, ...]) -> RegimeRow:
     """A regime with its leading form; everything in it has been checked."""
-    name, value = quantity
-    regime = Regime((*base.relations, *told), base.least_one)
-    relations_ = written(told, draft.write)
-    everything, form, setting = (*assume, *relations_), found.leading(mask), draft.setting
-    factor = draft.write(split_terms(cancelled(form / value), symbols_of(form, value)))
-    steps = [
-        tends_to(name, value, form, regime, everything, draft.layout),
-        Step(
-            "regime", Reason.FACTOR, Quotient(draft.write(form), name), "=", factor, setting.equalities, role="factor"
-        ),
-    ]
-    if name == INTENSITY:
-        steps += [
-            above_ridge(draft, form, upside_down),
-            *equal_sizes(draft, form),
-            *dominant(draft, regime, everything),
-        ]
+    draft, form = found.draft, found.fan.leading(mask)
+    regime = Regime((*found.base.relations, *told), found.base.least_one)
+    steps: tuple[Step, ...] = leads(found.spelled, found.value, form, regime, draft.layout)
+    if found.of_intensity:
+        ridge = above_ridge(draft, form, upside_down)
+        steps = (*steps, ridge, *equal_sizes(draft, form), *dominant(draft, regime))
     said = draft.add(*steps).since(draft)
-    return RegimeRow(said, mask, relations_, everything, regime, found.is_corner(mask), shares(setting))
+    corner = found.fan.is_corner(mask)
+    return RegimeRow(said, written(told, draft.write), mask, regime, corner, shares(draft.setting))
 
 
 def _require_scalings(problem: Problem) -> None:
@@ -226,25 +198,13 @@ def _definitions(problem: Problem, spoken: Iterable[str]) -> Iterator[Step]:
     if problem.let or "T_upper" in spoken:
         yield Step("time", Reason.UPPER, Name("T_upper"), "=", Sum((T_MATH, T_COMMS)))
     for name, formula in problem.let.items() if spoken & set(problem.let) else ():
-        if not any(isinstance(part, Call) for part in _parts(formula)):
+        if not any(isinstance(part, Call) for part in nodes(formula)):
             yield Step("formulas", Reason.NAMED, Name(name), "=", formula)
-
-
-def _parts(formula: Formula) -> Iterable[Formula]:
-    yield formula
-    for part in children(formula):
-        yield from _parts(part)
 
 
 def equality(name: str, value: Fraction) -> Compare:
     """A size that is put in, as a relation of the regime."""
-    return Compare(
-        Name(name),
-        "=",
-        number(value.numerator)
-        if value.denominator == 1
-        else Quotient(number(value.numerator), number(value.denominator)),
-    )
+    return Compare(Name(name), "=", number(value))
 
 
 def at_sizes(problem: Problem, values: dict[str, Fraction]) -> Problem:

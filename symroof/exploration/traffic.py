@@ -10,7 +10,7 @@ from sympy import Add, Expr
 
 from symroof.algebra.dominance import similar, vanishes
 from symroof.algebra.regime import Regime
-from symroof.derivation.draft import Draft, dominated
+from symroof.derivation.draft import Draft, dominated, written
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import sent_names
 from symroof.formula import Formula, Name, Quotient, total
@@ -57,14 +57,13 @@ def parts(draft: Draft) -> tuple[Step, ...]:
     if setting.over_network or not setting.problem.operation.tensors:
         return ()
     meanings, amounts = draft.ledger.meanings, local_bytes(setting.problem.operation, setting.problem.mesh)
-    names = (Name(f"part_{i}") for i in range(len(amounts)))
     return tuple(
-        Step("regime", Reason.SHARE_BYTES, name, "=", draft.write(amount), evidence=meanings[name.name])
-        for name, amount in zip(names, amounts, strict=True)
+        Step("regime", Reason.SHARE_BYTES, Name(name), "=", draft.write(amount), evidence=meanings[name])
+        for name, amount in ((f"part_{i}", amount) for i, amount in enumerate(amounts))
     )
 
 
-def dominant(draft: Draft, regime: Regime, assume: tuple[Formula, ...]) -> tuple[Step, ...]:
+def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the bytes are, in a regime, those of the parts that are not negligible."""
     setting = draft.setting
     everything = shares(setting)
@@ -72,7 +71,7 @@ def dominant(draft: Draft, regime: Regime, assume: tuple[Formula, ...]) -> tuple
     kept = tuple(t for t in everything if not vanishes(t.amount / whole, regime)) or everything
     left, right = Name(setting.moved_name), total(*(t.name for t in kept))
     similarity = similar(whole, Add(*(t.amount for t in kept)), regime)
-    evidence = dominated(similarity, draft.write)
+    assume, evidence = written(regime.relations, draft.write), dominated(similarity, draft.write)
     return (Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role="moves"),)
 
 

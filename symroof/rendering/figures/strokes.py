@@ -52,10 +52,12 @@ def scaled(value: float, units: Sequence[tuple[str, float]]) -> tuple[str, float
     return next(((name, size) for name, size in units if abs(value) >= size), units[-1])
 
 
-def short(value: float) -> str:
-    """Three digits; whole numbers in full.
+def rate(value: float, of: str) -> str:
+    """A rate with three digits, or whole, in the unit in which it has digits before the point.
 
-    >>> short(820.0), short(12.345), short(1970.0)
-    ('820', '12.3', '1970')
+    >>> rate(8.2e11, "B/s"), rate(1.97e15, "FLOPs/s"), rate(12.345, "B/s")
+    ('820 GB/s', '1.97 PFLOPs/s', '12.3 B/s')
     """
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    unit, size = scaled(value, RATES)
+    amount = value / size
+    return f"{amount:.3g} {unit}{of}" if amount < 1000 else f"{amount:.0f} {unit}{of}"

@@ -1,50 +1,106 @@
-"""Formulas as lines of text: claim syntax for terminals, explicit operators for JSON. Both can be read back."""
+"""Formulas as lines of text: claim syntax for terminals, explicit operators for JSON. Both can be read back.
+
+What printing has in common in all notations is here as well: how tightly parts bind, where brackets stand, which sign
+is for what.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
-from symroof.formula import (
-    Both,
-    Call,
-    Cases,
-    Compare,
-    Either,
-    Figure,
-    Formula,
-    Infinity,
-    Name,
-    Negative,
-    Number,
-    Power,
-    Product,
-    Verdict,
-    fold,
-)
+from symroof.formula import Call, Cases, Compare, Figure, Formula, Name, Number, Power, Product, Verdict, Written, fold
 from symroof.rendering.formulas.letters import Letters
 
+# How tightly a part binds, the loosest first.
 SUM, NEGATIVE, QUOTIENT, PRODUCT, POWER, ATOM = range(6)
-UNICODE = {
-    "=": "=",
-    "~": "≈",
-    "->": "→",
-    "<": "<",
-    "<=": "≤",
-    ">": ">",
-    ">=": "≥",
-    "<<": "≪",
-    "~~": "~~",
-    "<=>": "⇔",
-    "=>": "⇒",
-    "oo": "∞",
-}
+UNICODE = {"~": "≈", "regime ~": "~", "->": "→", "<=": "≤", ">=": "≥", "<<": "≪", "<=>": "⇔", "=>": "⇒", "oo": "∞"}
 
-Part = tuple[str, int]
+
+class Kind(Enum):
+    """What stands at the ends of a factor, and so decides how it is joined to its neighbour."""
+
+    LETTER, COMMAND, WORD, NUMERAL, FRACTION, BRACKET, CHAIN = range(7)
 
 
 @dataclass(frozen=True, slots=True)
-class PlainPrinter:
+class Part:
+    """What a rule gives: the text, how tightly it binds, whether it is taller than a line, and what it looks like."""
+
+    text: str
+    binding: int
+    tall: bool = False
+    kind: Kind = Kind.BRACKET
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """The rules of the tree that are the same in every notation. A sign or word without a sign of its own is as it is."""
+
+    letters: Letters = field(default_factory=Letters)
+
+    @property
+    def signs(self) -> Mapping[str, str]:
+        """The signs of relations, and the words between formulas."""
+        raise NotImplementedError
+
+    def brackets(self, part: Part) -> str:
+        return f"({part.text})"
+
+    def inside(self, part: Part, least: int) -> str:
+        """The text, in brackets where it binds less tightly than it has to."""
+        return part.text if part.binding >= least else self.brackets(part)
+
+    def print(self, formula: Formula) -> str:
+        part: Part = fold(formula, self)
+        return part.text
+
+    def sign(self, word: str) -> str:
+        return self.signs.get(word, word)
+
+    def relation(self, relation: str) -> str:
+        """The sign of a relation; that of a regime is marked, as in ``regime ~``, and may be another one."""
+        return self.signs.get(relation) or self.sign(relation.removeprefix("regime "))
+
+    def infinity(self, node: Formula) -> Part:
+        return Part(self.sign("oo"), ATOM, kind=Kind.COMMAND)
+
+    def verdict(self, node: Verdict) -> Part:
+        return Part(self.sign("always" if node.holds else "never"), ATOM, kind=Kind.WORD)
+
+    def sum(self, node: Formula, *terms: Part) -> Part:
+        text = terms[0].text
+        for part in terms[1:]:
+            minus = part.binding == NEGATIVE and part.text.startswith("-")
+            text += f" - {part.text[1:]}" if minus else f" + {self.inside(part, NEGATIVE)}"
+        return Part(text, SUM, any(part.tall for part in terms))
+
+    def negative(self, node: Formula, body: Part) -> Part:
+        return Part(f"-{self.inside(body, QUOTIENT)}", NEGATIVE, body.tall)
+
+    def group(self, node: Formula, body: Part) -> Part:
+        return body if body.binding >= POWER else Part(self.brackets(body), ATOM, body.tall)
+
+    def written(self, node: Written, body: Part) -> Part:
+        return body
+
+    def compare(self, node: Compare, left: Part, right: Part) -> Part:
+        return self.joined(f" {self.sign(node.relation)} ", left, right)
+
+    def both(self, node: Formula, *parts: Part) -> Part:
+        return self.joined(self.sign(" and "), *parts)
+
+    def either(self, node: Formula, *parts: Part) -> Part:
+        return self.joined(self.sign(" or "), *parts)
+
+    def joined(self, between: str, *parts: Part) -> Part:
+        return Part(between.join(part.text for part in parts), SUM, any(part.tall for part in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPrinter(Notation):
     """``unicode`` signs for relations; ``explicit`` writes every ``*`` and ``**``.
 
     >>> from symroof.formula import *
@@ -53,101 +109,58 @@ class PlainPrinter:
     ('2BD/(3F)', '2*B*D/(3*F)')
     """
 
-    letters: Letters = field(default_factory=Letters)
     unicode: bool = False
     explicit: bool = False
 
-    def print(self, formula: Formula) -> str:
-        text: str = fold(formula, self)[0]
-        return text
-
-    def relation(self, relation: str, *, regime: bool = False) -> str:
-        return UNICODE[relation] if self.unicode and not (regime and relation == "~") else relation
+    @property
+    def signs(self) -> Mapping[str, str]:
+        return UNICODE if self.unicode else {}
 
     def number(self, node: Number) -> Part:
         if node.digits is not None:
             digits = re.sub(" us$", " µs", node.digits) if self.unicode else node.digits
-            return digits, QUOTIENT if "/" in node.digits else ATOM
+            return Part(digits, QUOTIENT if "/" in node.digits else ATOM)
         if node.value.denominator == 1:
-            return str(node.value), ATOM if node.value >= 0 else NEGATIVE
-        return str(node.value), QUOTIENT
+            return Part(str(node.value), ATOM if node.value >= 0 else NEGATIVE)
+        return Part(str(node.value), QUOTIENT)
 
     def figure(self, node: Figure) -> Part:
-        return node.digits, ATOM
+        return Part(node.digits, ATOM)
 
     def name(self, node: Name) -> Part:
-        return self.letters.plain(node.name), ATOM
-
-    def infinity(self, node: Infinity) -> Part:
-        return self.relation("oo") if self.unicode else "oo", ATOM
-
-    def verdict(self, node: Verdict) -> Part:
-        return ("always" if node.holds else "never"), ATOM
-
-    def sum(self, node: Formula, *terms: Part) -> Part:
-        text = terms[0][0]
-        for body, binding in terms[1:]:
-            minus = binding == NEGATIVE and body.startswith("-")
-            text += f" - {body[1:]}" if minus else f" + ({body})" if binding == SUM else f" + {body}"
-        return text, SUM
-
-    def negative(self, node: Negative, body: Part) -> Part:
-        return f"-{_inside(body, QUOTIENT)}", NEGATIVE
-
-    def group(self, node: Formula, body: Part) -> Part:
-        return (f"({body[0]})", ATOM) if body[1] < POWER else body
-
-    def written(self, node: Formula, body: Part) -> Part:
-        return body
+        return Part(self.letters.plain(node.name), ATOM)
 
     def product(self, node: Product, *factors: Part) -> Part:
-        parts = [_inside(factor, PRODUCT) for factor in factors]
+        parts = [self.inside(factor, PRODUCT) for factor in factors]
         if self.explicit:
-            return "*".join(parts), PRODUCT
+            return Part("*".join(parts), PRODUCT)
         text = parts[0]
         for before, part, factor in zip(node.factors, parts[1:], node.factors[1:], strict=False):
             number = part[:1].isdigit() or part[:1] == "."
             wordy = any(len(self.letters.plain(name)) > 1 for side in (before, factor) for name in _letters(side))
-            together = (
-                not wordy and not self.letters.runs and not isinstance(before, Call) and not isinstance(factor, Call)
-            )
-            text += ("*" if number else "" if together else " ") + part
-        return text, PRODUCT
+            apart = wordy or self.letters.runs or isinstance(before, Call) or isinstance(factor, Call)
+            text += ("*" if number else " " if apart else "") + part
+        return Part(text, PRODUCT)
 
     def quotient(self, node: Formula, above: Part, below: Part) -> Part:
-        return f"{_inside(above, PRODUCT)}/{_inside(below, POWER)}", QUOTIENT
+        return Part(f"{self.inside(above, PRODUCT)}/{self.inside(below, POWER)}", QUOTIENT)
 
     def power(self, node: Formula, base: Part, exponent: Part) -> Part:
-        return f"{_inside(base, ATOM)}{'**' if self.explicit else '^'}{_inside(exponent, ATOM)}", POWER
+        sign = "**" if self.explicit else "^"
+        return Part(f"{self.inside(base, ATOM)}{sign}{self.inside(exponent, ATOM)}", POWER)
 
     def call(self, node: Call, *arguments: Part) -> Part:
-        return f"{node.function}({', '.join(a[0] for a in arguments)})", ATOM
-
-    def compare(self, node: Compare, left: Part, right: Part) -> Part:
-        return f"{left[0]} {self.relation(node.relation)} {right[0]}", SUM
-
-    def both(self, node: Both, *parts: Part) -> Part:
-        return " and ".join(p[0] for p in parts), SUM
-
-    def either(self, node: Either, *parts: Part) -> Part:
-        return " or ".join(p[0] for p in parts), SUM
+        return Part(node.function + self.brackets(self.joined(", ", *arguments)), ATOM)
 
     def cases(self, node: Cases, *parts: Part) -> Part:
-        rows = [f"{parts[2 * i][0]} if {parts[2 * i + 1][0]}" for i in range(len(node.rows))]
-        if self.explicit:
-            rows = [f"{parts[2 * i][0]} and {parts[2 * i + 1][0]}" for i in range(len(node.rows))]
-            if isinstance(node.otherwise, Verdict) and not node.otherwise.holds:
-                return " or ".join(rows), SUM
-        if node.otherwise is not None:
-            rows.append(f"{parts[-1][0]} otherwise")
-        return "; ".join(rows), SUM
+        word, between = ("and", " or ") if self.explicit else ("if", "; ")
+        rows = [f"{then.text} {word} {guard.text}" for then, guard in zip(parts[::2], parts[1::2], strict=False)]
+        if node.otherwise is not None and not (self.explicit and node.otherwise == Verdict(False)):
+            rows, between = [*rows, f"{parts[-1].text} otherwise"], "; "
+        return Part(between.join(rows), SUM)
 
 
 def _letters(factor: Formula) -> tuple[str, ...]:
     """The name that a factor is, or is a power of."""
     base = factor.base if isinstance(factor, Power) else factor
     return (base.name,) if isinstance(base, Name) else ()
-
-
-def _inside(part: Part, least: int) -> str:
-    return part[0] if part[1] >= least else f"({part[0]})"

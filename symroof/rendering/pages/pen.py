@@ -97,8 +97,6 @@ class Pen:
         match part:
             case Formula():
                 return self.printer.print(part)
-            case str() if part.startswith("regime "):
-                return self.printer.relation(part.removeprefix("regime "), regime=True)
             case str():
                 return self.printer.relation(part)
             case int() | Fraction():
