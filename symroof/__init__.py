@@ -12,25 +12,17 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Where each public name lives; nothing is imported before it is asked for.
-_PUBLIC = {
-    "derive": "symroof.api",
-    "verify": "symroof.api",
-    "regimes": "symroof.api",
-    "compare": "symroof.api",
-    "sweep": "symroof.api",
-    "plot": "symroof.api",
-    "operation": "symroof.api",
-    "chips": "symroof.api",
-    "dimensions": "symroof.api",
-    "Operation": "symroof.model.operation",
-    "Problem": "symroof.model.problem",
-    "Derivation": "symroof.derivation.derivation",
-    "Judgement": "symroof.verification.judgement",
-    "Step": "symroof.proof.step",
-    "Reason": "symroof.proof.step",
-    "SymroofError": "symroof.errors",
+# Where the public names live; nothing is imported before it is asked for.
+_ROOMS = {
+    "symroof.api": ("derive", "verify", "regimes", "compare", "sweep", "plot", "operation", "chips", "dimensions"),
+    "symroof.model.operation": ("Operation",),
+    "symroof.model.problem": ("Problem",),
+    "symroof.derivation.derivation": ("Derivation",),
+    "symroof.verification.judgement": ("Judgement",),
+    "symroof.proof.step": ("Step", "Reason"),
+    "symroof.errors": ("SymroofError",),
 }
+_PUBLIC = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [*_PUBLIC]
 
 

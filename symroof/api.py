@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from symroof.errors import ReadingError
-from symroof.reading.arguments import chips_of, listed, problem_of, table_of, text_of
+from symroof.reading.arguments import Asked, Chip, Chips, Options, listed, problem_of, problem_on_each, text_of
 from symroof.rendering.shown import ShownDerivation
 
 if TYPE_CHECKING:
@@ -17,11 +16,9 @@ if TYPE_CHECKING:
 
     from symroof.model.hardware import Accelerator
     from symroof.model.operation import AnyOperation
-    from symroof.model.problem import Problem
     from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes, ShownReport
 
 # A question imports what answers it when it is asked; deriving needs neither maps nor judgements.
-Sizes = Mapping[str, int | Fraction | str]
 
 
 def operation(text: str, *, dtype: str | None = None) -> AnyOperation:
@@ -60,29 +57,12 @@ def dimensions(names: str) -> tuple[Any, ...]:
     return tuple(symbol(name) for name in names.replace(",", " ").split())
 
 
-def derive(
-    operation: AnyOperation | Problem | str,
-    *,
-    on: str | Mapping[str, Any] | None = None,
-    assume: str | Iterable[str] | None = None,
-    solve_for: str | None = None,
-    at: Sizes | str | Iterable[Sizes | str] | None = None,
-    given: Mapping[str, str | int | float] | None = None,
-    mesh: Mapping[str, int | str] | str | None = None,
-    link: str | None = None,
-    count: str | None = None,
-    compute: str | None = None,
-    dtype: str | None = None,
-    chips: str | None = None,
-    title: str | None = None,
-    let: Mapping[str, str] | None = None,
-    symbols: Iterable[str] | None = None,
-    sections: str | Iterable[str] | None = None,
-) -> ShownDerivation:
+def derive(operation: Asked, *, on: Chip = None, **options: Unpack[Options]) -> ShownDerivation:
     """Derive the roofline of an operation, every line proved by a second engine.
 
     ``on`` is a chip or a table of its figures, ``assume`` a regime, ``at`` sizes to put in, ``given`` figures that
-    override those of the chip. Raises :class:`SymroofError` for anything that cannot be read, costed or decided.
+    override those of the chip; :class:`Options` lists all of them. Raises :class:`SymroofError` for anything that cannot
+    be read, costed or decided.
 
     >>> d = derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D")
     >>> d.answer.bound, d.answer.smallest_integer
@@ -90,37 +70,17 @@ def derive(
     """
     from symroof.derivation.pipeline import derive as run
 
-    problem = problem_of(
-        operation,
-        {
-            "hardware": on,
-            "assume": assume,
-            "solve_for": solve_for,
-            "at": at,
-            "given": given,
-            "mesh": mesh,
-            "link": link,
-            "count": count,
-            "compute": compute,
-            "dtype": dtype,
-            "chips": chips,
-            "title": title,
-            "let": let,
-            "symbols": symbols,
-            "sections": sections,
-        },
-    )
-    derivation = run(problem)
+    derivation = run(problem_of(operation, on, options))
     return ShownDerivation(*(getattr(derivation, field.name) for field in fields(derivation)))
 
 
 def regimes(
-    operation: AnyOperation | Problem | str | Mapping[str, Any] | None = None,
+    operation: Asked | None = None,
     *,
-    on: str | Mapping[str, Any] | None = None,
+    on: Chip = None,
     of: str | None = None,
     every: bool = False,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> ShownRegimes | ShownInferred:
     """Every asymptotic regime of the intensity of an operation, or of another quantity: proved complete.
 
@@ -138,42 +98,28 @@ def regimes(
     from symroof.derivation.setting import setting_of
     from symroof.exploration.explore import explore, infer
     from symroof.model.quantities import QUANTITIES
+    from symroof.reading.claims import read_question
     from symroof.reading.expressions import Scope
     from symroof.reading.problems import figure_names
-    from symroof.reading.regimes import read_question
     from symroof.rendering.answers import ShownInferred, ShownRegimes
 
-    if of is not None:
-        of = text_of(of, "of")
-    if operation is None:
-        if of is None or options or on is not None:
-            raise ReadingError("there is no operation to explore", expected='an operation, or of="a ~ b"')
-        exact, approximate = read_question(of, Scope(open=True))
-        if approximate is None:
-            raise ReadingError(
-                f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b"
-            )
-        return ShownInferred(infer(exact, approximate, None))
-    problem = problem_of(operation, {"hardware": on, **options})
-    if of is None:
-        return ShownRegimes(explore(problem, every=every))
-    figures = figure_names(problem.hardware)
-    exact, approximate = read_question(
-        of, Scope((*problem.operation.dimensions, *problem.symbols, *QUANTITIES, *problem.let, *figures))
-    )
-    if approximate is None:
-        return ShownRegimes(explore(problem, exact, every=every))
-    return ShownInferred(infer(exact, approximate, setting_of(problem)))
+    problem = None if operation is None else problem_of(operation, on, options)
+    if problem is None and (of is None or options or on is not None):
+        raise ReadingError("there is no operation to explore", expected='an operation, or of="a ~ b"')
+    scope = Scope(open=True)
+    if problem is not None:
+        figures = figure_names(problem.hardware)
+        scope = Scope((*problem.operation.dimensions, *problem.symbols, *QUANTITIES, *problem.let, *figures))
+    exact, approximate = (None, None) if of is None else read_question(text_of(of, "of"), scope)
+    if exact is not None and approximate is not None:
+        return ShownInferred(infer(exact, approximate, None if problem is None else setting_of(problem)))
+    if problem is None:
+        raise ReadingError(f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b")
+    return ShownRegimes(explore(problem, exact, every=every))
 
 
 def compare(
-    operation: AnyOperation | Problem | str | Mapping[str, Any],
-    *,
-    on: str | Mapping[str, Any] | Iterable[str | Accelerator],
-    dtypes: str | Iterable[str] = (),
-    given: Mapping[str, str | int | float] | None = None,
-    chips: str | Iterable[str] | None = None,
-    **options: Any,
+    operation: Asked, *, on: Chips, dtypes: str | Iterable[str] = (), **options: Unpack[Options]
 ) -> ShownComparison:
     """Ridges, thresholds and limits of an operation on several chips, with its tensors in several dtypes.
 
@@ -188,25 +134,21 @@ def compare(
     from symroof.model.dtype import dtype as read_dtype
     from symroof.rendering.answers import ShownComparison
 
-    table = table_of(operation, {"given": given, "chips": chips, **options})
-    accelerators = chips_of(table, listed(on))
     kinds = listed(dtypes)
-    problem = problem_of(table, {"hardware": accelerators[0] if accelerators else None})
+    problem, accelerators = problem_on_each(operation, listed(on), {"dtype": next(iter(kinds), None), **options})
     if not accelerators:
         raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
-    return ShownComparison(run(problem, accelerators, [read_dtype(kind) for kind in dict.fromkeys(kinds)]))
+    return ShownComparison(run(problem, accelerators, [read_dtype(kind) for kind in kinds]))
 
 
 def plot(
-    operation: AnyOperation | Problem | str | Mapping[str, Any],
+    operation: Asked,
     *,
-    on: str | Mapping[str, Any] | Iterable[str | Accelerator] | None = None,
+    on: Chips = None,
     kind: str | None = None,
     over: str | None = None,
     links: str | Iterable[str] | None = None,
-    given: Mapping[str, str | int | float] | None = None,
-    chips: str | Iterable[str] | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> ShownFigure:
     """A figure: a roofline, throughput or times against a size, or a regime map in two sizes. It needs matplotlib.
 
@@ -221,25 +163,25 @@ def plot(
     from symroof.reading.grids import read_grid
     from symroof.rendering.answers import ShownFigure
 
-    named, roofs = listed(on), listed(links)
-    table = table_of(operation, {"given": given, "chips": chips, **({"link": roofs[0]} if roofs else {}), **options})
-    accelerators = chips_of(table, named)
-    problem = problem_of(table, {"hardware": accelerators[0] if accelerators else None}, roofs)
+    roofs = listed(links)
+    problem, accelerators = problem_on_each(
+        operation, listed(on), {"link": next(iter(roofs), None), **options}, spoken=roofs
+    )
     axes = read_grid(text_of(over, "over"), problem.operation.dimensions) if over else ()
     return ShownFigure(figure(problem, kind, axes, accelerators, roofs))
 
 
 def sweep(
-    operation: AnyOperation | Problem | str | Mapping[str, Any],
+    operation: Asked,
     grid: str,
     output: str | Path,
     *,
-    on: str | Mapping[str, Any] | None = None,
+    on: Chip = None,
     of: str | Iterable[str] = (),
     chunk: int | None = None,
     executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> int:
     """Write quantities on a grid of sizes to a CSV or Parquet file; gives the number of rows.
 
@@ -257,16 +199,11 @@ def sweep(
     from symroof.exploration.sweeping import CHUNK, run, sweep_of
     from symroof.reading.grids import fixed_axes, read_grid
 
-    setting = setting_of(problem_of(operation, {"hardware": on, **options}))
+    setting = setting_of(problem_of(operation, on, options))
     axes = read_grid(text_of(grid, "grid"), setting.problem.operation.dimensions)
-    return run(
-        sweep_of(
-            setting, (*axes, *fixed_axes(setting.problem.at, axes)), listed(of), CHUNK if chunk is None else chunk
-        ),
-        Path(output),
-        executor,
-        progress,
-    )
+    axes = (*axes, *fixed_axes(setting.problem.at, axes))
+    asked = sweep_of(setting, axes, listed(of), CHUNK if chunk is None else chunk)
+    return run(asked, Path(output), executor, progress)
 
 
 def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:

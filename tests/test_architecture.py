@@ -19,8 +19,8 @@ ONLY_IN = {
     "latexify": {"symroof.rendering.formulas.latexified"},
     "z3": {"symroof.proof.prover"},
     "tomllib": {"symroof.reading.toml"},
-    "markdown_it": {"symroof.reading.markdown"},
-    "click": {"symroof.cli", "symroof.cli.deriving", "symroof.cli.exploring", "symroof.cli.options", "symroof.cli.plotting", "symroof.cli.output", "symroof.cli.verifying"},
+    "markdown_it": {"symroof.reading.documents"},
+    "click": {"symroof.cli", "symroof.cli.asking", "symroof.cli.listing", "symroof.cli.options", "symroof.cli.output", "symroof.cli.verifying"},
     "rich": {"symroof.cli.output"},
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},
     "pyarrow": {"symroof.exploration.parts"},
@@ -93,8 +93,8 @@ def test_no_two_files_have_one_name():
 
 # Formatting made these longer than a module may be: none of them may grow, and no other may join them.
 LONG = {
-    "symroof.api": 292, "symroof.derivation.layout": 285, "symroof.proof.exact": 293,
-    "symroof.proof.placement": 283, "symroof.reading.expressions": 289, "symroof.verification.context": 286,
+    "symroof.derivation.layout": 285, "symroof.proof.exact": 293, "symroof.proof.placement": 283,
+    "symroof.verification.context": 286,
 }  # fmt: skip
 
 

@@ -20,9 +20,9 @@ from symroof.algebra.regime import Regime
 from symroof.algebra.roots import ALWAYS, NEVER
 from symroof.algebra.simplex import maximise
 from symroof.derivation.solving import supremum
+from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
-from symroof.reading.regimes import read_regime
 from symroof.symbols import expression, symbol
 
 quick = settings(max_examples=25, deadline=None)

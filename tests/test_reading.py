@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import symroof as sr
 from symroof.errors import ReadingError, SymroofError
 from symroof.model.units import TIMES, UNITS
-from symroof.reading.bindings import read_bindings
+from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope, read_expression
+from symroof.reading.grids import read_bindings
 from symroof.reading.numbers import quantity
 from symroof.reading.operations import read_operation
-from symroof.reading.regimes import read_regime
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.symbols import expression
 
@@ -152,3 +152,28 @@ def test_no_text_of_the_alphabet_breaks_a_reader(text):
     for read in (lambda: read_operation(text), lambda: read_expression(text, SCOPE), lambda: read_regime(text, SCOPE)):
         with contextlib.suppress(SymroofError):
             read()
+
+
+def test_options_of_python_are_those_of_problem_files():
+    """The record of keyword options has the keys of problems; a mistyped one is refused with the nearest name."""
+    from symroof.reading.arguments import Options
+    from symroof.reading.problems import KEYS
+
+    assert set(Options.__annotations__) < set(KEYS)
+    with pytest.raises(ReadingError, match="unknown key 'asume'") as caught:
+        sr.derive("matmul", asume="B << D")
+    assert caught.value.hint == "did you mean assume?"
+
+
+def test_figures_are_put_over_those_of_a_chip_in_every_form():
+    """A name, a table and a chip of the catalogue; and a problem that was read is asked on another chip."""
+    from symroof.reading.problems import read_problem
+
+    chip = sr.chips()["tpu-v5e"]
+    figures = {name: f"{known.digits} {known.unit}" for name, known in chip.figures.items()}
+    for on in ("tpu-v5e", chip, figures):
+        problem = sr.derive("matmul", on=on, given={"HBM": "4.1e11"}).setting.problem
+        assert problem.hardware.figures["HBM"].digits == "4.1e11"
+    problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e"})
+    for on in ("h100-sxm", sr.chips()["h100-sxm"]):
+        assert sr.derive(problem, on=on).setting.problem.hardware.name == "h100-sxm"

@@ -23,9 +23,9 @@ from symroof.exploration.partition import partition
 from symroof.formula import Infinity, names
 from symroof.proof.cases import partitioned
 from symroof.proof.ledger import Ledger
+from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
-from symroof.reading.regimes import read_regime
 from symroof.rendering.formulas.chains import condition
 from symroof.rendering.pages.pen import claims_pen
 from symroof.symbols import expression, symbol

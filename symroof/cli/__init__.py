@@ -12,12 +12,11 @@ from typing import Any
 import click
 
 from symroof import __version__
-from symroof.cli.deriving import derive, hardware, operations
-from symroof.cli.exploring import compare, regimes, sweep
+from symroof.cli.asking import compare, derive, plot, regimes, sweep
+from symroof.cli.listing import hardware, names, operations
 from symroof.cli.options import QUOTE
 from symroof.cli.output import complain
-from symroof.cli.plotting import plot
-from symroof.cli.verifying import names, verify
+from symroof.cli.verifying import verify
 from symroof.errors import SymroofError
 
 

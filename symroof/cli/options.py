@@ -1,127 +1,150 @@
-"""The options of the commands, and the problems that they describe."""
+"""The options of the commands, the problems that they describe, and what is made of each of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
 
-from symroof.cli.output import complain
-from symroof.errors import ReadingError, SymroofError
-
-QUOTE = 'the shell took the operation apart: put it in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
-
+from symroof.cli.output import complain, publish
+from symroof.errors import ReadingError, SymroofError, about
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+QUOTE = 'the shell took the operation apart: put it in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
+
+# The key of a problem: the flag that gives it, what stands behind the flag, and what that says.
 PROBLEM = {
-    "on": click.option("--on", "hardware", multiple=True, metavar="CHIP", help="A chip; see `symroof hardware`."),
-    "assume": click.option("--assume", multiple=True, metavar="REGIME", help="A regime: 'B << D, F' or 'N -> oo'."),
-    "given": click.option(
-        "--given", multiple=True, metavar="NAME=VALUE", help="A figure: HBM=8.1e11, peak='3e14 OPs/s'."
-    ),
-    "mesh": click.option(
-        "--mesh", multiple=True, metavar="AXIS=CHIPS", help="The size of a mesh axis: X=2, or 'X=16 ring'."
-    ),
-    "link": click.option(
-        "--link", multiple=True, metavar="NAME", help="The memory or link to compare with: HBM, ICI, …"
-    ),
-    "for": click.option("--for", "solve_for", metavar="SIZE", help="The size to solve for."),
-    "at": click.option("--at", multiple=True, metavar="SIZES", help="Sizes to put in: D=F=8192,B=256."),
-    "count": click.option("--count", metavar="fma|exact", help="How additions count."),
-    "compute": click.option("--compute", metavar="DTYPE", help="The dtype whose peak rate the arithmetic runs at."),
-    "dtype": click.option("--dtype", metavar="DTYPE", help="The dtype of tensors that do not state one."),
-    "chips": click.option("--chips", multiple=True, metavar="FILE", help="A file with chips of your own."),
+    "hardware": ("--on", "CHIP", "A chip; see `symroof hardware`."),
+    "assume": ("--assume", "REGIME", "A regime: 'B << D, F' or 'N -> oo'."),
+    "given": ("--given", "NAME=VALUE", "A figure: HBM=8.1e11, peak='3e14 OPs/s'."),
+    "mesh": ("--mesh", "AXIS=CHIPS", "The size of a mesh axis: X=2, or 'X=16 ring'."),
+    "link": ("--link", "NAME", "The memory or link to compare with: HBM, ICI, …"),
+    "solve_for": ("--for", "SIZE", "The size to solve for."),
+    "at": ("--at", "SIZES", "Sizes to put in: D=F=8192,B=256."),
+    "count": ("--count", "fma|exact", "How additions count."),
+    "compute": ("--compute", "DTYPE", "The dtype whose peak rate the arithmetic runs at."),
+    "dtype": ("--dtype", "DTYPE", "The dtype of tensors that do not state one."),
+    "chips": ("--chips", "FILE", "A file with chips of your own."),
 }
+REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips")
+OUTPUT = {
+    "heading": click.option(
+        "--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none."
+    ),
+    "template": click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones."),
+    "output": click.option("-o", "--output", metavar="FILE", help="Write to a file."),
+    "color": click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
+}
+operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
 
 
-def problem_options(*names: str) -> Decorator:
-    """The options that describe a problem, the same for every command; all of them, or some."""
-    return _all_of([PROBLEM[name] for name in names or PROBLEM])
-
-
-def output_options(*forms: str) -> Decorator:
-    """The options that describe the output, in one of these formats."""
+def problem_options(*without: str, **helps: str) -> Decorator:
+    """The options that describe a problem, the same for every command; some have a help of its own there."""
     return _all_of(
-        [
-            click.option("--format", "form", type=click.Choice(forms), default="text"),
-            click.option("--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none."),
-            click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones."),
-            click.option("-o", "--output", metavar="FILE", help="Write to a file."),
-            click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
-        ]
+        click.option(flag, key, metavar=metavar, multiple=key in REPEATED, help=helps.get(key, usual))
+        for key, (flag, metavar, usual) in PROBLEM.items()
+        if key not in without
     )
 
 
-def _all_of(options: list[Decorator]) -> Decorator:
-    return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+def form_option(*forms: str) -> Decorator:
+    """The format of the output, the first one by default."""
+    return click.option("--format", "form", type=click.Choice(forms), default=forms[0])
+
+
+def output_options(*forms: str, without: tuple[str, ...] = ()) -> Decorator:
+    """The options that describe the output, in one of these formats."""
+    return _all_of([form_option(*forms), *(option for name, option in OUTPUT.items() if name not in without)])
+
+
+def _all_of(options: Iterable[Decorator]) -> Decorator:
+    return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(list(options)), command)
+
+
+def respond(
+    operation: tuple[str, ...], options: dict[str, Any], run: Callable[[dict[str, Any]], Any], bare: bool = False
+) -> list[Any]:
+    """Publish what ``run`` makes of each problem. One that fails is complained of, and then the exit status is 2.
+
+    A ``bare`` question may speak of no operation; then nothing else does.
+    """
+    output = {name: options.pop(name) for name in ("form", "brief", *OUTPUT) if name in options}
+    if bare and not operation and given_flags(options):
+        problem = "without an operation there is nothing that the other options speak of"
+        raise ReadingError(problem, expected="an operation, or --of alone")
+    problems = {"": {}} if bare and not operation else problems_of(operation, options)
+    answers = []
+    for where, table in problems.items():
+        try:
+            with about(where):
+                answers.append(run(table))
+        except SymroofError as error:
+            complain(error)
+    publish(answers, alone=len(problems) == 1, **output)
+    if len(answers) < len(problems):
+        sys.exit(2)
+    return answers
+
+
+def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: str) -> dict[str, Any]:
+    """The one problem that is asked for, where there is one ``result``."""
+    problems = list(problems_of(operation, options).values())
+    if len(problems) != 1:
+        raise ReadingError(f"there are {len(problems)} problems, and one {result}", expected="a file with one problem")
+    return problems[0]
+
+
+def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The problems that are asked for, each under the words that begin an error in it: those of a file, or the one on
+    the command line. Flags override the file."""
+    if not operation:
+        raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")
+    if len(operation) > 1:
+        raise ReadingError(f"there are {len(operation)} operations", hint=QUOTE)
+    (text,), flags = operation, given_flags(options)
+    if not text.endswith(".toml"):
+        return {"": {"operation": text, **flags}}
+    from symroof.reading.problems import merged, read_problem_file
+
+    tables = [merged(table, flags) for table in read_problem_file(Path(text))]
+    if len(tables) == 1:
+        return {f"{text}: ": tables[0]}
+    titles = (f" ({table['title']})" if table.get("title") else "" for table in tables)
+    return {
+        f"{text}: problem {i}{title}: ": table for i, (title, table) in enumerate(zip(titles, tables, strict=True), 1)
+    }
 
 
 def given_flags(options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, as the keys of a problem."""
     flags = {key: value for key, value in options.items() if value not in (None, ())}
     for key, value in flags.items():
+        flag = PROBLEM[key][0] if key in PROBLEM else f"--{key}"
         if value == "" or (isinstance(value, tuple) and "" in value):
-            raise ReadingError(
-                f"--{ {'hardware': 'on', 'solve_for': 'for'}.get(key, key) } is empty".replace("-- ", "--")
-            )
-    for key, flag in (("hardware", "--on"), ("link", "--link")):
-        if len(flags.get(key, "1")) > 1:
-            raise ReadingError(f"a derivation has one {flag}, and there are {len(flags[key])}: {', '.join(flags[key])}")
-        if key in flags:
-            (flags[key],) = flags[key]
-    for key in ("given", "mesh"):
-        if key in flags:
-            pairs = [pair(key, text) for whole in flags[key] for text in whole.split(",")]
+            raise ReadingError(f"{flag} is empty")
+        if key in ("hardware", "link"):
+            if len(value) > 1:
+                raise ReadingError(f"a derivation has one {flag}, and there are {len(value)}: {', '.join(value)}")
+            (flags[key],) = value
+        if key in ("given", "mesh"):
+            pairs = [pair(key, text) for whole in value for text in whole.split(",")]
             flags[key] = dict(pairs)
             if len(flags[key]) < len(pairs):
-                raise ReadingError(f"--{key} gives a name twice: {', '.join(name for name, _ in pairs)}")
+                raise ReadingError(f"{flag} gives a name twice: {', '.join(name for name, _ in pairs)}")
     return flags
 
 
 def pair(key: str, text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name.strip() or not value.strip():
+    """A name and its value.
+
+    >>> pair("given", "HBM = 8.1e11")
+    ('HBM', '8.1e11')
+    """
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not sign or not name or not value:
         raise ReadingError(f"--{key} {text!r} is not NAME=VALUE", source=text, span=(0, max(1, len(text))))
-    return name.strip(), value.strip()
-
-
-def answered(
-    operation: tuple[str, ...], options: dict[str, Any], run: Callable[[dict[str, Any]], Any]
-) -> tuple[list[Any], bool, int]:
-    """What ``run`` makes of each problem, whether there is one alone, and how many failed, each with its complaint."""
-    tables = tables_of(operation, options)
-    answers, failures = [], 0
-    for index, table in enumerate(tables):
-        try:
-            answers.append(run(table))
-        except SymroofError as error:
-            failures += 1
-            error.problem = _place(operation, index, tables) + error.problem
-            complain(error)
-    return answers, len(tables) == 1, failures
-
-
-def tables_of(operation: tuple[str, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
-    """The problems that are asked for: those of a file, or the one on the command line. Flags override the file."""
-    if not operation:
-        raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")
-    if len(operation) > 1:
-        raise ReadingError(f"there are {len(operation)} operations", hint=QUOTE)
-    flags = given_flags(options)
-    (text,) = operation
-    if not text.endswith(".toml"):
-        return [{"operation": text, **flags}]
-    from symroof.reading.problems import merged, read_problem_file
-
-    return [merged(table, flags) for table in read_problem_file(Path(text))]
-
-
-def _place(operation: tuple[str, ...], index: int, tables: list[dict[str, Any]]) -> str:
-    """Which problem of which file an error is about."""
-    if not operation[0].endswith(".toml"):
-        return ""
-    title = tables[index].get("title")
-    return f"{operation[0]}: " + (f"problem {index + 1}{f' ({title})' if title else ''}: " if len(tables) > 1 else "")
+    return name, value

@@ -44,7 +44,7 @@ def publish(
     if form == "json":
         made = [answer.to_dict() for answer in answers]
         records = [record for each in made for record in (each if isinstance(each, list) else [each])]
-        write(as_json(records[0] if alone and len(records) == 1 else records), output)
+        write_json(records[0] if alone and len(records) == 1 else records, output)
         return
     from symroof.rendering.pages.pen import Style
 
@@ -52,20 +52,16 @@ def publish(
     write("\n".join(answer.page(form, look) for answer in answers), output)
 
 
-def as_json(record: Any) -> str:
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+def write_json(record: Any, output: str | None = None) -> None:
+    write(json.dumps(record, indent=2, ensure_ascii=False) + "\n", output)
 
 
-def write(text: str, output: str | None) -> None:
-    if output is None or output == "-":
-        click.echo(text, nl=False, color=True)
-    else:
-        write_bytes(text.encode("utf-8"), output)
-
-
-def write_bytes(content: bytes, output: str) -> None:
+def write(content: str | bytes, output: str | None = None) -> None:
+    if output in (None, "-"):
+        click.echo(content, nl=False, color=True)
+        return
     try:
-        Path(output).write_bytes(content)
+        Path(str(output)).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
         raise ReadingError(f"{output} cannot be written: {error.strerror}") from None
 
@@ -75,9 +71,9 @@ def complain(error: SymroofError) -> None:
 
 
 @contextmanager
-def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(wanted: bool = True) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on the error stream, where a person watches; it appears when work takes longer than a moment."""
-    if not sys.stderr.isatty():
+    if not wanted or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, TypedDict
 
 from symroof.errors import ReadingError
 from symroof.model.hardware import Accelerator
@@ -12,31 +13,60 @@ from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
 from symroof.reading.problems import hardware_of, read_problem
 
-
-def table_of(
-    operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any]
-) -> dict[str, Any] | Problem:
-    """The table of options that keyword arguments describe; a problem stands for itself."""
-    if isinstance(operation, Problem):
-        return operation
-    table = dict(operation) if isinstance(operation, Mapping) else {"operation": operation}
-    return table | {key: value for key, value in options.items() if value is not None}
+Asked = AnyOperation | Problem | str | Mapping[str, Any]
+Chip = str | Mapping[str, Any] | Accelerator | None
+Chips = Chip | Iterable[str | Accelerator]
+Sizes = Mapping[str, int | Fraction | str]
 
 
-def problem_of(
-    operation: AnyOperation | Problem | str | Mapping[str, Any], options: Mapping[str, Any], spoken: Iterable[str] = ()
-) -> Problem:
-    """The problem of an operation and options; ``spoken`` are figures that something beside the problem uses."""
-    table = table_of(operation, options)
-    if isinstance(table, Problem):
-        chip = options.get("hardware")
-        return replace(table, hardware=chip) if isinstance(chip, Accelerator) else table
-    if isinstance(table.get("hardware"), Accelerator):
-        table.pop("given", None)
-    return read_problem(table, frozenset(spoken))
+class Options(TypedDict, total=False):
+    """What is said of an operation beside its chip, under the keys of problem files; None says nothing.
+
+    ``assume`` is a regime, ``at`` are sizes to put in, ``given`` figures that override those of the chip, ``mesh`` the
+    sizes of its axes, ``link`` what the arithmetic is compared with, ``count`` is fma or exact, ``compute`` the dtype of
+    the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas.
+    """
+
+    assume: str | Iterable[str] | None
+    solve_for: str | None
+    at: Sizes | str | Iterable[Sizes | str] | None
+    given: Mapping[str, str | int | float] | None
+    mesh: Mapping[str, int | str] | str | None
+    link: str | None
+    count: str | None
+    compute: str | None
+    dtype: str | None
+    chips: str | Iterable[str] | None
+    title: str | None
+    let: Mapping[str, str] | None
+    symbols: str | Iterable[str] | None
+    sections: str | Iterable[str] | None
 
 
-def listed(names: str | Iterable[Any] | None) -> list[Any]:
+def problem_of(asked: Asked, on: Chip, options: Options) -> Problem:
+    """The problem of an operation, a chip and options."""
+    return problem_on_each(asked, [] if on is None else [on], options)[0]
+
+
+def problem_on_each(
+    asked: Asked, on: list[Any], options: Options, spoken: Iterable[str] = ()
+) -> tuple[Problem, list[Accelerator]]:
+    """The problem on the first of several chips, and each of these with the figures that the options give.
+
+    ``spoken`` are figures that something beside the problem uses. A problem that was read is asked on another chip.
+    """
+    if isinstance(asked, Problem):
+        chips = list(filter(None, (hardware_of({"hardware": chip}) for chip in on)))
+        return (replace(asked, hardware=chips[0]) if chips else asked), chips
+    table = dict(asked) if isinstance(asked, Mapping) else {"operation": asked}
+    table |= {key: value for key, value in options.items() if value is not None}
+    if table.get("hardware") is not None:
+        on = on or [table["hardware"]]
+    chips = list(filter(None, (hardware_of(table | {"hardware": chip}) for chip in on)))
+    return read_problem(table | {"hardware": on[0]} if on else table, frozenset(spoken)), chips
+
+
+def listed(names: Any) -> list[Any]:
     """Names with commas between them, or a list of names or values; each once.
 
     >>> listed("tpu-v5e, h100,"), listed(["a", "a"])
@@ -57,12 +87,3 @@ def text_of(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise ReadingError(f"{what} = {value!r} is not text")
     return value
-
-
-def chips_of(table: dict[str, Any] | Problem, named: Iterable[Any]) -> list[Accelerator]:
-    """Each chip with the figures that the options give."""
-    options = {} if isinstance(table, Problem) else table
-    found = [hardware_of({**options, "hardware": one}) for one in named]
-    if not found and options.get("hardware") is not None:
-        found = [hardware_of(options)]
-    return [chip for chip in found if chip is not None]

@@ -105,15 +105,11 @@ def figure(name: str, value: Any, source: str = "given", *, otherwise: str = "by
             expected=f"a number such as 8.2e11 {unit_of(name) or otherwise}".rstrip(),
         )
     with about(f"{name}: "):
-        number = quantity(value if isinstance(value, str) else _digits(value), unit_of(name))
+        if isinstance(value, Fraction) and value.denominator != 1:
+            raise ReadingError(f"{value} is not a decimal number", expected="digits, as in 8.2e11")
+        number = quantity(str(value), unit_of(name))
     unit = otherwise if number.unit in (None, "%") else number.unit
     return Known(number.value, number.digits or "", unit, source)
-
-
-def _digits(value: int | float | Fraction) -> str:
-    if isinstance(value, Fraction) and value.denominator != 1:
-        raise ReadingError(f"{value} is not a decimal number", expected="digits, as in 8.2e11")
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:

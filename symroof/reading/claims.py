@@ -1,4 +1,4 @@
-"""Claims: what a textbook says, and where it says that it holds.
+"""Claims, what a textbook says and where it says that it holds; and regimes, which sizes are small beside which.
 
 claim  = ( sugar | prop { ( "<=>" | "=>" ) prop } ) { clause }
 sugar  = ( "compute" | "memory" | "comms" ) "-bound" ( "when" prop | "never" | "always" )
@@ -6,18 +6,26 @@ prop   = chain { "and" chain }
 chain  = expr rel expr { rel expr }             rel = "=" "~" "->" "<" "<=" ">" ">=" "<<" ">>"
 clause = "as" regime | "assuming" regime | "at" bind { "," bind }        each once, in any order
 bind   = NAME { "=" NAME } "=" expr
+regime = item { "," item }
+item   = expr size expr { size expr }   B ~~ D << F relates neighbours
+       | expr                           after "x << y": also x << expr; before "x -> oo": also expr -> oo;
+                                        before "x >> y": also expr >> y; after it: also x >> expr
+size   = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from symroof.formula import Compare, Formula, Name
+from symroof.errors import ReadingError
+from symroof.formula import Compare, Formula, Infinity, Name
 from symroof.reading.expressions import ExpressionReader, Scope
-from symroof.reading.regimes import regime
+from symroof.reading.scanner import Token
 
 RELATIONS = ("=", "~", "->", "<", "<=", ">", ">=", "<<", ">>")
 CONNECTIVES = ("<=>", "=>")
+SCALINGS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
 SIDES = {"compute": ("T_math", "T_comms"), "memory": ("T_comms", "T_math"), "comms": ("T_comms", "T_math")}
 
 
@@ -73,28 +81,24 @@ def read_claim(text: str, scope: Scope) -> Claim:
 class ClaimReader(ExpressionReader):
     def claim(self) -> Claim:
         claim = self._sugar() or self._equivalence()
-        seen: dict[str, tuple[Compare, ...] | tuple[tuple[str, Formula], ...]] = {}
-        while self.at("as", "assuming", "at"):
-            token = self.next()
+        seen: dict[str, Any] = {}
+        while token := self.accept("as", "assuming", "at"):
             if token.text in seen:
-                raise self.error(f"a second {token.text!r}", token=token, expected="each clause once")
+                raise self.error(f"a second {token.text!r}", "each clause once", token=token)
             seen[token.text] = self._bindings() if token.text == "at" else regime(self)
         self.expect_end("a relation, 'as', 'assuming', 'at' or the end")
-        relations = (*seen.get("as", ()), *seen.get("assuming", ()))
-        return Claim(self.source, claim.propositions, claim.connectives, claim.always, relations, seen.get("at", ()))  # type: ignore[arg-type]
+        return replace(claim, regime=(*seen.get("as", ()), *seen.get("assuming", ())), at=seen.get("at", ()))
 
     def _sugar(self) -> Claim | None:
         """``compute-bound when C`` is ``T_math > T_comms <=> C``."""
-        start = self.index
-        kind = self.token.text
-        if not (kind in SIDES and kind not in self.scope.names and self.following.text == "-"):
+        start, kind = self.index, self.token.text
+        if kind not in SIDES or kind in self.scope.names or self.following.text != "-":
             return None
-        self.next(), self.next()
+        self.go_to(start + 2)
         if not self.accept("bound"):
             self.go_to(start)
             return None
-        left, right = (Name(name) for name in SIDES[kind])
-        bound = (Chain((left, right), (">",)),)
+        bound = (Chain(tuple(map(Name, SIDES[kind])), (">",)),)
         if self.accept("when"):
             return Claim(self.source, (bound, self.proposition()), ("<=>",))
         word = self.accept("never", "always")
@@ -103,29 +107,95 @@ class ClaimReader(ExpressionReader):
         return Claim(self.source, (bound,), always=word.text == "always")
 
     def _equivalence(self) -> Claim:
-        propositions, connectives = [self.proposition()], []
-        while self.at(*CONNECTIVES):
-            connectives.append(self.next().text)
-            propositions.append(self.proposition())
+        propositions, connectives = self.separated(self.proposition, *CONNECTIVES)
         return Claim(self.source, tuple(propositions), tuple(connectives))
 
     def proposition(self) -> Proposition:
-        chains = [self.chain()]
-        while self.accept("and"):
-            chains.append(self.chain())
-        return tuple(chains)
+        return tuple(self.separated(self.chain, "and")[0])
 
     def chain(self) -> Chain:
-        sides, relations = [self.expression()], []
-        if not self.at(*RELATIONS):
+        sides, relations = self.separated(self.expression, *RELATIONS)
+        if not relations:
             raise self.error(expected="a relation: " + " ".join(RELATIONS))
-        while self.at(*RELATIONS):
-            relations.append(self.next().text)
-            sides.append(self.expression())
         return Chain(tuple(sides), tuple(relations))
 
     def _bindings(self) -> tuple[tuple[str, Formula], ...]:
-        bound: dict[str, Formula] = {}
-        while not bound or self.accept(","):
-            bound |= dict.fromkeys(self.bound_names(bound, "D = 8192"), self.expression())
-        return tuple(bound.items())
+        bound = self.bindings(self.expression, "D = 8192")
+        return tuple((name, value) for names, value in bound for name in names)
+
+
+def read_regime(text: str, scope: Scope) -> tuple[Compare, ...]:
+    """The relations of a regime, with ``>>`` turned round.
+
+    >>> from symroof.formula import Name
+    >>> B, D, F = map(Name, "BDF")
+    >>> read_regime("B << D, F", Scope(("B", "D", "F"))) == (Compare(B, "<<", D), Compare(B, "<<", F))
+    True
+    """
+    reader = ExpressionReader(text, scope)
+    relations = regime(reader)
+    reader.expect_end("a relation, ',' or the end")
+    return relations
+
+
+def regime(reader: ExpressionReader) -> tuple[Compare, ...]:
+    """The relations under the cursor."""
+    relations: list[Compare] = []
+    waiting: list[tuple[Token, str, Formula]] = []  # what stands alone before its relation, as it is written
+    before: tuple[Formula, str] | None = None  # the relation that goes on with what stands alone behind it
+    hint: str | None = None
+    while True:
+        first, left = reader.token, reader.expression()
+        if reader.at("<", ">"):
+            raise reader.error(expected="<<, >>, ->, =, ~, ~~, <= or >=")
+        if before is not None and not reader.at(*SCALINGS):
+            relations.append(_related(*before, left))
+        elif not reader.at(*SCALINGS):
+            waiting.append((first, reader.written(first), left))
+        while reader.at(*SCALINGS):
+            words = [*(written for _, written, _ in waiting), reader.written(first)]
+            token, start = reader.next(), reader.token
+            right = reader.expression()
+            if (token.text == "->") != isinstance(right, Infinity):
+                raise reader.error("only -> leads to infinity, and to nothing else", "x -> oo", token=token)
+            if token.text in ("->", ">>"):
+                relations += [_related(formula, token.text, right) for _, _, formula in waiting]
+                waiting, hint = [], None
+            elif token.text == "<<" and waiting and hint is None:
+                hint = f"did you mean {', '.join(f'{word} << {reader.written(start)}' for word in words)}?"
+            relations.append(_related(left, token.text, right))
+            before = (left, token.text) if token.text in ("<<", ">>") else None
+            left = right
+        if not reader.accept(","):
+            break
+    if waiting:
+        raise reader.error(
+            "an expression stands alone in the regime",
+            "a relation, as in B << D or D -> oo",
+            token=waiting[-1][0],
+            hint=hint,
+        )
+    return tuple(relations)
+
+
+def _related(left: Formula, relation: str, right: Formula) -> Compare:
+    return Compare(right, "<<", left) if relation == ">>" else Compare(left, relation, right)
+
+
+def read_question(text: str, scope: Scope) -> tuple[Formula, Formula | None]:
+    """What `--of` asks about: a quantity such as ``T_comms/T_math``; or the two sides of an approximation whose regime is
+    sought, as in ``BD/(B + D) ~ B``.
+
+    >>> from symroof.formula import Name
+    >>> read_question("B ~ D", Scope(("B", "D"))) == (Name("B"), Name("D"))
+    True
+    """
+    if not text.strip():
+        raise ReadingError(
+            "there is no quantity to explore", expected="a formula, or an approximation such as BD/(B + D) ~ B"
+        )
+    reader = ExpressionReader(text, scope)
+    left = reader.expression()
+    right = reader.expression() if reader.accept("~", "->") else None
+    reader.expect_end("'~' or the end" if right is None else "the end")
+    return left, right

@@ -7,22 +7,23 @@ tags and template tags are left alone: they are blanked out, so that places stay
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from symroof.errors import ReadingError
-from symroof.reading.markdown import code_blocks
+from symroof.reading.operations import typed_operation
 from symroof.reading.toml import contents, read_table
+from symroof.reading.vocabulary import WORDS
 
 TEX_SUFFIXES = (".tex", ".ltx", ".latex")
 # Keys of a comment that speak of the next formula alone.
 NEXT_KEYS = ("expect", "is")
-ENVIRONMENTS = "equation|align|alignat|gather|multline|eqnarray|displaymath|math|flalign"
+ENVIRONMENTS = "|".join(WORDS["latex"]["environments"])
+TAGS = "|".join(WORDS["tags"])
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!--(?P<body>.*?)(?:-->|\Z)", re.DOTALL)
@@ -34,7 +35,6 @@ TEMPLATE_TAG = re.compile(r"\{%[^%]{0,2000}%\}|\{\{[^{}\\]{0,500}\}\}")
 HTML_BLOCK = re.compile(
     r"<(pre|code|script|style|kbd|samp)\b[^<>]{0,500}>.{0,20000}?</\1\s*>", re.DOTALL | re.IGNORECASE
 )
-TAGS = "a|abbr|b|blockquote|br|details|div|em|figure|h[1-6]|hr|i|iframe|img|input|li|link|meta|ol|p|section|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul|d-footnote|d-cite"
 HTML_TAG = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,1000}}>|\]\([^()\s]{{0,500}}\)", re.IGNORECASE)
 CODE_SPAN = re.compile(r"(?<![`\\])(`++)([^`]{1,2000}?)\1(?!`)")
 TEX_LITERAL = re.compile(
@@ -42,9 +42,13 @@ TEX_LITERAL = re.compile(
     re.DOTALL,
 )
 TEX_VERBATIM = re.compile(r"\\begin\{(verbatim|lstlisting|minted|comment)\*?\}.{0,50000}?\\end\{\1\*?\}", re.DOTALL)
-TEX_NOTE = re.compile(r"^[ \t]*%[ \t]*symroof:[ \t]?(?P<body>.*)$", re.MULTILINE)
+TEX_NOTE = re.compile(r"^[ \t]*%[ \t]*symroof:[ \t]?", re.MULTILINE)
+TEX_NOTES = re.compile(rf"(?:{TEX_NOTE.pattern}.*(?:\n|\Z))+", re.MULTILINE)
 TEX_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
-BREAK = re.compile(r"\n[ \t]*(?=\n|[-*+][ \t]|\d+[.)][ \t]|#{1,6}[ \t]|>|\|)")
+# A line ends inside of a paragraph where neither an empty line, a list, a heading, a quotation nor a table begins.
+NEXT_BLOCK = r"[ \t]*(?:\n|[-*+][ \t]|\d+[.)][ \t]|\#{1,6}[ \t]|>|\|)"
+BREAK = re.compile(rf"\n(?={NEXT_BLOCK})")
+LINE_END = rf"\n(?!{NEXT_BLOCK})"
 HEADING = re.compile(
     r"^[ \t]*#{1,6}[ \t].*$|^[^\n]+\n(?:={3,}|-{3,})[ \t]*$|\\(?:part|chapter|section|subsection|subsubsection|paragraph)\*?\{",
     re.MULTILINE,
@@ -66,27 +70,28 @@ PAIRS = tuple(
     )
 )
 
-KINDS = ("github", "fence", "code", "env", "square", "round", "display", "inline")
 QUOTED = re.compile(r"(?<=\n)[ \t]*>[ \t]?")
+DISPLAYS = ("fence", "square", "display")
 
+# The group that matches tells the kind, and holds what stands inside; nothing but displays goes on from one block to the next.
 FORMULA = re.compile(
     rf"""
-    (?P<github>   \$`(?P<github_body>[^`]{{1,2000}}?)`\$                                                            )
-  | (?P<fence>    ```math[^\n]*\n(?P<fence_body>.{{0,4096}}?)```                                                  )
-  | (?P<code>     (?<![`\\])(?P<ticks>`++)(?P<code_body>[^`]{{1,2000}}?)(?P=ticks)(?!`)                           )
-  | (?P<env>      \\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}(?P<env_body>.{{0,8192}}?)\\end\{{(?P=name)\}}     )
-  | (?P<square>   (?<!\\)\\{{1,2}}\[(?P<square_body>.{{0,4096}}?)\\{{1,2}}\]                                      )
-  | (?P<round>    (?<!\\)\\{{1,2}}\((?P<round_body>.{{0,4096}}?)\\{{1,2}}\)                                       )
-  | (?P<display>  (?<!\\)\$\$(?P<display_body>.{{1,4096}}?)(?<!\\)\$\$                                          )
-  | (?P<inline>   (?<![\\$])\$(?!\$)(?P<inline_body>[ \t][^$]{{1,4096}}?[ \t]|[^$\s](?:[^$]{{0,4096}}?[^$\s\\])?)\$(?![\d$])   )
+    \$`(?P<github> (?:[^`\n]|{LINE_END}){{1,2000}}? )`\$
+  | ```math[^\n]*\n(?P<fence> .{{0,4096}}? )```
+  | (?<![`\\])(?P<ticks>`++)(?P<code> (?:[^`\n]|{LINE_END}){{1,2000}}? )(?P=ticks)(?!`)
+  | \\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}(?P<environment> .{{0,8192}}? )\\end\{{(?P=name)\}}
+  | (?<!\\)\\{{1,2}}\[(?P<square> .{{0,4096}}? )\\{{1,2}}\]
+  | (?<!\\)\\{{1,2}}\((?P<round> (?:[^\n]|{LINE_END}){{0,4096}}? )\\{{1,2}}\)
+  | (?<!\\)\$\$(?P<display> .{{1,4096}}? )(?<!\\)\$\$
+  | (?<![\\$])\$(?!\$)(?P<inline> [ \t](?:[^$\n]|{LINE_END}){{1,4096}}?[ \t]
+                                 | [^$\s](?:(?:[^$\n]|{LINE_END}){{0,4096}}?[^$\s\\])? )\$(?![\d$])
     """,
     re.DOTALL | re.VERBOSE,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An offset in a document, as a line and a column that count from 1."""
+class Place(NamedTuple):
+    """A line and a column, both from 1."""
 
     line: int
     column: int
@@ -135,99 +140,79 @@ def read_text(text: str, name: str = "text", *, tex: bool = False) -> Document:
     [('2BDF', 1, 17), ('2*3 = 6', 3, 4)]
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    reader = _Document(text, name, tex)
-    return Document(name, tuple(reader.parts()), text)
+    return Document(name, tuple(sorted(_Source(text, name, tex).parts(), key=lambda part: part.place)), text)
 
 
-class _Document:
+def suggested(document: Document, tex: bool) -> Iterator[tuple[int, str]]:
+    """Lines, and the comments to paste above them, one for each typed operation that is seen first there."""
+    seen = set()
+    for part in document.parts:
+        found = typed_operation(part.text) if isinstance(part, Written) else None
+        if found is not None and found not in seen:
+            seen.add(found)
+            operation, typed = found
+            lines = [f'operation = "{operation}"', 'dtype     = "bf16"', '# hardware = "…"   see `symroof hardware`']
+            if typed:
+                del lines[1]
+            comment = [f"% symroof: {line}" for line in lines] if tex else ["<!-- symroof", *lines, "-->"]
+            yield part.place.line, "\n".join(comment)
+
+
+class _Source:
     def __init__(self, text: str, name: str, tex: bool) -> None:
-        self.text, self.name, self.tex = text, name, tex
-        self.lines = [0, *(m.end() for m in re.finditer("\n", text))]
-        self.body = self._blanked(_closed(text), (TEX_VERBATIM, TEX_LITERAL) if tex else (FRONT_MATTER,))
-        if not tex:
-            self.body = self._without_code(self.body)
-        self.headings = [m.start() for m in HEADING.finditer(self.body)]
-
-    def _without_code(self, text: str) -> str:
-        """The text with its blocks of code blanked out; a block that is mathematics stays."""
-        lines = text.split("\n")
-        for first, behind, language in code_blocks(text):
-            if language != "math":
-                lines[first:behind] = (" " * len(line) for line in lines[first:behind])
-        return "\n".join(lines)
+        self.name, self.tex = name, tex
+        self.lines = _starts(re.compile(r"^", re.MULTILINE), text)
+        text = _closed(text)
+        self.body = _blanked(text, TEX_VERBATIM, TEX_LITERAL) if tex else without_code(_blanked(text, FRONT_MATTER))
 
     def place(self, offset: int) -> Place:
-        line = bisect.bisect_right(self.lines, offset)
+        line = bisect_right(self.lines, offset)
         return Place(line, offset - self.lines[line - 1] + 1)
 
     def parts(self) -> Iterator[Written | Note]:
         notes = list(self._notes())
-        left_alone = (
-            (TEX_NOTE, TEX_COMMENT) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG)
-        )
-        body = _closed(self._blanked(_closed(self.body), left_alone))
-        breaks = {m.start() for m in BREAK.finditer(body)} | {at for at, _, _ in notes}
-        displays = [match.span() for match in FORMULA.finditer(body) if not self._is_inline(match)]
-        starts = [start for start, _ in displays]
-        kept = (at for at in breaks if not (i := bisect.bisect_left(starts, at)) or at >= displays[i - 1][1])
-        edges = [0, *sorted(kept), len(body)]
-        formulas = [written for start, end in itertools.pairwise(edges) for written in self._formulas(body, start, end)]
-        inside = [0, *itertools.chain.from_iterable((at, end) for at, end, _ in notes)]
-        items: list[tuple[int, Written | Note]] = [(at, note) for at, _, note in notes]
-        items += [(w.offset, w) for w in formulas if bisect.bisect_right(inside, w.offset) % 2]
-        for _, part in sorted(items, key=lambda item: item[0]):
-            yield part
+        yield from (self._note(content, offset) for offset, content in notes)
+        others = (TEX_COMMENT,) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG)
+        characters = list(_closed(_blanked(_closed(self.body), *others)))
+        for offset, _ in notes:  # a comment ends a block
+            characters[offset : offset + 2] = "\n\n"
+        yield from self._formulas("".join(characters))
 
-    def _formulas(self, body: str, start: int, end: int) -> Iterator[Written]:
-        last: int | None = None
-        for match in FORMULA.finditer(body, start, end):
-            kind = next(k for k in KINDS if match.group(k) is not None)
+    def _formulas(self, body: str) -> Iterator[Written]:
+        headings, breaks = _starts(HEADING, self.body), _starts(BREAK, body)
+        last = 0
+        for match in FORMULA.finditer(body):
+            kind = str(match.lastgroup)
             if kind == "code" and self.tex:
                 continue
-            inside = match.group(f"{kind}_body")
-            offset = match.start(f"{kind}_body")
-            lead = len(inside) - len(_unquoted(inside).lstrip())
-            text = _unquoted(match.group("env")) if kind == "env" else _unquoted(inside).strip()
-            at = offset + lead if kind in ("display", "square", "fence") else match.start()
-            section = bisect.bisect_right(self.headings, at)
+            inside, offset = match[kind], match.start()
+            if kind in DISPLAYS:
+                offset = match.start(kind) + len(inside) - len(_unquoted(inside).lstrip())
+            alone = not last or bisect_left(breaks, last) < bisect_left(breaks, match.start())
             yield Written(
-                text,
+                _unquoted(match.group() if kind == "environment" else inside).strip(),
                 "code" if kind == "code" else "math",
-                self.place(at),
-                at,
-                section,
-                None if last is None else body[last : match.start()],
+                self.place(offset),
+                offset,
+                bisect_right(headings, offset),
+                None if alone else body[last : match.start()],
             )
             last = match.end()
 
-    @staticmethod
-    def _is_inline(match: re.Match[str]) -> bool:
-        return any(match.group(kind) is not None for kind in ("inline", "code", "github", "round"))
-
-    def _notes(self) -> Iterator[tuple[int, int, Note]]:
+    def _notes(self) -> Iterator[tuple[int, str]]:
+        """Where comments begin, and what they say."""
         if self.tex:
-            yield from self._tex_notes()
-            return
-        for match in COMMENT.finditer(self._blanked(self.body, (CODE_SPAN,))):
-            content = match.group("body").strip()
-            if content.startswith("symroof") and not match.group().endswith("-->"):
-                raise ReadingError(
-                    f"{self.name}:{self.place(match.start()).line}: the comment is not closed", expected="-->"
-                )
-            if content == "symroof" or (content[:8].startswith("symroof") and not content[7:8].isalnum()):
-                yield match.start(), match.end(), self._note(content[7:].lstrip(" :\t"), match.start())
-
-    def _tex_notes(self) -> Iterator[tuple[int, int, Note]]:
-        lines = list(TEX_NOTE.finditer(self.body))
-        while lines:
-            group = [lines.pop(0)]
-            while lines and lines[0].start() <= group[-1].end() + 1:
-                group.append(lines.pop(0))
-            yield (
-                group[0].start(),
-                group[-1].end(),
-                self._note("\n".join(m.group("body") for m in group), group[0].start()),
+            yield from (
+                (match.start(), TEX_NOTE.sub("", match.group().rstrip("\n"))) for match in TEX_NOTES.finditer(self.body)
             )
+            return
+        for match in COMMENT.finditer(_blanked(self.body, CODE_SPAN)):
+            content = match["body"].strip()
+            if content.startswith("symroof") and not match.group().endswith("-->"):
+                line = self.place(match.start()).line
+                raise ReadingError(f"{self.name}:{line}: the comment is not closed", expected="-->")
+            if re.match(r"symroof(?![^\W_])", content):
+                yield match.start(), content[7:].lstrip(" :\t")
 
     def _note(self, content: str, offset: int) -> Note:
         place = self.place(offset)
@@ -237,11 +222,23 @@ class _Document:
         following = {key: table.pop(key) for key in NEXT_KEYS if key in table}
         return Note(table, following, place)
 
-    @staticmethod
-    def _blanked(text: str, patterns: tuple[re.Pattern[str], ...]) -> str:
-        for pattern in patterns:
-            text = pattern.sub(_blank, text)
-        return text
+
+def without_code(text: str) -> str:
+    r"""Markdown with its blocks of code blanked out; a block that is mathematics stays.
+
+    >>> without_code("A\n\n    x = 1\n\n> ```py\n> x\n> ```\n")
+    'A\n\n         \n\n       \n   \n     \n'
+    """
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    lines = text.split("\n")
+    for token in parser.parse(text):
+        if token.type in ("code_block", "fence") and token.map is not None and token.info.strip() != "math":
+            first, behind = token.map
+            lines[first:behind] = (" " * len(line) for line in lines[first:behind])
+    return "\n".join(lines)
 
 
 def _closed(text: str) -> str:
@@ -253,21 +250,27 @@ def _closed(text: str) -> str:
 
         def unless_lone(match: re.Match[str], ends: dict[str, list[int]] = ends, longest: int = longest) -> str:
             behind = ends.get(match["name"].lower(), [])
-            place = bisect.bisect_left(behind, match.end())
+            place = bisect_left(behind, match.end())
             closed = place < len(behind) and behind[place] - match.end() <= longest
-            return match.group() if closed else _blank(match)
+            return match.group() if closed else " " * len(match.group())
 
         text = opening.sub(unless_lone, text)
     return text
 
 
-def _blank(match: re.Match[str]) -> str:
-    """Spaces for what is left alone."""
-    return re.sub(r"[^\n]", " ", match.group())
+def _starts(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [match.start() for match in pattern.finditer(text)]
+
+
+def _blanked(text: str, *patterns: re.Pattern[str]) -> str:
+    """The text with spaces for what is left alone."""
+    for pattern in patterns:
+        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    return text
 
 
 def _unquoted(text: str) -> str:
     """A display without the marks of the block quote that it stands in; its length stays what it is."""
     rows = text.split("\n")[1:]
     quoted = bool(rows) and all(row.lstrip().startswith(">") for row in rows if row.strip())
-    return QUOTED.sub(lambda m: " " * len(m.group()), text) if quoted else text
+    return QUOTED.sub(lambda match: " " * len(match.group()), text) if quoted else text

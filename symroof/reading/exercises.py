@@ -12,28 +12,13 @@ from symroof.formula import Compare, Formula
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
-from symroof.model.quantities import QUANTITIES
-from symroof.reading.expressions import Scope
 from symroof.reading.numbers import exact
-from symroof.reading.problems import (
-    claims_of,
-    dtype_of,
-    figure_names,
-    formulas_of,
-    hardware_of,
-    read_problem,
-    regime_of,
-    require_known,
-    require_used,
-    text,
-    texts,
-)
+from symroof.reading.problems import GIVE_WAY, claims_of, model_of, read_problem, require_known
+from symroof.reading.toml import table, text, unfit
 
 TOLERANCE = Fraction(1, 20)
 # From best to worst; the judgement of a claim is its worst link.
 VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
-# Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
-GIVE_WAY = ("bytes",)
 CLAIM_KEYS = ("claim", "expect", "source")
 
 
@@ -72,8 +57,8 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     >>> exercise.problem, exercise.claims[0].text
     (None, 'work / 1e12 FLOPs/s = 1 s')
     """
-    require_known(options, "the problem")
-    common: dict[str, Any] = {
+    require_known(options)
+    stated: dict[str, Any] = {
         "title": text(options, "title"),
         "claims": tuple(_stated(claim) for claim in claims_of(options)),
         "tolerance": _tolerance(options),
@@ -81,21 +66,12 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     }
     if options.get("operation"):
         problem = read_problem(options, spoken)
-        return Exercise(
-            problem, problem.hardware, assume=problem.assume, symbols=problem.symbols, let=problem.let, **common
-        )
+        shared = {name: getattr(problem, name) for name in ("hardware", "assume", "symbols", "let")}
+        return Exercise(problem, **shared, **stated)
     for key in ("mesh", "link", "solve_for", "at"):
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
-    symbols, hardware = texts(options, "symbols"), hardware_of(options)
-    scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)
-    free = tuple(name for name in QUANTITIES if name not in symbols)
-    let = formulas_of(options, scope, (*free, *figure_names(hardware)), redefined=free)
-    require_used(options, hardware, let, spoken)
-    assume = regime_of(options, Scope((*symbols, *let, *free), open=True))
-    return Exercise(
-        None, hardware, assume=assume, symbols=symbols, let=let, compute=dtype_of(options, "compute"), **common
-    )
+    return Exercise(None, **model_of(options, None, spoken), **stated)
 
 
 def _stated(claim: Any) -> Stated:
@@ -103,10 +79,9 @@ def _stated(claim: Any) -> Stated:
         return Stated(claim)
     if not isinstance(claim, Mapping) or not isinstance(claim.get("claim"), str):
         raise ReadingError(f"{str(claim)[:60]} is not a claim", expected='text, or { claim = "…", expect = "wrong" }')
-    for key, value in claim.items():
+    for key in claim:
         require_one_of(key, CLAIM_KEYS, f"a claim has no {key!r}")
-        if not isinstance(value, str):
-            raise ReadingError(f"{key} = {str(value)[:60]} is not text")
+        text(claim, key)
     return Stated(claim["claim"], expected_verdict(claim.get("expect")), claim.get("source"))
 
 
@@ -126,21 +101,18 @@ def _tolerance(options: Mapping[str, Any]) -> Fraction:
     value = options.get("tolerance")
     if value is None:
         return TOLERANCE
+    digits = str(value).strip()
     try:
-        found = exact(str(value).strip().removesuffix("%")) / (100 if str(value).strip().endswith("%") else 1)
+        share = exact(digits.removesuffix("%")) / (100 if digits.endswith("%") else 1)
     except (ValueError, ReadingError):
-        found = Fraction(-1)
-    if isinstance(value, bool) or not 0 <= found < 1:
-        raise ReadingError(
-            f"tolerance = {str(value)[:40]} is not a share", expected='a number from 0 to below 1, as in 0.05 or "5 %"'
-        )
-    return found
+        share = Fraction(-1)
+    if isinstance(value, bool) or not 0 <= share < 1:
+        raise unfit("tolerance", value, "a share", 'a number from 0 to below 1, as in 0.05 or "5 %"')
+    return share
 
 
 def _aliases(options: Mapping[str, Any]) -> dict[str, str]:
-    table = options.get("aliases") or {}
-    if not isinstance(table, Mapping) or not all(isinstance(value, str) for value in table.values()):
-        raise ReadingError(
-            f"aliases = {str(table)[:60]} is not a table of names", expected='{ "Rechenaufwand" = "flops" }'
-        )
-    return {str(key): value for key, value in table.items()}
+    aliases = table(options, "aliases", '{ "Rechenaufwand" = "flops" }')
+    if not all(isinstance(value, str) for value in aliases.values()):
+        raise unfit("aliases", aliases, "a table of names", '{ "Rechenaufwand" = "flops" }')
+    return {str(key): value for key, value in aliases.items()}

@@ -15,11 +15,11 @@ two ways, is an error: an undeclared product of letters is never a guess.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from symroof.errors import suggestion
+from symroof.errors import ReadingError, suggestion
 from symroof.formula import (
     FUNCTIONS,
     KEYWORDS,
@@ -34,11 +34,12 @@ from symroof.formula import (
     Power,
     Product,
     Quotient,
-    Sum,
+    product,
+    total,
 )
 from symroof.model.units import UNITS
 from symroof.reading.numbers import LARGEST_EXPONENT, read_number
-from symroof.reading.scanner import Reader, Token
+from symroof.reading.scanner import Reader, T, Token
 
 DEEPEST = 64
 
@@ -67,66 +68,59 @@ class ExpressionReader(Reader):
         self.scope = scope
         self.depth = 0
 
-    def bound_names(self, taken: Container[str], example: str) -> list[str]:
-        """``D = F =`` under the cursor: names that a value stands behind, none of them twice or ``taken`` already."""
-        bound: list[str] = []
-        while not bound or (self.token.kind == "word" and self.following.text == "="):
-            name = self.token.text
-            if self.token.kind != "word":
-                raise self.error(expected=f"a name, as in {example}")
-            if name not in self.scope.names and not self.scope.admits(name):
-                known = ", ".join(self.scope.names) or "no names at all"
-                hint = suggestion(name, self.scope.names)
-                raise self.error(f"unknown name {name!r}", expected=f"one of {known}", hint=hint)
-            if name in taken or name in bound:
-                raise self.error(f"{name} is given twice")
-            bound.append(self.next().text)
-            self.expect("=")
+    def bindings(self, value: Callable[[], T], example: str) -> list[tuple[list[str], T]]:
+        """``D = F = value, B = value``: names that a value stands behind, each once."""
+        bound: list[tuple[list[str], T]] = []
+        seen: set[str] = set()
+        while not bound or self.accept(","):
+            names: list[str] = []
+            while not names or (self.token.kind == "word" and self.following.text == "="):
+                token = self.take("word", f"a name, as in {example}")
+                if token.text not in self.scope.names and not self.scope.admits(token.text):
+                    raise self._unknown(token)
+                if token.text in seen:
+                    raise self.error(f"{token.text} is given twice", token=token)
+                seen.add(token.text)
+                names.append(token.text)
+                self.expect("=")
+            bound.append((names, value()))
         return bound
 
-    def expression(self) -> Formula:
-        terms = [self._signed_term()]
-        while self.at("+", "-"):
-            minus = self.next().text == "-"
-            term = self._term()
-            terms.append(Negative(term) if minus else term)
-        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+    def alone(self) -> Formula:
+        """The formula that is the whole text."""
+        formula = self.expression()
+        self.expect_end("an operator or the end")
+        return formula
 
-    def _signed_term(self) -> Formula:
-        if self.accept("-"):
-            return Negative(self._term())
-        self.accept("+")
-        return self._term()
+    def expression(self) -> Formula:
+        terms: list[Formula] = []
+        while not terms or self.at("+", "-"):
+            sign, term = self.accept("+", "-"), self._term()
+            terms.append(Negative(term) if sign and sign.text == "-" else term)
+        return total(*terms)
 
     def _term(self) -> Formula:
         result, divided = self._run(), False
-        while True:
-            if self.at("*", "/"):
-                divided = self.next().text == "/"
-                right = self._run()
-            elif self.token.spaced and self._begins_atom():
-                if divided:
-                    raise self.error(
-                        "a space after a division has two readings", expected="brackets: a/(b c), or (a/b) * c"
-                    )
-                right = self._run()
-            else:
-                return result
-            result = Quotient(result, right) if divided else _times(result, right)
+        while (sign := self.accept("*", "/")) or (self.token.spaced and self._begins_atom()):
+            if divided and sign is None:
+                raise self.error("a space after a division has two readings", "brackets: a/(b c), or (a/b) * c")
+            divided = sign is not None and sign.text == "/"
+            right = self._run()
+            result = Quotient(result, right) if divided else product(result, right)
+        return result
 
     def _run(self) -> Formula:
         result = self._power()
         while not self.token.spaced and self.token.kind != "number" and self._begins_atom():
-            result = _times(result, self._power())
+            result = product(result, self._power())
         return result
 
     def _power(self) -> Formula:
         if self.accept("-"):
             return Negative(self._power())
         base = self._atom()
-        if not self.at("^"):
+        if not self.accept("^"):
             return base
-        self.next()
         exponent = self._exponent()
         if isinstance(base, Product):  # the split of a word: the power takes its last name
             return Product((*base.factors[:-1], Power(base.factors[-1], exponent)))
@@ -136,61 +130,47 @@ class ExpressionReader(Reader):
         if self.accept("-"):
             return Negative(self._exponent())
         token = self.token
-        if token.kind == "number":
-            base: Formula = self._number()
-            if isinstance(base, Number) and abs(base.value) > LARGEST_EXPONENT:
-                raise self.error(
-                    "the exponent is too large", token=token, expected=f"at most {LARGEST_EXPONENT} in size"
-                )
-        elif token.kind == "word" or self.at("("):
-            base = self._atom()
-            if isinstance(base, Product):
-                raise self.error(
-                    f"the exponent {token.text} is a product", token=token, expected="brackets, as in 2^(BD)"
-                )
-        else:
+        if token.kind not in ("number", "word") and not self.at("("):
             raise self.error(expected="an exponent")
+        base = self._atom()
+        if isinstance(base, Number) and abs(base.value) > LARGEST_EXPONENT:
+            raise self.error("the exponent is too large", f"at most {LARGEST_EXPONENT} in size", token=token)
+        if isinstance(base, Product):
+            raise self.error(f"the exponent {token.text} is a product", "brackets, as in 2^(BD)", token=token)
         return Power(base, self._exponent()) if self.accept("^") else base
 
     def _number(self) -> Number:
         """The number under the cursor. Letters right behind it may be a unit or declared names, but not both."""
-        word = self.following
-        if (
-            word.text in UNITS
-            and not word.spaced
-            and word.text not in self.scope.names
-            and split_word(word.text, self.scope.names)
-        ):
+        number, word, names = self.token.text, self.following, self.scope.names
+        close = word.text in UNITS and not word.spaced and word.text not in names
+        if close and split_word(word.text, names):
             raise self.error(
-                f"{self.token.text}{word.text} has two readings",
+                f"{number}{word.text} has two readings",
                 span=(self.token.start, word.end),
-                expected=f"{self.token.text} {word.text} for the unit, or {self.token.text}*{word.text} for the names",
+                expected=f"{number} {word.text} for the unit, or {number}*{word.text} for the names",
             )
-        return read_number(self, () if self.following.text in self.scope.give_way else self.scope.names)
+        return read_number(self, () if word.text in self.scope.give_way else names)
 
     def _begins_atom(self) -> bool:
         token = self.token
         if token.kind == "word":
-            return token.text not in KEYWORDS or token.text == "oo"
+            return token.text not in KEYWORDS - {"oo"}
         return token.kind == "number" or token.text in ("(", "\\frac")
 
     def _atom(self) -> Formula:
         token = self.token
+        if not self._begins_atom():
+            raise self.error(expected="a number, a name or '('")
         if token.kind == "number":
             return self._number()
-        if token.kind == "word" and (token.text not in KEYWORDS or token.text == "oo"):
-            self.next()
-            if token.text == "oo":
-                return Infinity()
-            if token.text in FUNCTIONS and self.at("("):
-                return self._call(token)
-            return self._names(token)
         if self.at("("):
             return Group(self._bracketed("(", ")"))
-        if self.at("\\frac"):
-            self.next()
+        self.next()
+        if token.text == "\\frac":
             return Quotient(self._bracketed("{", "}"), self._bracketed("{", "}"))
-        raise self.error(expected="a number, a name or '('")
+        if token.text == "oo":
+            return Infinity()
+        return self._call(token) if token.text in FUNCTIONS and self.at("(") else self._names(token)
 
     def _bracketed(self, opening: str, closing: str) -> Formula:
         with self._nested(opening, closing):
@@ -202,7 +182,7 @@ class ExpressionReader(Reader):
         self.expect(opening)
         self.depth += 1
         if self.depth > DEEPEST:
-            raise self.error("the brackets are nested too deeply", expected=f"at most {DEEPEST} levels")
+            raise self.error("the brackets are nested too deeply", f"at most {DEEPEST} levels")
         yield
         self.depth -= 1
         self.expect(closing)
@@ -212,9 +192,7 @@ class ExpressionReader(Reader):
             outer = self.scope
             if function.text == "sum" and (index := self._summation_index()) is not None:
                 self.scope = replace(outer, names=(*outer.names, index))
-            arguments = [self._argument()]
-            while self.accept(","):
-                arguments.append(self._argument())
+            arguments, _ = self.separated(self._argument, ",")
             self.scope = outer
         return Call(function.text, tuple(arguments))
 
@@ -248,10 +226,12 @@ class ExpressionReader(Reader):
             return Name(word)
         if scope.open and word.isalpha() and word.isupper():
             return Product(tuple(Name(letter) for letter in word))
-        known = ", ".join(scope.names[:24]) or "no names are declared here"
-        raise self.error(
-            f"unknown name {word!r}", token=token, expected=f"one of {known}", hint=suggestion(word, scope.names)
-        )
+        raise self._unknown(token)
+
+    def _unknown(self, token: Token) -> ReadingError:
+        known = ", ".join(self.scope.names[:24]) or "no names are declared here"
+        hint = suggestion(token.text, self.scope.names)
+        return self.error(f"unknown name {token.text!r}", f"one of {known}", token=token, hint=hint)
 
 
 def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -261,19 +241,10 @@ def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
     ([('B', 'D', 'F')], [('a', 'bc'), ('ab', 'c')])
     """
     ways: dict[int, list[tuple[str, ...]]] = {len(word): [()]}
-    usable = [name for name in dict.fromkeys(names) if name]
-    for start in range(len(word) - 1, -1, -1):
-        found = [
-            (name, *rest) for name in usable if word.startswith(name, start) for rest in ways.get(start + len(name), [])
-        ]
-        ways[start] = found[:2]
+    for start in reversed(range(len(word))):
+        here = [name for name in dict.fromkeys(names) if name and word.startswith(name, start)]
+        ways[start] = [(name, *rest) for name in here for rest in ways[start + len(name)]][:2]
     return ways[0]
-
-
-def _times(left: Formula, right: Formula) -> Formula:
-    first = left.factors if isinstance(left, Product) else (left,)
-    second = right.factors if isinstance(right, Product) else (right,)
-    return Product((*first, *second))
 
 
 def read_expression(text: str, scope: Scope) -> Formula:
@@ -283,7 +254,4 @@ def read_expression(text: str, scope: Scope) -> Formula:
     >>> expression(read_expression("BDF/2BF", Scope(("B", "D", "F"))))
     D/2
     """
-    reader = ExpressionReader(text, scope)
-    formula = reader.expression()
-    reader.expect_end("an operator or the end")
-    return formula
+    return ExpressionReader(text, scope).alone()

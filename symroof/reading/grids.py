@@ -1,7 +1,9 @@
-"""Grids of sizes: ``B=1:4096:log, D=F=1024|4096``.
+"""Sizes that are put in, grids of sizes, and the axes of a mesh.
 
-    grid = axis { "," axis }
-    axis = NAME { "=" NAME } "=" ( value { "|" value } | low ( ":" | ".." ) high [ ":" ( STEP | "log" [ COUNT ] ) ] )
+    sizes = bind { "," bind }               bind = NAME { "=" NAME } "=" NUMBER           D = F = 8192, B = 256
+    grid  = axis { "," axis }               axis = NAME { "=" NAME } "=" ( value { "|" value } | range )
+    range = low ( ":" | ".." ) high [ ":" ( STEP | "log" [ COUNT ] ) ]                    B=1:4096:log, D=F=1024|4096
+    mesh  = NAME "=" CHIPS [ "ring" | "line" ] { "," … }       X=16 ring, Y=4; or a table { X = "16 ring", Y = 4 }
 
 ``1:4096`` is every whole number, ``1:4096:64`` every 64th, ``1:4096:log`` every doubling, and ``1:4096:log20`` twenty
 whole numbers that are evenly spaced on a logarithmic scale.
@@ -13,13 +15,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+from typing import Any
 
-from symroof.errors import ReadingError
-from symroof.reading.bindings import LARGEST_SIZE
+from symroof.errors import ReadingError, suggestion
+from symroof.formula import Number
 from symroof.reading.expressions import ExpressionReader, Scope
 from symroof.reading.numbers import read_number
+from symroof.reading.scanner import Token
 
+LARGEST_SIZE = 10**18
 LONGEST_AXIS = 10_000_000
+LARGEST_MESH_AXIS = 10**9
+WIRINGS = ("ring", "line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,28 @@ class Axis:
 
     names: tuple[str, ...]
     values: Sequence[int]
+
+
+def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
+    """Values put in: ``D = F = 8192, B = 256``.
+
+    >>> read_bindings("D=F=8192, B=256", Scope(("B", "D", "F")))
+    {'D': Fraction(8192, 1), 'F': Fraction(8192, 1), 'B': Fraction(256, 1)}
+    """
+    reader = ExpressionReader(text, scope)
+
+    def size() -> Fraction:
+        token, value = _number(reader, "a number")
+        if value.unit is not None or value.value < 1:
+            problem = f"{token.text} is no size of a dimension"
+            raise reader.error(problem, "a number from 1, without a unit", token=token)
+        if value.value > LARGEST_SIZE:
+            raise reader.error(f"{token.text[:20]} is out of range", "a size up to 1e18", token=token)
+        return value.value
+
+    bound = reader.bindings(size, "D=8192")
+    reader.expect_end("',' or the end")
+    return {name: value for names, value in bound for name in names}
 
 
 def size_of(grid: Iterable[Axis]) -> int:
@@ -49,12 +78,9 @@ def read_grid(text: str, names: Sequence[str]) -> tuple[Axis, ...]:
     """
     reader = ExpressionReader(text.replace("..", ": "), Scope(tuple(names)))
     reader.source = text
-    axes: list[Axis] = []
-    while not axes or reader.accept(","):
-        bound = reader.bound_names({name for axis in axes for name in axis.names}, "B=1:4096")
-        axes.append(Axis(tuple(bound), _values(reader)))
+    bound = reader.bindings(lambda: _values(reader), "B=1:4096")
     reader.expect_end("',' or the end")
-    return tuple(axes)
+    return tuple(Axis(tuple(names), values) for names, values in bound)
 
 
 def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -79,21 +105,20 @@ def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -
 
 
 def _values(reader: ExpressionReader) -> Sequence[int]:
-    low = _size(reader)
-    if not reader.accept(":"):
-        values = [low]
-        while reader.accept("|"):
-            values.append(_size(reader))
+    values, _ = reader.separated(lambda: _size(reader), "|")
+    if len(values) > 1 or not reader.accept(":"):
         return tuple(dict.fromkeys(values))
-    token = reader.token
-    high = _size(reader)
+    (low,), token, high = values, reader.token, _size(reader)
     if high < low:
-        raise reader.error(f"{high} is below {low}", token=token, expected="a range that rises")
-    if not reader.accept(":"):
-        return _checked(reader, range(low, high + 1))
-    if reader.token.kind == "word" and reader.token.text.startswith("log"):
+        raise reader.error(f"{high} is below {low}", "a range that rises", token=token)
+    spacing = reader.accept(":") and reader.token
+    if spacing is not None and spacing.kind == "word" and spacing.text.startswith("log"):
         return _logarithmic(reader, low, high)
-    return _checked(reader, range(low, high + 1, _size(reader)))
+    between = range(low, high + 1, _size(reader) if spacing else 1)
+    if len(between) > LONGEST_AXIS:
+        problem = f"an axis of {len(between)} values is too long"
+        raise reader.error(problem, f"at most {LONGEST_AXIS}; give a step, or log")
+    return between
 
 
 def _logarithmic(reader: ExpressionReader, low: int, high: int) -> tuple[int, ...]:
@@ -101,31 +126,64 @@ def _logarithmic(reader: ExpressionReader, low: int, high: int) -> tuple[int, ..
     digits = token.text.removeprefix("log")
     if not digits:
         return tuple(low << i for i in range((high // low).bit_length()))
-    if not digits.isascii() or not digits.isdigit() or not 2 <= int(digits[:9]) <= LONGEST_AXIS:
+    if not _is_whole(digits) or not 2 <= int(digits[:9]) <= LONGEST_AXIS:
         raise reader.error(
-            f"{token.text} is no spacing",
-            token=token,
-            expected="log, or log and a number of points from 2, as in log20",
+            f"{token.text} is no spacing", "log, or log and a number of points from 2, as in log20", token=token
         )
     count = int(digits)
     return tuple(sorted({round(low * (high / low) ** (i / (count - 1))) for i in range(1, count - 1)} | {low, high}))
 
 
 def _size(reader: ExpressionReader) -> int:
-    token = reader.token
-    if token.kind != "number":
-        raise reader.error(expected="a whole number")
-    value = read_number(reader, reader.scope.names)
+    token, value = _number(reader, "a whole number")
     if value.unit is not None or value.value.denominator != 1 or not 1 <= value.value <= LARGEST_SIZE:
-        raise reader.error(
-            f"{token.text[:20]} is no size of a grid", token=token, expected="a whole number from 1 to 1e18"
-        )
+        raise reader.error(f"{token.text[:20]} is no size of a grid", "a whole number from 1 to 1e18", token=token)
     return int(value.value)
 
 
-def _checked(reader: ExpressionReader, values: range) -> range:
-    if len(values) > LONGEST_AXIS:
-        raise reader.error(
-            f"an axis of {len(values)} values is too long", expected=f"at most {LONGEST_AXIS}; give a step, or log"
-        )
-    return values
+def _number(reader: ExpressionReader, what: str) -> tuple[Token, Number]:
+    token = reader.token
+    if token.kind != "number":
+        raise reader.error(expected=what)
+    return token, read_number(reader, reader.scope.names)
+
+
+def read_mesh(mesh: Any) -> tuple[dict[str, int], dict[str, str]]:
+    """The sizes of the axes, and the wiring of those that state one.
+
+    >>> read_mesh("X=16 ring, Y=4")
+    ({'X': 16, 'Y': 4}, {'X': 'ring'})
+    """
+    mesh = axes_of(mesh)
+    if not isinstance(mesh, Mapping):
+        raise ReadingError(f"mesh = {str(mesh)[:60]} is not a mesh", expected="axes and sizes, as in X=2")
+    sizes: dict[str, int] = {}
+    wiring: dict[str, str] = {}
+    for name, value in mesh.items():
+        axis = str(name).strip()
+        digits, word = [*str(value).strip().split(maxsplit=1), "", ""][:2]
+        if not _is_whole(digits) or not 1 <= int(digits[:12]) <= LARGEST_MESH_AXIS:
+            raise ReadingError(
+                f"mesh: {axis} = {digits[:20]!r} is not a number of chips", expected="a whole number from 1"
+            )
+        sizes[axis] = int(digits)
+        if word and word not in WIRINGS:
+            raise ReadingError(
+                f"mesh: {axis} = {digits} {word[:20]!r} is no wiring",
+                expected=" or ".join(WIRINGS),
+                hint=suggestion(word, WIRINGS),
+            )
+        if word == "ring" and sizes[axis] <= 2:
+            raise ReadingError(f"mesh: {axis} = {digits} is no ring", expected="at least three chips")
+        if word:
+            wiring[axis] = word
+    return sizes, wiring
+
+
+def axes_of(mesh: Any) -> Any:
+    """A mesh on one line as a table; anything else as it is."""
+    return dict(part.partition("=")[::2] for part in mesh.split(",")) if isinstance(mesh, str) else mesh
+
+
+def _is_whole(digits: str) -> bool:
+    return digits.isascii() and digits.isdigit()

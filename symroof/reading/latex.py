@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
-from symroof.errors import ReadingError
-from symroof.formula import Call, Formula, Group, Quotient, number
+from symroof.formula import Call, Formula, Group, Number, Quotient, number
 from symroof.reading.claims import CONNECTIVES, RELATIONS, Claim, ClaimReader
 from symroof.reading.latex_tokens import Dialect, scan_latex
 from symroof.reading.scanner import Token
@@ -19,48 +17,16 @@ class LatexReader(ClaimReader):
 
     def __init__(self, source: str, dialect: Dialect) -> None:
         self.source, self.scope, self.depth = source, dialect.scope, 0
-        self.tokens = self._joined(scan_latex(source, dialect))
+        self.tokens = tuple(_joined(scan_latex(source, dialect)))
         self.go_to(0)
-
-    def _joined(self, tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-        """Rows that begin with a relation go on with the chain; marks at the end are punctuation."""
-        kept: list[Token] = []
-        for i, (a, b) in enumerate(itertools.pairwise(tokens)):
-            if a.kind == "number" and b.text == "\\frac" and not b.spaced:
-                kinds = [t.text if t.kind == "symbol" else t.kind for t in tokens[i + 2 : i + 8]]
-                if kinds == ["{", "number", "}", "{", "number", "}"]:
-                    raise ReadingError(
-                        "a number and a fraction have two readings",
-                        source=self.source,
-                        span=(a.start, b.end),
-                        expected="\\cdot, or +, between the two",
-                    )
-        for i, token in enumerate(tokens):
-            after = tokens[i + 1] if i + 1 < len(tokens) else token
-            if token.kind == "row" and (
-                after.kind == "end"
-                or after.text in (*RELATIONS, *CONNECTIVES)
-                or not kept
-                or kept[-1].text in (*RELATIONS, *CONNECTIVES)
-            ):
-                continue
-            kept.append(token)
-        while len(kept) > 1 and kept[-2].text in (".", ",", ";", ":") and kept[-2].kind == "symbol":
-            del kept[-2]
-        return tuple(kept)
 
     def claims(self) -> tuple[Claim, ...]:
         """Every chain of the formula: rows that do not go on with the one before are claims of their own."""
-        found = [self._placed()]
-        while self.token.kind == "row":
-            self.next()
-            found.append(self._placed())
-        self.expect_end("a relation or the end")
-        return tuple(found)
+        return tuple(self.separated(self._placed, "\\\\")[0])
 
     def _placed(self) -> Claim:
         start = self.token.start
-        return replace(self.claim(), start=start) if start else self.claim()
+        return replace(self.claim(), start=start)
 
     def expect_end(self, what: str = "the end") -> None:
         if self.token.kind not in ("end", "row"):
@@ -70,28 +36,37 @@ class LatexReader(ClaimReader):
         return super()._begins_atom() or self.token.text in OPENINGS
 
     def _atom(self) -> Formula:
-        if self.token.kind != "symbol" or self.token.text == "(":
-            return super()._atom()
         if self.at("{"):
             return self._braced()
-        if self.at("\\sqrt"):
-            self.next()
-            if self.at("["):
-                raise self.error("only square roots are read")
-            return Call("sqrt", (self._argument_of_command(),))
         for opening, closing, function in (("\\lceil", "\\rceil", "ceil"), ("\\lfloor", "\\rfloor", "floor")):
             if self.at(opening):
                 return Call(function, (self._bracketed(opening, closing),))
-        if self.at("\\frac"):
-            self.next()
-            return Quotient(self._argument_of_command(), self._argument_of_command())
-        return super()._atom()
+        command = self.accept("\\sqrt", "\\frac")
+        if command is None:
+            return super()._atom()
+        if command.text == "\\sqrt" and self.at("["):
+            raise self.error("only square roots are read")
+        argument = self._argument_of_command()
+        return (
+            Call("sqrt", (argument,)) if command.text == "\\sqrt" else Quotient(argument, self._argument_of_command())
+        )
+
+    def _number(self) -> Number:
+        token, number = self.token, super()._number()
+        behind = [t.text if t.kind == "symbol" else t.kind for t in self.tokens[self.index : self.index + 7]]
+        if behind == ["\\frac", "{", "number", "}", "{", "number", "}"] and not self.token.spaced:
+            raise self.error(
+                "a number and a fraction have two readings",
+                span=(token.start, self.token.end),
+                expected="\\cdot, or +, between the two",
+            )
+        return number
 
     def _exponent(self) -> Formula:
         if self.at("{"):
             return self._braced()
         if self.token.kind == "number" and len(self.token.text) > 1:
-            raise self.error("an exponent of several digits stands in braces", expected=f"^{{{self.token.text}}}")
+            raise self.error("an exponent of several digits stands in braces", f"^{{{self.token.text}}}")
         return super()._exponent()
 
     def _braced(self) -> Formula:
@@ -109,15 +84,27 @@ class LatexReader(ClaimReader):
             return inner.body if isinstance(inner, Group) else inner
         token = self.token
         if token.kind == "number" and token.text.isdigit():
-            first, rest = token.text[0], token.text[1:]
-            self._replace(Token("number", rest, token.start + 1, token.end, False) if rest else None)
-            return number(int(first))
+            rest = token._replace(text=token.text[1:], start=token.start + 1, spaced=False)
+            self._replace(*([rest] if rest.text else []))
+            return number(int(token.text[0]))
         raise self.error(expected="'{'")
 
-    def _replace(self, token: Token | None) -> None:
-        before, after = self.tokens[: self.index], self.tokens[self.index + 1 :]
-        self.tokens = (*before, *((token,) if token else ()), *after)
+    def _replace(self, *tokens: Token) -> None:
+        """Other tokens for the one under the cursor."""
+        self.tokens = (*self.tokens[: self.index], *tokens, *self.tokens[self.index + 1 :])
         self.go_to(self.index)
+
+
+def _joined(tokens: tuple[Token, ...]) -> list[Token]:
+    """Rows that begin with a relation go on with the chain; marks at the end are punctuation."""
+    kept: list[Token] = []
+    for token, after in zip(tokens, (*tokens[1:], tokens[-1]), strict=True):
+        joins = not kept or after.kind == "end" or {after.text, kept[-1].text} & {*RELATIONS, *CONNECTIVES}
+        if token.kind != "row" or not joins:
+            kept.append(token)
+    while len(kept) > 1 and kept[-2].text in (".", ",", ";", ":") and kept[-2].kind == "symbol":
+        del kept[-2]
+    return kept
 
 
 def read_latex(source: str, dialect: Dialect) -> tuple[Claim, ...]:
@@ -133,7 +120,4 @@ def read_latex(source: str, dialect: Dialect) -> tuple[Claim, ...]:
 
 def read_latex_expression(source: str, dialect: Dialect) -> Formula:
     """A formula without a relation."""
-    reader = LatexReader(source, dialect)
-    formula = reader.expression()
-    reader.expect_end("an operator or the end")
-    return formula
+    return LatexReader(source, dialect).alone()

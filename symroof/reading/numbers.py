@@ -10,7 +10,7 @@ from fractions import Fraction
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Number
 from symroof.model.units import UNITS
-from symroof.reading.scanner import Reader, Token
+from symroof.reading.scanner import Reader
 
 # Decimal exponents beyond this size are refused, never expanded.
 LARGEST_EXPONENT = 10_000
@@ -43,21 +43,14 @@ def read_number(reader: Reader, declared: frozenset[str] | tuple[str, ...] = ())
         raise reader.error(f"{token.text}{reader.token.text} is not a number", span=(token.start, reader.token.end))
     if reader.accept("%"):
         return Number(value / 100, token.text + "%", "%")
-    if reader.token.kind == "word" and reader.token.text in UNITS and reader.token.text not in declared:
-        unit, scale, spelled = read_unit(reader)
-        return Number(value * scale, f"{token.text} {spelled}", unit)
-    return Number(value, token.text)
-
-
-def read_unit(reader: Reader) -> tuple[str, Fraction, str]:
-    """The unit under the cursor in base units, its scale, and its spelling."""
-    token = reader.next()
-    unit = UNITS[token.text]
+    if reader.token.kind != "word" or reader.token.text not in UNITS or reader.token.text in declared:
+        return Number(value, token.text)
+    spelled = reader.next().text
+    unit, per = UNITS[spelled], ""
     if reader.at("/") and reader.following.text == "s":
-        reader.next()
-        reader.next()
-        return unit.base + "/s", unit.scale, token.text + "/s"
-    return unit.base, unit.scale, token.text
+        reader.go_to(reader.index + 2)
+        per = "/s"
+    return Number(value * unit.scale, f"{token.text} {spelled}{per}", unit.base + per)
 
 
 def quantity(text: str, unit: str | None) -> Number:
@@ -70,9 +63,9 @@ def quantity(text: str, unit: str | None) -> Number:
     '3.35e12'
     """
     reader = Reader(text)
-    if reader.token.kind != "number":
+    token = reader.token
+    if token.kind != "number":
         raise reader.error(expected=f"a number such as 8.2e11 {unit or ''}".rstrip())
-    token: Token = reader.token
     number = read_number(reader)
     if reader.token.kind != "end":
         hint = suggestion(reader.token.text, UNITS) if reader.token.kind == "word" else None
@@ -82,9 +75,7 @@ def quantity(text: str, unit: str | None) -> Number:
     if number.value <= 0:
         raise reader.error(f"{text.strip()} is not positive", span=token.span, expected="a number above zero")
     if not SMALLEST <= number.value <= 1 / SMALLEST:
-        raise reader.error(
-            f"{token.text[:20]} is out of range", token=token, expected="a number between 1e-100 and 1e100"
-        )
+        raise reader.error(f"{token.text[:20]} is out of range", "a number between 1e-100 and 1e100", token=token)
     return Number(number.value, scientific(token.text, number.value), number.unit if unit is None else unit)
 
 
@@ -100,12 +91,7 @@ def scientific(digits: str, value: Fraction) -> str:
         return mantissa.rstrip(".")
     if "." not in mantissa:
         plain = plain.rstrip("0") or "0"
-    power = _magnitude(value)
-    shown = plain[0] + ("." + plain[1:] if len(plain) > 1 else "")
-    candidate = f"{shown}e{power}"
-    return candidate if exact(candidate) == value else str(value)
-
-
-def _magnitude(value: Fraction) -> int:
     power = len(str(value.numerator)) - len(str(value.denominator))
-    return power if value >= Fraction(10) ** power else power - 1
+    power -= value < Fraction(10) ** power
+    candidate = f"{plain[0]}{'.' if plain[1:] else ''}{plain[1:]}e{power}"
+    return candidate if exact(candidate) == value else str(value)

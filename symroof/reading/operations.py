@@ -14,20 +14,24 @@ Dimensions that the operands share and the output lacks are contracted.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import reduce
 
-from symroof.errors import ModelError, ReadingError, nearest, suggestion
+from symroof.errors import ModelError, ReadingError, SymroofError, nearest, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.dtype import BY_NAME, Dtype, dtype
 from symroof.model.einsum import Einsum, OperandError
 from symroof.model.library import LIBRARY, library_operation
 from symroof.model.operation import AnyOperation
 from symroof.model.tensor import Dim, Tensor
-from symroof.reading.scanner import Reader, Token
+from symroof.reading.scanner import Reader, T, Token
 
-TIMES = ("*", "@", ".")
-EINSUM = re.compile(r"\s*[A-Za-z]+(\s*,\s*[A-Za-z]+)*\s*(->|→|\\rightarrow|\\to)\s*[A-Za-z]*\s*")
+ARROW = r"->|→|\\rightarrow|\\to"
+EINSUM = re.compile(rf"\s*[A-Za-z]+(\s*,\s*[A-Za-z]+)*\s*({ARROW})\s*[A-Za-z]*\s*")
 LIBRARY_NAME = re.compile(r"\s*[A-Za-z][A-Za-z0-9_-]*\s*")
-TEXT = re.compile(r"\\(?:text|mathrm|texttt)\{([^{}]*)\}")
+TEXT = re.compile(r"\\(?:text|textrm|texttt|mathrm|mathtt|mathit|mathbf)\s*\{([^{}]*)\}")
+ASCII = {"\\cdot": "*", "\\times": "*", "\\rightarrow": "->", "\\to": "->"}
 AXIS = re.compile(r"[A-Z][A-Z0-9]*")
 
 
@@ -41,10 +45,11 @@ def read_operation(text: str, element: Dtype | None = None) -> AnyOperation:
         name = text.strip()
         if name in LIBRARY:
             return library_operation(name, element)
+        start = text.index(name)
         raise ReadingError(
             f"unknown operation {name!r}",
             source=text,
-            span=(text.index(name), text.index(name) + len(name)),
+            span=(start, start + len(name)),
             expected="an operation such as 'bf16[B, D] * bf16[D, F] -> bf16[B, F]', or a library name",
             hint=suggestion(name, LIBRARY) or "see `symroof operations`",
         )
@@ -53,99 +58,100 @@ def read_operation(text: str, element: Dtype | None = None) -> AnyOperation:
     return _OperationReader(text, element).operation()
 
 
+def typed_operation(text: str) -> tuple[str, bool] | None:
+    """The operation that a piece of text writes, in canonical form, and whether it states its dtypes; None for others.
+
+    >>> typed_operation(r"X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]")
+    ('X[B, D] *_D Y[D, F] -> Z[B, F]', False)
+    """
+    if "[" not in text or not re.search(ARROW, text):
+        return None
+    plain = " ".join(TEXT.sub(r"\1", text).replace("\\_", "_").replace("\\left", "").replace("\\right]", "]").split())
+    with suppress(SymroofError):
+        return str(read_operation(plain)), True
+    with suppress(SymroofError):
+        read_operation(plain, dtype("bf16"))
+        return reduce(lambda written, sign: written.replace(sign, ASCII[sign]), ASCII, plain), False
+    return None
+
+
 def _letters(text: str, element: Dtype | None) -> Einsum:
+    whole = (0, len(text))
     if element is None:
-        raise ReadingError(
-            "an einsum of letters has no dtype", source=text, span=(0, len(text)), hint="say --dtype bf16"
-        )
-    left, right = re.split(r"->|→|\\rightarrow|\\to", text)
+        raise ReadingError("an einsum of letters has no dtype", source=text, span=whole, hint="say --dtype bf16")
+    left, right = re.split(ARROW, text)
     shapes = [shape.strip() for shape in (*left.split(","), right)]
-    tensors = tuple(Tensor(element, tuple(Dim(letter) for letter in shape)) for shape in shapes)
+    *inputs, output = (Tensor(element, tuple(map(Dim, shape))) for shape in shapes)
+    return _einsum(inputs, output, text, [whole] * len(shapes))
+
+
+def _einsum(inputs: Sequence[Tensor], output: Tensor, text: str, spans: Sequence[tuple[int, int]]) -> Einsum:
+    """The operation; what is wrong with an operand is said at its place."""
     try:
-        return Einsum(tensors[:-1], tensors[-1])
+        return Einsum(tuple(inputs), output)
     except OperandError as error:
-        raise ReadingError(error.problem, source=text, span=(0, len(text)), hint=error.hint) from None
+        span, expected = spans[error.operand], error.expected
+        raise ReadingError(error.problem, source=text, span=span, expected=expected, hint=error.hint) from None
 
 
 class _OperationReader(Reader):
     def __init__(self, source: str, element: Dtype | None) -> None:
-        blank = TEXT.sub(lambda m: " " * (m.start(1) - m.start()) + m.group(1) + " ", source)
-        super().__init__(blank)
+        super().__init__(TEXT.sub(lambda m: " " * (m.start(1) - m.start()) + m.group(1) + " ", source))
         self.source = source
         self.element = element
         self.spans: list[tuple[int, int]] = []
-        self.claimed: list[tuple[Token, tuple[str, ...]]] = []
+        self.claimed: list[tuple[Token, list[str]]] = []
 
     def operation(self) -> Einsum:
         inputs, output = self._names_first() if any(t.text == ":" for t in self.tokens) else self._in_place()
         self.expect_end("the end")
-        try:
-            operation = Einsum(inputs, output)
-        except OperandError as error:
-            raise ReadingError(
-                error.problem,
-                source=self.source,
-                span=self.spans[error.operand],
-                expected=error.expected,
-                hint=error.hint,
-            ) from None
+        operation = _einsum(inputs, output, self.source, self.spans)
         for token, labels in self.claimed:
             for label in labels:
                 if label not in operation.contracted:
                     raise self.error(
                         f"{label} is not contracted",
+                        "a dimension that the operands share and the output lacks",
                         token=token,
-                        expected="a dimension that the operands share and the output lacks",
                     )
         return operation
 
-    def _in_place(self) -> tuple[tuple[Tensor, ...], Tensor]:
-        inputs = [self._tensor()]
-        while self._times():
-            inputs.append(self._tensor())
+    def _in_place(self) -> tuple[list[Tensor], Tensor]:
+        inputs = self._factors(self._tensor)
         self.expect("->", "'*' or '->'")
-        return tuple(inputs), self._tensor()
+        return inputs, self._tensor()
 
-    def _names_first(self) -> tuple[tuple[Tensor, ...], Tensor]:
-        names = [self._name()]
-        while self._times():
-            names.append(self._name())
+    def _names_first(self) -> tuple[list[Tensor], Tensor]:
+        names = self._factors(self._name)
         target = self._name() if self.accept("->") else None
         colon = self.expect(":", "'*', '->' or ':'")
         inputs = [self._tensor(names[0])]
         while self.accept(","):
             if len(inputs) == len(names):
-                raise self.error(f"there are more types than the {len(names)} names", expected="'->'")
+                raise self.error(f"there are more types than the {len(names)} names", "'->'")
             inputs.append(self._tensor(names[len(inputs)]))
         if len(inputs) < len(names):
-            raise self.error(f"{len(names)} names have {len(inputs)} types", token=colon, expected="a type for each")
+            raise self.error(f"{len(names)} names have {len(inputs)} types", "a type for each", token=colon)
         self.expect("->", "',' or '->'")
-        return tuple(inputs), self._tensor(target)
+        return inputs, self._tensor(target)
 
-    def _times(self) -> bool:
-        if not self.at(*TIMES):
-            return False
-        token = self.next()
-        if self.accept("_"):
-            braced = self.accept("{")
-            labels = [self._name()]
-            while braced and self.accept(","):
-                labels.append(self._name())
-            if braced:
-                self.expect("}")
-            self.claimed.append((token, tuple(labels)))
-        return True
+    def _factors(self, read: Callable[[], T]) -> list[T]:
+        """What stands between the signs of products, which may say what is contracted: ``X *_D Y``."""
+        factors = [read()]
+        while token := self.accept("*", "@", "."):
+            if self.accept("_"):
+                braced = self.accept("{")
+                self.claimed.append((token, self.separated(self._name, ",")[0] if braced else [self._name()]))
+                if braced:
+                    self.expect("}")
+            factors.append(read())
+        return factors
 
     def _name(self) -> str:
-        if self.token.kind != "word":
-            raise self.error(expected="a name")
-        return self.next().text
+        return self.take("word", "a name").text
 
     def _tensor(self, name: str | None = None) -> Tensor:
-        token = self.token
-        if token.kind != "word":
-            raise self.error(expected="a typed tensor such as bf16[B, D]")
-        self.next()
+        token = self.take("word", "a typed tensor such as bf16[B, D]")
         element = self._element(token, name)
         if name is None and token.text not in BY_NAME:
             name = token.text
@@ -159,19 +165,18 @@ class _OperationReader(Reader):
         return Tensor(element, tuple(dims), name)
 
     def _element(self, token: Token, name: str | None) -> Dtype:
-        if token.text in BY_NAME:
-            return dtype(token.text)
-        looks_typed = name is not None or re.fullmatch(r"[a-z]+\d\w*", token.text)
+        """The dtype of a tensor; a word that is none, but looks like one, is refused as one."""
+        looks_typed = name is not None or token.text in BY_NAME or re.fullmatch(r"[a-z]+\d\w*", token.text)
         if looks_typed or (self.element is None and len(token.text) > 2 and nearest(token.text, BY_NAME)):
             try:
-                dtype(token.text)
+                return dtype(token.text)
             except ModelError as error:
-                raise self.error(error.problem, token=token, expected=error.expected, hint=error.hint) from None
+                raise self.error(error.problem, error.expected, error.hint, token=token) from None
         if self.element is None:
             raise self.error(
                 f"{token.text} has no dtype",
+                "a type, as in bf16[B, D]",
                 token=token,
-                expected="a type, as in bf16[B, D]",
                 hint="or one for all of them: --dtype bf16",
             )
         return self.element
@@ -181,7 +186,7 @@ class _OperationReader(Reader):
         if token.kind == "number":
             digits = token.text.replace("_", "")
             if not digits.isdigit() or int(digits) == 0:
-                raise self.error(f"{token.text} is not a size", token=token, expected="a whole number above 0")
+                raise self.error(f"{token.text} is not a size", "a whole number above 0", token=token)
             return Dim(str(int(digits)))
         if token.kind != "word" or token.text in KEYWORDS or token.text in FUNCTIONS:
             raise self.error(
@@ -190,15 +195,11 @@ class _OperationReader(Reader):
                 expected="a dimension: a name or a whole number",
             )
         if self.at("_") and self.following.text == "{":
-            self.next()
-            self.next()
+            self.go_to(self.index + 2)
             axis = self._name()
             self.expect("}")
-            return Dim(token.text, self._axis(axis))
+            if not AXIS.fullmatch(axis):
+                raise self.error(f"{axis} is not a mesh axis", "capitals, as in D_X")
+            return Dim(token.text, axis)
         label, _, axis = token.text.rpartition("_")
         return Dim(label, axis) if label and AXIS.fullmatch(axis) else Dim(token.text)
-
-    def _axis(self, axis: str) -> str:
-        if not AXIS.fullmatch(axis):
-            raise self.error(f"{axis} is not a mesh axis", expected="capitals, as in D_X")
-        return axis

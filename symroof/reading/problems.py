@@ -18,34 +18,32 @@ from symroof.model.hardware import Accelerator, Known
 from symroof.model.operation import AnyOperation, Operation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.quantities import QUANTITIES
-from symroof.reading.axes import axes_of, read_mesh
-from symroof.reading.bindings import read_bindings
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
+from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope, read_expression
+from symroof.reading.grids import axes_of, read_bindings, read_mesh
 from symroof.reading.operations import read_operation
-from symroof.reading.regimes import read_regime
-from symroof.reading.toml import flatten, read_table_file
+from symroof.reading.toml import flatten, read_table_file, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
 
 WORD = re.compile(r"[^\W\d]\w*")
 KEYS: list[str] = WORDS["problem"]["keys"]
+# Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
+GIVE_WAY = ("bytes",)
 
 
 def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
     """The problems of a TOML file, as option tables: the whole file, or one for each ``[[problem]]``."""
-    table = read_table_file(path)
-    tables = table.get("problem", [table])
-    if "problem" in table and (len(table) > 1 or not isinstance(tables, list)):
-        extra = ", ".join(key for key in table if key != "problem")
-        raise ReadingError(
-            f"{path} mixes [[problem]] with {extra or 'another form'}", expected="only [[problem]] tables"
-        )
+    whole = read_table_file(path)
+    tables = whole.get("problem", [whole])
+    if "problem" in whole and (len(whole) > 1 or not isinstance(tables, list)):
+        extra = ", ".join(key for key in whole if key != "problem") or "another form"
+        raise ReadingError(f"{path} mixes [[problem]] with {extra}", expected="only [[problem]] tables")
     if not tables:
         raise ReadingError(f"{path} has no problem in it")
-    for entry in tables:
-        if not isinstance(entry, Mapping):
-            raise ReadingError(f"{path}: a problem is not a table", expected="[[problem]]")
-    return tuple(dict(entry) for entry in tables)
+    if not all(isinstance(table, Mapping) for table in tables):
+        raise ReadingError(f"{path}: a problem is not a table", expected="[[problem]]")
+    return tuple(map(dict, tables))
 
 
 def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Problem:
@@ -55,45 +53,55 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     >>> problem.hardware.title, len(problem.assume)
     ('TPU v5e', 2)
     """
-    require_known(options, "the problem")
-    if not options.get("operation"):
+    require_known(options)
+    operation = options.get("operation")
+    if not operation:
         raise ReadingError("the problem has no operation, so there is nothing to derive", expected='operation = "…"')
-    element = dtype_of(options, "dtype")
-    operation = options["operation"]
     if isinstance(operation, str):
-        operation = read_operation(operation, element)
+        operation = read_operation(operation, dtype_of(options, "dtype"))
     if not isinstance(operation, Einsum | Operation):
-        raise ReadingError(
-            f"operation = {str(operation)[:60]!r} is not an operation", expected="text, or sr.Operation(…)"
-        )
-    scope = Scope((*operation.dimensions, *texts(options, "symbols")))
-    hardware = hardware_of(options)
-    let = formulas_of(options, scope, (*QUANTITIES, *figure_names(hardware)))
-    require_used(options, hardware, let, spoken)
+        raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
+    model = model_of(options, operation, spoken)
     mesh, wiring = read_mesh(options.get("mesh") or {})
     return Problem(
         operation=operation,
-        hardware=hardware,
-        assume=regime_of(options, scope),
         title=text(options, "title"),
-        solve_for=_choice(options, "solve_for", operation.dimensions),
-        count=_choice(options, "count", COUNTINGS) or "fma",  # type: ignore[arg-type]
-        compute=dtype_of(options, "compute"),
+        solve_for=text(options, "solve_for", operation.dimensions),
+        count=text(options, "count", COUNTINGS) or "fma",  # type: ignore[arg-type]
         mesh=mesh,
         wiring=wiring,
         link=text(options, "link") or "HBM",
         at=_points(options, operation),
-        symbols=texts(options, "symbols"),
-        let=let,
         sections=_sections(options),
+        **model,
     )
+
+
+def model_of(options: Mapping[str, Any], operation: AnyOperation | None, spoken: Iterable[str]) -> dict[str, Any]:
+    """What is stated with an operation or without one: the chip, the names and their formulas, and the regime.
+
+    Without an operation names declare themselves, and what is a quantity elsewhere may be given a formula.
+    """
+    symbols, hardware = texts(options, "symbols"), hardware_of(options)
+    figures = figure_names(hardware)
+    if operation is not None:
+        scope = Scope((*operation.dimensions, *symbols))
+        let = formulas_of(options, scope, (*QUANTITIES, *figures))
+    else:
+        free = tuple(name for name in QUANTITIES if name not in symbols)
+        scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)
+        let = formulas_of(options, scope, (*free, *figures), redefined=free)
+        scope = Scope((*symbols, *let, *free), open=True)
+    require_used(options, let, spoken)
+    assume, compute = regime_of(options, scope), dtype_of(options, "compute")
+    return {"hardware": hardware, "symbols": symbols, "let": let, "assume": assume, "compute": compute}
 
 
 def claims_of(options: Mapping[str, Any]) -> list[Any]:
     """The claims of a problem, as they were written; their reader judges them one by one."""
     claims = options.get("claims") or []
     if not isinstance(claims, list | tuple):
-        raise ReadingError(f"claims = {str(claims)[:60]} is not a list of claims")
+        raise unfit("claims", claims, "a list of claims")
     return list(claims)
 
 
@@ -111,51 +119,32 @@ def merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, 
     return {**table, **overrides, **joined}
 
 
-def require_used(
-    options: Mapping[str, Any], hardware: Accelerator | None, let: Mapping[str, Formula], words: frozenset[str]
-) -> None:
-    """A figure that is given is one that chips have, the link, or one that a formula speaks of."""
-    spoken = {name for formula in let.values() for name in names(formula)} | {str(options.get("link") or "HBM")}
-    spoken |= words
-    spoken |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
-    usual = {figure for accelerator in shipped().values() for figure in accelerator.figures} | {"peak"}
+def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: Iterable[str]) -> None:
+    """A figure that is given is one that chips have, the link, or one that a formula or a word speaks of."""
+    known = {
+        "peak",
+        str(options.get("link") or "HBM"),
+        *words,
+        *(name for formula in let.values() for name in names(formula)),
+    }
+    known |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
+    known |= {figure for accelerator in shipped().values() for figure in accelerator.figures}
+    families = {name.partition(".")[0] for name in known} | known
     for name in flatten(options.get("given") or {}):
-        if name.partition(".")[0] not in {figure.partition(".")[0] for figure in usual} | spoken:
-            raise ReadingError(f"given: nothing uses {name}", hint=suggestion(name, usual | spoken))
+        if name.partition(".")[0] not in families:
+            raise ReadingError(f"given: nothing uses {name}", hint=suggestion(name, known))
 
 
-def require_known(options: Mapping[str, Any], where: str) -> None:
+def require_known(options: Mapping[str, Any]) -> None:
     for key in options:
-        require_one_of(key, KEYS, f"{where}: unknown key {key!r}")
-
-
-def text(options: Mapping[str, Any], key: str) -> str | None:
-    value = options.get(key)
-    if value is not None and not isinstance(value, str):
-        raise ReadingError(f"{key} = {str(value)[:60]} is not text")
-    return value
-
-
-def texts(options: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = options.get(key) or ()
-    texts = (value,) if isinstance(value, str) else value
-    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
-        raise ReadingError(f"{key} = {str(value)[:60]} is not a list of texts")
-    return tuple(texts)
-
-
-def _choice(options: Mapping[str, Any], key: str, known: Iterable[str]) -> str | None:
-    value = text(options, key)
-    if value is not None:
-        require_one_of(value, known, f"{key} = {value!r} is not known")
-    return value
+        require_one_of(key, KEYS, f"the problem: unknown key {key!r}")
 
 
 def _sections(options: Mapping[str, Any]) -> tuple[str, ...]:
-    chosen = tuple(name.strip() for text in texts(options, "sections") for name in text.split(","))
+    chosen = [name.strip() for text in texts(options, "sections") for name in text.split(",")]
     for name in chosen:
-        _choice({"sections": name}, "sections", SECTIONS)
-    return chosen or tuple(SECTIONS)
+        require_one_of(name, SECTIONS, f"sections = {name!r} is not known")
+    return tuple(chosen or SECTIONS)
 
 
 def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:
@@ -164,25 +153,19 @@ def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:
 
 
 def hardware_of(options: Mapping[str, Any]) -> Accelerator | None:
-    named, given = options.get("hardware"), options.get("given") or {}
-    if not isinstance(given, Mapping):
-        raise ReadingError(f"given = {str(given)[:60]!r} is not a table", expected='{ HBM = "8.1e11 bytes/s" }')
-    given = flatten(given)
+    """The chip with the figures that are given beside it; None where nothing is said of either."""
+    named, given = options.get("hardware"), flatten(table(options, "given", '{ HBM = "8.1e11 bytes/s" }'))
     paths = texts(options, "chips")
-    if isinstance(named, Accelerator):
-        accelerator = named
-    elif isinstance(named, str):
+    if not isinstance(named, Accelerator | str | Mapping | None):
+        raise unfit("hardware", named, "a chip", "a name or a table of figures")
+    if isinstance(named, str):
         accelerator = chip(named, *paths)
-    elif isinstance(named, Mapping):
-        accelerator = own_chip(named)
-    elif named is None:
-        accelerator = Accelerator("given", "the given chip", {})
     else:
-        raise ReadingError(f"hardware = {str(named)[:60]!r} is not a chip", expected="a name or a table of figures")
-    overrides = {}
-    for name, value in given.items():
-        overrides[name] = _referred(accelerator, name, value) or figure(name, value, otherwise="")
-    return None if named is None and not overrides else accelerator.given(overrides)
+        accelerator = named if isinstance(named, Accelerator) else own_chip(named or {})
+    figures = {
+        name: _referred(accelerator, name, value) or figure(name, value, otherwise="") for name, value in given.items()
+    }
+    return None if named is None and not figures else accelerator.given(figures)
 
 
 def _referred(accelerator: Accelerator, name: str, value: Any) -> Known | None:
@@ -210,17 +193,14 @@ def _turned(relation: Compare) -> Compare:
 def _points(options: Mapping[str, Any], operation: AnyOperation) -> tuple[dict[str, Fraction], ...]:
     points = options.get("at") or ()
     points = (points,) if isinstance(points, str | Mapping) else points
-    read = []
     if not isinstance(points, Iterable) or not all(isinstance(point, str | Mapping) for point in points):
-        raise ReadingError(f"at = {str(points)[:60]} is not a set of sizes", expected="{ D = 8192 }, or D=8192")
+        raise unfit("at", points, "a set of sizes", "{ D = 8192 }, or D=8192")
+    read = []
     for point in points:
         text = point if isinstance(point, str) else ", ".join(f"{name} = {value}" for name, value in point.items())
-        read.append(read_bindings(text, Scope(operation.dimensions)))
-    for point in read:
-        for name, value in point.items():
-            if value < 1:
-                raise ReadingError(f"at: {name} = {value} is no size of a dimension", expected="a number from 1")
-    return tuple(point for i, point in enumerate(read) if point not in read[:i])
+        sizes = read_bindings(text, Scope(operation.dimensions))
+        read += [sizes] if sizes not in read else []
+    return tuple(read)
 
 
 def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
@@ -235,15 +215,12 @@ def formulas_of(
 
     Names that are ``redefined`` may be given a formula although they have a meaning without one.
     """
-    table = options.get("let") or {}
-    if not isinstance(table, Mapping):
-        raise ReadingError(f"let = {str(table)[:60]} is not a table", expected='{ name = "formula" }')
     names, formulas = (*scope.names, *known), {}
-    for name, text in table.items():
+    for name, written in table(options, "let", '{ name = "formula" }').items():
         taken = name in names and name not in redefined
         if taken or name in KEYWORDS or not name.replace("_", "").isalnum() or name[:1].isdigit():
             raise ReadingError(f"let: the name {name!r} is taken or is no name")
         with about(f"let {name}: "):
-            formulas[name] = read_expression(str(text), replace(scope, names=names))
+            formulas[name] = read_expression(str(written), replace(scope, names=names))
         names = (*names, name)
     return formulas

@@ -6,12 +6,14 @@ Synonyms (``≤``, ``\\leq``) become one spelling here and nowhere else. Nothing
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from symroof.errors import ReadingError
 from symroof.reading.vocabulary import SYNONYMS
 
 LONGEST_TEXT = 4096
+T = TypeVar("T")
 
 # The Greek letters that have a shape, and so a LaTeX name, of their own.
 GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
@@ -59,22 +61,14 @@ def scan(source: str) -> tuple[Token, ...]:
     require_short(source)
     tokens: list[Token] = []
     position, spaced = 0, False
-    while position < len(source):
-        match = TOKEN.match(source, position)
-        if match is None:
-            raise ReadingError(
-                f"unexpected character {source[position]!r}", source=source, span=(position, position + 1)
-            )
-        kind = match.lastgroup or "symbol"
-        if kind == "space":
-            spaced = True
-        else:
-            text = SYNONYMS.get(match.group(), match.group())
-            kind = "symbol" if kind == "command" and text != match.group() else kind
-            kind = "word" if text == "oo" else kind
+    while match := TOKEN.match(source, position):
+        kind, text = str(match.lastgroup), SYNONYMS.get(match.group(), match.group())
+        if kind != "space":
+            kind = "word" if text == "oo" else "symbol" if kind == "command" and text != match.group() else kind
             tokens.append(Token(kind, text, match.start(), match.end(), spaced))
-            spaced = False
-        position = match.end()
+        position, spaced = match.end(), kind == "space"
+    if position < len(source):
+        raise ReadingError(f"unexpected character {source[position]!r}", source=source, span=(position, position + 1))
     return (*tokens, Token("end", "", len(source), len(source), spaced))
 
 
@@ -105,32 +99,47 @@ class Reader:
         return self.token.text in texts and self.token.kind != "end"
 
     def accept(self, *texts: str) -> Token | None:
-        return self.next() if self.token.text in texts and self.token.kind != "end" else None
+        return self.next() if self.at(*texts) else None
 
     def expect(self, text: str, what: str | None = None) -> Token:
         if not self.at(text):
             raise self.error(expected=what or repr(text))
         return self.next()
 
+    def take(self, kind: str, what: str) -> Token:
+        """The token under the cursor, which has to be of that kind."""
+        if self.token.kind != kind:
+            raise self.error(expected=what)
+        return self.next()
+
+    def separated(self, read: Callable[[], T], *separators: str) -> tuple[list[T], list[str]]:
+        """What stands between separators, and these."""
+        parts, between = [read()], []
+        while token := self.accept(*separators):
+            between.append(token.text)
+            parts.append(read())
+        return parts, between
+
     def expect_end(self, what: str = "the end") -> None:
         if self.token.kind != "end":
             raise self.error(expected=what)
 
+    def written(self, first: Token) -> str:
+        """The text from a token up to the cursor."""
+        return self.source[first.start : self.tokens[self.index - 1].end]
+
     def error(
         self,
         problem: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
         *,
         token: Token | None = None,
         span: tuple[int, int] | None = None,
-        expected: str | None = None,
-        hint: str | None = None,
     ) -> ReadingError:
-        """An error at ``token``, which defaults to the one under the cursor."""
+        """What is wrong, and what was expected, at ``token``: by default the one under the cursor."""
         token = token or self.token
         if problem is None:
-            problem = (
-                "the text ends too early"
-                if token.kind == "end"
-                else f"unexpected {self.source[token.start : token.end]!r}"
-            )
+            unexpected = f"unexpected {self.source[token.start : token.end]!r}"
+            problem = "the text ends too early" if token.kind == "end" else unexpected
         return ReadingError(problem, source=self.source, span=span or token.span, expected=expected, hint=hint)

@@ -1,15 +1,16 @@
-"""TOML, read exactly: the only importer of ``tomllib``. A float stays the text that was written."""
+"""TOML, read exactly, and what stands under its keys: the only importer of ``tomllib``. A float stays the text that was
+written."""
 
 from __future__ import annotations
 
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ReadingError
+from symroof.errors import ReadingError, require_one_of
 
 LARGEST_FILE = 4_000_000
 LARGEST_TABLE = 1_000_000
@@ -83,6 +84,36 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in table.items():
         flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
     return flat
+
+
+def unfit(key: str, value: object, what: str, expected: str | None = None) -> ReadingError:
+    """The error that the value of a key is not what it has to be."""
+    return ReadingError(f"{key} = {str(value)[:60]} is not {what}", expected=expected)
+
+
+def text(options: Mapping[str, Any], key: str, known: Iterable[str] | None = None) -> str | None:
+    """The text under a key, one of those that are ``known``; None where there is none."""
+    value = options.get(key)
+    if value is not None and not isinstance(value, str):
+        raise unfit(key, value, "text")
+    if value is not None and known is not None:
+        require_one_of(value, known, f"{key} = {value!r} is not known")
+    return value
+
+
+def texts(options: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = options.get(key) or ()
+    texts = (value,) if isinstance(value, str) else value
+    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
+        raise unfit(key, value, "a list of texts")
+    return tuple(texts)
+
+
+def table(options: Mapping[str, Any], key: str, example: str) -> Mapping[str, Any]:
+    value = options.get(key) or {}
+    if not isinstance(value, Mapping):
+        raise unfit(key, value, "a table", example)
+    return value
 
 
 def claim_places(text: str) -> Iterator[tuple[int, str]]:

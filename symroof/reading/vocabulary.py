@@ -37,12 +37,10 @@ KNOWN: Mapping[str, str] = {folded(words): name for words, name in meanings(VOCA
 SYNONYMS = meanings(WORDS["signs"])
 
 
-def named(words: str, aliases: Mapping[str, str]) -> str | None:
-    """The quantity that words name, or None.
+def named(words: str, own: Mapping[str, str]) -> str | None:
+    """The quantity that words name, those of a document's ``own`` before the others; or None.
 
     >>> named("Arithmetic  Intensity", {}), named("Rechenaufwand", {"rechenaufwand": "flops"})
     ('intensity', 'flops')
     """
-    key = folded(words)
-    own = {folded(alias): name for alias, name in aliases.items()}
-    return own.get(key) or KNOWN.get(key)
+    return own.get(folded(words)) or KNOWN.get(folded(words))

@@ -13,11 +13,12 @@ from symroof.model.quantities import QUANTITIES
 from symroof.proof.sampling import ORDER
 from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, read_claim
 from symroof.reading.documents import Document, Note, Written, read_document
-from symroof.reading.exercises import GIVE_WAY, Exercise, Stated, expected_verdict
+from symroof.reading.exercises import Exercise, Stated, expected_verdict
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_tokens import COMMANDS, Dialect
-from symroof.reading.suggestions import typed_operation
+from symroof.reading.operations import typed_operation
+from symroof.reading.problems import GIVE_WAY
 from symroof.reading.vocabulary import SYNONYMS
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.comments import InForce

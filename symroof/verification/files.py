@@ -98,15 +98,15 @@ def judge_files(
     overrides: Mapping[str, Any] | None = None,
     *,
     jobs: int = 1,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[FileReport, ...]:
     """The reports on several files, in their order, in ``jobs`` processes at once."""
     names = [str(path) for path in paths]
 
     def reports(results: Iterable[Callable[[], FileReport]]) -> Iterator[FileReport]:
-        for path, result in zip(names, results, strict=True):
+        for done, result in enumerate(results):
             if progress is not None:
-                progress(path)
+                progress(done, len(names))
             yield result()
 
     if jobs <= 1 or len(names) <= 1:

@@ -1,0 +1,141 @@
+"""The commands that ask about an operation: its roofline, its regimes, chips side by side, figures and grids."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from symroof.cli.options import only_problem, operation_argument, output_options, pair, problem_options, respond
+from symroof.cli.output import progress_bar, workers, write
+from symroof.errors import ReadingError
+
+
+@click.command()
+@operation_argument
+@problem_options()
+@click.option("--section", "sections", multiple=True, metavar="NAME", help="Only these sections.")
+@click.option("--brief", is_flag=True, help="The answer alone.")
+@output_options("text", "markdown", "latex", "json")
+def derive(operation: tuple[str, ...], **options: Any) -> None:
+    """Derive the roofline of an operation.
+
+    \b
+    symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192
+    """
+    from symroof import api
+
+    respond(operation, options, api.derive)
+
+
+@click.command()
+@operation_argument
+@click.option("--of", metavar="QUANTITY", help="A quantity such as T_comms/T_math; or 'a ~ b', whose regime is sought.")
+@click.option("--all", "every", is_flag=True, help="List every regime, not the corners alone, where there are many.")
+@problem_options()
+@click.option("--brief", is_flag=True, help="The map alone.")
+@output_options("text", "markdown", "latex", "json")
+def regimes(operation: tuple[str, ...], of: str | None, every: bool, **options: Any) -> None:
+    """List every asymptotic regime of an operation.
+
+    \b
+    symroof regimes "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e
+    symroof regimes --of "BDF/(BD + DF + BF) ~ B"
+
+    Exit status: 0 all good, 1 no regime makes an approximation true, 2 the input or the usage is at fault.
+    """
+    from symroof import api
+
+    answers = respond(operation, options, lambda table: api.regimes(table or None, of=of, every=every), of is not None)
+    if not all(getattr(answer, "alternatives", True) for answer in answers):
+        sys.exit(1)
+
+
+@click.command()
+@operation_argument
+@problem_options()
+@output_options("text", "markdown", "latex", "csv", "json")
+def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | None, **options: Any) -> None:
+    """Put chips and dtypes side by side.
+
+    \b
+    symroof compare "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e,tpu-v5p,h100 --dtype bf16,int8 --assume "B << D, F"
+    """
+    from symroof import api
+
+    if not any(hardware):
+        raise ReadingError("there are no chips to compare", expected="--on tpu-v5e,h100")
+    respond(operation, options, lambda table: api.compare(table, on=",".join(hardware), dtypes=dtype or ""))
+
+
+@click.command()
+@operation_argument
+@click.option("--kind", metavar="KIND", help="roofline, throughput, times or regimes; by default told by --over.")
+@click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
+@click.option("--width", type=click.IntRange(100, 10_000), default=1440, metavar="PIXELS", help="The width of a PNG.")
+@click.option(
+    "--format", "form", type=click.Choice(["figure", "text"]), default="figure", help="text prints the plotted points."
+)
+@click.option("-o", "--output", metavar="FILE", help="A .svg, .png or .pdf file.")
+@problem_options()
+def plot(
+    operation: tuple[str, ...],
+    kind: str | None,
+    over: tuple[str, ...],
+    width: int,
+    form: str,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Draw a roofline, throughput, times, or a regime map.
+
+    \b
+    symroof plot "bf16[B, D] * int8[D, F] -> bf16[B, F]" --on tpu-v5e --at D=F=4096 --at D=F=1024 --over B=1..400 -o q3.svg
+    symroof plot matmul --on tpu-v5e --at B=64,D=F=8192 --link HBM --link slow=2.05e11 -o roofline.svg
+    """
+    if form == "figure" and output in (None, "-"):
+        raise ReadingError(
+            "there is no file to draw in", expected="-o FILE.svg, .png or .pdf; --format text prints the points"
+        )
+    from symroof import api
+
+    chips = ",".join(options.pop("hardware"))
+    parts = [part.strip() for whole in options.pop("link") for part in whole.split(",")]
+    given = [pair("link", part) for part in parts if "=" in part]  # the bandwidth of a link: slow=2.05e11
+    options["given"] += tuple(f"{name}={value}" for name, value in given)
+    links = [part.partition("=")[0].strip() for part in parts]
+    table = only_problem(operation, options, "figure to draw")
+    figure = api.plot(table, on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
+    drawn = figure.to_text() if form == "text" else figure.drawn(Path(output or "").suffix.removeprefix("."), width)
+    write(drawn, output)
+
+
+@click.command()
+@operation_argument
+@click.option("--grid", metavar="GRID", required=True, help="Sizes: B=1:4096:log, D=F=1024|4096.")
+@click.option(
+    "--of", metavar="NAMES", default="", help="Quantities, with commas; by default intensity, times and throughput."
+)
+@click.option("-o", "--output", metavar="FILE", required=True, help="A .csv or .parquet file.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Processes at work at once.")
+@click.option("--dask", metavar="ADDRESS", help="A Dask scheduler whose workers see the same files: tcp://host:8786.")
+@click.option("--chunk", type=click.IntRange(1, 10**8), default=65536, metavar="ROWS", help="Rows of a chunk.")
+@problem_options()
+def sweep(
+    operation: tuple[str, ...], grid: str, of: str, output: str, jobs: int, dask: str | None, chunk: int, **options: Any
+) -> None:
+    """Compute quantities on a grid of sizes.
+
+    \b
+    symroof sweep "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --grid "B=1:4096:log, D=F=1024|4096" -o out.csv
+
+    Stopped work goes on where it was when the command is given again.
+    """
+    from symroof import api
+
+    table = only_problem(operation, options, "table to write")
+    with workers(jobs, dask) as executor, progress_bar() as progress:
+        rows = api.sweep(table, grid, output, of=of, chunk=chunk, executor=executor, progress=progress)
+    click.echo(f"{output}: {rows} rows", err=True)
