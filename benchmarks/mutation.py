@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
@@ -73,7 +73,7 @@ class Lines:
         self.coverage.switch_context(collector.nodeid.split("::")[0])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        for module in [m for name, m in sys.modules.items() if name.startswith("symroof")]:
+        for module in [m for m in sys.modules.values() if (getattr(m, "__file__", None) or "").startswith(f"{self.root}/")]:
             for value in list(vars(module).values()):
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()  # a line that a test of before ran for this one counts for this one
@@ -173,6 +173,16 @@ def tests_of(change: Change, known: dict[str, Any]) -> dict[str, float]:
     return running(change.first, change.last) or running(*(change.scope or (0, max(map(int, runs), default=0))))
 
 
+def quickest(tests: dict[str, float], seconds: float) -> dict[str, float]:
+    """The tests that together take so many seconds, the fastest first; at least one."""
+    chosen: dict[str, float] = {}
+    for test in sorted(tests, key=tests.__getitem__):
+        if chosen and (seconds := seconds - tests[test]) < 0:
+            break
+        chosen[test] = tests[test]
+    return chosen
+
+
 class Chosen:
     """A pytest plugin: the chosen tests, the fastest first and those of one file together; each is announced."""
 
@@ -190,30 +200,30 @@ class Chosen:
 WORKPLACE: Path
 
 
-def prepared() -> None:
+def prepared(folder: Path) -> None:
     global WORKPLACE
-    WORKPLACE = copied(Path(tempfile.mkdtemp(prefix="symroof-mutation-")).resolve())
     import compileall
 
+    WORKPLACE = copied(Path(tempfile.mkdtemp(dir=folder)))
     compileall.compile_dir(WORKPLACE / "symroof", quiet=1)
 
 
-def noticed(job: tuple[Change, dict[str, float]]) -> tuple[Change, str, float]:
+def noticed(job: tuple[Change, dict[str, float], float]) -> tuple[Change, str, float]:
     """Change the copy, run the tests in a fork, put the copy right again."""
-    change, tests = job
+    change, tests, patience = job
     started, path = time.time(), WORKPLACE / change.path
     original = path.read_bytes()
     for stale in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
         stale.unlink()
     path.write_bytes(original[: change.start] + change.after.encode() + original[change.stop :])
     try:
-        how = "no test runs it" if not tests else run(tests)
+        how = "no test runs it" if not tests else run(tests, patience)
     finally:
         path.write_bytes(original)
     return change, how, time.time() - started
 
 
-def run(tests: dict[str, float]) -> str:
+def run(tests: dict[str, float], patience: float) -> str:
     listening, announce = os.pipe()
     child = os.fork()
     if not child:
@@ -228,17 +238,18 @@ def run(tests: dict[str, float]) -> str:
             code = int(pytest.main([*OPTIONS, "-x", f"--rootdir={WORKPLACE}", *files], plugins=[Chosen(tests, announce)]))
         os._exit(code)
     os.close(announce)
-    allowed = float(START)
+    allowed, late = START * patience, False
     while select.select([listening], [], [], allowed)[0]:
         lines = os.read(listening, 65536).decode().split()
         if not lines:
             break
-        allowed = float(lines[-1])
+        allowed = float(lines[-1]) * patience
     else:
         os.kill(child, signal.SIGKILL)
+        late = True
     os.close(listening)
     status = os.waitpid(child, 0)[1]
-    return "survived" if status == 0 else "noticed"
+    return "noticed by time" if late else "survived" if status == 0 else "noticed"
 
 
 def restricted(every: list[Change], file: Path | None) -> list[Change]:
@@ -262,6 +273,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=1, help="by what the limits of time are multiplied, on a machine that is at work")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="for each change only the fastest tests, together so long: a quick first look")
     parser.add_argument("--lines", type=Path, help="a file of paths, or paths with lines: symroof/formula.py:10-40")
     given = parser.parse_args()
     for name in PRELOADED:
@@ -271,17 +284,24 @@ def main() -> None:
     every = restricted([c for path in sorted((ROOT / "symroof").rglob("*.py")) for c in changes(ROOT, path)], given.lines)
     sample = random.Random(given.seed).sample(every, min(given.count, len(every)))
     listed = tomllib.loads((ROOT / "benchmarks" / "equivalent.toml").read_text("utf-8"))["equivalent"]
-    jobs = [(c, tests_of(c, known)) for c in sample if not is_equivalent(c, listed)]
-    seen = 0
-    with ProcessPoolExecutor(given.jobs, get_context("fork"), initializer=prepared) as pool:
+    for entry in listed:
+        if entry["line"] not in map(str.strip, (ROOT / entry["module"]).read_text("utf-8").splitlines() if (ROOT / entry["module"]).exists() else ()):
+            print(f"equivalent.toml: {entry['module']} has no line {entry['line']!r}", file=sys.stderr)
+    jobs = [(c, quickest(tests_of(c, known), given.seconds), given.patience) for c in sample if not is_equivalent(c, listed)]
+    seen: Counter[str] = Counter()
+    with (
+        tempfile.TemporaryDirectory(prefix="symroof-mutation-") as folder,
+        ProcessPoolExecutor(given.jobs, get_context("fork"), initializer=prepared, initargs=(Path(folder).resolve(),)) as pool,
+    ):
         for i, done in enumerate(as_completed([pool.submit(noticed, job) for job in jobs]), 1):
             change, how, seconds = done.result()
-            seen += how == "noticed"
+            seen[how] += 1
             if sys.stderr.isatty():
                 print(f"\r{i} of {len(jobs)} ", end="", file=sys.stderr, flush=True)
             if how != "noticed":
                 print(f"{change.path}:{change.first}  {how} ({seconds:.0f} s)\n    - {change.before}\n    + {change.after}", flush=True)
-    print(f"{seen} of {len(jobs)} noticed, of {len(every)} changes; {len(sample) - len(jobs)} more are listed as equivalent")
+    late = seen["noticed by time"]
+    print(f"{seen['noticed'] + late} of {len(jobs)} noticed ({late} of these by time), of {len(every)} changes; {len(sample) - len(jobs)} more are listed as equivalent")
 
 
 if __name__ == "__main__":

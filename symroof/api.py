@@ -95,6 +95,7 @@ def regimes(
     >>> [relation.right.name for relation in inferred.alternatives[0].relations]
     ['D', 'F']
     """
+    from symroof.derivation.draft import INTENSITY
     from symroof.derivation.setting import setting_of
     from symroof.exploration.explore import explore, infer
     from symroof.model.quantities import QUANTITIES
@@ -115,7 +116,7 @@ def regimes(
         return ShownInferred(infer(exact, approximate, None if problem is None else setting_of(problem)))
     if problem is None:
         raise ReadingError(f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b")
-    return ShownRegimes(explore(problem, exact, every=every))
+    return ShownRegimes(explore(problem, INTENSITY if exact is None else exact, every=every))
 
 
 def compare(

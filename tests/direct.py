@@ -6,22 +6,37 @@ import re
 import tomllib
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from math import prod
 from pathlib import Path
 from random import Random
 
 BITS = {"int4": 4, "fp4": 4, "int8": 8, "fp8": 8, "bf16": 16, "fp16": 16, "fp32": 32}
 CATALOGUE = tomllib.loads((Path(__file__).parent.parent / "symroof" / "model" / "hardware.toml").read_text("utf-8"))
-NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+TOKEN = re.compile(r"(?P<number>(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?)|[A-Za-z]\w*")
 
 
 def evaluate(text, sizes):
     """A formula or condition of the JSON at a point: its numbers are exact, ``min`` and ``max`` are Python's."""
     if text in ("always", "never"):
         return text == "always"
-    names = {"Q": Fraction, "min": min, "max": max, "sqrt": root, **{f"_{name}": Fraction(size) for name, size in sizes.items()}}
-    marked = re.sub(r"[A-Za-z]\w*", lambda m: m[0] if m[0] in ("min", "max", "sqrt", "and", "or") else f"_{m[0]}", NUMBER.sub(lambda m: f"|{m[0]}|", text))
-    return eval(re.sub(r"\|([^|]*)\|", lambda m: f"Q('{m[1].replace('_', '')}')", marked), {"__builtins__": {}}, names)
+    names = {"min": min, "max": max, "sqrt": root, **{f"_{name}": Fraction(size) for name, size in sizes.items()}}
+    code, numbers = compiled(text)
+    return eval(code, {"__builtins__": {}}, names | numbers)
+
+
+@cache
+def compiled(text):
+    """The code of a formula, in which every number has a name as well, and these numbers."""
+    numbers = {}
+
+    def named(match):
+        if match["number"]:
+            numbers[f"q{len(numbers)}"] = Fraction(match["number"])
+            return f"q{len(numbers) - 1}"
+        return match[0] if match[0] in ("min", "max", "sqrt", "and", "or") else f"_{match[0]}"
+
+    return compile(TOKEN.sub(named, text), text, "eval"), numbers
 
 
 def root(value):

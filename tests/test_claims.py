@@ -1,5 +1,6 @@
 """Claims: the corpus comes out as written, and no claim that was made false on purpose is accepted."""
 
+import re
 import tomllib
 from dataclasses import replace
 from fractions import Fraction
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import symroof as sr
+from symroof.errors import SymroofError
 from symroof.formula import Compare, Group, Number, Product, Quotient
 from symroof.reading.claims import Chain, read_claim
 from symroof.reading.exercises import read_exercise
@@ -114,6 +116,8 @@ REGIME = {**MATMUL, "assume": "B << D, F"}
         ("2^30 = 1e9 * 1.00", {}, "binary_prefix"),
         ("4/8 = 2", {}, "upside_down"),
         ("A + A = A", {}, "factor_two"),
+        ("A + A = 4A", {}, "factor_two"),
+        ("9850/41 = 2402.4", {}, "power_of_ten"),
         ("compute-bound when B > 129.35 at D = F = 8000", {**MATMUL, "operation": "bf16[B, D] * int8[D, F] -> bf16[B, F]", "given": {"HBM": "8.1e11"}}, "rounded_early"),
     ],
 )
@@ -123,7 +127,12 @@ def test_the_mistake_is_named(claim, options, kind):
     assert found.worst.diagnosis.kind == kind
 
 
-@pytest.mark.parametrize("claim", ["flops = 3BDF", "intensity = B/2 + 7", "ridge = 266", "compute-bound when B > 333"])
+@pytest.mark.parametrize(("claim", "power"), [("9850/41 = 2402.4", -1), ("9850/41 = 24.024", 1), ("1e12/1e9 = 1", 3), ("3e9/2 = 1.5e12", -3)])
+def test_the_power_of_ten_that_is_missing_is_said(claim, power):
+    assert verdict(claim).worst.diagnosis.facts["power"] == power
+
+
+@pytest.mark.parametrize("claim", ["flops = 3BDF", "intensity = B/2 + 7", "ridge = 266", "compute-bound when B > 333", "2370 = 24.0"])
 def test_a_mistake_that_almost_fits_is_not_named(claim):
     found = verdict(claim, **REGIME)
     assert (found.verdict, found.worst.diagnosis) == ("wrong", None)
@@ -165,10 +174,73 @@ def test_what_rounds_to_nothing_printed(claim):
     assert verdict(claim).verdict == "wrong"
 
 
+def test_the_value_that_was_rounded_early_is_said_and_times_that_are_equal_are_called_so():
+    """243 for 394/1.62 = 243.21; at B = 394000/3043, the true bound, no time is longer than the other."""
+    problem = {**MATMUL, "operation": "bf16[B, D] * int8[D, F] -> bf16[B, F]", "given": {"HBM": "8.1e11"}}
+    text = sr.verify({**problem, "claims": ["compute-bound when B > 129.35 at D = F = 8000"]}).to_text()
+    assert "the ridge was rounded to 243 before the condition was solved; it is 243.21" in text
+    assert re.search(r"B = 394000/3043: T_math = 84\.13 .s = T_comms = 84\.13 .s", text)
+
+
+@pytest.mark.parametrize(("claim", "how"), [("2/3 * A = 0.67A", "rounded"), ("2/3 * A = 0.66A", "truncated")])
+def test_two_digits_of_a_factor_are_enough_for_the_rounding_rule(claim, how):
+    found = verdict(claim)
+    assert (found.verdict, found.worst.remarks[0].kind) == ("rounded", how)
+    assert verdict(claim.replace("0.6", "0.5")).verdict == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("claim", "options", "of", "value"),
+    [
+        ("(A - 1/2)^2 > 0", {}, lambda A: A, Fraction(1, 2)),
+        ("(B - 3/2)^2 > 0", MATMUL, lambda B: B, Fraction(3, 2)),
+        ("(A*B - 1)^2 + (A - 1/3)^2 > 0", {}, lambda A, B: (A, B), (Fraction(1, 3), 3)),
+        ("(max(A, B) - 1/2)^2 > 0", {}, lambda A, B: max(A, B), Fraction(1, 2)),
+        ("(min(A, B) - 1/3)^2 > 0", {}, lambda A, B: min(A, B), Fraction(1, 3)),
+        ("A^2 - 2A > 0 assuming A >= 2", {}, lambda A: A, 2),
+        ("B > 1", MATMUL, lambda B: B, 1),
+    ],
+)
+def test_a_claim_that_is_false_at_single_points_is_refuted_there(claim, options, of, value):
+    """Points drawn at random do not meet these."""
+    found = verdict(claim, **options)
+    assert found.verdict == "wrong"
+    assert of(**found.worst.counterexample.values) == value
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["max(A, B)*min(A, B) = A*B", "max(A, B) + min(A, B) = A + B", "min(A, B)^2 <= A*B", "sqrt(A^2 + B^2) <= A + B", "A*B >= 6 assuming A >= 2, B >= 3", "log2(8 bytes) * 1 s = 3 s"],
+)
+def test_what_is_true_everywhere_holds(claim):
+    assert verdict(claim).verdict == "holds"
+
+
+def test_sides_of_which_one_vanishes_beside_the_other_are_not_near():
+    for claim in ("B ~ D", "D ~ B"):
+        found = verdict(claim, assume="B << D").worst
+        assert (found.verdict, found.by) == ("wrong", "certificate of dominance multiplied out: one side is negligible beside the other")
+
+
+@pytest.mark.parametrize(("claim", "says"), [("100 ~ 104", "4 % too high"), ("100 ~ 97", "3 % too low"), ("100 = 150", "50 % too high"), ("T_math ~ 104 s", "4 % too high")])
+def test_how_far_a_number_is_off_is_said(claim, says):
+    assert says in " ".join(sr.verify({"let": {"T_math": "100 s"}, "claims": [claim]}).to_text().split())
+
+
+def test_what_is_assumed_holds_under_the_other_count_as_well():
+    """With D = 4 an output takes 4 multiplications and 3 additions."""
+    assert verdict("flops = 7BF assuming D = 4", **MATMUL).verdict == "holds"
+    assert verdict("flops = 8BF assuming D = 4", **MATMUL).verdict == "holds"
+    assert verdict("flops = 9BF assuming D = 4", **MATMUL).verdict == "wrong"
+
+
 def test_tolerance_is_the_users():
     assert verdict("100 ~ 104").verdict == "holds"
     assert verdict("100 ~ 104", tolerance="1 %").verdict == "wrong"
     assert verdict("100 ~ 110", tolerance="0.2").verdict == "holds"
+    for share in ("1", "100 %", "-0.1", "half", True):
+        with pytest.raises(SymroofError, match="is not a share"):
+            sr.verify({"claims": ["1 = 1"], "tolerance": share})
 
 
 @pytest.mark.parametrize(
@@ -179,6 +251,8 @@ def test_tolerance_is_the_users():
         ("bytes ~ 2DF", [("B << D", "B << F")]),
         ("flops/writes ~ D", None),
         ("compute-bound when B > 240", [("B << D", "B << F")]),
+        ("B << D", [("B << D",)]),
+        ("BD << BF", [("D << F",)]),
     ],
 )
 def test_the_unstated_regime_is_inferred_and_minimal(claim, needs):
@@ -202,6 +276,28 @@ def test_a_counterexample_is_one():
     b, d, f = (found.values[name] for name in "BDF")
     assert found.left == b * d * f / (b * d + d * f + b * f)
     assert found.right == b != found.left
+
+
+@pytest.mark.parametrize(
+    ("claim", "left", "right"),
+    [
+        ("(A - 1)*(3 - A) > 0 <=> A > 1 and A < 2", lambda A: (A - 1) * (3 - A) > 0, lambda A: 1 < A < 2),
+        ("(A - 1)*(3 - A) > 0 <=> A > 2 and A < 3", lambda A: (A - 1) * (3 - A) > 0, lambda A: 2 < A < 3),
+        ("(A - 1)*(A - 3) > 0 <=> A > 3", lambda A: (A - 1) * (A - 3) > 0, lambda A: A > 3),
+        ("A^2 > 4 => A > 2 and A < 9", lambda A: A * A <= 4, lambda A: 2 < A < 9),
+    ],
+)
+def test_a_counterexample_of_conditions_is_one(claim, left, right):
+    found = verdict(claim)
+    assert found.verdict == "wrong"
+    (size,) = found.worst.counterexample.values.values()
+    assert left(size) != right(size) if "<=>" in claim else not (left(size) or right(size))
+
+
+@pytest.mark.parametrize("claim", ["BD/B > D <=> B > 2", "B/B >= 1 <=> B > 2"])
+def test_a_condition_that_is_never_or_always_true_has_no_threshold(claim):
+    found = verdict(claim)
+    assert (found.verdict, found.error) == ("wrong", None)
 
 
 def test_sampling_alone_never_accepts():

@@ -240,6 +240,7 @@ UNUSUAL = {
     "two axes": (["bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", "--on", "tpu-v5e", "--mesh", "X=4,Y=2"], "each of 8 chips"),
     "no term dominates": ([MATMUL, "--assume", "B ~~ D ~~ F"], "no term dominates"),
     "facts": ([MATMUL, "--assume", "B << D, F", "--assume", "D >= 8000, F >= 8000"], "the factor is at most B/4000 + 1"),
+    "facts turned round": ([MATMUL, "--assume", "B << D, F", "--assume", "8000 <= D, 8000 <= F"], "the factor is at most B/4000 + 1"),
     "near sizes": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, B << D"], "B > 240.24, from B = 241"),
     "near sizes in a circle": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, F ~ D, D ~ F, B << D"], "B > 240.24, from B = 241"),
     "near sizes in a chain": ([MATMUL, "--on", "tpu-v5e", "--assume", "B ~ D, B ~ F, B -> oo"], "≈ F/3"),
@@ -396,6 +397,8 @@ def test_suggestions_can_be_pasted(run, tmp_path):
     assert done.code == 0
     comments = re.findall(r"<!--.*?-->", done.out, re.DOTALL)
     assert len(comments) == 2
+    path.write_text(f"{path.read_text()}\n\nAgain: `bf16[B, D] * int8[D, F] -> bf16[B, F]`.\n")
+    assert run("verify", "--suggest", str(path)).out == done.out, "an operation is suggested once"
     for comment in comments:
         pasted = tmp_path / "y.md"
         pasted.write_text(comment + "\n\n" + path.read_text())

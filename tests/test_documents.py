@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import symroof as sr
+from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
 from symroof.verification.chapters import judge_document
 from symroof.verification.files import judge_file, judge_files, moved
@@ -107,12 +109,39 @@ def test_everything_else_is_skipped_with_a_reason(tmp_path, formula, reason):
     [
         ("\\text{FLOPs} = 2BDF", "holds"), ("\\text{Intensity} \\approx B", "conditional"), ("\\text{Intensity} = B", "wrong"), ("\\text{Intensity} < B", "holds"),
         ("\\text{Intensity} > B", "wrong"), ("T_\\text{math} > T_\\text{comms} \\iff B > 2", "wrong"), ("\\text{bytes} = 2(BD + DF + BF)", "holds"),
-        ("\\text{ridge} = 240", "rounded"), ("\\frac{BDF}{BD + DF + BF} = B", "wrong"), ("T_{mem} = \\frac{\\text{bytes}}{8.2e11}", "holds"),
+        ("\\text{min}(2, 3) = 2", "holds"), ("\\text{max}(2, 3) = 2", "wrong"),
+        ("2 AI = \\frac{2BDF}{BD + DF + BF}", "holds"), ("\\text{ridge} = 240", "rounded"), ("\\frac{BDF}{BD + DF + BF} = B", "wrong"), ("T_{mem} = \\frac{\\text{bytes}}{8.2e11}", "holds"),
     ],
 )  # fmt: skip
 def test_with_an_operation_quantities_are_known(tmp_path, formula, verdict):
     report = judged(tmp_path, f"{MATMUL}\nHere ${formula}$.")
     assert [j.verdict for j in report.judgements] == [verdict]
+
+
+def test_a_file_is_verified_from_python(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text('claims = ["1 + 1 = 2",\n          "1 + 1 = 3"]\n', "utf-8")
+    report = sr.verify(path)
+    assert [(j.line, j.column, j.verdict) for j in report.judgements] == [(1, 12, "holds"), (2, 12, "wrong")]
+    assert report.to_dict()["counts"] == {"holds": 1, "rounded": 0, "conditional": 0, "undecided": 0, "wrong": 1, "unreadable": 0}
+    assert "x.toml:2:12  wrong         1 + 1 = 3\n" in report.to_text()
+    with pytest.raises(SymroofError, match="cannot be read"):
+        sr.verify(tmp_path / "nowhere.toml")
+
+
+def test_a_formula_may_follow_its_comment_at_once(tmp_path):
+    assert verdicts(judged(tmp_path, MATMUL.rstrip("\n") + "$\\text{ridge} = 250$")) == [(4, 4, "wrong")]
+
+
+def test_sixty_four_levels_of_brackets_are_read_and_no_more(tmp_path):
+    for levels, found in ((64, ["holds"]), (65, [])):
+        report = judged(tmp_path, f"${'(' * levels}1{')' * levels} = 1$")
+        assert [j.verdict for j in report.judgements] == found
+    assert "nested too deeply" in report.skipped[0].reason
+
+
+def test_a_claim_that_is_spelled_otherwise_in_its_comment_stands_at_the_comment(tmp_path):
+    assert verdicts(judged(tmp_path, '# A\n\n<!-- symroof\nclaims = ["1 + 1 \\u003d 3"]\n-->\n')) == [(3, 1, "wrong")]
 
 
 def test_a_definition_is_held_to_in_its_section(tmp_path):

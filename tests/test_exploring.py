@@ -74,15 +74,19 @@ sizes = st.integers(1, 10**6)
 
 
 @cache
-def quantized():
-    return sr.derive(INT8, on="tpu-v5e")
+def derived(text=MATMUL, on=None):
+    return sr.derive(text, on=on)
+
+
+@cache
+def quantized(name):
+    return derived(INT8, "tpu-v5e").function(name)
 
 
 @settings(max_examples=12, deadline=None)
 @given(sizes, sizes, sizes)
 def test_functions_are_the_formulas_of_the_book(B, D, F):
     """Against exact fractions, from the formulas as the book prints them."""
-    d = quantized()
     flops, moved = 2 * B * D * F, 2 * B * D + D * F + 2 * B * F
     t_math, t_comms = Fraction(flops) / (197 * 10**12), Fraction(moved) / (82 * 10**10)
     exact = {
@@ -90,11 +94,12 @@ def test_functions_are_the_formulas_of_the_book(B, D, F):
         "T_lower": max(t_math, t_comms), "T_upper": t_math + t_comms, "throughput": flops / max(t_math, t_comms),
     }  # fmt: skip
     for name, value in exact.items():
-        assert d.function(name)(**{n: {"B": B, "D": D, "F": F}[n] for n in d.function(name).parameters}) == pytest.approx(float(value), rel=1e-14)
+        function = quantized(name)
+        assert function(**{n: {"B": B, "D": D, "F": F}[n] for n in function.parameters}) == pytest.approx(float(value), rel=1e-14)
 
 
 def test_whole_numbers_do_not_overflow():
-    flops = sr.derive(MATMUL).function("flops")
+    flops = derived().function("flops")
     big = np.array([2**40, 3], dtype=np.int64)
     assert flops(big, big, big)[0] == pytest.approx(2.0 * 2.0**120)
     assert flops(2**40, 2**40, 2**40) == pytest.approx(2.0 * 2.0**120)
@@ -104,7 +109,7 @@ def test_whole_numbers_do_not_overflow():
 
 
 def test_arrays_are_not_changed_and_broadcast():
-    intensity = sr.derive(MATMUL).function("intensity")
+    intensity = derived().function("intensity")
     B, D = np.arange(1.0, 5.0), np.arange(1.0, 4.0)
     kept = B.copy(), D.copy()
     table = intensity(B[:, None], D[None, :], 8.0)
@@ -119,7 +124,7 @@ def test_arrays_are_not_changed_and_broadcast():
 
 def test_other_arrays_of_numpys_protocols():
     dask = pytest.importorskip("dask.array")
-    throughput = sr.derive(MATMUL, on="tpu-v5e").function("throughput")
+    throughput = derived(on="tpu-v5e").function("throughput")
     whole = np.arange(1, 100_001)
     lazy = throughput(dask.from_array(whole, chunks=7_000), 8192, 8192)
     assert hasattr(lazy, "dask"), "nothing is computed before it is asked for"
@@ -127,7 +132,7 @@ def test_other_arrays_of_numpys_protocols():
 
 
 def test_functions_refuse_what_they_cannot_do():
-    d = sr.derive(MATMUL)
+    d = derived()
     assert d.function("T_math").parameters == ("B", "D", "F", "peak")
     with pytest.raises(SymroofError, match="no quantity"):
         d.function("T_maths")
@@ -140,6 +145,7 @@ def test_functions_refuse_what_they_cannot_do():
     with pytest.raises(SymroofError, match="is no size"):
         d.function("intensity")("x", 2, 3)
     assert sr.derive(MATMUL, let={"r": "sqrt(B) + max(B, D)"}).function("r")(B=np.array([4.0]), D=9.0)[0] == 11
+    assert sr.derive(MATMUL, let={"r": "B^2 + 1/D^3 + F^5"}).function("r")(3, 2, 2) == 9 + 1 / 8 + 32
     assert sr.derive(MATMUL, let={"r": "floor(B/D) + log(B) + exp(1)"}).function("r")(1, 3) == pytest.approx(np.e)
 
 
@@ -177,9 +183,11 @@ def test_a_sweep_is_the_formula_at_every_point(tmp_path):
 
 
 def test_a_sweep_is_the_same_on_one_process_on_many_and_on_dask(tmp_path):
-    grid, options = "B=1:40, D=F=7|1024|4096", {"on": "tpu-v5e", "chunk": 17}
+    grid, options = "B=1:40, D=F=7|1024|4096", {"on": "tpu-v5e", "chunk": 17, "of": "intensity,T_lower"}
     sr.sweep(MATMUL, grid, tmp_path / "one.csv", **options)
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    fresh = get_context("forkserver")
+    fresh.set_forkserver_preload(["symroof.exploration.sweeping"])
+    with ProcessPoolExecutor(2, mp_context=fresh) as pool:
         sr.sweep(MATMUL, grid, tmp_path / "many.csv", executor=pool, **options)
     with ThreadPoolExecutor(3) as pool:
         sr.sweep(MATMUL, grid, tmp_path / "threads.csv", executor=pool, **options)
@@ -196,19 +204,19 @@ class StopError(Exception):
 
 
 def test_a_sweep_goes_on_where_it_was(tmp_path):
-    out, grid = tmp_path / "out.csv", "B=1:30, D=F=64"
+    out, grid, options = tmp_path / "out.csv", "B=1:30, D=F=64", {"of": "intensity", "chunk": 7}
 
     def stop(done, count):
         if done == 2:
             raise StopError
 
     with pytest.raises(StopError):
-        sr.sweep(MATMUL, grid, out, chunk=7, progress=stop)
+        sr.sweep(MATMUL, grid, out, **options, progress=stop)
     parts = sorted((tmp_path / "out.csv.parts").glob("*.csv"))
     assert len(parts) == 2
     stamps = [part.stat().st_mtime_ns for part in parts]
     with pytest.raises(SymroofError, match="another sweep"):
-        sr.sweep(MATMUL, "B=1:31, D=F=64", out, chunk=7)
+        sr.sweep(MATMUL, "B=1:31, D=F=64", out, **options)
     seen = []
 
     def look(done, count):
@@ -216,9 +224,9 @@ def test_a_sweep_goes_on_where_it_was(tmp_path):
         if done == 3:
             assert [part.stat().st_mtime_ns for part in parts] == stamps, "finished parts are not made again"
 
-    assert sr.sweep(MATMUL, grid, out, chunk=7, progress=look) == 30
+    assert sr.sweep(MATMUL, grid, out, **options, progress=look) == 30
     assert seen[0] == (2, 5)
-    sr.sweep(MATMUL, grid, tmp_path / "whole.csv", chunk=7)
+    sr.sweep(MATMUL, grid, tmp_path / "whole.csv", **options)
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
@@ -235,11 +243,12 @@ def test_the_command_sweeps(run, tmp_path):
     out = str(tmp_path / "o.csv")
     assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "-o", out).code == 0
     assert (tmp_path / "o.csv").read_text().startswith("B,D,F,intensity\n1,8,8,")
-    assert run("sweep", MATMUL, "--grid", "B=1:4", "-o", out).code == 2
-    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "-o", str(tmp_path / "o.txt")).code == 2
-    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out).code == 2
-    assert "say --on" in run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out).err
-    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "-o", str(tmp_path / "no" / "x" / "o.csv")).code == 0
+    assert run("sweep", MATMUL, "--grid", "B=1:4", "--of", "intensity", "-o", out).code == 2
+    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "intensity", "-o", str(tmp_path / "o.txt")).code == 2
+    no_figures = run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out)
+    assert no_figures.code == 2
+    assert "say --on" in no_figures.err
+    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "intensity", "-o", str(tmp_path / "no" / "x" / "o.csv")).code == 0
     assert (tmp_path / "no" / "x" / "o.csv").exists()
 
 
@@ -258,7 +267,7 @@ def test_a_grid_does_not_contradict_what_is_assumed(tmp_path):
 def test_a_folder_is_no_table(tmp_path):
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(SymroofError, match="is a folder"):
-        sr.sweep(MATMUL, "B=1:4, D=F=8", tmp_path / "x.csv")
+        sr.sweep(MATMUL, "B=1:4, D=F=8", tmp_path / "x.csv", of="intensity")
     with pytest.raises(SymroofError, match="holds nothing"):
         sr.sweep(MATMUL, "B=1:4, D=F=8", tmp_path / "y.csv", chunk=0)
     assert sorted(os.listdir(tmp_path)) == ["x.csv"]
@@ -275,12 +284,19 @@ def test_a_comparison_shows_its_guard_and_what_it_assumes():
 
 @pytest.mark.parametrize("call", [
     lambda: sr.regimes(of=5), lambda: sr.compare(MATMUL, on=5), lambda: sr.plot(MATMUL, on="tpu-v5e", over=5),
-    lambda: sr.sweep(MATMUL, 5, "x.csv"), lambda: sr.derive(MATMUL).function(None), lambda: sr.derive(MATMUL).function("flops")(-1, 2, 3),
+    lambda: sr.sweep(MATMUL, 5, "x.csv"), lambda: derived().function(None), lambda: derived().function("flops")(-1, 2, 3),
     lambda: sr.plot(MATMUL, on="tpu-v5e", kind=5, over="B=1..3"),
 ])  # fmt: skip
 def test_arguments_of_the_wrong_kind_are_refused_by_name(call):
     with pytest.raises(SymroofError):
         call()
+
+
+def test_a_comparison_says_what_is_not_the_default():
+    text = sr.compare("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, count="exact", compute="int8").to_text()
+    for words in ("on a mesh with X = 2\n", "counting K - 1 additions for K products\n", "computed in int8\n"):
+        assert words in text
+    assert "480.49" in text  # 3.94e14 / 8.2e11, and a chip does half of all
 
 
 def test_names_and_tables_of_chips():

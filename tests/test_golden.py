@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import runpy
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,24 +37,55 @@ EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.toml") if path.st
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
 
+@cache
+def page(name):
+    return sr.derive(**PAGES[name])
+
+
+@cache
+def explored(name):
+    return EXPLORED[name]()
+
+
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("form", ["md", "tex", "txt"])
 def test_page(name, form, golden):
-    d = sr.derive(**PAGES[name])
+    d = page(name)
     text = {"md": d.to_markdown, "tex": d.to_latex, "txt": d.to_text}[form]()
     golden(GOLDEN / f"{name}.{form}", text)
 
 
+def test_a_notebook_shows_the_fragment():
+    assert page("matmul")._repr_latex_() == page("matmul").to_latex(heading=0)
+
+
 def test_json_page(golden):
-    golden(GOLDEN / "matmul.json", sr.derive(**PAGES["matmul"]).to_json())
+    golden(GOLDEN / "matmul.json", page("matmul").to_json())
 
 
 @pytest.mark.parametrize("name", EXPLORED)
 @pytest.mark.parametrize("form", ["md", "tex", "txt", "json"])
 def test_exploration(name, form, golden):
-    found = EXPLORED[name]()
+    found = explored(name)
     text = {"md": found.to_markdown, "tex": found.to_latex, "txt": found.to_text, "json": found.to_json}[form]()
     golden(GOLDEN / f"{name}.{form}", text)
+
+
+LONG = "bf16[BatchSize, ModelDim] * bf16[ModelDim, HiddenDim] -> bf16[BatchSize, HiddenDim]"
+NARROW = {
+    "derive": lambda: page("matmul"),
+    "derive, exact count": lambda: page("matmul_exact"),
+    "derive, words": cache(lambda: sr.derive(LONG, on="tpu-v5e", at="ModelDim=HiddenDim=8192")),
+    "regimes": lambda: explored("regimes_scores"),
+    "regimes, words": cache(lambda: sr.regimes(LONG, on="tpu-v5e")),
+    "compare": lambda: explored("compare_matmul"),
+}
+
+
+@pytest.mark.parametrize("width", [44, 60])
+def test_pages_of_other_widths(width, golden):
+    pages = [f"=== {name}\n{make().to_text(width=width)}" for name, make in NARROW.items()]
+    golden(GOLDEN / f"width_{width}.txt", "\n".join(pages))
 
 
 def test_there_are_examples():
@@ -92,5 +124,5 @@ def test_report_in_other_formats(form, golden, monkeypatch):
 
 def test_no_golden_file_is_left_over():
     expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json", "report.md", "report.txt", "report.json"}
-    expected |= {f"{name}.{form}" for name in EXPLORED for form in ("md", "tex", "txt", "json")}
+    expected |= {f"{name}.{form}" for name in EXPLORED for form in ("md", "tex", "txt", "json")} | {f"width_{width}.txt" for width in (44, 60)}
     assert {path.name for path in GOLDEN.iterdir() if not path.name.startswith("plot_")} == expected

@@ -434,3 +434,10 @@ def test_an_amount_is_exact_in_every_size():
     assert found.work == {(("B", 1), ("D", 1), ("F", 1)): Fraction(1, 2)}
     assert found.sendings[0].sent == {(("B", 1), ("F", 1)): Fraction(3)}
     assert fraction(Integer(4)) == found.sharing
+
+
+def test_an_axis_of_one_chip_changes_nothing():
+    one = sr.derive("bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", on="tpu-v5e", mesh={"X": 1, "Y": 2}, link="ICI", solve_for="D").answer
+    none = sr.derive("bf16[B, D_Y] * bf16[D_Y, F] -> bf16[B, F]", on="tpu-v5e", mesh={"Y": 2}, link="ICI", solve_for="D").answer
+    assert one.intensity == none.intensity
+    assert one.smallest_integer == none.smallest_integer == 8756

@@ -7,7 +7,7 @@ import pytest
 from render.portable import formulas
 
 import symroof as sr
-from symroof.rendering.pages.terminal import LINKS, SHORT, fold, glued, plain
+from symroof.rendering.pages.terminal import LINKS, SHORT, fold, glued, plain, table
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
@@ -91,6 +91,20 @@ def test_a_wide_table_is_cut_between_columns_and_says_everything(answer):
     wide, narrow = (answer("compare").to_text(width=width) for width in (120, 60))
     assert set(re.findall(r"[\w./()>+]+", plain(narrow))) >= set(re.findall(r"[\w./()>+]+", plain(wide)))
     assert narrow.count("TPU v5p") > wide.count("TPU v5p") == 1
+
+
+@pytest.mark.parametrize("width", range(16, 64))
+def test_columns_of_a_table_keep_their_heads_whole_where_there_is_room(width):
+    """Counted by hand: a column is as wide as its head or cell, and two spaces stand between two columns."""
+    names = ("chip", "one longest", "two longest", "three longest")
+    parts = "\n".join(table(names, [("a", "1", "2", "3")], width=width)).split("\n\n")
+    assert [line for part in parts for line in part.split("\n") if len(line) > width] == []
+    for part in parts:
+        columns = [name for name in names if name.split()[0] in part]
+        whole = all(name in part.split("\n")[0] for name in columns)
+        assert whole == (sum(map(len, columns)) + 2 * (len(columns) - 1) <= width)
+    shown = [name for part in parts for name in names[1:] if name.split()[0] in part]
+    assert shown == list(names[1:])
 
 
 @pytest.mark.parametrize("width", [48, 60, 96])
@@ -189,6 +203,17 @@ def test_a_page_says_when_it_solves_for_a_size_that_the_one_asked_for_equals():
     straight = sr.derive(MATMUL, on="tpu-v5e", assume="D = F", solve_for="F")
     assert "\nThreshold    solve intensity > ridge for F\n" in straight.to_text()
     assert "stands for both" not in straight.to_markdown()
+
+
+def test_long_names_with_one_initial_get_letters_of_their_own():
+    page = sr.derive("bf16[BatchSize, Buckets] * bf16[Buckets, Blocks] -> bf16[BatchSize, Blocks]").to_latex()
+    letters = dict(re.findall(r"\$(\w+)\$ = \\texttt\{(\w+)\}", page))
+    assert sorted(letters.values()) == ["BatchSize", "Blocks", "Buckets"]
+
+
+def test_a_title_keeps_the_signs_that_latex_gives_a_meaning():
+    page = sr.derive({"operation": MATMUL, "title": "x^2 & y_1 # 50 %"}).to_latex()
+    assert r"x\textasciicircum{}2 \& y\_1 \# 50 \%" in page
 
 
 def test_a_figure_after_a_number_is_a_factor():

@@ -5,6 +5,7 @@ import itertools
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -29,6 +30,7 @@ FIGURES = {
 }  # fmt: skip
 
 
+@cache
 def figure(name):
     operation, options = FIGURES[name]
     return sr.plot(operation, **options)
@@ -100,6 +102,20 @@ def test_a_path_runs_along_its_roof():
         assert y == pytest.approx(min(PEAK, x * HBM))
 
 
+def test_a_figure_is_saved_and_its_path_is_a_table(tmp_path):
+    found = sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over="B=1|128|512", kind="roofline")
+    found.save(tmp_path / "x.svg")
+    assert (tmp_path / "x.svg").read_text("utf-8") == found._repr_svg_()
+    _, ridge, *rows = (line.split() for line in found.to_text().splitlines())
+    assert ridge[-2:] == ["240.244", "1.97e+14"]
+    for b, row in zip((1, 128, 512), rows, strict=True):
+        intensity = b * 8192 / (2 * b + 8192)
+        assert row[:3] == ["B", "=", str(b)]
+        assert float(row[-3]) == pytest.approx(intensity, rel=1e-5)
+        assert float(row[-2]) == pytest.approx(min(PEAK, intensity * HBM), rel=1e-5)
+        assert row[-1] == ("compute" if intensity > PEAK / HBM else "HBM")
+
+
 def test_times_are_the_formulas():
     (found,) = figure("times").drawing.curves
     for i, b in enumerate(found.xs):
@@ -136,6 +152,22 @@ def test_regions_are_where_their_term_leads(operation, options, terms):
             assert max(terms(x, y).values()) == pytest.approx(HBM / PEAK, rel=1e-9)
 
 
+def test_the_rows_of_a_map_are_its_lines():
+    """1/intensity = 1/B + 1/D + 1/8192; the rule of thumb takes the largest term alone. Numbers have six digits in print."""
+    rows = [line.split() for line in figure("regimes").to_text().splitlines()[1:]]
+    ridge, kinds = PEAK / HBM, {"threshold": sum, "rule": max}
+    for b, d, what, *_ in rows:
+        terms = (1 / float(b), 1 / float(d), 1 / 8192)
+        if what in kinds:
+            assert kinds[what](terms) == pytest.approx(1 / ridge, rel=1e-4)
+        else:
+            assert float(b) in (1, 8192, 10000)
+            assert float(d) in (1, 8192, 10000)
+    assert sum(row[2] == "threshold" for row in rows) == len(figure("regimes").drawing.threshold)
+    assert sum(row[2] == "rule" for row in rows) == 4, "two ends of two lines: B = ridge and D = ridge"
+    assert len({tuple(row) for row in rows if row[2] == "corner"}) == 12, "each of the three fields has four corners"
+
+
 def _holds(corners, x, y):
     """Whether a convex polygon holds a point."""
     sides = [(b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]) for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True)]
@@ -156,21 +188,17 @@ def _rounded(svg):
     return re.sub(r'(id="|url\(#|xlink:href="#)([a-z]*)[0-9a-f]{8,}', r"\1\2", svg)
 
 
-def test_the_same_figure_has_the_same_bytes():
-    code = "import symroof as sr, hashlib; print(*[hashlib.sha256(sr.plot('matmul', on='tpu-v5e', at='D=F=8192', over='B=1..400').drawn(f)).hexdigest() for f in ('svg', 'png', 'pdf')])"
-    elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    here = [hashlib.sha256(sr.plot("matmul", on="tpu-v5e", at="D=F=8192", over="B=1..400").drawn(f)).hexdigest() for f in ("svg", "png", "pdf")]
-    assert elsewhere.split() == here
-
-
-def test_drawing_leaves_nothing_behind():
+def test_the_same_figure_has_the_same_bytes_and_drawing_leaves_nothing_behind():
     code = (
-        "import sys, matplotlib\nseen = lambda: {k: matplotlib.rcParams[k] for k in matplotlib.rcParams if k != 'backend'}\n"
+        "import hashlib, sys, matplotlib\nseen = lambda: {k: matplotlib.rcParams[k] for k in matplotlib.rcParams if k != 'backend'}\n"
         "before = seen()\nimport symroof as sr\n"
-        "sr.plot('matmul', on='tpu-v5e', at='D=F=8192', over='B=1..400').drawn('svg')\n"
-        "print(seen() == before, 'matplotlib.pyplot' in sys.modules)"
+        "found = sr.plot('matmul', on='tpu-v5e', at='D=F=8192', over='B=1..400')\n"
+        "print(*[hashlib.sha256(found.drawn(f)).hexdigest() for f in ('svg', 'png', 'pdf')], seen() == before, 'matplotlib.pyplot' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True False\n"
+    *elsewhere, same, pyplot = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    found = sr.plot("matmul", on="tpu-v5e", at="D=F=8192", over="B=1..400")
+    assert elsewhere == [hashlib.sha256(found.drawn(f)).hexdigest() for f in ("svg", "png", "pdf")]
+    assert (same, pyplot) == ("True", "False")
 
 
 def test_shades_keep_their_order_in_grey_and_strokes_differ_twice():
@@ -203,6 +231,8 @@ def test_shades_keep_their_order_in_grey_and_strokes_differ_twice():
     ({"over": "B=1,D=1..4", "at": "F=8"}, "one value"),
     ({"over": "B=D=1..4", "at": "F=8", "kind": "roofline"}, "one size, and B = D are 2"),
     ({"over": "B=1..4", "at": "D=F=8", "assume": "B = D"}, "B is D here"),
+    ({"over": "B=1..4,D=1..4", "at": ["F=8", "F=9"]}, "there is a second"),
+    ({"over": "B=1..4", "kind": "roofline"}, "D, F have no size"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(options, says):
     with pytest.raises(SymroofError, match=says):

@@ -19,10 +19,29 @@ import symroof as sr
 from symroof.derivation import draft
 from symroof.derivation.meanings import ledger_of
 from symroof.errors import SymroofError
-from symroof.formula import Cases, Compare, Figure, Formula, Name, Negative, Number, Product, Sum, Verdict
+from symroof.formula import (
+    Both,
+    Call,
+    Cases,
+    Compare,
+    Either,
+    Figure,
+    Formula,
+    Name,
+    Negative,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    Verdict,
+)
 from symroof.proof.check import FACTS, check, checked
 from symroof.proof.evidence import EXAMINERS
-from symroof.proof.grounds import Unbounded
+from symroof.proof.grounds import Beside, Between, Unbounded
+from symroof.proof.ledger import Ledger
+from symroof.proof.sampling import sampled
+from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.plain import PlainPrinter
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -331,6 +350,46 @@ def test_evidence_shows_no_other_relation(name):
         for relation in {*RELATIONS, "<=>", "<<", "~~"} - set(SHOWS.get(type(step.evidence).__name__, ("=",))):
             with pytest.raises(SymroofError):
                 check(replace(step, relation=relation), copied(ledger))
+
+
+def test_steps_that_others_rest_on_have_been_checked():
+    """A bound, or a whole size, of a step that the ledger does not know is none, even where it is right."""
+    rests = [(step, ledger) for name in PROBLEMS for step, ledger in zip(*derived(name)[:2], strict=True) if isinstance(step.evidence, Beside | Between)]
+    assert {type(step.evidence) for step, _ in rests} == {Beside, Between}
+    for step, ledger in rests:
+        forged = [replace(step, evidence=replace(step.evidence, **{end: replace(getattr(step.evidence, end), section="elsewhere")})) for end in ("high", "low")]
+        if isinstance(step.left, Quotient):  # of the same value, and not that of the bounds
+            forged.append(replace(step, left=Quotient(_twice(step.left.above), _twice(step.left.below))))
+        check(step, copied(ledger))
+        for one in forged:
+            with pytest.raises(SymroofError):
+                check(one, copied(ledger))
+
+
+def test_points_are_drawn_with_the_figures_put_in():
+    """max(B, C) >= 5 for every B where C is the figure 5; where C is any number it is not."""
+    step = Step("regime", Reason.PUT_IN, Call("max", (Name("B"), Name("C"))), ">=", Number(Q(5)))
+    assert sampled(step, Ledger(frozenset("B"), {"C": Number(Q(5), "5")})).status == "sampled"
+    with pytest.raises(SymroofError, match="refuted"):
+        sampled(step, Ledger(frozenset("B")))
+
+
+def bound(relation, size):
+    return Compare(Name("B"), relation, Number(Q(size)))
+
+
+@pytest.mark.parametrize(("right", "true"), [
+    (Both((bound(">", 2), bound(">", 1))), True), (Both((bound(">", 2), bound("<", 50))), False), (Both((bound(">", 3), bound(">", 1))), False),
+    (Either((bound(">", 2), bound(">", 9))), True), (Either((bound(">", 2), bound("<", "3/2"))), False), (Either((bound(">", 9), bound(">", 5))), False),
+])  # fmt: skip
+def test_points_tell_both_from_either(right, true):
+    """B^2 > 4 for sizes is B > 2."""
+    step = Step("regime", Reason.SOLVE, Compare(Power(Name("B"), TWO), ">", Number(Q(4))), "<=>", right)
+    if true:
+        assert sampled(step, Ledger(frozenset("B"))).status == "sampled"
+    else:
+        with pytest.raises(SymroofError, match="refuted"):
+            sampled(step, Ledger(frozenset("B")))
 
 
 def test_every_kind_of_evidence_and_of_facts_is_changed():

@@ -76,7 +76,7 @@ class _Board:
         return tuple(label for label, _ in self.given.tensors[place])
 
     def split(self, place: int) -> Split:
-        return frozenset((label, axis) for label, axis in self.given.tensors[place] if axis)
+        return frozenset((label, axis) for label, axis in self.given.tensors[place] if axis and self.chips[axis] > 1)
 
     def blocks(self, label: str) -> list[Block]:
         axes = sorted({axis for tensor in self.given.tensors for name, axis in tensor if axis and name == label})

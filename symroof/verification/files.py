@@ -54,8 +54,8 @@ def _judge_problems(path: Path, overrides: dict[str, Any]) -> FileReport:
     """The judgements on every problem that can be read; of the others, what is wrong with them."""
     judgements: list[Judgement] = []
     errors: list[str] = []
-    lines = _Lines(path)
     tables = read_problem_file(path)
+    lines = _Lines(path)
     for index, table in enumerate(tables):
         try:
             found = judge_exercise(read_exercise(merged(table, overrides)))
