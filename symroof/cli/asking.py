@@ -74,7 +74,14 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @operation_argument
 @click.option("--kind", metavar="KIND", help="roofline, throughput, times or regimes; by default told by --over.")
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
-@click.option("--width", type=click.IntRange(100, 10_000), default=1440, metavar="PIXELS", help="The width of a PNG.")
+@click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width of a PNG.")
+@click.option(
+    "--inches",
+    type=click.FloatRange(4, 30),
+    default=7.2,
+    metavar="INCHES",
+    help="The width of the sheet; type has one size.",
+)
 @click.option(
     "--format", "form", type=click.Choice(["figure", "text"]), default="figure", help="text prints the plotted points."
 )
@@ -84,7 +91,8 @@ def plot(
     operation: tuple[str, ...],
     kind: str | None,
     over: tuple[str, ...],
-    width: int,
+    width: int | None,
+    inches: float,
     form: str,
     output: str | None,
     **options: Any,
@@ -108,8 +116,8 @@ def plot(
     links = [part.partition("=")[0].strip() for part in parts]
     table = only_problem(operation, options, "figure to draw")
     figure = api.plot(table, on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
-    drawn = figure.to_text() if form == "text" else figure.drawn(Path(output or "").suffix.removeprefix("."), width)
-    write(drawn, output)
+    form_of = Path(output or "").suffix.removeprefix(".")
+    write(figure.to_text() if form == "text" else figure.drawn(form_of, width, inches), output)
 
 
 @click.command()

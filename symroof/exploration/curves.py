@@ -14,14 +14,14 @@ from symroof.derivation.evaluation import QuantityFunction, evaluated, function_
 from symroof.derivation.pipeline import counted
 from symroof.derivation.rule import first_size
 from symroof.derivation.setting import Setting
-from symroof.derivation.solving import limit, solution_of
+from symroof.derivation.solving import limit, solution_of, supremum
 from symroof.errors import ModelError
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
 from symroof.symbols import rational, symbol
 
-MOST_POINTS = 400
+PLACES = 400
 # What is drawn against a size, by the kind of the figure.
 QUANTITIES = {"throughput": ("throughput",), "times": ("T_math", "T_comms", "T_lower", "T_upper")}
 
@@ -63,7 +63,8 @@ class Curve:
     """Quantities over one size: ``xs`` are its values, ``values`` the other sizes, ``lines`` the quantities by name.
 
     ``bound`` is the size at which the intensity reaches the ridge, ``first`` the least whole size beyond; None where it
-    never does, or always is above. Without ``xs`` no size runs, and each of the lines is one number.
+    never does, or always is above. ``ceiling`` is what the throughput rises to and never reaches, where that is below
+    the peak. Without ``xs`` no size runs, and each of the lines is one number.
     """
 
     values: Mapping[str, Fraction]
@@ -71,6 +72,7 @@ class Curve:
     lines: Mapping[str, tuple[float, ...]]
     bound: float | None = None
     first: int | None = None
+    ceiling: float | None = None
 
     def points(self, name: str, over: str | None = None) -> list[tuple[float, float]]:
         """One of the quantities over the size, or over another one."""
@@ -88,6 +90,7 @@ class Curves:
     kind: str
     roof: Roof
     variable: str
+    log: bool
     curves: tuple[Curve, ...]
     rule: Curve | None = None
     miss: tuple[int, Curve, float] | None = None
@@ -125,14 +128,16 @@ def require_sizes(needed: Iterable[str], known: Iterable[str], otherwise: str = 
         )
 
 
-def spread(over: Axis, bound: float | None = None) -> tuple[float, ...]:
-    """The values of an axis, at most some hundred of them and always both ends, and a bound that is between them."""
-    values = over.values
-    last, count = len(values) - 1, min(len(values), MOST_POINTS)
-    chosen = {float(values[round(i * last / max(1, count - 1))]) for i in range(count)}
-    if bound is not None and values[0] < bound < values[-1]:
-        chosen.add(bound)
-    return tuple(sorted(chosen))
+def spread(over: Axis, *extra: float | None) -> tuple[float, ...]:
+    """Places from one end of an axis to the other, dense and even on its scale, and further ones between the ends."""
+    low, high = over.ends
+    count = min(PLACES, high - low) or 1
+    if over.log:
+        chosen = [low * (high / low) ** (i / PLACES) for i in range(1, PLACES)]
+    else:
+        chosen = [low + (high - low) * i / count for i in range(1, count)]
+    inside = [x for x in extra if x is not None and low < x < high]
+    return tuple(sorted({float(low), float(high), *chosen, *inside}))
 
 
 def along(
@@ -164,14 +169,16 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
     for values in problem.at or ({},):
         require_sizes(needed, {*values, x.name})
         put = {symbol(name): rational(value) for name, value in values.items()}
-        bound, first = _reach(roof, setting.intensity.subs(put), x)
+        form = setting.intensity.subs(put)
+        bound, first = _reach(roof, form, x)
         xs = spread(over, bound)
         lines = {name: along(function, values, x.name, xs) for name, function in functions.items()}
-        found.append(Curve(values, xs, lines, bound, first))
+        ceiling = _ceiling(roof, form, x) if bound is None else None
+        found.append(Curve(values, xs, lines, bound, first, ceiling))
     if kind == "times":
-        return Curves(kind, roof, x.name, tuple(found))
+        return Curves(kind, roof, x.name, over.log, tuple(found))
     rule = _rule(roof, x, over)
-    return Curves(kind, roof, x.name, tuple(found), rule, _miss(roof, x, found, rule, functions[kind]))
+    return Curves(kind, roof, x.name, over.log, tuple(found), rule, _miss(roof, x, found, rule, functions[kind]))
 
 
 def _reach(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, int | None]:
@@ -182,6 +189,15 @@ def _reach(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, int | None]:
     solution = solution_of(form, ridge, x, setting.least_one)
     bound = numeric(solution.bound) if solution.rises else None
     return (None, None) if bound is None else (float(bound), first_size(setting, solution))
+
+
+def _ceiling(roof: Roof, form: Expr, x: Expr) -> float | None:
+    """The throughput of all chips at the supremum of a form in one size, where it rises and stays below the peak."""
+    highest = supremum(form, x, roof.setting.least_one) if form.has(x) else None
+    if highest is None or not highest.is_Rational:
+        return None
+    height = float(highest) * float(roof.bandwidth.value) * roof.setting.chips
+    return height if height <= roof.top else None
 
 
 def _rule(roof: Roof, x: Expr, over: Axis) -> Curve | None:
@@ -227,7 +243,7 @@ def roofline(
     variants = (replace(problem, hardware=chip, link=link, at=()) for chip in chips for link in links)
     roofs = sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value))
     needed = {s.name for roof in roofs for s in roof.setting.intensity.free_symbols}
-    points = problem.at or (({},) if over else ())
+    points = problem.at or ({},)
     tracks = tuple(tuple(_track(roof, values, over, needed) for roof in roofs) for values in points)
     return Roofline(tuple(roofs), over.names[0] if over else "", tracks)
 

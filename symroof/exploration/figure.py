@@ -90,7 +90,7 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
         yield "ridge", roof.chip.title, roof.link, roof.ridge, roof.height(roof.ridge), ""
     for track in drawn.tracks:
         for roof, curve in zip(drawn.roofs, track, strict=True):
-            places = [f"{drawn.variable} = {size:g}" for size in curve.xs] or [_said(curve.values)]
+            places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]
             for place, x, y in zip(places, *curve.lines.values(), strict=True):
                 yield place, roof.chip.title, roof.link, x, y, "compute" if x > roof.ridge else roof.link
 

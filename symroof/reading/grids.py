@@ -12,7 +12,7 @@ whole numbers that are evenly spaced on a logarithmic scale.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -31,10 +31,17 @@ WIRINGS = ("ring", "line")
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Sizes that run together, and the values that they take."""
+    """Sizes that run together, and the values that they take. What is drawn reaches from one of the ``ends`` to the
+    other, on a logarithmic scale if that was asked for."""
 
     names: tuple[str, ...]
     values: Sequence[int]
+    high: int = field(default=0, repr=False)
+    log: bool = field(default=False, repr=False)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        return min(self.values), max(self.high, self.values[-1])
 
 
 def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
@@ -80,7 +87,7 @@ def read_grid(text: str, names: Sequence[str]) -> tuple[Axis, ...]:
     reader.source = text
     bound = reader.bindings(lambda: _values(reader), "B=1:4096")
     reader.expect_end("',' or the end")
-    return tuple(Axis(tuple(names), values) for names, values in bound)
+    return tuple(Axis(tuple(names), *values) for names, values in bound)
 
 
 def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -104,21 +111,22 @@ def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -
     return tuple(found)
 
 
-def _values(reader: ExpressionReader) -> Sequence[int]:
+def _values(reader: ExpressionReader) -> tuple[Sequence[int], int, bool]:
+    """The values of an axis, the end that was asked for, and whether they are spaced on a logarithmic scale."""
     values, _ = reader.separated(lambda: _size(reader), "|")
     if len(values) > 1 or not reader.accept(":"):
-        return tuple(dict.fromkeys(values))
+        return tuple(dict.fromkeys(values)), max(values), False
     (low,), token, high = values, reader.token, _size(reader)
     if high < low:
         raise reader.error(f"{high} is below {low}", "a range that rises", token=token)
     spacing = reader.accept(":") and reader.token
     if spacing is not None and spacing.kind == "word" and spacing.text.startswith("log"):
-        return _logarithmic(reader, low, high)
+        return _logarithmic(reader, low, high), high, True
     between = range(low, high + 1, _size(reader) if spacing else 1)
     if len(between) > LONGEST_AXIS:
         problem = f"an axis of {len(between)} values is too long"
         raise reader.error(problem, f"at most {LONGEST_AXIS}; give a step, or log")
-    return between
+    return between, high, False
 
 
 def _logarithmic(reader: ExpressionReader, low: int, high: int) -> tuple[int, ...]:

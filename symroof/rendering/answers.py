@@ -10,6 +10,7 @@ from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Alternative, Exploration, Inferred
 from symroof.exploration.figure import Drawn, rows
 from symroof.exploration.regime_map import RegimeMap
+from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
@@ -145,13 +146,16 @@ class ShownFigure:
 
     drawing: Drawn
 
-    def drawn(self, form: str = "svg", width: int | None = None) -> bytes:
-        """The picture as SVG, PNG (``width`` in pixels) or PDF: the same bytes for the same figure."""
-        return draw(self.drawing).drawn(form, width)
+    def drawn(self, form: str = "svg", width: int | None = None, inches: float = WIDTH) -> bytes:
+        """The picture as SVG, PNG (``width`` in pixels) or PDF: the same bytes for the same figure.
 
-    def save(self, path: str | Path) -> None:
+        Type has one size: a sheet of fewer ``inches`` across holds less, and a PNG of more pixels is finer.
+        """
+        return draw(self.drawing, inches).drawn(form, width)
+
+    def save(self, path: str | Path, inches: float = WIDTH) -> None:
         """Write the picture to a file; the suffix tells the format."""
-        Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix(".")))
+        Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix("."), inches=inches))
 
     def to_text(self) -> str:
         """The plotted points as columns."""

@@ -6,11 +6,15 @@ The same drawing gives the same bytes: no date, fixed identifiers, text as text.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
-from math import atan2, degrees
+import re
+from collections.abc import Iterable, Sequence
+from math import atan2, degrees, log10
+from textwrap import wrap
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 from symroof.errors import RenderingError
+from symroof.rendering.figures.labels import Point, Shape, Spot, around, beside, box, meet, nearest, placed, segments
 
 # What each format would say of the day and of the machine, left out.
 METADATA: dict[str, Any] = {
@@ -18,7 +22,9 @@ METADATA: dict[str, Any] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": "symroof", "Producer": None},
 }
-WIDTH, HEIGHT = 7.2, 4.2
+WIDTH = 7.2
+# What surrounds the axes, in inches: on the left, on both sides together, beneath.
+LEFT, SIDES, FOOT = 0.85, 1.45, 0.6
 INK, GREY = "#1A1A1A", "#666666"
 STYLE: Any = {
     "svg.fonttype": "none",
@@ -30,21 +36,27 @@ STYLE: Any = {
     "path.simplify": False,
 }
 Dash = Any
-Point = tuple[float, float]
-# The side of its place on which a text stands, as Matplotlib says it: to the east of it, text starts at its left.
-SIDES = {
-    up + across: (ha, va)
-    for up, va in (("n", "bottom"), ("", "center"), ("s", "top"))
-    for across, ha in (("w", "right"), ("", "center"), ("e", "left"))
-}
+# Words, their spots, how they look, and what a thin line joins them to.
+Label = tuple[str, tuple[Spot, ...], dict[str, Any], Point | None]
+BACKED = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+FAR = 12  # from where on a thin line joins words to their place, in points
+CONTRAST = 4.6
+ROW = 0.17  # the height of a row of the key, in inches
 
 
 class Canvas:
-    """Axes on a sheet of 7.2 by 4.2 inches, from the first to the second of ``ranges``. Heights are drawn in units of
-    ``scale``; ``log`` axes have plain numbers on their ticks."""
+    """Axes on a sheet of that many ``inches`` across, from the first to the second of ``ranges``. Heights are drawn in
+    units of ``scale``; logarithmic axes have plain numbers on their ticks. Type has the same size on every sheet."""
 
     def __init__(
-        self, title: str, names: tuple[str, str], ranges: tuple[Point, Point], *, log: bool = False, scale: float = 1
+        self,
+        title: str,
+        names: tuple[str, str],
+        ranges: tuple[Point, Point],
+        *,
+        log: tuple[bool, bool],
+        scale: float = 1,
+        inches: float = WIDTH,
     ) -> None:
         try:
             from matplotlib import rc_context
@@ -53,37 +65,49 @@ class Canvas:
             raise RenderingError(
                 "figures need matplotlib, which is not installed", hint="pip install 'symroof[plot]'"
             ) from None
-        self._context, self.scale, ((self.left, self.right), (self.foot, top)) = rc_context, scale, ranges
+        self._context, self.scale, ((self.left, self.right), (self.foot, self.top)) = rc_context, scale, ranges
+        self.title, self.log, self.inches = title, log, inches
+        self._labels: list[Label] = []
+        self._words: list[str] = []
+        self._drawn: list[Sequence[Point]] = []
+        self._rings: list[tuple[Point, float]] = []
+        self._taken: list[Shape] = []
+        self._lines: list[Shape] = []
+        self._margin = 50  # on the right of the axes, in points
+        rows = wrap(title, int(11 * inches))
+        self._head = 0.3 + 0.2 * len(rows)
         with rc_context(STYLE):
-            self.sheet = Figure(figsize=(WIDTH, HEIGHT))
-            self.axes = self.sheet.add_axes((0.115, 0.14, 0.8, 0.74))
-            size = min(10.5, 10.5 * 82 / max(1, len(title)))
-            self.sheet.text(0.02, 0.95, title, ha="left", va="center", fontsize=size, fontweight="bold", color=INK)
+            self.sheet = Figure()
+            self.axes = self.sheet.add_axes((0, 0, 1, 1))
+            look: Any = {"ha": "left", "va": "top", "fontsize": 10.5, "fontweight": "bold", "color": INK}
+            self._title = self.sheet.text(0.15 / inches, 1, "\n".join(rows), **look)
+            self._lay_out()
             self.axes.set_xlabel(names[0], color=INK)
             self.axes.set_ylabel(names[1], color=INK)
-            self.axes.yaxis.set_label_coords(-0.095, 0.5)
-            if log:
-                self.axes.set_xscale("log")
-                self.axes.set_yscale("log")
+            self.axes.yaxis.set_label_coords(-0.55 / (inches - SIDES), 0.5)
+            self.axes.set_xscale("log" if log[0] else "linear")
+            self.axes.set_yscale("log" if log[1] else "linear")
             self.axes.set_xlim(self.left, self.right)
-            self.axes.set_ylim(self.foot / scale, top / scale)
+            self.axes.set_ylim(self.foot / scale, self.top / scale)
             for side in ("top", "right"):
                 self.axes.spines[side].set_visible(False)
             self.axes.tick_params(colors=INK, labelsize=8.5)
-            if log:
-                self._plain_ticks()
+            for axis, (low, high), logarithmic in zip((self.axes.xaxis, self.axes.yaxis), ranges, log, strict=True):
+                if logarithmic:
+                    _number(axis, log10(high / low))
 
-    def _plain_ticks(self) -> None:
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-        for axis in (self.axes.xaxis, self.axes.yaxis):
-            axis.set_major_locator(LogLocator(base=10, numticks=12))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.12g}"))
-            axis.set_minor_formatter(NullFormatter())
+    def _lay_out(self, below: float = 0) -> None:
+        """The sheet with its axes in their place, and room for a key below them."""
+        body = max(2.2, self.inches * 0.43)
+        height = self._head + body + FOOT + below
+        self.sheet.set_size_inches(self.inches, height)
+        place = LEFT / self.inches, (FOOT + below) / height, (self.inches - SIDES) / self.inches, body / height
+        self.axes.set_position(place)
+        self._title.set_y(1 - 0.12 / height)
 
     def percent_axis(self, full: float, label: str) -> None:
         """A second axis on the right, in percent of ``full``."""
-        percent = full / self.scale / 100
+        percent, self._margin = full / self.scale / 100, 0
         with self._context(STYLE):
             functions: Any = (lambda y: y / percent, lambda p: p * percent)
             other = self.axes.secondary_yaxis("right", functions=functions)
@@ -98,13 +122,16 @@ class Canvas:
 
     def line(self, places: Iterable[Point], colour: str, width: float = 2.2, dash: Dash = "-", layer: int = 3) -> None:
         look: Any = {"color": colour, "linewidth": width, "linestyle": dash, "zorder": layer, "solid_capstyle": "butt"}
+        places = list(places)
         self.axes.plot(*self._scaled(places), clip_on=True, **look)
+        self._drawn.append([(x, min(max(y, self.foot), self.top)) for x, y in places])
 
     def ring(self, place: Point, colour: str, *, shape: str = "o", filled: bool = False, size: float = 7) -> None:
         look: Any = {"marker": shape, "markersize": size, "markeredgecolor": colour, "markeredgewidth": 1.6}
         face = colour if filled else "white"
         at = self._scaled([place])
         self.axes.plot(*at, markerfacecolor=face, linestyle="none", zorder=6, clip_on=False, **look)
+        self._rings.append((place, size))
 
     def region(self, corners: Iterable[Point], colour: str, hatch: str | None = None) -> None:
         edge = "#00000030" if hatch else "none"
@@ -112,54 +139,110 @@ class Canvas:
 
     def label(
         self,
-        place: Point,
         text: str,
-        at: str = "e",
-        shift: Point = (0, 0),
+        spots: Iterable[Spot],
         colour: str = INK,
         *,
         bold: bool = False,
         size: float = 8.5,
-        angle: float = 0,
-        backed: bool = False,
+        leader: Point | None = None,
     ) -> None:
-        """Text on a side of a place, moved by points; ``backed`` by white, where lines pass behind it."""
-        box = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-        look = {"color": colour, "fontsize": size, "fontweight": "bold" if bold else "normal", "linespacing": 1.25}
-        moved = {"xytext": shift, "textcoords": "offset points", "rotation": angle, "rotation_mode": "anchor"}
-        self._note(place, text, at, bbox=box if backed else None, **look, **moved)
+        """Words at the best of the spots that is free when all of the figure is there; else a number, and the words
+        in a key beneath the figure. A ``leader`` is what a thin line joins them to."""
+        weight = "bold" if bold else "normal"
+        look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
+        self._words.append(" ".join(text.split()))
+        self._labels.append((text, tuple(spots), look, leader))
 
-    def pointer(self, place: Point, text: str, to: Point) -> None:
-        """A call-out: words at a place of their own, and a thin line to what they speak of."""
-        line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 4}
-        words = to[0], to[1] / self.scale
-        self._note(place, text, "e", xytext=words, color=GREY, fontsize=8.5, arrowprops=line)
+    def _place_labels(self) -> None:
+        """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath."""
+        self._lines = [s for places in self._drawn for s in segments([self._on_sheet(place) for place in places])]
+        lost = self._placed(self._labels)
+        numbers = [
+            (str(i), around(spots[0].place, gaps=(4, 8, 14, 22, 32)), {**look, "fontsize": 7.5}, None)
+            for i, (_, spots, look, _) in enumerate(lost, 1)
+        ]
+        self._placed(numbers)
+        if lost:
+            self._key([text for text, *_ in lost])
+        self._labels = []
 
-    def _note(self, place: Point, text: str, at: str, **look: Any) -> None:
-        across, up = SIDES[at]
-        self.axes.annotate(
-            text, (place[0], place[1] / self.scale), ha=across, va=up, zorder=8, annotation_clip=False, **look
-        )
+    def _placed(self, labels: Sequence[Label]) -> list[Label]:
+        """Place labels beside what is there already; gives those that fit nowhere."""
+        sizes = [self._size(text, look) for text, _, look, _ in labels]
+        shapes = [
+            tuple(beside(self._on_sheet(spot.place), spot, *size) for spot in spots)
+            for (_, spots, *_), size in zip(labels, sizes, strict=True)
+        ]
+        rings = [beside(self._on_sheet(place), Spot(place, ""), size + 2, size + 2) for place, size in self._rings]
+        chosen = placed(shapes, [*self._taken, *rings], self._lines, self._frame())
+        for label, spots, at in zip(labels, shapes, chosen, strict=True):
+            if at is not None:
+                self._taken.append(spots[at])
+                self._write(label, label[1][at], spots[at])
+        return [label for label, at in zip(labels, chosen, strict=True) if at is None]
+
+    def _write(self, label: Label, spot: Spot, shape: Shape) -> None:
+        """The words at a spot; backed by white where lines pass behind them."""
+        text, _, look, leader = label
+        (x, y), (x0, y0) = self._on_sheet(spot.place), shape[0]
+        leader = spot.place if leader is None and spot.gap > FAR else leader
+        if leader is not None:
+            line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4}
+            (x1, y1), (x2, y2) = self._on_sheet(leader), nearest(shape, self._on_sheet(leader))
+            self._note("", leader, (x2 - x1, y2 - y1), arrowprops=line)
+        crossed = any(meet(shape, line) for line in self._lines)
+        self._note(text, spot.place, (x0 - x, y0 - y), rotation=spot.angle, bbox=BACKED if crossed else None, **look)
+
+    def _note(self, text: str, place: Point, shift: Point, **look: Any) -> None:
+        at = (place[0], place[1] / self.scale)
+        fixed: Any = {"ha": "left", "va": "bottom", "rotation_mode": "anchor", "zorder": 8, "annotation_clip": False}
+        self.axes.annotate(text, at, xytext=shift, textcoords="offset points", **fixed, **look)
+
+    def _key(self, texts: Sequence[str]) -> None:
+        """Words that had no room, by their numbers, beneath the figure, which grows by as much."""
+        below = ROW * len(texts) + 0.05
+        self._lay_out(below)
+        height = float(self.sheet.get_size_inches()[1])
+        for i, text in enumerate(texts, 1):
+            at = LEFT / self.inches, (below - ROW * (i - 0.5)) / height
+            self.sheet.text(*at, f"{i}  {' '.join(text.split())}", va="center", fontsize=8.5, color=INK)
+
+    def _size(self, text: str, look: Any) -> Point:
+        """The width and height of words, in points, with a rim of one."""
+        words = self.sheet.text(0, 0, text, **look)
+        extent = words.get_window_extent()
+        words.remove()
+        point = 72 / float(self.sheet.dpi)
+        return float(extent.width) * point + 2, float(extent.height) * point + 2
+
+    def _frame(self) -> Shape:
+        """Where words may stand: on the axes, and a little above them and on their right."""
+        (x0, y0), (x1, y1) = self._on_sheet((self.left, self.foot)), self._on_sheet((self.right, self.top))
+        return box((x0 + 1, y0 + 1), x1 - x0 - 2 + self._margin, y1 - y0 + 11)
+
+    def _on_sheet(self, place: Point) -> Point:
+        """A place of the data in points on the sheet."""
+        x, y = self.axes.transData.transform((place[0], place[1] / self.scale)) * 72 / float(self.sheet.dpi)
+        return float(x), float(y)
+
+    def across(self, part: float) -> float:
+        """The place that far along the axis at the foot, from 0 to 1."""
+        return _between(self.left, self.right, part, self.log[0])
+
+    def up(self, part: float) -> float:
+        """The place that far up the axis on the left, from 0 to 1."""
+        return _between(self.foot, self.top, part, self.log[1])
 
     def _way(self, start: Point, end: Point) -> Point:
         """How far it is on the sheet from one place to another, across and up, in points."""
-        places = [(x, y / self.scale) for x, y in (start, end)]
-        (x0, y0), (x1, y1) = self.axes.transData.transform(places) * 72 / float(self.sheet.dpi)
-        return float(x1 - x0), float(y1 - y0)
+        (x0, y0), (x1, y1) = self._on_sheet(start), self._on_sheet(end)
+        return x1 - x0, y1 - y0
 
     def angle(self, start: Point, end: Point) -> float:
         """The slope of a line on the sheet, in degrees."""
         across, up = self._way(start, end)
         return degrees(atan2(up, across))
-
-    def apart(self, first: Point, second: Point) -> Point:
-        """How far two places are apart on the sheet, across and up, in points."""
-        across, up = self._way(first, second)
-        return abs(across), abs(up)
-
-    def gap(self, first: float, second: float) -> float:
-        """How far two places of the x axis are apart, in points."""
-        return self.apart((first, self.foot), (second, self.foot))[0]
 
     def drawn(self, form: str, pixels: int | None = None) -> bytes:
         """The figure in a format; ``pixels`` is the width of a PNG."""
@@ -167,5 +250,49 @@ class Canvas:
             raise RenderingError(f"no figure is drawn as {form!r}", expected=f"one of {', '.join(METADATA)}")
         out = io.BytesIO()
         with self._context(STYLE):
-            self.sheet.savefig(out, format=form, metadata=METADATA[form], dpi=(pixels or 1440) / WIDTH)
-        return out.getvalue()
+            self._place_labels()
+            self.sheet.savefig(
+                out, format=form, metadata=METADATA[form], dpi=(pixels or 200 * self.inches) / self.inches
+            )
+        return self._described(out.getvalue()) if form == "svg" else out.getvalue()
+
+    def _described(self, svg: bytes) -> bytes:
+        """The picture with a title and a description for those who do not see it: what its labels say."""
+        title, words = escape(self.title), escape(". ".join(self._words))
+        head = f'<svg role="img" aria-label={quoteattr(self.title)} '
+        told = re.sub(r"<svg ", lambda _: head, svg.decode(), count=1)
+        return re.sub(r"(<svg [^>]*>)", rf"\1\n <title>{title}</title>\n <desc>{words}</desc>", told, count=1).encode()
+
+
+def _number(axis: Any, decades: float) -> None:
+    """Plain numbers on a logarithmic axis: at the powers of ten where there are some, else nearer."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    near = LogLocator(base=10, subs=(1, 2, 5), numticks=12)
+    axis.set_major_locator(
+        LogLocator(base=10, numticks=12) if decades >= 2 else near if decades >= 0.8 else MaxNLocator(6)
+    )
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.12g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _between(low: float, high: float, part: float, logarithmic: bool) -> float:
+    return low * (high / low) ** part if logarithmic else low + (high - low) * part
+
+
+def legible(colour: str) -> str:
+    """A colour as dark as words on white have to be: a contrast of 4.5 to 1, by the rule of WCAG 2.
+
+    >>> legible("#0072B2"), legible("#D55E00")
+    ('#0072B2', '#c05500')
+    """
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    while 1.05 / (_luminance(parts) + 0.05) < CONTRAST:
+        parts = [int(0.95 * part) for part in parts]
+        colour = "#" + "".join(f"{part:02x}" for part in parts)
+    return colour
+
+
+def _luminance(parts: Sequence[int]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in parts)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,4 +1,4 @@
-"""The figures, drawn: throughput and times against a size, rooflines, regime maps. Labels sit on what they name."""
+"""The figures, drawn: throughput and times against a size, and regime maps. Labels sit on what they name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ from math import log10
 
 from symroof.exploration.curves import Curve, Curves, Roofline
 from symroof.exploration.figure import Drawn
-from symroof.exploration.planes import Plane, Point
-from symroof.rendering.figures.canvas import GREY, INK, Canvas
+from symroof.exploration.planes import Plane
+from symroof.rendering.figures.canvas import GREY, INK, WIDTH, Canvas
+from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.rooflines import draw_roofline
-from symroof.rendering.figures.strokes import DOTTED, FIELDS, MOMENTS, RATES, STROKES, rate, scaled, title_of
+from symroof.rendering.figures.strokes import (
+    DOTTED,
+    FIELDS,
+    MOMENTS,
+    RATES,
+    peak_of,
+    rate,
+    scaled,
+    share,
+    stroke,
+    title_of,
+)
 from symroof.rendering.formulas.decimals import decimal
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -18,99 +30,121 @@ from symroof.rendering.pages.amounts import sizes
 
 # The line of a threshold, and the words on it.
 BEYOND = ("#0072B2", "#00507D")
+HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)
 
 
-def draw(found: Drawn) -> Canvas:
-    """The figure of what was found."""
+def draw(found: Drawn, inches: float = WIDTH) -> Canvas:
+    """The figure of what was found, that wide."""
     match found:
         case Roofline():
-            return draw_roofline(found)
+            return draw_roofline(found, inches)
         case Plane():
-            return draw_plane(found)
+            return draw_plane(found, inches)
         case Curves(kind="times"):
-            return draw_times(found)
-    return draw_throughput(found)
+            return draw_times(found, inches)
+    return draw_throughput(found, inches)
 
 
-def draw_throughput(found: Curves) -> Canvas:
+def draw_throughput(found: Curves, inches: float) -> Canvas:
     """Attainable throughput against one size, from 0, with thresholds at the foot of the figure."""
     x, top, setting = found.variable, found.roof.top, found.roof.setting
     unit, scale = scaled(top, RATES)
-    last = max(curve.xs[-1] for curve in found.curves)
-    names = f"size {x}", f"attainable throughput ({unit}FLOPs/s)"
-    canvas = Canvas(title_of(setting), names, ((0, last), (0, top * 1.13)), scale=scale)
+    first, last = found.curves[0].xs[0], found.curves[0].xs[-1]
+    whose = f" of {setting.chips} chips" if setting.chips > 1 else ""
+    names = f"size {x}", f"attainable throughput{whose} ({unit}FLOPs/s)"
+    ranges = (first if first > 1 or found.log else 0, last), (0, top * 1.13)
+    canvas = Canvas(title_of(setting), names, ranges, log=(found.log, False), scale=scale, inches=inches)
     canvas.percent_axis(top, "of peak (%)")
-    canvas.line([(0, top), (last, top)], INK, 0.9)
-    peak = setting.peak_name.removeprefix("peak.")
-    canvas.label((last, top), f"peak {rate(top, 'FLOPs/s')} ({peak})", "nw", (0, 3))
-    feet: list[tuple[float, str, str]] = []
-    if found.rule is not None and found.rule.bound is not None and found.rule.bound <= last:
-        canvas.line([(0, 0), *found.rule.points("throughput")], GREY, 1.2, DOTTED, layer=2)
-        canvas.line([(found.rule.bound, 0), (found.rule.bound, top)], GREY, 0.7, DOTTED, layer=2)
-        feet.append((found.rule.bound, f"rule of thumb\n{x} ≥ {found.rule.first}", GREY))
+    canvas.line([(canvas.left, top), (last, top)], INK, 0.9)
+    places = [canvas.across(1 - part / 20) for part in range(17)]
+    canvas.label(f"peak {rate(top, 'FLOPs/s')} ({peak_of(setting)})", [Spot((at, top), "nw", 2) for at in places])
+    rule = found.rule
+    if rule is not None and rule.bound is not None:
+        canvas.line(rule.points("throughput"), GREY, 1.2, DOTTED, layer=2)
+        if first <= rule.bound <= last:
+            canvas.line([(rule.bound, 0), (rule.bound, top)], GREY, 0.7, DOTTED, layer=2)
+            canvas.label(f"rule of thumb\n{x} ≥ {rule.first}", _feet(rule.bound, top), GREY, bold=True)
     for i, curve in enumerate(found.curves):
-        (colour, dash), ys = STROKES[i % len(STROKES)], curve.lines["throughput"]
-        start = [(0.0, 0.0)] if curve.xs[0] == 1 and ys[0] < top / 20 else []
-        canvas.line([*start, *curve.points("throughput")], colour, dash=dash)
-        name = sizes(curve.values) if curve.values else "exact"
-        if curve.bound is not None and curve.bound <= last:
-            canvas.line([(curve.bound, 0), (curve.bound, top)], colour, 0.9, dash, layer=2)
-            canvas.ring((curve.bound, top), colour)
-            feet.append((curve.bound, f"{name}\n{x} ≥ {curve.first}", colour))
-        else:
-            reached = f"{ys[-1] / top * 100:.0f} % of peak at {curve.xs[-1]:g}"
-            words = "at the peak from the first" if min(ys) >= top * (1 - 1e-12) else reached
-            side, up = ("nw", 5) if ys[-1] < 0.12 * top else ("sw", -4)
-            canvas.label((last, ys[-1]), f"{name}: {words}", side, (0, up), colour, bold=True, backed=side == "sw")
-    _label_feet(canvas, sorted(feet), top)
-    if found.miss is not None and found.miss[0] <= last:
-        first, short, share = found.miss
-        words = f"at the rule's {x} = {first},\n{sizes(short.values)} reaches {share * 100:.0f} % of peak"
-        canvas.pointer((first, share * top), words, (min(first + last * 0.36, last * 0.62), top * 0.42))
+        _throughput(canvas, found, i, curve)
+    if found.miss is not None and first <= found.miss[0] <= last:
+        at, short, reached = found.miss
+        words = f"at the rule's {x} = {at},\n{sizes(short.values)} reaches {share(reached)} of peak"
+        spots = [
+            Spot((canvas.across(part), top * height), "e", 0)
+            for height in (0.42, 0.3, 0.55, 0.2)
+            for part in (0.62, 0.5, 0.75, 0.1)
+        ]
+        canvas.label(words, spots, GREY, leader=(at, reached * top))
     return canvas
 
 
-def _label_feet(canvas: Canvas, feet: list[tuple[float, str, str]], top: float) -> None:
-    """Labels on the outer side of their lines; where two are nearer than a label is wide, the second stands higher."""
-    height = 0.0
-    for i, (place, text, colour) in enumerate(feet):
-        wide = 5.4 * max(map(len, text.split("\n")))
-        outside = canvas.gap(0, feet[0][0]) > wide + 4
-        near = i > 0 and canvas.gap(feet[i - 1][0], place) < wide + 8 and not (i == 1 and outside)
-        height = height + 0.15 * top if near else 0.0
-        side, shift = ("nw", -4) if i == 0 and len(feet) > 1 and outside else ("ne", 4)
-        canvas.label((place, 0.03 * top + height), text, side, (shift, 0), colour, bold=True, backed=True)
+def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None:
+    """A curve, and where it reaches the peak; or how far it comes, and its ceiling."""
+    (colour, dash), words = stroke(index), sizes(curve.values) if curve.values else "exact"
+    top, line = found.roof.top, curve.points("throughput")
+    canvas.line(line, colour, dash=dash)
+    (first, start), (last, end) = line[0], line[-1]
+    if curve.bound is not None and first <= curve.bound <= last:
+        canvas.line([(curve.bound, 0), (curve.bound, top)], colour, 0.9, dash, layer=2)
+        canvas.ring((curve.bound, top), colour)
+        canvas.label(f"{words}\n{found.variable} ≥ {curve.first}", _feet(curve.bound, top), colour, bold=True)
+        return
+    if curve.ceiling is not None:
+        canvas.line([(canvas.left, curve.ceiling), (last, curve.ceiling)], colour, 0.7, DOTTED, layer=2)
+        words += f": never compute-bound,\nbelow {share(curve.ceiling / top)} of peak"
+    elif start >= top * (1 - 1e-12):
+        words += ": at the peak from the first"
+    else:
+        words += f": {share(end / top)} of peak at {found.variable} = {last:g}"
+    spots = [
+        Spot(line[int(part * (len(line) - 1))], side, 5) for side in ("sw", "nw", "se") for part in (1, 0.8, 0.6, 0.4)
+    ]
+    canvas.label(words, spots, colour, bold=True)
 
 
-def draw_times(found: Curves) -> Canvas:
-    """T_math, T_comms and the bounds against one size, both axes logarithmic; a pair of lines for each point."""
+def _feet(place: float, top: float) -> list[Spot]:
+    """Both sides of an upright line, from its foot up."""
+    return [Spot((place, height * top), side, 4) for height in HEIGHTS for side in ("ne", "nw")]
+
+
+def draw_times(found: Curves, inches: float) -> Canvas:
+    """T_math, T_comms and the bounds against one size; a pair of lines for each point."""
     first, several = found.curves[0], len(found.curves) > 1
     x, link = found.variable, found.roof.link
     every = [y for curve in found.curves for ys in curve.lines.values() for y in ys]
     unit, scale = scaled(max(y for curve in found.curves for y in curve.lines["T_lower"]) / 30, MOMENTS)
-    low = min(every) / 1.6
-    ranges = (first.xs[0], first.xs[-1] * 1.0001), (low, max(every) * 2.2)
+    low = min(every) / 1.6 if found.log else 0
+    ranges = (first.xs[0], first.xs[-1]), (low, max(every) * (2.2 if found.log else 1.1))
     title = title_of(found.roof.setting, "" if several or not first.values else sizes(first.values))
-    canvas = Canvas(title, (f"size {x}", f"time ({unit})"), ranges, log=True, scale=scale)
+    log = found.log, found.log
+    canvas = Canvas(title, (f"size {x}", f"time ({unit})"), ranges, log=log, scale=scale, inches=inches)
     if not several:
         _bounds(canvas, first)
     for i, curve in enumerate(found.curves):
         told = f", {sizes(curve.values)}" if several else ""
-        for name, (colour, dash), text, part in (
-            ("T_math", STROKES[0], f"T_math{told or ': compute'}", 0.25),
-            ("T_comms", STROKES[1], f"T_comms{told or ': ' + link}", 0.78 if not several else 0.55 - 0.25 * (i % 2)),
-        ):
-            line = curve.points(name)
+        for j, (name, text) in enumerate((("T_math", ": compute"), ("T_comms", f": {link}"))):
+            (colour, dash), line = stroke(2 * i + j), curve.points(name)
             canvas.line(line, colour, dash=dash, width=2.2 if i == 0 else 1.1)
-            place, other = (line[_nearest(curve.xs, t)] for t in (part, part + 0.15))
-            canvas.label(place, text, "se", (3, -6), colour, bold=i == 0, angle=canvas.angle(place, other))
+            canvas.label(name + (told or text), _along(canvas, line), colour, bold=i == 0)
         if curve.bound is not None and curve.bound in curve.xs:
             size, height = curve.bound, curve.lines["T_math"][curve.xs.index(curve.bound)]
             canvas.line([(size, low), (size, height)], GREY, 0.9, DOTTED)
             canvas.ring((size, height), INK)
             words = f"compute-bound\nfrom {x} = {curve.first}"
-            canvas.label((size, low), words, "ne", (5, 5 + 28 * i), bold=True, backed=True)
+            spots = [Spot((size, canvas.up(part)), side, 4) for part in HEIGHTS for side in ("ne", "nw")]
+            canvas.label(words, spots, bold=True)
     return canvas
+
+
+def _along(canvas: Canvas, line: Sequence[Point]) -> list[Spot]:
+    """Below and above a line, along it."""
+    count, spots = len(line) - 1, []
+    for side in ("se", "ne"):
+        for part in (0.25, 0.4, 0.6, 0.1, 0.75):
+            place = line[int(part * count)]
+            angle = canvas.angle(place, line[min(count, int((part + 0.15) * count))])
+            spots.append(Spot(place, side, 4, angle))
+    return spots
 
 
 def _bounds(canvas: Canvas, curve: Curve) -> None:
@@ -119,48 +153,40 @@ def _bounds(canvas: Canvas, curve: Curve) -> None:
     canvas.region([*lower, *reversed(upper)], "#E9E9E9")
     canvas.line(lower, INK, 0.9, layer=4)
     canvas.line(upper, INK, 0.9, (0, (4, 2)), layer=4)
-    canvas.label(upper[0], "upper bound: no overlap", "ne", (6, 6))
-    canvas.label(lower[0], "lower bound: perfect overlap", "se", (6, -6))
+    for line, words, side in ((upper, "upper bound: no overlap", "ne"), (lower, "lower bound: perfect overlap", "se")):
+        places = [line[int(part * (len(line) - 1))] for part in (0, 0.08, 0.16, 0.3, 0.5)]
+        canvas.label(words, [Spot(place, side, 6) for place in places])
 
 
-def _nearest(xs: Sequence[float], part: float) -> int:
-    """The size that is nearest to a part of the way along a logarithmic axis."""
-    wanted = log10(xs[0] * (xs[-1] / xs[0]) ** part)
-    return min(range(len(xs)), key=lambda i: abs(log10(xs[i]) - wanted))
-
-
-def draw_plane(found: Plane) -> Canvas:
+def draw_plane(found: Plane, inches: float) -> Canvas:
     """Regions by the term that leads, the exact threshold over them, and the rule of thumb dashed."""
-    setting, ((left, right), (_, top)) = found.setting, found.ranges
+    setting, ((_, right), (_, top)) = found.setting, found.ranges
     printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
     fixed = (printer.print(relation) for relation in setting.equalities)
     names = f"size {found.names[0]}", f"size {found.names[1]}"
-    canvas = Canvas(title_of(setting, *fixed), names, found.ranges, log=True)
-    beyond = max(found.threshold, default=None)
+    canvas = Canvas(title_of(setting, *fixed), names, found.ranges, log=(True, True), inches=inches)
     for i, region in enumerate(found.regions):
         hatch = (None, "..", "//", None, "\\\\", "xx")[i % 6]
         canvas.region(region.corners, FIELDS[i % len(FIELDS)], hatch)
-        place = _place_of_words(canvas, region.corners, beyond)
-        if place is not None:
-            side = "w" if canvas.gap(place[0], right) < 70 else "e" if canvas.gap(left, place[0]) < 70 else ""
-            form = printer.print(setting.layout.write(region.form))
-            canvas.label(place, f"intensity ≈ {form}", side, bold=True, backed=True)
+        form = printer.print(setting.layout.write(region.form))
+        canvas.label(f"intensity ≈ {form}", _inside(region.corners), bold=True)
     for line in found.rules:
         canvas.line(line, INK, 1.3, (0, (5, 2.5)))
     ridge = "" if setting.ridge is None else decimal(setting.ridge)
-    if beyond is not None:
+    if found.threshold:
         canvas.line(found.threshold, BEYOND[0], 2.4)
         words = f"compute-bound beyond:\nintensity > {ridge}"
-        canvas.label(beyond, words, "nw", (-5, 15), BEYOND[1], bold=True, backed=True)
+        beyond = reversed(found.threshold[:: max(1, len(found.threshold) // 12)])
+        canvas.label(
+            words, [spot for place in beyond for spot in around(place, "nw ne w", (6, 14))], BEYOND[1], bold=True
+        )
     elif ridge and not found.rules:
         words = f"nowhere compute-bound here: intensity < {ridge}"
-        canvas.label((right, top), words, "sw", (-5, -5), BEYOND[1], bold=True, backed=True)
+        canvas.label(words, around((right, top), "sw", (5, 20, 40, 60)), BEYOND[1], bold=True)
     if found.rules:
-        start, end = max(found.rules, key=lambda line: sum(_extent(line)))
-        across, up = _extent((start, end))
-        side, shift = ("w", (-6, 0)) if up > across else ("s", (0, -5))
-        middle = (start[0] * end[0]) ** 0.5, (start[1] * end[1]) ** 0.5
-        canvas.label(middle, "rule of thumb", side, shift, backed=True)
+        (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))
+        places = [(a ** (1 - t) * c**t, b ** (1 - t) * d**t) for t in (0.5, 0.35, 0.65, 0.2, 0.8)]
+        canvas.label("rule of thumb", [spot for place in places for spot in around(place, "w s e n", (5,))])
     return canvas
 
 
@@ -170,28 +196,18 @@ def _extent(line: Sequence[Point]) -> Point:
     return abs(log10(a / c)), abs(log10(b / d))
 
 
-def _place_of_words(canvas: Canvas, corners: Sequence[Point], beyond: Point | None) -> Point | None:
-    """Where the words of a region stand: in its middle, or away from those on the threshold; None where there is no room."""
-    xs, ys = zip(*corners, strict=True)
-    if max(canvas.apart((min(xs), min(ys)), (max(xs), max(ys)))) < 24:
-        return None
-    middle = _middle([(log10(x), log10(y)) for x, y in corners])
-    if beyond is None:
-        return middle
-    across, up = canvas.apart(middle, beyond)
-    if across >= 230 or up >= 60:
-        return middle
-    far = min(corners, key=lambda corner: corner[0] * corner[1])
-    aside = middle[0] ** 0.6 * far[0] ** 0.4, middle[1] ** 0.6 * far[1] ** 0.4
-    across, up = canvas.apart(aside, beyond)
-    return None if across < 200 and up < 45 and aside[1] > beyond[1] else aside
+def _inside(corners: Sequence[Point]) -> list[Spot]:
+    """The middle of a region, and places on the way from there to its corners."""
+    x, y = _middle([(log10(x), log10(y)) for x, y in corners])
+    ways = [(0.0, x, y), *((t, log10(a), log10(b)) for t in (0.25, 0.45, 0.6) for a, b in corners)]
+    return [Spot((10 ** (x + t * (a - x)), 10 ** (y + t * (b - y))), "", 0) for t, a, b in ways]
 
 
 def _middle(corners: Sequence[Point]) -> Point:
-    """The place whose logarithms are the centroid of a polygon in logarithms."""
+    """The centroid of a polygon."""
     total = x = y = 0.0
     for i, (a, b) in enumerate(corners):
         u, v = corners[i - 1]
         cross = u * b - a * v
         total, x, y = total + cross, x + (u + a) * cross, y + (v + b) * cross
-    return 10 ** (x / (3 * total)), 10 ** (y / (3 * total))
+    return x / (3 * total), y / (3 * total)

@@ -1,23 +1,32 @@
-"""Where labels go on a sheet: each at one of its places, so that none lies on another, on a marker or over an edge."""
+"""Where words stand on a sheet: each at one of its spots, so that none lies on another, on a marker or over an edge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import cos, radians, sin
 
 Point = tuple[float, float]
-# A convex polygon by its corners; two corners are a segment, one is a point.
+# A convex polygon by its corners; two corners are a segment.
 Shape = tuple[Point, ...]
-CROSSED = 4  # what a line behind the words costs, in steps of the order of places
-BUDGET = 20_000
+CROSSED = 6  # what a line behind the words costs, in steps of the order of spots
+BUDGET = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A label: the places where it may stand, the best first. One that fits nowhere is left out."""
+class Spot:
+    """A place of the data, the side of it on which words stand, and how far; ``angle`` turns them about the place."""
 
-    places: tuple[Shape, ...]
+    place: Point
+    side: str = "e"
+    gap: float = 4
+    angle: float = 0
+
+
+def around(place: Point, sides: str = "e ne se w nw sw n s", gaps: Sequence[float] = (5, 10, 18)) -> tuple[Spot, ...]:
+    """The spots about a place, the nearest first."""
+    return tuple(Spot(place, side, gap) for gap in gaps for side in sides.split())
 
 
 def box(corner: Point, width: float, height: float, angle: float = 0) -> Shape:
@@ -35,6 +44,18 @@ def box(corner: Point, width: float, height: float, angle: float = 0) -> Shape:
     )
 
 
+def beside(place: Point, spot: Spot, width: float, height: float) -> Shape:
+    """The rectangle of words at a spot, whose place is ``place`` on the sheet.
+
+    >>> beside((10, 10), Spot((1, 1), "ne", 2), 8, 4)
+    ((12.0, 12.0), (20.0, 12.0), (20.0, 16.0), (12.0, 16.0))
+    """
+    across = {"e": spot.gap, "w": -spot.gap - width}.get(spot.side[-1:], -width / 2)
+    up = {"n": spot.gap, "s": -spot.gap - height}.get(spot.side[:1], -height / 2)
+    c, s = cos(radians(spot.angle)), sin(radians(spot.angle))
+    return box((place[0] + across * c - up * s, place[1] + across * s + up * c), width, height, spot.angle)
+
+
 def meet(first: Shape, second: Shape) -> bool:
     """Whether two convex shapes have more than an edge in common: no line separates them.
 
@@ -43,22 +64,45 @@ def meet(first: Shape, second: Shape) -> bool:
     >>> meet(box((0, 0), 2, 1), ((-1, -1), (3, 2))), meet(box((0, 0), 2, 1), ((-1, 0.5), (-1, 3)))
     (True, False)
     """
-    for shape in (first, second):
-        for (x0, y0), (x1, y1) in zip(shape, (*shape[1:], shape[0]), strict=True):
-            across, up = y0 - y1, x1 - x0
-            one = [across * x + up * y for x, y in first]
-            other = [across * x + up * y for x, y in second]
-            if max(one) <= min(other) or max(other) <= min(one):
-                return False
-    return _near(first, second)
+    if not _near(first, second):
+        return False
+    for (x0, y0), (x1, y1) in (pair for shape in (first, second) for pair in zip(shape, (*shape[1:], shape[0]))):  # noqa: B905
+        across, up = y0 - y1, x1 - x0
+        one, other = ([across * x + up * y for x, y in shape] for shape in (first, second))
+        if max(one) <= min(other) or max(other) <= min(one):
+            return False
+    return True
 
 
 def _near(first: Shape, second: Shape) -> bool:
-    """Whether their upright bounds meet."""
-    return all(
-        max(p[i] for p in first) > min(p[i] for p in second) and max(p[i] for p in second) > min(p[i] for p in first)
-        for i in (0, 1)
-    )
+    (left, bottom, right, top), (west, south, east, north) = _bounds(first), _bounds(second)
+    return left < east and west < right and bottom < north and south < top
+
+
+@lru_cache(maxsize=1 << 14)
+def _bounds(shape: Shape) -> tuple[float, float, float, float]:
+    xs, ys = [x for x, _ in shape], [y for _, y in shape]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def segments(line: Sequence[Point], shortest: float = 3) -> Iterator[Shape]:
+    """A line in pieces that are not much shorter than that.
+
+    >>> list(segments([(0, 0), (1, 0), (2, 0), (4, 0), (5, 0)]))
+    [((0, 0), (4, 0)), ((4, 0), (5, 0))]
+    """
+    start = line[0]
+    for i, end in enumerate(line[1:], 2):
+        if i == len(line) or abs(end[0] - start[0]) + abs(end[1] - start[1]) >= shortest:
+            yield start, end
+            start = end
+
+
+def nearest(shape: Shape, place: Point) -> Point:
+    """The middle of the side of a rectangle that is nearest to a place."""
+    sides = zip(shape, (*shape[1:], shape[0]), strict=True)
+    middles = [((x0 + x1) / 2, (y0 + y1) / 2) for (x0, y0), (x1, y1) in sides]
+    return min(middles, key=lambda middle: (middle[0] - place[0]) ** 2 + (middle[1] - place[1]) ** 2)
 
 
 def within(shape: Shape, frame: Shape) -> bool:
@@ -68,55 +112,63 @@ def within(shape: Shape, frame: Shape) -> bool:
 
 
 def placed(
-    wishes: Sequence[Wish], taken: Sequence[Shape], lines: Sequence[Shape], frame: Shape
+    wishes: Sequence[Sequence[Shape]], taken: Sequence[Shape], lines: Sequence[Shape], frame: Shape
 ) -> tuple[int | None, ...]:
-    """For each label the number of its place, or None where it fits nowhere beside the others.
+    """For each label, told by the shapes that it may have, the best first, the number of its shape; None where it fits
+    nowhere beside the others.
 
     No two labels meet, none meets what is ``taken`` or leaves the frame. As many as possible are placed, at the best
-    of their places; a line behind a label counts as some places down. Exact where there are few, else the best that
-    a bounded search finds; the same for the same wishes.
+    of their spots; a line behind a label counts as some spots down. Exact where there are few, else the best that a
+    bounded search finds; the same for the same wishes.
 
     >>> spot = lambda x: box((x, 0), 4, 1)
-    >>> placed([Wish((spot(0), spot(10))), Wish((spot(1), spot(2)))], [], [], box((0, 0), 20, 5))
+    >>> placed([(spot(0), spot(10)), (spot(1), spot(2))], [], [], box((0, 0), 20, 5))
     (1, 0)
-    >>> placed([Wish((spot(0),)), Wish((spot(1),))], [spot(15)], [], box((0, 0), 20, 5))
+    >>> placed([(spot(0),), (spot(1),)], [spot(15)], [], box((0, 0), 20, 5))
     (0, None)
     """
     costs = [
-        [
-            (rank + CROSSED * sum(_near(place, line) and meet(place, line) for line in lines), rank)
-            for rank, place in enumerate(wish.places)
-            if within(place, frame) and not any(meet(place, other) for other in taken)
-        ]
-        for wish in wishes
+        sorted(
+            (rank + CROSSED * sum(meet(shape, line) for line in lines), rank)
+            for rank, shape in enumerate(shapes)
+            if within(shape, frame) and not any(meet(shape, other) for other in taken)
+        )
+        for shapes in wishes
     ]
-    order = sorted(range(len(wishes)), key=lambda i: len(costs[i]))
-    search = _Search(wishes, [sorted(row) for row in costs], order)
-    search.go_on(0, {}, 0, 0)
+    search = _Search(wishes, costs)
+    search.go_on({}, 0, 0)
     return tuple(search.best.get(i) for i in range(len(wishes)))
 
 
 class _Search:
-    """Depth first over the labels, the most constrained first; the best so far bounds what is tried."""
+    """Depth first over the labels, those with the fewest spots first; the best so far bounds what is tried."""
 
-    def __init__(
-        self, wishes: Sequence[Wish], costs: Sequence[Sequence[tuple[int, int]]], order: Sequence[int]
-    ) -> None:
-        self.wishes, self.costs, self.order = wishes, costs, order
+    def __init__(self, wishes: Sequence[Sequence[Shape]], costs: Sequence[Sequence[tuple[int, int]]]) -> None:
+        self.wishes, self.costs = wishes, costs
+        self.order = sorted(range(len(wishes)), key=lambda i: len(costs[i]))
+        least = [row[0][0] if row else 0 for row in costs]
+        self.rest = [sum(least[i] for i in self.order[depth:]) for depth in range(len(wishes) + 1)]
         self.best: dict[int, int] = {}
-        self.score = (len(wishes) + 1, 0)
-        self.left = BUDGET
+        self.score, self.left = (len(wishes) + 1, 0), BUDGET
+        self.met: dict[tuple[int, int, int, int], bool] = {}
 
-    def go_on(self, depth: int, chosen: dict[int, int], missing: int, cost: int) -> None:
+    def go_on(self, chosen: dict[int, int | None], missing: int, cost: int) -> None:
+        """Go on with the next label: at each of its spots that is free, and without it."""
         self.left -= 1
-        if (missing, cost) >= self.score or (self.left < 0 and self.best):
+        depth = len(chosen)
+        if (missing, cost + self.rest[depth]) >= self.score or (self.left < 0 and self.best):
             return
         if depth == len(self.order):
-            self.best, self.score = dict(chosen), (missing, cost)
+            self.best, self.score = {i: at for i, at in chosen.items() if at is not None}, (missing, cost)
             return
         label = self.order[depth]
         for extra, rank in self.costs[label]:
-            place = self.wishes[label].places[rank]
-            if not any(meet(place, self.wishes[other].places[at]) for other, at in chosen.items()):
-                self.go_on(depth + 1, {**chosen, label: rank}, missing, cost + extra)
-        self.go_on(depth + 1, chosen, missing + 1, cost)
+            if not any(at is not None and self._meet(label, rank, other, at) for other, at in chosen.items()):
+                self.go_on({**chosen, label: rank}, missing, cost + extra)
+        self.go_on({**chosen, label: None}, missing + 1, cost)
+
+    def _meet(self, label: int, rank: int, other: int, at: int) -> bool:
+        pair = label, rank, other, at
+        if pair not in self.met:
+            self.met[pair] = meet(self.wishes[label][rank], self.wishes[other][at])
+        return self.met[pair]

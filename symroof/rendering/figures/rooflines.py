@@ -7,55 +7,68 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
+from symroof.derivation.setting import NETWORK
 from symroof.exploration.curves import Curve, Roof, Roofline
-from symroof.rendering.figures.canvas import INK, Canvas, Point
-from symroof.rendering.figures.strokes import DOTTED, RATES, SHADES, SHAPES, STROKES, rate, scaled, title_of
+from symroof.rendering.figures.canvas import INK, Canvas
+from symroof.rendering.figures.labels import Spot, around
+from symroof.rendering.figures.strokes import (
+    DASHES,
+    DOTTED,
+    RATES,
+    SHADES,
+    SHAPES,
+    peak_of,
+    rate,
+    scaled,
+    stroke,
+    title_of,
+)
 from symroof.rendering.pages.amounts import sizes
 
-# Roofs are black, each with a dash of its own.
-ROOFS: Sequence[Any] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
+MARKS = "se ne sw nw s n e w"
 
 
-def draw_roofline(found: Roofline) -> Canvas:
+def draw_roofline(found: Roofline, inches: float) -> Canvas:
     """The classic roofline: roofs, ridges, regions under the highest roof, operations as markers or as paths."""
     roofs, several = found.roofs, found.several_chips
-    marks = [track for track in found.tracks if not track[0].xs]
-    paths = [track for track in found.tracks if track[0].xs]
-    seen = [x for track in (*marks, *paths) for curve in track for x in curve.lines["intensity"]]
+    seen = [x for track in found.tracks for curve in track for x in curve.lines["intensity"]]
     peak, first = float(roofs[0].peak.value), min(roof.ridge for roof in roofs)
     unit, scale = scaled(peak, RATES)
-    low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2)) if seen else first / 100
+    low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
     high = 10 ** (ceil(2 * log10(max([*seen, *(r.ridge * 4 for r in roofs)]))) / 2)
-    shared = _shared([track[0].values for track in marks])
-    fixed = shared or (paths[0][0].values if paths else {})
+    shared = _shared(found.tracks)
     title = str(roofs[0].setting.problem.operation) if several else title_of(roofs[0].setting)
-    names = "arithmetic intensity (FLOPs/byte)", f"attainable throughput ({unit}FLOPs/s)"
+    one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
+    links = ", the same bytes over each link" if one_place and len(roofs) > 1 else ""
+    whose = " per chip" if any(roof.setting.chips > 1 for roof in roofs) else ""
+    names = f"arithmetic intensity{whose} (FLOPs/byte{links})", f"attainable throughput{whose} ({unit}FLOPs/s)"
     ranges = (low, high), (min(roof.height(low) for roof in roofs) / 3, peak * 2.4)
-    canvas = Canvas(title + (f", {sizes(fixed)}" if fixed else ""), names, ranges, log=True, scale=scale)
-    # where a point has one place on the axis
-    if not several and len({roof.setting.intensity for roof in roofs}) == 1:
+    canvas = Canvas(
+        title + (f", {sizes(shared)}" if shared else ""), names, ranges, log=(True, True), scale=scale, inches=inches
+    )
+    if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
-    taken = [x for track in marks for curve in track for x in curve.lines["intensity"]]
     for i in range(len(roofs)):
-        taken += _roof(canvas, found, i, taken)
-    for i, track in enumerate(marks):
-        values = track[0].values
-        own = {name: value for name, value in values.items() if name not in shared}
-        _mark(canvas, track, sizes(own or values), SHAPES[i % len(SHAPES)])
-    for track in paths:
-        _path(canvas, track, found.variable)
+        _roof(canvas, found, i)
+    for i, track in enumerate(found.tracks):
+        own = {name: value for name, value in track[0].values.items() if name not in shared}
+        if track[0].xs:
+            _path(canvas, track, found.variable, i, own)
+        else:
+            _mark(canvas, track, sizes(own or track[0].values), SHAPES[i % len(SHAPES)])
     return canvas
 
 
-def _shared(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The sizes that are the same at every point, where there are several points."""
-    if len(points) < 2:
+def _shared(tracks: Sequence[Sequence[Curve]]) -> dict[str, Any]:
+    """The sizes that are the same at every point, where there are several points or a path."""
+    first, *others = (track[0].values for track in tracks)
+    if not others and not tracks[0][0].xs:
         return {}
-    return {name: value for name, value in points[0].items() if all(other.get(name) == value for other in points)}
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def _shade(canvas: Canvas, roofs: Sequence[Roof]) -> None:
-    """The regions under the highest roof, from memory-bound on every link to compute-bound on all."""
+    """The regions under the highest roof, from bound by every link to compute-bound on all."""
     fast, low, high = roofs[0], canvas.left, canvas.right
     edges = [low, *sorted(max(low, min(high, roof.ridge)) for roof in roofs), high]
     shades = [SHADES[0], *[SHADES[1]] * (len(roofs) - 1), SHADES[2]]
@@ -63,57 +76,44 @@ def _shade(canvas: Canvas, roofs: Sequence[Roof]) -> None:
         if right <= left:
             continue
         places = (left, *([fast.ridge] if left < fast.ridge < right else []), right)
-        edge = [(x, fast.height(x)) for x in places]
-        canvas.region([(left, canvas.foot), *edge, (right, canvas.foot)], shades[i])
-        canvas.label(((left * right) ** 0.5, canvas.foot), _bound_by(roofs, i), "n", (0, 5), size=7.5)
+        canvas.region([(left, canvas.foot), *((x, fast.height(x)) for x in places), (right, canvas.foot)], shades[i])
+        spots = [
+            Spot((left * (right / left) ** part, canvas.foot), "n", gap)
+            for gap in (5, 18, 31)
+            for part in (0.5, 0.4, 0.6)
+        ]
+        canvas.label(_bound_by(roofs, i), spots, size=7.5)
 
 
 def _bound_by(roofs: Sequence[Roof], index: int) -> str:
     """What the region of that number is bound by, from the lowest intensities up."""
-    if len(roofs) == 1:
-        return ("memory-bound", "compute-bound")[index]
-    everything = "both" if len(roofs) == 2 else "all"
-    if index in (0, len(roofs)):
-        return f"{'compute' if index else 'memory'}-bound\non {everything}"
     slower = [roof.link for roof in sorted(roofs, key=lambda r: r.ridge)[index:]]
-    return f"memory-bound\non {', '.join(slower)}"
+    what = "compute" if not slower else "comms" if slower[0].partition(".")[0] in NETWORK else "memory"
+    everything = "" if len(roofs) == 1 else "\non both" if len(roofs) == 2 else "\non all"
+    return f"{what}-bound" + (everything if index in (0, len(roofs)) else f"\non {', '.join(slower)}")
 
 
-def _roof(canvas: Canvas, found: Roofline, index: int, taken: Sequence[float]) -> list[float]:
-    """A slope and its peak with their names; gives the places that its name takes."""
+def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
+    """A slope and its peak, with their names."""
     roof, several, low = found.roofs[index], found.several_chips, canvas.left
-    peak, ridge, dash = float(roof.peak.value), roof.ridge, ROOFS[index % len(ROOFS)]
+    peak, ridge, dash = float(roof.peak.value), roof.ridge, DASHES[index % len(DASHES)]
     canvas.line([(low, roof.height(low)), (ridge, peak)], INK, dash=dash)
     canvas.line([(ridge, peak), (canvas.right, peak)], INK, dash=dash if several else "-")
     name = f"{roof.chip.title} {roof.link}" if several else roof.link
-    text = f"{name}  {rate(float(roof.bandwidth.value), 'B/s')}"
-    x, below = _clear(canvas, ridge, taken, 5.2 * len(text)), several and index > 0
     angle = canvas.angle((low, roof.height(low)), (ridge, peak))
-    canvas.label((x, roof.height(x)), text, "se" if below else "ne", (3, -4) if below else (-3, 3), angle=angle)
-    crowded = [canvas.gap(other.ridge, canvas.right) < 150 for other in found.roofs]
-    if several or not index:  # the name of the peak: above its line, or below it where ridges crowd there
-        words = f"{f'{roof.chip.title} ' if several else ''}peak {rate(peak, 'FLOPs/s')}"
-        side, up = ("sw", -4) if index or (any(crowded) and not several) else ("nw", 4)
-        canvas.label((canvas.right, peak), words, side, (0, up))
+    slope = [low * (ridge / low) ** part for part in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.02)]
+    spots = [Spot((x, roof.height(x)), side, 3, angle) for side in ("ne", "se") for x in slope]
+    canvas.label(f"{name}  {rate(float(roof.bandwidth.value), 'B/s')}", spots)
+    if several or not index:
+        words = f"{f'{roof.chip.title} ' if several else ''}peak {rate(peak, 'FLOPs/s')} ({peak_of(roof.setting)})"
+        places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
+        canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places])
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
     canvas.ring((ridge, peak), INK)
-    side, shift = ("se", (7, -5)) if below else ("nw", (-2, 7)) if crowded[index] else ("n", (0, 7))
-    canvas.label((ridge, peak), f"ridge {ridge:.0f}", side, shift)
-    return [x, x * (ridge / low) ** 0.15]
-
-
-def _clear(canvas: Canvas, ridge: float, taken: Sequence[float], width: float) -> float:
-    """Where a label along a slope is farthest from what stands there."""
-    gap, low = canvas.gap, canvas.left
-    places = [low * (ridge / low) ** (i / 20) for i in range(1, 16)]
-    fitting = [x for x in places if gap(low, x) + width * 0.9 < gap(low, ridge)] or places[:1]
-    starts = [gap(low, x) if x > low else 0.0 for x in taken]
-
-    def room(x: float) -> float:
-        start = gap(low, x)
-        return min([40.0, *(max(start - place, place - start - width * 0.9) for place in starts)])
-
-    return max(fitting, key=room)
+    canvas.label(
+        f"ridge {ridge:.3g}" if ridge < 100 else f"ridge {ridge:.0f}",
+        around((ridge, peak), "n nw se ne sw s", (6, 11, 18)),
+    )
 
 
 def _mark(canvas: Canvas, track: Sequence[Curve], name: str, shape: str) -> None:
@@ -123,22 +123,18 @@ def _mark(canvas: Canvas, track: Sequence[Curve], name: str, shape: str) -> None
         canvas.line(points, INK, 0.9, layer=4)
     for i, place in enumerate(points):
         canvas.ring(place, INK, shape=shape, filled=i == 0)
-    _name(canvas, min(points, key=lambda p: p[1]), name, INK, room=90, off=7)
+    lowest_first = sorted(points, key=lambda p: p[1])
+    canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, (6, 11, 18))], bold=True)
 
 
-def _path(canvas: Canvas, track: Sequence[Curve], variable: str) -> None:
+def _path(canvas: Canvas, track: Sequence[Curve], variable: str, index: int, own: Mapping[str, Any]) -> None:
     """The way of an operation along each roof, with the sizes at its ends."""
+    colour, _ = stroke(index)
     for i, curve in enumerate(track):
-        (colour, dash), points = STROKES[i % len(STROKES)], curve.points("throughput", "intensity")
-        canvas.line(points, colour, 4.5, dash, layer=4)
+        points = curve.points("throughput", "intensity")
+        canvas.line(points, colour, 4.5, DASHES[i % len(DASHES)], layer=4)
         for end in (0, -1):
             canvas.ring(points[end], colour, filled=True, size=6)
             if i == 0:
-                _name(canvas, points[end], f"{variable} = {curve.xs[end]:g}", colour, room=80, off=6)
-
-
-def _name(canvas: Canvas, place: Point, name: str, colour: str, *, room: float, off: float) -> None:
-    """Words below a marker, on its left where there is no room on its right."""
-    near = canvas.gap(place[0], canvas.right) < room
-    side, shift = ("sw", -off) if near else ("se", off)
-    canvas.label(place, name, side, (shift, -6), colour, bold=True, backed=True)
+                words = ", ".join([f"{variable} = {curve.xs[end]:g}", *([sizes(own)] if own else [])])
+                canvas.label(words, around(points[end], MARKS, (6, 11, 18)), colour, bold=True)

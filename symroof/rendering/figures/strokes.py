@@ -10,12 +10,8 @@ from symroof.model.units import TIMES
 from symroof.rendering.pages.environment import load
 
 # Pairs that stay apart for colour-blind readers and in grey, each with a dash of its own.
-STROKES: Sequence[tuple[str, Any]] = (
-    ("#0072B2", "-"),
-    ("#D55E00", (0, (6, 2.5))),
-    ("#009E73", (0, (2, 1.6))),
-    ("#000000", (0, (7, 2, 1.5, 2))),
-)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#8C6D00", "#56B4E9", "#7A4FBF")
+DASHES: Sequence[Any] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
 # Regions from dark to light: wasted arithmetic is warm, none is cool.
 SHADES = ("#DE9166", "#F2D08A", "#EEF5FA")
 # Regions side by side, apart in hue and in lightness.
@@ -24,6 +20,33 @@ DOTTED = (0, (1, 1.8))
 SHAPES = ("s", "D", "^", "v", "o")
 RATES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("", 1.0))
 MOMENTS = tuple(((*unit.aliases, unit.name)[0], float(unit.scale)) for unit in TIMES)
+
+
+def stroke(index: int) -> tuple[str, Any]:
+    """The colour and the dash of a line; the pairs of the first 32 are all different.
+
+    >>> len({stroke(i) for i in range(32)})
+    32
+    """
+    turn, place = divmod(index, len(COLOURS))
+    return COLOURS[place], DASHES[(index + turn) % len(DASHES)]
+
+
+def peak_of(setting: Setting) -> str:
+    """Which peak is drawn; that of the matrix unit is named where work for the vector unit is compared with it."""
+    kind = setting.peak_name.removeprefix("peak.")
+    stands_in = setting.problem.operation.vector and not kind.startswith("vector")
+    return f"{kind}, matrix unit" if stands_in else kind
+
+
+def share(part: float) -> str:
+    """A part of the whole in percent, with two digits where it is small.
+
+    >>> share(0.6812), share(0.0021), share(0.999), share(1)
+    ('68 %', '0.21 %', '99.9 %', '100 %')
+    """
+    percent = part * 100
+    return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
 
 
 def with_article(word: str) -> str:

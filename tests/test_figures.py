@@ -1,0 +1,216 @@
+"""The drawn geometry of figures, read back from Matplotlib: labels lie apart, nothing is clipped, points lie on their curves."""
+
+import io
+import itertools
+import math
+import random
+import re
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+
+import pytest
+
+import symroof as sr
+
+pytest.importorskip("matplotlib")
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from symroof.rendering.figures.canvas import legible
+from symroof.rendering.figures.drawings import draw
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e", "h100", "a100", "b200"]
+
+
+def random_figure(seed):
+    draw_ = random.Random(seed)
+    def size():
+        return draw_.choice([64, 100, 128, 256, 500, 512, 1024, 4096, 8192])
+    def axis(low):
+        return f"B={low}..{low * draw_.choice([3, 10, 100, 3000])}" if draw_.random() < 0.5 else f"B={low}:{low * draw_.choice([7, 100, 4096])}:log"
+    kind = draw_.choice(["throughput", "times", "roofline", "path", "chips", "links", "regimes", "mesh"])
+    at = list(dict.fromkeys(f"D={size()},F={size()}" for _ in range(draw_.choice([1, 1, 2, 3, 6]))))
+    full = [f"B={draw_.choice([1, 2, 8, 60, 64, 240, 256, 300, 1000])},{rest}" for rest in at]
+    low = draw_.choice([1, 1, 100, 500])
+    match kind:
+        case "throughput" | "times":
+            return MATMUL, {"on": draw_.choice(CHIPS), "at": at, "over": axis(low), "kind": kind}
+        case "path":
+            return MATMUL, {"on": draw_.choice(CHIPS), "at": at, "over": axis(low), "kind": "roofline"}
+        case "roofline":
+            return MATMUL, {"on": draw_.choice(CHIPS), "at": full}
+        case "chips":
+            return MATMUL, {"on": ",".join(draw_.sample(CHIPS, draw_.choice([2, 3, 4]))), "at": full}
+        case "links":
+            return MATMUL, {"on": "tpu-v5e", "at": full, "links": ["HBM", "slow", "slower"], "given": {"slow": "2.05e11", "slower": "1e11"}}
+        case "mesh":
+            return SPLIT, {"on": "tpu-v5e", "mesh": "X=4", "links": ["HBM", "ICI"], "at": [f"B={draw_.choice([8, 64])},D=4096,F={size()}"]}
+    return MATMUL, {"on": draw_.choice(CHIPS), "at": f"F={size()}", "over": "B=1..10000,D=1..10000"}
+
+
+def corners(text, renderer):
+    """The rectangle of words as they are drawn: about their anchor, turned."""
+    angle = text.get_rotation()
+    text.set_rotation(0)
+    flat = text.get_window_extent(renderer)
+    text.set_rotation(angle)
+    c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+    width, height = flat.width, flat.height
+    return [(flat.x0 + x * c - y * s, flat.y0 + x * s + y * c) for x, y in ((0, 0), (width, 0), (width, height), (0, height))]
+
+
+def apart(first, second):
+    """Whether a line along a side of one of two rectangles has them on its two sides, give or take a pixel."""
+    for shape in (first, second):
+        for (x0, y0), (x1, y1) in itertools.pairwise([*shape, shape[0]]):
+            length = math.hypot(x1 - x0, y1 - y0)
+            across, up = (y0 - y1) / length, (x1 - x0) / length
+            one, other = ([across * x + up * y for x, y in s] for s in (first, second))
+            if max(one) <= min(other) + 1 or max(other) <= min(one) + 1:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_labels_lie_apart_and_nothing_is_clipped(seed):
+    operation, options = random_figure(seed)
+    figure = sr.plot(operation, **options)
+    canvas = draw(figure.drawing, random.Random(seed).choice([5, 7.2, 7.2, 11]))
+    canvas.drawn("png", 900)
+    sheet = canvas.sheet
+    renderer = FigureCanvasAgg(sheet).get_renderer()
+    labels = {t.get_text(): corners(t, renderer) for t in canvas.axes.texts if t.get_text()}
+    labels |= {t.get_text(): corners(t, renderer) for t in sheet.texts if t.get_text()}
+    for (a, one), (b, other) in itertools.combinations(labels.items(), 2):
+        assert apart(one, other), f"{a!r} lies on {b!r}"
+    width, height = sheet.bbox.width, sheet.bbox.height
+    for text, shape in labels.items():
+        assert all(-1 <= x <= width + 1 and -1 <= y <= height + 1 for x, y in shape), f"{text!r} leaves the sheet"
+    for line in canvas.axes.lines:
+        if line.get_marker() != "None":
+            x, y = canvas.axes.transData.transform((line.get_xdata()[0], line.get_ydata()[0]))
+            rim = line.get_markersize() / 2 * sheet.dpi / 72 * 0.7
+            ring = [(x - rim, y - rim), (x + rim, y - rim), (x + rim, y + rim), (x - rim, y + rim)]
+            for text, shape in labels.items():
+                assert apart(ring, shape), f"{text!r} lies on a marker"
+
+
+def exact_throughput(b, d, f, peak, bandwidth):
+    flops, moved = 2 * b * d * f, 2 * (b * d + d * f + b * f)
+    return flops / max(flops / peak, moved / bandwidth)
+
+
+@pytest.mark.parametrize("over", ["B=1..400", "B=500..1000", "B=1:1000000:log", "B=3:10000:log", "B=7|900"])
+def test_what_is_drawn_is_what_was_asked_for(over):
+    canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at=["D=F=4096", "D=300,F=200"], over=over).drawing)
+    ends = tuple(map(int, re.findall(r"\d+", over)[:2]))
+    assert canvas.axes.get_xscale() == ("log" if "log" in over else "linear")
+    assert canvas.axes.get_xlim() == ((0 if ends[0] == 1 and "log" not in over else ends[0]), ends[1])
+    curves = [line for line in canvas.axes.lines if len(line.get_xdata()) > 20 and line.get_color() in ("#0072B2", "#D55E00")]
+    for line, (d, f) in zip(curves, ((4096, 4096), (300, 200)), strict=True):
+        xs, ys = line.get_xdata(), line.get_ydata()
+        assert (xs[0], xs[-1]) == ends
+        for x, y in zip(xs, ys, strict=True):
+            assert y * 1e12 == pytest.approx(exact_throughput(x, d, f, 1.97e14, 8.2e11), rel=1e-12)
+        for (x0, y0), (x1, y1) in itertools.pairwise(zip(xs, ys, strict=True)):  # between the places, a straight line
+            middle = math.sqrt(x0 * x1) if "log" in over else (x0 + x1) / 2
+            assert (y0 + y1) / 2 * 1e12 == pytest.approx(exact_throughput(middle, d, f, 1.97e14, 8.2e11), rel=2e-3)
+
+
+def test_the_rule_of_thumb_is_drawn_where_it_is():
+    """2B FLOPs for each byte of the weights, whatever the range that is looked at."""
+    canvas = draw(sr.plot("bf16[B, D] * int8[D, F] -> bf16[B, F]", on="tpu-v5e", at="D=F=4096", over="B=100..1000").drawing)
+    (rule,) = [line for line in canvas.axes.lines if line.get_color() == "#666666" and len(line.get_xdata()) > 20]
+    for x, y in zip(rule.get_xdata(), rule.get_ydata(), strict=True):
+        assert y * 1e12 == pytest.approx(min(1.97e14, 2 * x * 8.2e11))
+    above = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=4096", over="B=500..1000").drawing)
+    assert all(500 <= x <= 1000 for line in above.axes.lines for x in line.get_xdata())
+    assert "rule of thumb" not in " ".join(t.get_text() for t in above.axes.texts)
+
+
+def test_the_ceiling_of_what_is_never_compute_bound():
+    canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=256", over="B=1..4000").drawing)
+    canvas.drawn("svg")
+    height = float(Fraction(256 * 256, 512)) * 8.2e11 / 1e12
+    assert any(list(line.get_ydata()) == pytest.approx([height, height]) for line in canvas.axes.lines if len(line.get_ydata()) == 2)
+    words = " ".join(" ".join(t.get_text().split()) for t in canvas.axes.texts)
+    assert "never compute-bound, below 53 % of peak" in words
+    dot = sr.plot("dot", on="tpu-v5e", over="N=1..1000").drawn().decode()
+    assert "below 0.21 % of peak" in " ".join(dot.split())
+
+
+def test_several_paths_are_told_apart(run):
+    figure = sr.plot(MATMUL, on="tpu-v5e", at=["D=F=8192", "D=F=512"], over="B=1:4096:log", kind="roofline")
+    rows = figure.to_text().splitlines()[2:]
+    assert sum("D = 8192, F = 8192, B = 1 " in row for row in rows) == 1
+    assert sum("D = 512, F = 512, B = 1 " in row for row in rows) == 1
+    canvas = draw(figure.drawing)
+    assert "8192" not in canvas.title
+    assert len({line.get_color() for line in canvas.axes.lines if len(line.get_xdata()) > 100}) == 2
+
+
+def test_several_chips_say_whose_throughput_it_is():
+    roofline = draw(sr.plot(SPLIT, on="tpu-v5e", mesh="X=4", links=["HBM", "ICI"], at="B=64,D=F=8192").drawing)
+    assert "per chip" in roofline.axes.get_ylabel()
+    whole = draw(sr.plot(SPLIT, on="tpu-v5e", mesh="X=4", at="D=F=8192", over="B=1..400").drawing)
+    assert "of 4 chips" in whole.axes.get_ylabel()
+    network = sr.plot(SPLIT, on="tpu-v5e", mesh="X=4", link="ICI", at="B=64,D=F=8192").drawn().decode()
+    assert "comms-bound" in network
+    assert "memory-bound" not in network
+    shared = draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", links=["HBM", "slow"], given={"slow": "2e11"}).drawing)
+    assert "the same bytes over each link" in shared.axes.get_xlabel()
+
+
+def test_an_axis_has_numbers_however_short_it_is():
+    for over in ("B=300:400:log", "B=100:700:log", "B=1:10:log"):
+        canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over, kind="times").drawing)
+        canvas.drawn("svg")
+        for axis, (low, high) in ((canvas.axes.xaxis, canvas.axes.get_xlim()), (canvas.axes.yaxis, canvas.axes.get_ylim())):
+            shown = [t for t, place in zip(axis.get_majorticklabels(), axis.get_majorticklocs(), strict=True) if low <= place <= high and t.get_text()]
+            assert len(shown) >= 2
+
+
+def test_many_curves_are_told_apart():
+    canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at=[f"D=F={100 * k}" for k in range(1, 13)], over="B=1..4000").drawing)
+    looks = [(line.get_color(), str(line._unscaled_dash_pattern)) for line in canvas.axes.lines if line.get_linewidth() == 2.2]
+    assert len(looks) == len(set(looks)) == 12
+
+
+def test_a_roofline_without_sizes_is_refused(run, tmp_path):
+    done = run("plot", "matmul", "--on", "tpu-v5e", "-o", str(tmp_path / "x.svg"))
+    assert done.code == 2
+    assert "B, D, F have no size" in done.err
+    assert not (tmp_path / "x.svg").exists()
+
+
+def test_type_has_one_size_on_every_sheet():
+    figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192")
+    sheets = [ET.parse(io.BytesIO(figure.drawn("svg", inches=inches))).getroot() for inches in (5, 7.2, 12)]
+    assert [round(float(sheet.get("width").removesuffix("pt"))) for sheet in sheets] == [360, 518, 864]
+    sizes = [{m for node in sheet.iter() for m in re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", node.get("style") or "")} for sheet in sheets]
+    assert sizes[0] == sizes[1] == sizes[2] != set()
+
+
+def test_a_picture_can_be_read_aloud():
+    svg = sr.plot(MATMUL, on="tpu-v5e", at="D=F=4096", over="B=1..400").drawn().decode()
+    root = ET.fromstring(svg)
+    title, description = root[0], root[1]
+    assert root.get("role") == "img"
+    assert title.tag.endswith("title")
+    assert title.text == "bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e" == root.get("aria-label")
+    assert "D = F = 4096 B ≥ 273" in description.text
+
+
+def test_words_are_dark_enough_to_be_read():
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        return sum(w * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4) for w, c in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+    for seed in range(4):
+        operation, options = random_figure(seed)
+        canvas = draw(sr.plot(operation, **options).drawing)
+        canvas.drawn("svg")
+        for text in filter(lambda t: t.get_text(), [*canvas.axes.texts, *canvas.sheet.texts]):
+            assert 1.05 / (luminance(text.get_color()) + 0.05) >= 4.5
+    assert legible("#56B4E9") != "#56B4E9"
