@@ -345,11 +345,6 @@ def _excess(step, evidence, point, meaning) -> str | None:
     return "the stated difference is not the difference" if wrong else None
 
 
-def _between(step, evidence, point, meaning) -> str | None:
-    high, low = (value(whole.right.right, point) for whole in (evidence.high, evidence.low))
-    return None if value(step.right, point) == high - low else "the sizes are not that far apart"
-
-
 def _kinds(step, evidence, point, meaning) -> str | None:
     counts = [Fraction(f.function(**{n: point[n] for n in f.parameters})) for f in evidence.functions]
     terms = step.right.terms if isinstance(step.right, Sum) else ()
@@ -380,8 +375,9 @@ def _highest(step, evidence, point, meaning) -> str | None:
 
 
 def _beside(step, evidence, point, meaning) -> str | None:
-    high, low = (next(iter(_ends(one.right))).right for one in (evidence.high, evidence.low))
-    return None if value(step.left, point) == value(high, point) / value(low, point) else "it is not the quotient of the bounds"
+    high, low = (value(next(iter(_ends(one.right))).right, point) for one in (evidence.high, evidence.low))
+    told = high - low if isinstance(step.left, Sum) else high / low
+    return None if value(step.left, point) == told else "it is not the quotient of the bounds, or the distance between them"
 
 
 def _one_root(step, evidence, point, meaning) -> str | None:
@@ -438,7 +434,6 @@ FALSE = {
     "Arrays": _differs("the arrays hold other bytes", _arrays),
     "Function": _differs("the function gives another count", _function),
     "Kinds": _kinds,
-    "Between": _between,
     "Harmonic": _harmonic,
     "Doubled": _doubled,
     "Highest": _highest,

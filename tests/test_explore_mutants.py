@@ -6,10 +6,8 @@ import pytest
 import test_exploring
 import test_plots
 import test_regimes
-from sympy import Rational
 
 from symroof.algebra import fan as fans
-from symroof.algebra import lemmas as proofs
 from symroof.errors import SymroofError
 from symroof.exploration import curves, edges, explore, knobs, partition, places, regime_map, sweeping, traffic
 from symroof.formula import Quotient, number
@@ -28,8 +26,7 @@ def _turned(found):
 FAULTS = {
     "a ray of the fan is lost": (fans, "_rays", lambda f: lambda *a: f(*a)[:-1], lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
     "the tie of all is forgotten": (fans, "_meets", lambda f: lambda *a: {m for m in f(*a) if m.bit_count() < 4}, lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
-    "no lemma is made": (partition, "lemmas", lambda f: lambda found: (), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("fixed size")),
-    "a lemma proves too much": (proofs, "combination", lambda f: lambda *a, strict: ((a[1][0], Rational(1)),) if a[1] else f(*a, strict=strict), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("one small")),
+    "a case has the scaling of another": (partition, "_case", lambda f: lambda fan, mask, *a: f(fan, fan.masks[0], *a), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("fixed size")),
     "sizes of one order are small": (regime_map, "relations", lambda f: lambda *a: _turned(f(*a)), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
     "a condition is dropped": (regime_map, "relations", lambda f: lambda *a: f(*a)[1:], lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
     "equal sizes are one too low": (regime_map, "equal_sizes", lambda f: lambda *a: tuple(_one_less(step) for step in f(*a)), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),

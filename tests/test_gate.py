@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from sympy import Expr, Integer
+from sympy import Expr
 
 import symroof as sr
 from symroof.algebra.dominance import Similarity
@@ -203,8 +203,6 @@ FAULTS = {
     "algebra.inequality.solve_for": (bounds_doubled, condition),
     "algebra.inference.weakest_regimes": (lambda f: lambda *a: ((),), inferred),
     "algebra.roots.smallest_integer": (doubled, batch),
-    "algebra.lemmas.combination": (lambda f: lambda *a, strict: ((a[1][0], Integer(1)),) if a[1] else f(*a, strict=strict), mapped),
-    "algebra.lemmas.lemmas": (lambda f: lambda *a: (), at_fixed_sizes),
     "algebra.inequality.growth": (doubled, limit_of_a_claim),
     "algebra.inequality.monotony": (lambda f: lambda *a: (lambda found: found and -found)(f(*a)), batch),
     "algebra.rational.cancelled": (doubled, batch),
@@ -260,11 +258,6 @@ FAULTS = {
 # What cannot make anything false: it chooses among what is proved, or in which order it is said.
 HARMLESS = {
     "algebra.dominance.limit": "whether a leading form is called a limit: both are proved as what they are called",
-    "algebra.lemmas.premises": "what the search for a sum starts from; the sum is added up again",
-    "algebra.polyhedron.negated": "a direction that stays bounded; the sums of directions are added up again",
-    "algebra.rational.plus": "a ratio of two terms; the sums of ratios are added up again",
-    "algebra.regime.exponents": "a direction of a relation; the sums of directions are added up again, beside the relation itself",
-    "algebra.regime.quotient": "a direction of a relation; the sums of directions are added up again, beside the relation itself",
     "algebra.rational.sign": "whether the lines between are written",
     "algebra.rational.coefficients": "a representation, inside a solver whose result is proved",
     "algebra.rational.monomial": "a representation, inside a solver whose result is proved",

@@ -4,6 +4,7 @@ import pkgutil
 import tomllib
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def signs_of_limits_are_forgotten(m):
 
 
 def functions_always_have_a_value(m):
-    m.setattr(Prover, "_defined", lambda self, premises: True)
+    m.setattr(Prover, "_defined", lambda self, known, needs: True)
 
 
 def a_printed_term_may_hide_a_difference(m):
@@ -148,9 +149,15 @@ FAULTS = {
 }
 
 
+# The second engine says the same of the same proposition under every fault, but for the one in itself.
+settled_once = cache(context.settle)
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_fault_of_the_judge_is_noticed(fault, monkeypatch):
     monkeypatch.setattr(judge, "diagnosed", lambda finding, context: finding)
+    if fault is not functions_always_have_a_value:
+        monkeypatch.setattr(context, "settle", settled_once)
     fault(monkeypatch)
     (problem,) = (p for p in PROBLEMS if p["title"] == FAULTS[fault])
     judgements = judge_exercise(read_exercise(problem))
@@ -219,6 +226,6 @@ def test_a_finding_names_the_construction_that_it_rests_on():
     by = [j.worst.by for j in judge_exercise(read_exercise({"claims": claims}))]
     assert by == [
         "the limit is read off the highest powers; exact numbers",
-        "the derivative is worked out with dual numbers; exact identity",
+        "the derivative follows the chain rule; exact identity",
         "exact identity",
     ]

@@ -19,10 +19,10 @@ from symroof.model.einsum import Einsum
 from symroof.model.mesh import COLLECTIVES, Exchange, division
 from symroof.model.tensor import Dim, Tensor
 from symroof.proof.check import check
-from symroof.proof.collectives import played
-from symroof.proof.grounds import MeshAxis, OnChip, Placement
+from symroof.proof.collectives import MeshAxis, played
 from symroof.proof.ledger import Ledger
-from symroof.proof.placement import LARGEST, play
+from symroof.proof.placement import LARGEST, Placement, play
+from symroof.proof.sharing import OnChip
 from symroof.proof.step import Reason
 from symroof.reading.catalogue import chip
 from symroof.reading.problems import merged, read_problem
@@ -431,9 +431,9 @@ def test_the_exact_count_adds_up_over_the_chips():
 def test_an_amount_is_exact_in_every_size():
     placement = Placement(((("B", None), ("D", "X")), (("D", "X"), ("F", None)), (("B", None), ("F", None))), (16, 16, 16), ("left", "right", "output"), (MeshAxis("X", 4),), "fma")
     found = play(placement)
-    assert found.work == {(("B", 1), ("D", 1), ("F", 1)): Fraction(1, 2)}
-    assert found.sendings[0].sent == {(("B", 1), ("F", 1)): Fraction(3)}
-    assert fraction(Integer(4)) == found.sharing
+    assert found.amounts["work", 0] == {(("B", 1), ("D", 1), ("F", 1)): Fraction(1, 2)}
+    assert found.amounts["sending", 0] == {(("B", 1), ("F", 1)): Fraction(3)}
+    assert found.amounts["sharing", 0] == {(): fraction(Integer(4))}
 
 
 def test_an_axis_of_one_chip_changes_nothing():

@@ -110,7 +110,7 @@ def test_a_figure_is_saved_and_its_path_is_a_table(tmp_path):
     assert ridge[-2:] == ["240.244", "1.97e+14"]
     assert {1.0, 512.0} <= {float(row[8]) for row in rows}
     for row in rows:
-        assert row[:8] == "D = 8192, F = 8192, B =".split()
+        assert row[:8] == ["D", "=", "8192,", "F", "=", "8192,", "B", "="]
         intensity = float(row[8]) * 8192 / (2 * float(row[8]) + 8192)
         assert float(row[-3]) == pytest.approx(intensity, rel=1e-5)
         assert float(row[-2]) == pytest.approx(min(PEAK, intensity * HBM), rel=1e-5)

@@ -14,13 +14,13 @@ from sympy import Poly, cancel, fraction, oo
 
 import symroof as sr
 from symroof.algebra.fan import fan
-from symroof.algebra.lemmas import Base, combination, lemmas
 from symroof.algebra.polyhedron import generators
 from symroof.algebra.regime import Regime
 from symroof.derivation.pipeline import counted
+from symroof.derivation.solving import PLAIN
 from symroof.errors import CheckError, SymroofError
 from symroof.exploration.partition import partition
-from symroof.formula import Infinity, Name, names
+from symroof.formula import Infinity, Name, Quotient, names
 from symroof.proof.cases import partitioned
 from symroof.proof.ledger import Ledger
 from symroof.reading.claims import read_regime
@@ -331,10 +331,6 @@ def test_a_list_with_a_fault_is_refused(name):
     assert partitioned(found.name, right, found.assume, ledger).status == "proved"
     faults = [replace(right, cases=right.cases[:i] + right.cases[i + 1 :]) for i in range(len(right.cases))]
     faults += [replace(right, cases=(*right.cases, right.cases[0]))]
-    faults += [replace(right, lemmas=right.lemmas[:i] + right.lemmas[i + 1 :]) for i in range(len(right.lemmas))]
-    for i, lemma in enumerate(right.lemmas):
-        broken = replace(lemma, parts=() if lemma.conclusion is None else tuple((m, w * 2) for m, w in lemma.parts))
-        faults.append(replace(right, lemmas=(*right.lemmas[:i], broken, *right.lemmas[i + 1 :])))
     for i, case in enumerate(right.cases):
         for j in range(len(case.relations or ())):
             fewer = replace(case, relations=case.relations[:j] + case.relations[j + 1 :])
@@ -354,7 +350,7 @@ exponents = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=5
 @settings(max_examples=60, deadline=None)
 @given(exponents, exponents, st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=20, max_size=20))
 def test_random_fans(above, below, weights):
-    """Any scaling's largest terms are a cell; any cell's scaling has its terms; lemmas close the family."""
+    """Any scaling's largest terms are a cell; any cell's scaling has its terms."""
     B, D, F = symbols = tuple(map(symbol, "BDF"))
 
     def total(terms):
@@ -378,14 +374,14 @@ def test_random_fans(above, below, weights):
         assert largest(list(found.above), along) == numerator
         assert largest(list(found.below), along) == denominator
         assert min(along, default=0) >= 0
-    base = Base(lemmas(found))
-    for mask in found.masks:
-        assert base.closure(0, mask) == mask
+    evidence = partition(found, {}, PLAIN)
+    assert partitioned(Quotient(evidence.numerator, evidence.denominator), evidence, (), Ledger(frozenset("BDF"))).status == "proved"
+    missing = replace(evidence, cases=evidence.cases[1:])
+    with pytest.raises(CheckError):
+        partitioned(Quotient(evidence.numerator, evidence.denominator), missing, (), Ledger(frozenset("BDF")))
 
 
 def test_small_pieces():
-    assert combination((1, 0), [(0, 1)], [(1, 0)], strict=True) is None
-    assert combination((1, 0), [(0, 1)], [(1, 0)], strict=False) == (((1, 0), Fraction(1)),)
     found = generators([(1, 1, 0)], 3)
     assert len(found.lines) == 2
     assert len(found.rays) == 1

@@ -6,7 +6,7 @@ one *cell*. Cells do not overlap, since every scaling has one set of largest ter
 the domain. They are computed exactly: the pairs (w, a) with a >= w m for every term m of a polynomial form a cone, its
 rays are found by double description, and every cell is spanned by those rays that have its terms in common.
 
-That no set is missing is proved apart from all this, by :mod:`symroof.algebra.lemmas`.
+That no set is missing is proved apart from all this, by the second engine.
 """
 
 from __future__ import annotations
@@ -51,10 +51,6 @@ class Fan:
         low = (1 << len(self.above)) - 1
         return low, (1 << len(self.terms)) - 1 - low
 
-    def group(self, term: int) -> int:
-        """The terms of the polynomial that a term is of."""
-        return self.groups[term >= len(self.above)]
-
     def chosen(self, mask: int) -> tuple[Exponents, ...]:
         """The terms of a set."""
         return tuple(t for i, t in enumerate(self.terms) if mask >> i & 1)
@@ -78,22 +74,6 @@ class Fan:
     def is_corner(self, mask: int) -> bool:
         """Whether one term of the numerator and one of the denominator lead alone."""
         return mask.bit_count() == 2
-
-    def joined(self, mask: int) -> int | None:
-        """The least set of largest terms that contains a set, or None where its terms are never largest together."""
-        found = (1 << len(self.terms)) - 1
-        for terms in self._sets:
-            if terms & mask == mask:
-                found &= terms
-        return found if found in self._known else None
-
-    @cached_property
-    def _sets(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(terms for _, terms in self.rays))
-
-    @cached_property
-    def _known(self) -> frozenset[int]:
-        return frozenset(self.masks)
 
 
 def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from sympy import Expr
 
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
+from symroof.derivation.meanings import KINDS
 from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.cost import Term
 from symroof.model.einsum import Einsum
 from symroof.model.operation import written
-from symroof.proof.grounds import Counted, Excess, Function, Kinds
+from symroof.proof.evidence import Excess
+from symroof.proof.recounts import Counted
 from symroof.proof.step import Reason, Step
 
 EXACT, READS, WRITES, BYTES = map(Name, ("flops_exact", "reads", "writes", "bytes"))
@@ -106,12 +107,10 @@ def _total_bytes(draft: Draft) -> Draft:
 
 def _kinds(draft: Draft) -> Draft:
     """What kinds of operations the given FLOPs are, where that is known."""
-    counted = draft.setting.problem.operation.counted
-    if not counted:
+    if KINDS not in draft.ledger.meanings:
         return draft
     amounts = Sum(tuple(draft.layout.factored(term.amount) for term in draft.setting.cost.work))
-    functions = tuple(Function(f, tuple(inspect.signature(f).parameters)) for f in counted.values())
-    return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=Kinds(tuple(counted), functions)))
+    return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=draft.ledger.meanings[KINDS]))
 
 
 def _given(draft: Draft, section: str, name: str, reason: Reason) -> Draft:

@@ -17,8 +17,8 @@ from symroof.derivation.answer import Answer
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Infinity, Name, Number
+from symroof.proof.certificates import Dominated
 from symroof.proof.check import checked
-from symroof.proof.grounds import Dominated
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction

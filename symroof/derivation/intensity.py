@@ -17,7 +17,9 @@ from symroof.derivation.layout import Layout
 from symroof.derivation.solving import highest, limit, monotony
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
-from symroof.proof.grounds import Gone, Growing, Harmonic
+from symroof.proof.evidence import Harmonic
+from symroof.proof.facts import Gone
+from symroof.proof.limits import Growing
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import signature
 from math import lcm
 from typing import Any
 
@@ -11,14 +12,19 @@ from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number
 from symroof.model.operation import AnyOperation
 from symroof.model.quantities import TABLE, meaning
-from symroof.proof.grounds import Arrays, Function, Loops, Uses
 from symroof.proof.ledger import Ledger
+from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
+
+# What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
+KINDS = "flops by kind"
 
 
 def ledger_of(setting: Setting) -> Ledger:
     """An empty ledger for the derivation of a problem."""
     figures = {name: Number(known.value, known.digits) for name, known in setting.known.items()}
-    return Ledger(frozenset(s.name for s in setting.least_one), figures, meanings(setting), multiples(setting))
+    return Ledger(
+        frozenset(s.name for s in setting.least_one), figures, meanings(setting), multiples(setting), setting.problem.at
+    )
 
 
 def multiples(setting: Setting) -> Mapping[str, int]:
@@ -41,8 +47,8 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
 
 def _counts(operation: AnyOperation, count: str) -> dict[str, Any]:
     if operation.product is None:
-        given = operation.functions
-        return {name: Function(f, f.__code__.co_varnames[: f.__code__.co_argcount]) for name, f in given.items()}
+        kinds = {KINDS: Kinds(tuple(operation.counted), tuple(map(_function, operation.counted.values())))}
+        return {name: _function(f) for name, f in operation.functions.items()} | (kinds if operation.counted else {})
     labels = tuple(tensor.labels for tensor in operation.tensors)
     plain, fused = (Loops(labels[:-1], labels[-1], fused) for fused in (False, True))
     arrays = tuple((t.labels, t.dtype.bits, t.dtype.name) for t in operation.tensors)
@@ -55,3 +61,7 @@ def _counts(operation: AnyOperation, count: str) -> dict[str, Any]:
         **uses,
         **{f"part_{i}": Arrays((array,)) for i, array in enumerate(arrays)},
     }
+
+
+def _function(function: Callable[..., Any]) -> Function:
+    return Function(function, tuple(signature(function).parameters))

@@ -18,7 +18,9 @@ from symroof.derivation.solutions import Solution, bound
 from symroof.derivation.solving import solution_of
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Negative, Product, Quotient, Sum, number
-from symroof.proof.grounds import Beside, Solved, Whole
+from symroof.proof.evidence import Beside
+from symroof.proof.facts import Solved
+from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol
 

@@ -16,7 +16,8 @@ from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.derivation.threshold import ABOVE
 from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, number
-from symroof.proof.grounds import Between, Solved
+from symroof.proof.evidence import Beside
+from symroof.proof.facts import Solved
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
@@ -81,7 +82,7 @@ def _beside_the_rule(
     rows = Sum((number(sizes[0]), Negative(number(sizes[1]))))
     distance = draft.write(sizes[0] - sizes[1])
     return draft.add(
-        Step("at", Reason.EARLY, rows, "=", distance, evidence=Between(high, low), role="early", point=point)
+        Step("at", Reason.EARLY, rows, "=", distance, evidence=Beside(high, low), role="early", point=point)
     )
 
 

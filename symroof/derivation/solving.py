@@ -1,7 +1,7 @@
 """The one door to the solvers of the algebra: what comes out has been proved by the second engine, or is an error.
 
 A solved condition is put to the second engine as an equivalence, a limit is read off the highest powers again, a slope
-is worked out with dual numbers, a sum has to telescope. Values are SymPy expressions; ``least_one`` are the symbols
+follows the chain rule, a sum has to telescope. Values are SymPy expressions; ``least_one`` are the symbols
 that are at least 1, all others are above 0.
 """
 
@@ -20,7 +20,7 @@ from symroof.errors import CheckError
 from symroof.formula import Compare, Infinity, Number
 from symroof.proof.calculus import rises, slope, telescopes, tends
 from symroof.proof.check import check
-from symroof.proof.exact import Exact, minus
+from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, UndecidedError
 from symroof.proof.step import Reason, Step
 
@@ -95,9 +95,9 @@ def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
     D
     """
     found = inequality.growth(value, variable)
-    exact, write = Exact({}), PLAIN.write
+    exact, write = Exact(least_one=_names(least_one)), PLAIN.write
     towards = Infinity() if found == oo else write(found)
-    if not tends(exact.rational(write(value)), variable.name, towards, exact, _names(least_one)):
+    if not tends(exact.rational(write(value)), variable.name, towards, exact):
         raise CheckError(f"the limit over {variable} was not proved")
     return found
 
@@ -148,8 +148,9 @@ def derivative(value: Expr, variable: Expr) -> Expr:
     2*X
     """
     found = cancelled(diff(value, variable)) if value.is_rational_function() else diff(value, variable)
-    exact = Exact({})
-    if minus(slope(PLAIN.write(value), variable.name, exact), exact.rational(PLAIN.write(found)))[0]:
+    exact = Exact()
+    rise = slope(exact.rational(PLAIN.write(value)), variable.name, exact)
+    if not (rise - exact.rational(PLAIN.write(found))).is_zero():
         raise CheckError(f"the derivative in {variable} was not proved")
     return found
 

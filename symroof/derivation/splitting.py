@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from symroof.formula import Name, Quotient, Sum, number
 from symroof.model.mesh import Exchange
 from symroof.proof.check import checked
-from symroof.proof.grounds import MeshAxis, OnChip, Placement, Sent, Shared
+from symroof.proof.collectives import MeshAxis
 from symroof.proof.ledger import Ledger
+from symroof.proof.placement import Placement
+from symroof.proof.sharing import OnChip, Sent, Shared
 from symroof.proof.step import Reason, Step
 
 if TYPE_CHECKING:

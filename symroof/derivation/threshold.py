@@ -14,7 +14,8 @@ from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, supremum
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, number, product
-from symroof.proof.grounds import Highest, OneRoot, Solved, Whole
+from symroof.proof.facts import Solved
+from symroof.proof.limits import Highest, OneRoot, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, rational, symbol
 

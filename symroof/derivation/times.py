@@ -16,7 +16,7 @@ from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import solution_of
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number, product
 from symroof.model.hardware import Known
-from symroof.proof.grounds import AtSize
+from symroof.proof.facts import AtSize
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 

@@ -21,7 +21,7 @@ from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, limit, monotony, solution_of
 from symroof.exploration.partition import tends_to
 from symroof.formula import Compare, Formula, Infinity, Name, Quotient, Verdict, number
-from symroof.proof.grounds import Growing, Highest, Whole
+from symroof.proof.limits import Growing, Highest, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 

@@ -17,7 +17,8 @@ from symroof.exploration.partition import tends_to
 from symroof.exploration.traffic import shares
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
 from symroof.model.dtype import Dtype, dtype
-from symroof.proof.grounds import Doubled, Unbounded
+from symroof.proof.evidence import Doubled
+from symroof.proof.facts import Unbounded
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol
 

@@ -20,7 +20,7 @@ from symroof.exploration.knobs import Knob
 from symroof.exploration.regime_map import RegimeMap, RegimeRow, equality
 from symroof.exploration.traffic import shares, shares_at
 from symroof.formula import Compare, Formula, Name, Quotient, number
-from symroof.proof.grounds import Highest, Whole
+from symroof.proof.limits import Highest, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, fraction, rational, symbol
 

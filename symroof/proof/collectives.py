@@ -1,21 +1,39 @@
 """Collectives played out, message by message, on a ring or a line of chips: what the busiest direction of a link carries.
 
 Every part is sent in two halves, so that on a ring both directions work alike: a half goes round one way further than
-the other half where the number of its hops is odd. Pieces move along their routes from neighbour to neighbour; a chip
-sends on only what it holds, and in the end every chip must hold what the collective promises.
+the other half where the number of its hops is odd. Pieces move along their ways from neighbour to neighbour, and in the
+end every chip must hold what the collective promises.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
 from symroof.errors import CheckError
 
-Hop = tuple[int, int]
+# A piece and its way: the chips that it comes by, the first being the one that has it.
+Way = tuple[tuple[int, int], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class MeshAxis:
+    """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring."""
+
+    name: str
+    chips: int
+    wiring: str | None = None
+    wraparound: int | None = None
+
+    @property
+    def is_ring(self) -> bool:
+        """Whether the axis closes: as the user says, else as the chip does; two chips are a line."""
+        said = self.wiring or ("ring" if self.wraparound and self.chips % self.wraparound == 0 else "line")
+        return said == "ring" and self.chips > 2
 
 
 @lru_cache(maxsize=512)
@@ -29,73 +47,47 @@ def played(collective: str, chips: int, ring: bool) -> Fraction:
     """
     match collective:
         case "all-gather":
-            return _gathered(chips, ring)
+            return _spread(chips, ring)
         case "reduce-scatter":
-            return _scattered(chips, ring)
+            return _spread(chips, ring, back=True)
         case "all-reduce":
-            return _scattered(chips, ring) + _gathered(chips, ring)
+            return _spread(chips, ring, back=True) + _spread(chips, ring)
         case "all-to-all":
             return _exchanged(chips, ring)
     raise CheckError(f"{collective} cannot be played out")
 
 
-def _routes(chips: int, ring: bool) -> Iterator[tuple[int, int, list[int]]]:
+def _everywhere(chips: int, ring: bool) -> Iterator[Way]:
     """From each chip, for both halves of its part, the way to the right and the way to the left that reach all others."""
     for chip in range(chips):
         for half in (0, 1):
             right = (chips - 1 + half) // 2 if ring else chips - 1 - chip
-            yield chip, half, [(chip + step) % chips for step in range(right + 1)]
-            yield chip, half, [(chip - step) % chips for step in range(chips - right)]
+            yield (chip, half), [(chip + step) % chips for step in range(right + 1)]
+            yield (chip, half), [(chip - step) % chips for step in range(chips - right)]
 
 
-def _busiest(load: Counter[Hop], pieces: int) -> Fraction:
-    return Fraction(max(load.values(), default=0), pieces)
-
-
-def _gathered(chips: int, ring: bool) -> Fraction:
-    load: Counter[Hop] = Counter()
-    held = [{(chip, 0), (chip, 1)} for chip in range(chips)]
-    for part, half, way in _routes(chips, ring):
-        for sender, receiver in pairwise(way):
-            if (part, half) not in held[sender] or (part, half) in held[receiver]:
-                raise CheckError("a chip of the all-gather sends what it does not hold, or twice")
-            held[receiver].add((part, half))
-            load[sender, receiver] += 1
-    if any(len(pieces) != 2 * chips for pieces in held):
-        raise CheckError("the all-gather does not end with every part everywhere")
-    return _busiest(load, 2 * chips)
-
-
-def _scattered(chips: int, ring: bool) -> Fraction:
-    """The same ways backwards: partial sums join on their way to the chip that keeps the part."""
-    load: Counter[Hop] = Counter()
-    sums = {(part, half): 1 << part for part in range(chips) for half in (0, 1)}  # the chips whose terms are in the sum
-    for part, half, way in _routes(chips, ring):
-        joined = 0
-        for sender, receiver in zip(way[:0:-1], way[-2::-1], strict=True):
-            joined |= 1 << sender
-            load[sender, receiver] += 1
-        if sums[part, half] & joined:
-            raise CheckError("the reduce-scatter adds a term twice")
-        sums[part, half] |= joined
-    if any(terms != (1 << chips) - 1 for terms in sums.values()):
-        raise CheckError("the reduce-scatter does not end with whole sums")
-    return _busiest(load, 2 * chips)
+def _spread(chips: int, ring: bool, *, back: bool = False) -> Fraction:
+    """Each part goes to all other chips; ``back``: their partial sums of it join on the same ways to the chip that keeps it."""
+    load: Counter[tuple[int, int]] = Counter()
+    met: Counter[tuple[tuple[int, int], int]] = Counter()
+    for piece, way in _everywhere(chips, ring):
+        load.update(pairwise(way[::-1] if back else way))
+        met.update((piece, chip) for chip in way[1:])
+    if len(met) != 2 * chips * (chips - 1) or any(times > 1 for times in met.values()):
+        raise CheckError("a part does not meet every other chip once")
+    return Fraction(max(load.values(), default=0), 2 * chips)
 
 
 def _exchanged(chips: int, ring: bool) -> Fraction:
     """Each chip has a part for every other chip; it takes the shorter way, and half of it each way where both are equal."""
-    load: Counter[Hop] = Counter()
-    arrived: Counter[int] = Counter()
+    load: Counter[tuple[int, int]] = Counter()
     for sender in range(chips):
         for receiver in range(chips):
             for half in (0, 1):
-                ahead = (receiver - sender) % chips
+                ahead, behind = (receiver - sender) % chips, (sender - receiver) % chips
                 right = 2 * ahead + half <= chips if ring else receiver > sender
-                way = [(sender + s) % chips for s in range(ahead + 1)] if right else []
-                way = way or [(sender - s) % chips for s in range((sender - receiver) % chips + 1)]
+                way = [(sender + s) % chips for s in (range(ahead + 1) if right else range(0, -behind - 1, -1))]
+                if way[-1] != receiver:
+                    raise CheckError("a part of the all-to-all does not arrive")
                 load.update(pairwise(way))
-                arrived[way[-1]] += way[-1] == receiver
-    if any(arrived[chip] != 2 * chips for chip in range(chips)):
-        raise CheckError("the all-to-all does not end with a part of every chip")
-    return _busiest(load, 2 * chips**2)
+    return Fraction(max(load.values(), default=0), 2 * chips**2)

@@ -1,15 +1,17 @@
-"""What the second engine takes as established: what names mean, figures, definitions, the domain."""
+"""What the second engine takes as established: what names mean, figures, definitions, the domain; and what a step shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
+from typing import Any, ClassVar
 
 from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Name, Number, names
-from symroof.proof.exact import Exact, Rat
-from symroof.proof.step import Step
+from symroof.proof.exact import Exact
+from symroof.proof.polynomials import Rat
+from symroof.proof.step import Check, Step
 
 
 @dataclass
@@ -18,13 +20,14 @@ class Ledger:
 
     ``meanings`` come from the problem and from the textbook, never from the producer of a step: a formula, or the
     evidence that a count has to rest on. A name enters ``definitions`` with the first step that says what it is.
-    ``multiples`` are what the sizes that are split over chips come in.
+    ``multiples`` are what the sizes that are split over chips come in, ``points`` the sets of sizes that are put in.
     """
 
     least_one: frozenset[str]
     figures: Mapping[str, Number] = field(default_factory=dict)
     meanings: Mapping[str, Any] = field(default_factory=dict)
     multiples: Mapping[str, int] = field(default_factory=dict)
+    points: tuple[Mapping[str, Fraction], ...] = ()
     definitions: dict[str, Formula] = field(default_factory=dict)
     established: list[Step] = field(default_factory=list)
     _known: dict[bool, dict[str, Rat]] = field(default_factory=lambda: {False: {}, True: {}})
@@ -43,13 +46,38 @@ class Ledger:
             known |= self.figures
         equal = replaced(assumptions, ("=",))
         digits = {name: figure.value for name, figure in self.figures.items()}
-        exact = Exact(known | equal, digits)
+        exact = Exact(known | equal, self.least_one, digits)
         if not equal and free is None:
             exact.known = self._known[figures]  # worked out once for all steps
         return exact
 
     def is_new(self, name: str) -> bool:
         return name not in self.definitions and name not in self.figures and name not in self.least_one
+
+
+class Evidence:
+    """What a step rests on beyond its formulas. Each kind speaks of certain relations, and of no others.
+
+    One that ``counts`` the right side says nothing of the left: that is a name which has to rest on this evidence.
+    """
+
+    __slots__ = ()
+    relations: ClassVar[tuple[str, ...]] = ("=",)
+    counts: ClassVar[bool] = False
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        """Go through it again. Raises :class:`~symroof.errors.CheckError` where it does not show the step."""
+        raise NotImplementedError
+
+
+class Facts:
+    """What the prose of a step needs beyond its formulas."""
+
+    __slots__ = ()
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        """Whether they say what the step says."""
+        raise NotImplementedError
 
 
 def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict[str, Formula]:

@@ -1,82 +1,79 @@
 """z3's part of the second engine: the only module that imports it.
 
 z3's division is total, so no quotient is ever given to it: n/d > 0 becomes n d > 0, and that d is not 0 is proved
-first, under the guard of its case. A root is a variable r with r >= 0 and r r = body, and that body >= 0 is proved
-first too.
+first, under the guard of its case. A root is a variable r >= 0 with r r = body wherever body >= 0, and that body >= 0
+is proved first too. So what a proposition needs for its values is asked before whether it is true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from fractions import Fraction
 from typing import Any
 
-from symroof.formula import Both, Cases, Compare, Either, Formula, Verdict
-from symroof.proof.exact import Exact, Poly, Rat, primitive, scale, sign, times
-from symroof.proof.sampling import ORDER, is_fact
+from symroof.formula import Compare, Formula, Verdict, fold
+from symroof.proof.exact import Exact
+from symroof.proof.polynomials import Monomial, Poly, Rat
+from symroof.proof.sampling import HOLDS, is_fact
 
 # The work that one question to z3 may take, in its own units: the same on every machine and under every load.
 BUDGET = 3_000_000
-
-
-def normal(formula: Formula, exact: Exact, least_one: frozenset[str]) -> tuple[Poly, int] | None:
-    """An order as one primitive polynomial that is above 0, or at least 0; None for anything else."""
-    if not isinstance(formula, Compare) or formula.relation not in ORDER:
-        return None
-    turned = cleared(exact.difference(formula.left, formula.right), least_one)
-    if turned is None or exact.atoms:
-        return None
-    return primitive(scale(turned, Fraction(-1 if formula.relation[0] == "<" else 1))), len(formula.relation)
-
-
-def cleared(difference: Rat, least_one: frozenset[str]) -> Poly | None:
-    """The numerator, turned so that the denominator is positive; None where its sign is not known."""
-    bottom = sign(primitive(difference[1]), least_one)
-    return scale(difference[0], Fraction(bottom)) if bottom else None
+Directions = tuple[set[Monomial], set[Monomial]]
+# What z3 makes of a proposition: its truth, and what has to hold so that everything in it has a value.
+Told = tuple[Any, list[Any]]
 
 
 class Prover:
-    """One question to z3: the only place where it is imported."""
+    """Questions to z3 about formulas, where some facts hold.
 
-    def __init__(self, exact: Exact, least_one: frozenset[str]) -> None:
+    As rules for :func:`~symroof.formula.fold` it makes of a proposition what z3 takes; a term is what ``exact`` makes
+    of it.
+    """
+
+    def __init__(self, exact: Exact, facts: Iterable[Formula] = ()) -> None:
         import z3
 
-        self.z3, self.exact, self.least_one = z3, exact, least_one
+        self.z3, self.exact = z3, exact
         self.variables: dict[str, Any] = {}
         self.domain: list[Any] = []
-        self.guards: list[Any] = []
-        self.obligations: list[tuple[list[Any], Any]] = []
+        self.needs: dict[str, list[Any]] = {}
+        self.facts: list[Told] = [fold(fact, self) for fact in facts if is_fact(fact)]
 
-    def decide(self, claim: Formula, assumptions: Iterable[Formula] = ()) -> bool | dict[str, Fraction] | None:
+    def __getattr__(self, term: str) -> Any:
+        return getattr(self.exact, term)
+
+    def decide(self, claim: Formula) -> bool | dict[str, Fraction] | None:
         """True where the claim holds on the whole domain, a point where it does not, None where z3 gives up."""
-        z3 = self.z3
-        premises = [self.proposition(a, []) for a in assumptions if is_fact(a)]
-        wanted = self.proposition(claim, premises)
-        if not self._defined(premises):
-            return None
-        return self._ask(*self.domain, *premises, z3.Not(wanted))
+        wanted: Told = fold(claim, self)
+        known = self._known(wanted[1])
+        return None if known is None else self._ask(*known, self.z3.Not(wanted[0]))
 
-    def defined(self, assumptions: Iterable[Formula]) -> bool:
+    def defined(self) -> bool:
         """Whether every function that was met has a value on the whole domain, also where it cancels."""
-        return self._defined([self.proposition(a, []) for a in assumptions if is_fact(a)])
+        return self._known([]) is not None
 
-    def _defined(self, premises: list[Any]) -> bool:
-        for atom in list(self.exact.atoms):
-            self.variable(atom)
-        return all(self._ask(*known, *premises, self.z3.Not(must)) is True for known, must in self.obligations)
+    def apart_from_zero(self, poly: Poly) -> bool:
+        """Whether the facts keep a polynomial away from 0."""
+        zero, known = self._polynomial(poly.primitive()) == 0, self._known([])
+        return bool(poly) and known is not None and self._ask(*known, zero) is True
 
-    def apart_from_zero(self, poly: Poly, assumptions: Iterable[Formula]) -> bool:
-        """Whether the assumptions keep a polynomial away from 0."""
-        premises = [self.proposition(a, []) for a in assumptions if is_fact(a)]
-        return bool(poly) and self._vanishes(poly, premises) is True
+    def _known(self, needs: list[Any]) -> list[Any] | None:
+        """The domain, the facts, and all that has to hold for values, proved one after the other; None if some is not.
 
-    def _vanishes(self, poly: Poly, premises: list[Any]) -> bool | dict[str, Fraction] | None:
-        zero = self.polynomial(primitive(poly)) == 0
-        return self._ask(*self.domain, *premises, zero)
+        What a function needs that stands nowhere any more, because it cancels, is needed everywhere.
+        """
+        cancelled = [atom for atom in self.exact.atoms if atom not in self.needs]
+        needs = [*(need for _, needs in self.facts for need in needs), *needs, *self._needs_of(cancelled)]
+        known = [*self.domain, *(truth for truth, _ in self.facts)]
+        return known if self._defined(known, needs) else None
 
-    def _oblige(self, must: Any) -> None:
-        """``must`` has to follow from what is known here, before the thing that needs it is described."""
-        self.obligations.append(([*self.domain, *self.guards], must))
+    def _defined(self, known: list[Any], needs: list[Any]) -> bool:
+        for need in needs:
+            if not any(map(need.eq, known)):
+                if self._ask(*known, self.z3.Not(need)) is not True:
+                    return False
+                known.append(need)
+        return True
 
     def _ask(self, *questions: Any) -> bool | dict[str, Fraction] | None:
         solver = self.z3.Solver()
@@ -94,73 +91,118 @@ class Prover:
             for n, v in values.items()
         }
 
-    def variable(self, name: str) -> Any:
+    def verdict(self, node: Verdict) -> Told:
+        return self.z3.BoolVal(node.holds), []
+
+    def both(self, node: Formula, *parts: Told) -> Told:
+        return self.z3.And(*(truth for truth, _ in parts)), [need for _, needs in parts for need in needs]
+
+    def either(self, node: Formula, *parts: Told) -> Told:
+        return self.z3.Or(*(truth for truth, _ in parts)), [need for _, needs in parts for need in needs]
+
+    def cases(self, node: Formula, *parts: Told) -> Told:
+        """Row by row: a consequence needs its values where its guard holds and none before."""
+        z3 = self.z3
+        truth, needs = parts[-1] if len(parts) % 2 else (z3.BoolVal(False), [])
+        for (holds, inside), (guard, asked) in reversed(list(zip(parts[::2], parts[1::2], strict=False))):
+            inside = [z3.Implies(guard, need) for need in inside]
+            needs = [*asked, *inside, *(z3.Or(guard, need) for need in needs)]
+            truth = z3.If(guard, holds, truth)
+        return truth, needs
+
+    def compare(self, node: Compare, left: Any, right: Any) -> Told:
+        if node.relation == "<=>":
+            return left[0] == right[0], [*left[1], *right[1]]
+        needs, difference = self._needs_of(left.names | right.names), left - right
+        turned = self.exact.cleared(difference)
+        if turned is None:
+            below = difference.below.primitive()
+            needs.append(self._polynomial(below) != 0)
+            turned = difference.above * below
+        return HOLDS[node.relation](self._polynomial(turned.primitive()), 0), needs
+
+    def _needs_of(self, names: Container[str]) -> list[Any]:
+        atoms = [atom for atom in self.exact.atoms if atom in names]
+        for atom in atoms:
+            self._variable(atom)
+        return [need for atom in atoms for need in self.needs[atom]]
+
+    def _variable(self, name: str) -> Any:
         if name not in self.variables:
             v = self.variables[name] = self.z3.Real(name)
-            self.domain.append(v >= 1 if name in self.least_one else v > 0 if name not in self.exact.atoms else v == v)
             if name in self.exact.atoms:
-                self._describe(name, v)
+                self.needs[name] = self._describe(v, *self.exact.atoms[name])
+            else:
+                self.domain.append(v >= 1 if name in self.exact.least_one else v > 0)
         return self.variables[name]
 
-    def _describe(self, atom: str, v: Any) -> None:
-        """What a root, maximum or minimum is, in inequalities without quotients; of others, only where they have a value."""
-        function, arguments = self.exact.atoms[atom]
+    def _describe(self, v: Any, function: str, arguments: tuple[Rat, ...]) -> list[Any]:
+        """What a root, maximum or minimum is, in inequalities without quotients, and what it needs to have a value.
+
+        The domain gets no smaller: where a root has no value, nothing is said of it.
+        """
+        z3, needs = self.z3, self._needs_of({name for argument in arguments for name in argument.names})
         gaps = []  # (v - argument) times something positive
-        for above, below in arguments:
-            top, bottom, side = self.polynomial(above), self.polynomial(below), sign(below, self.least_one)
-            if not side:
-                self._oblige(bottom != 0)
+        for argument in arguments:
+            side = self.exact.sign(argument.below)
+            top, bottom = self._polynomial(argument.above), self._polynomial(argument.below)
+            own = [] if side else [bottom != 0]
             if function == "log":
-                self._oblige(top * bottom > 0)
+                own.append(top * bottom > 0)
             if function == "sqrt":
-                self._oblige(top * bottom >= 0)
-                self.domain += [v >= 0, v * v * bottom == top]
+                own.append(top * bottom >= 0)
+                self.domain += [v >= 0, z3.Implies(z3.And(*own), v * v * bottom == top)]
             gaps.append((v * bottom - top) * (side or bottom))
+            needs += own
         if function in ("max", "min"):
             self.domain += [gap >= 0 if function == "max" else gap <= 0 for gap in gaps]
-            self.domain.append(self.z3.Or(*(gap == 0 for gap in gaps)))
+            self.domain.append(z3.Or(*(gap == 0 for gap in gaps)))
+        return needs
 
-    def polynomial(self, poly: Poly) -> Any:
+    def _polynomial(self, poly: Poly) -> Any:
         z3, terms = self.z3, []
         for monomial, c in poly.items():
             term = z3.RatVal(c.numerator, c.denominator)
             for name, power in monomial:
                 for _ in range(power):
-                    term = term * self.variable(name)
+                    term = term * self._variable(name)
             terms.append(term)
         return z3.Sum(*terms) if terms else z3.RealVal(0)
 
-    def proposition(self, formula: Formula, guards: list[Any]) -> Any:
-        z3 = self.z3
-        match formula:
-            case Verdict(holds=holds):
-                return z3.BoolVal(holds)
-            case Both(parts=parts):
-                return z3.And(*(self.proposition(part, guards) for part in parts))
-            case Either(parts=parts):
-                return z3.Or(*(self.proposition(part, guards) for part in parts))
-            case Compare(left=left, relation="<=>", right=right):
-                return self.proposition(left, guards) == self.proposition(right, guards)
-            case Cases(rows=rows, otherwise=otherwise):
-                tests = [self.proposition(guard, guards) for _, guard in rows]
-                options = []
-                for i, (consequence, _) in enumerate(rows):
-                    here = [*(z3.Not(t) for t in tests[:i]), tests[i]]
-                    options.append(z3.And(*here, self.proposition(consequence, [*guards, *here])))
-                if otherwise is not None:
-                    nowhere = [z3.Not(t) for t in tests]
-                    options.append(z3.And(*nowhere, self.proposition(otherwise, [*guards, *nowhere])))
-                return z3.Or(*options)
-            case Compare(left=left, relation=relation, right=right):
-                return self._atom(self.exact.difference(left, right), relation, guards)
-        raise TypeError(f"{type(formula).__name__} is not a proposition")
 
-    def _atom(self, difference: Rat, relation: str, guards: list[Any]) -> Any:
-        above, below = difference
-        self.guards = guards
-        turned = cleared(difference, self.least_one)
-        if turned is None:
-            self._oblige(self.polynomial(primitive(below)) != 0)
-            turned = times(above, primitive(below))
-        value = self.polynomial(primitive(turned))
-        return {">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "=": value == 0}[relation]
+class Scalings:
+    """Questions to z3 about the scalings x = t**w(x) along which some monomials tend to 0 and others stay bounded: linear
+    inequalities in the exponents w. In each of the ``groups`` the terms that grow fastest lead."""
+
+    def __init__(self, known: Directions, groups: Iterable[Iterable[Monomial]]) -> None:
+        import z3
+
+        self.z3 = z3
+        self.leads: list[dict[Monomial, Any]] = []
+        self.known = [self.are(known)]
+        for number, group in enumerate(groups):
+            top = z3.Real(f"top {number}")
+            self.leads.append({m: self._order(m) >= top for m in group})
+            self.known += [z3.Or(*self.leads[-1].values()), *(self._order(m) <= top for m in group)]
+
+    def _order(self, m: Monomial) -> Any:
+        return self.z3.Sum(self.z3.RealVal(0), *(e * self.z3.Real(name) for name, e in m))
+
+    def are(self, known: Directions) -> Any:
+        """That these monomials tend to 0, and that those stay bounded."""
+        small, bounded = ([self._order(m) for m in sorted(monomials)] for monomials in known)
+        return self.z3.And(*(order < 0 for order in small), *(order <= 0 for order in bounded))
+
+    def led_by(self, largest: Iterable[Container[Monomial]]) -> Any:
+        """That these terms lead, and no others."""
+        pairs = zip(self.leads, largest, strict=True)
+        return self.z3.And(
+            *(lead if m in tops else self.z3.Not(lead) for leads, tops in pairs for m, lead in leads.items())
+        )
+
+    def always(self, *propositions: Any) -> bool:
+        """Whether one of the propositions holds along every scaling."""
+        solver = self.z3.Solver()
+        solver.set("rlimit", BUDGET)
+        solver.add(*self.known, *(self.z3.Not(proposition) for proposition in propositions))
+        return bool(solver.check() == self.z3.unsat)

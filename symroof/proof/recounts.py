@@ -5,19 +5,20 @@ A count is a polynomial of degree at most one in each size, so that it is known 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product as tuples
 from math import prod
+from random import Random
+from typing import Any
 
-from symroof.formula import Sum
-from symroof.proof.exact import Poly, Rat, names_in, value_at
-from symroof.proof.grounds import Arrays, Counted, Function, Kinds, Loops, Uses
-from symroof.proof.ledger import Ledger, refuted
+from symroof.formula import Formula, Sum
+from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
+from symroof.proof.polynomials import Rat
 from symroof.proof.step import Check, Step
 
-Count = int | Fraction
+Point = Mapping[str, int]
 # A polynomial of degree at most one in each of n sizes is known from 2**n points; beyond this n some are drawn.
 GRID = 6
 DRAWN = 24
@@ -25,173 +26,226 @@ LONGEST_LOOP = 4096
 LARGEST_SIZE = 10**6
 
 
-def _grid(labels: Iterable[str], sizes: Iterable[int] = (1, 2)) -> tuple[list[dict[str, int]], bool]:
-    """Points that determine a multilinear polynomial, or some of them; and whether they are all."""
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Sizes to count at; ``complete`` where a polynomial of the degree in question is known from its values there."""
+
+    points: tuple[Point, ...]
+    complete: bool
+
+    def compared(self, step: Step, value: Rat, count: Callable[[Point], int | Fraction], by: str) -> Check:
+        """The right side of a step is what is counted at every point."""
+        if value.names - set(self.points[0]):
+            raise refuted(step, "it speaks of a size that is not counted")
+        for point in self.points:
+            counted = count(point)
+            if _at(value, point) != counted:
+                raise refuted(step, f"counting gives {counted} at {point}")
+        linear = not value.below.names and all(e == 1 for m in value.above for _, e in m)
+        return Check("proved" if self.complete and linear else "sampled", by)
+
+
+def _at(value: Rat, point: Point) -> Fraction:
+    sizes = {name: Fraction(size) for name, size in point.items()}
+    return value.above.at(sizes) / value.below.at(sizes)
+
+
+def _size(label: str, point: Point) -> int:
+    return int(label) if label.isdigit() else point[label]
+
+
+def _grid(labels: Iterable[str], sizes: Iterable[int] = (1, 2)) -> Points:
+    """Points that determine a polynomial whose degree in each size is below the number of ``sizes``, or some of them."""
     names, sizes = sorted({label for label in labels if not label.isdigit()}), tuple(sizes)
     if len(names) <= GRID:
-        return [dict(zip(names, point, strict=True)) for point in tuples(sizes, repeat=len(names))], True
-    from random import Random
-
+        return Points(tuple(dict(zip(names, point, strict=True)) for point in tuples(sizes, repeat=len(names))), True)
     random = Random(7)
-    return [{name: random.choice(sizes) for name in names} for _ in range(DRAWN)], False
+    return Points(tuple({name: random.choice(sizes) for name in names} for _ in range(DRAWN)), False)
 
 
-def _nest(shapes: Iterable[Iterable[str]], formula: tuple[Poly, Poly]) -> tuple[list[dict[str, int]], bool]:
+def _nest(shapes: Iterable[Iterable[str]], formula: Rat) -> Points:
     """Points that determine the count of a loop nest.
 
     Loops over labels that occur in the same arrays are one loop over tuples, so one label of each such group is
     varied, as long as the formula has the group together or not at all.
     """
     shapes = [set(shape) for shape in shapes]
+    labels = sorted({label for shape in shapes for label in shape if not label.isdigit()})
     groups: dict[tuple[bool, ...], list[str]] = {}
-    for label in sorted({label for shape in shapes for label in shape if not label.isdigit()}):
+    for label in labels:
         groups.setdefault(tuple(label in shape for shape in shapes), []).append(label)
-    monomials = [dict(m) for poly in formula for m in poly]
-    together = all(len({m.get(label, 0) for label in group}) == 1 for m in monomials for group in groups.values())
-    if not together:
-        return _grid(label for group in groups.values() for label in group)
-    points, complete = _grid(group[0] for group in groups.values())
-    return [
-        {label: point[g[0]] if label == g[0] else 1 for g in groups.values() for label in g} for point in points
-    ], complete
-
-
-def _agree(
-    step: Step, value: Rat, points: Sequence[Mapping[str, int]], counts: Sequence[Count], complete: bool, by: str
-) -> Check:
-    """The right side of a step is what has been counted at every point."""
-    above, below = value
-    linear = len(below) == 1 and () in below and all(e == 1 for m in above for _, e in m)
-    if (names_in(above) | names_in(below)) - set(points[0]):
-        raise refuted(step, "it speaks of a size that is not counted")
-    for point, count in zip(points, counts, strict=True):
-        if _value(value, point) != count:
-            raise refuted(step, f"counting gives {count} at {point}")
-    return Check("proved" if complete and linear else "sampled", by)
-
-
-def _value(sides: Rat, point: Mapping[str, int]) -> Fraction:
-    above, below = (value_at(side, {name: Fraction(size) for name, size in point.items()}) for side in sides)
-    return above / below
+    monomials = [dict(m) for side in (formula.above, formula.below) for m in side]
+    if any(len({m.get(label, 0) for label in group}) > 1 for m in monomials for group in groups.values()):
+        return _grid(labels)
+    first = _grid(group[0] for group in groups.values())
+    return replace(first, points=tuple({**dict.fromkeys(labels, 1), **point} for point in first.points))
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
-    """A loop nest at a point: how many outputs, and the operations of one; ``run`` tells whether its loops were run."""
+class Loops(Evidence):
+    """Evidence of a count: the loop nest. ``operands`` are labels for each input; numbers are sizes of their own.
 
-    outputs: int
-    multiplications: int
-    additions: int
-    run: bool
-
-
-def _nest_at(loops: Loops, point: Mapping[str, int]) -> Nest:
-    """The loops, one turn after the other: multiply the operands, add the product to what is there.
-
-    A contraction that is too long is multiplied out instead; all output elements take the same.
+    ``fused`` counts an addition with every multiplication.
     """
-    size = {
-        label: int(label) if label.isdigit() else point[label]
-        for shape in (*loops.operands, loops.output)
-        for label in shape
-    }
-    summed = [
-        label
-        for label in dict.fromkeys(label for shape in loops.operands for label in shape)
-        if label not in loops.output
-    ]
-    outputs, turns = prod(size[label] for label in loops.output), prod(size[label] for label in summed)
-    each, fused = len(loops.operands) - 1, int(loops.fused and bool(summed))
-    if turns > LONGEST_LOOP:
-        return Nest(outputs, turns * each, turns - 1 + fused, False)
-    multiplications = additions = 0
-    for turn, _ in enumerate(tuples(*(range(size[label]) for label in summed))):
-        multiplications += each
-        additions += turn > 0 or fused  # the first product is added to 0, or to nothing
-    return Nest(outputs, multiplications, additions, True)
+
+    counts = True
+
+    operands: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+    fused: bool = False
+
+    def missing_in(self, shape: tuple[str, ...]) -> tuple[str, ...]:
+        """The loops that an array of that shape has no label of."""
+        labels = dict.fromkeys(label for each in (*self.operands, self.output) for label in each)
+        return tuple(label for label in labels if label not in shape)
+
+    def points(self, formula: Rat) -> Points:
+        return _nest((*self.operands, self.output), formula)
+
+    def at(self, point: Point) -> dict[str, int]:
+        """The loops, one turn after the other: multiply the operands, add the product to what is there.
+
+        A contraction that is too long is multiplied out instead; all output elements take the same.
+        """
+        lengths = [_size(label, point) for label in self.missing_in(self.output)]
+        outputs, turns = prod(_size(label, point) for label in self.output), prod(lengths)
+        each, fused = len(self.operands) - 1, int(self.fused and bool(lengths))
+        multiplications, additions = turns * each, turns - 1 + fused
+        if turns <= LONGEST_LOOP:
+            multiplications = additions = 0
+            for turn, _ in enumerate(tuples(*map(range, lengths))):
+                multiplications += each
+                additions += turn > 0 or fused  # the first product is added to 0, or to nothing
+        return {"outputs": outputs, "multiplications": multiplications, "additions": additions, "turns": turns}
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        """The multiplications and additions of the loop nest."""
+        value, longest = ledger.exact(figures=False).rational(step.right), 0
+
+        def count(point: Point) -> int:
+            nonlocal longest
+            nest = self.at(point)
+            longest = max(longest, nest["turns"])
+            return nest["outputs"] * (nest["multiplications"] + nest["additions"])
+
+        outcome = self.points(value).compared(step, value, count, "counted in loops")
+        return outcome if longest <= LONGEST_LOOP else replace(outcome, by="counted, long contractions multiplied out")
 
 
-def turns(step: Step, loops: Loops, ledger: Ledger) -> Check:
-    """The multiplications and additions of the loop nest; and what the facts say of one output."""
-    value = ledger.exact(figures=False).rational(step.right)
-    points, complete = _nest((*loops.operands, loops.output), value)
-    nests = [_nest_at(loops, point) for point in points]
-    totals = [nest.outputs * (nest.multiplications + nest.additions) for nest in nests]
-    if isinstance(step.facts, Counted):
-        summed = {label for shape in loops.operands for label in shape} - set(loops.output)
-        if (step.facts.length is None) == bool(summed):
-            raise refuted(step, "its facts say of a contraction what the loops do not")
-        said = {
-            "outputs": step.facts.outputs,
-            "multiplications": step.facts.multiplications,
-            "additions": step.facts.additions,
-        }
-        for name, formula in said.items():
-            sides = ledger.exact(figures=False).rational(formula)
-            if step.facts.length is None and name == "additions":
-                continue
-            if any(_value(sides, point) != getattr(nest, name) for point, nest in zip(points, nests, strict=True)):
-                raise refuted(step, f"the {name} of its facts are not those that are counted")
-        if step.facts.length not in (None, step.facts.multiplications) and len(loops.operands) == 2:
-            raise refuted(step, "the length of its facts is not that of the contraction")
-    by = "counted in loops" if all(nest.run for nest in nests) else "counted, long contractions multiplied out"
-    return _agree(step, value, points, totals, complete, by)
+@dataclass(frozen=True, slots=True)
+class Counted(Facts):
+    """Facts of a count: what each of ``outputs`` takes; ``length`` is that of the contraction, None without one."""
+
+    outputs: Formula
+    multiplications: Formula
+    additions: Formula
+    length: Formula | None
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        loops, exact = step.evidence, ledger.exact(figures=False)
+        if not isinstance(loops, Loops) or (self.length is None) == bool(loops.missing_in(loops.output)):
+            return False
+        if self.length not in (None, self.multiplications) and len(loops.operands) == 2:
+            return False
+        points = loops.points(exact.rational(step.right)).points
+        told = ("outputs", "multiplications", *(() if self.length is None else ("additions",)))
+        values = {name: exact.rational(getattr(self, name)) for name in told}
+        return all(
+            value.names <= point.keys() and _at(value, point) == loops.at(point)[name]
+            for name, value in values.items()
+            for point in points
+        )
 
 
-def uses_of(step: Step, uses: Uses, ledger: Ledger) -> Check:
-    """The turns of the loop nest for one element of an operand: those of the loops that it has no label of."""
-    exact = ledger.exact(figures=False)
-    value = exact.rational(step.right)
-    if uses not in ledger.meanings.values() or exact.difference(step.left, step.right)[0]:
-        raise refuted(step, "this is not the use of an operand of the problem")
-    shapes = (*uses.loops.operands, uses.loops.output)
-    others = [n for n in dict.fromkeys(n for shape in shapes for n in shape) if n not in shapes[uses.place]]
-    points, complete = _nest(shapes, value)
-    counts = []
-    for point in points:
-        sizes = [int(label) if label.isdigit() else point[label] for label in others]
-        counts.append(prod(sizes) if prod(sizes) > LONGEST_LOOP else sum(1 for _ in tuples(*map(range, sizes))))
-    return _agree(step, value, points, counts, complete, "uses of an element counted")
+@dataclass(frozen=True, slots=True)
+class Uses(Evidence):
+    """Evidence of a use: how often the loop nest touches each element of the operand at ``place`` (the output is last)."""
+
+    loops: Loops
+    place: int
+    operand: str
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        """The turns of the loop nest for one element of an operand: those of the loops that it has no label of."""
+        exact = ledger.exact(figures=False)
+        value = exact.rational(step.right)
+        if self not in ledger.meanings.values() or not exact.difference(step.left, step.right).is_zero():
+            raise refuted(step, "this is not the use of an operand of the problem")
+        others = self.loops.missing_in((*self.loops.operands, self.loops.output)[self.place])
+
+        def count(point: Point) -> int:
+            return prod(_size(label, point) for label in others)
+
+        return self.loops.points(value).compared(step, value, count, "uses of an element counted")
 
 
-def elements(step: Step, arrays: Arrays, ledger: Ledger) -> Check:
-    """The elements of each array, times the bits of one."""
-    value = ledger.exact(figures=False).rational(step.right)
-    points, complete = _nest((labels for labels, _, _ in arrays.arrays), value)
-    counts = []
-    for point in points:
-        bits = (width * prod(int(n) if n.isdigit() else point[n] for n in labels) for labels, width, _ in arrays.arrays)
-        counts.append(Fraction(sum(bits), 8))
-    return _agree(step, value, points, counts, complete, "elements counted")
+@dataclass(frozen=True, slots=True)
+class Arrays(Evidence):
+    """Evidence of traffic: for each array its labels, the bits of an element, and the dtype that has them."""
+
+    counts = True
+
+    arrays: tuple[tuple[tuple[str, ...], int, str], ...]
+
+    @property
+    def widths(self) -> dict[str, Fraction]:
+        """The bytes of an element of each dtype."""
+        return {name: Fraction(bits, 8) for _, bits, name in self.arrays}
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        """The elements of each array, times the bits of one."""
+        value = ledger.exact(figures=False).rational(step.right)
+
+        def count(point: Point) -> Fraction:
+            return Fraction(sum(bits * prod(_size(n, point) for n in labels) for labels, bits, _ in self.arrays), 8)
+
+        points = _nest((labels for labels, _, _ in self.arrays), value)
+        return points.compared(step, value, count, "elements counted")
 
 
-def function_run(step: Step, given: Function, ledger: Ledger) -> Check:
-    """The Python function itself, run on whole numbers: on two more in each parameter than the degree of the formula,
-    and on large ones that are drawn, where a function of a higher degree agrees by accident only."""
-    above, below = value = ledger.exact(figures=False).rational(step.right)
-    degree = max((e for p in value for m in p for _, e in m), default=0)
-    points, complete = _grid(given.parameters, range(1, degree + 3))
-    if (names_in(above) | names_in(below)) - set(points[0]):
-        raise refuted(step, "it speaks of a size that the function does not have")
-    for point in (*points, *_large(given.parameters)):
-        counted = Fraction(given.function(**{name: Fraction(size) for name, size in point.items()}))
-        if _value(value, point) != counted:
-            raise refuted(step, f"the function gives {counted} at {point}")
-    polynomial = len(below) == 1 and () in below
-    return Check("proved" if complete and polynomial else "sampled", "the function run on whole numbers")
+@dataclass(frozen=True, slots=True)
+class Function(Evidence):
+    """Evidence of a given cost: the Python function and its parameters."""
+
+    counts = True
+
+    function: Any
+    parameters: tuple[str, ...]
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        """The function itself, run on whole numbers: on two more in each parameter than the degree of the formula, and on
+        large ones that are drawn, where a function of a higher degree agrees by accident only."""
+        value = ledger.exact(figures=False).rational(step.right)
+        degree = max((e for side in (value.above, value.below) for m in side for _, e in m), default=0)
+        grid, random = _grid(self.parameters, range(1, degree + 3)), Random(7)
+        large = ({n: random.randint(1, LARGEST_SIZE) for n in sorted(self.parameters)} for _ in range(DRAWN))
+
+        def count(point: Point) -> Fraction:
+            return Fraction(self.function(**{name: Fraction(size) for name, size in point.items()}))
+
+        points = replace(grid, points=(*grid.points, *large))
+        points.compared(step, value, count, "")
+        polynomial = not value.below.names
+        return Check("proved" if grid.complete and polynomial else "sampled", "the function run on whole numbers")
 
 
-def _large(names: Iterable[str]) -> Iterator[dict[str, int]]:
-    from random import Random
+@dataclass(frozen=True, slots=True)
+class Kinds(Evidence):
+    """Evidence of a sum: each term is the number of operations of one kind of the problem, as its function gives it."""
 
-    random, names = Random(7), sorted(names)
-    return ({name: random.randint(1, LARGEST_SIZE) for name in names} for _ in range(DRAWN))
+    labels: tuple[str, ...]
+    functions: tuple[Function, ...]
 
-
-def kinds(step: Step, given: Kinds, ledger: Ledger) -> Check:
-    """The function of each kind run, and all of them added up."""
-    terms = step.right.terms if isinstance(step.right, Sum) else ()
-    if len(terms) != len(given.functions) or ledger.exact(figures=False).difference(step.left, step.right)[0]:
-        raise refuted(step, "the kinds do not add up")
-    outcomes = [function_run(replace(step, right=t), f, ledger) for t, f in zip(terms, given.functions, strict=True)]
-    return next((outcome for outcome in outcomes if outcome.status != "proved"), outcomes[0])
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        """The function of each kind run, and all of them added up."""
+        terms = step.right.terms if isinstance(step.right, Sum) else ()
+        if self not in ledger.meanings.values():
+            raise refuted(step, "these are not the kinds of operations of the problem")
+        if (
+            len(terms) != len(self.functions)
+            or not ledger.exact(figures=False).difference(step.left, step.right).is_zero()
+        ):
+            raise refuted(step, "the kinds do not add up")
+        pairs = zip(terms, self.functions, strict=True)
+        outcomes = [function.examine(replace(step, right=term), ledger) for term, function in pairs]
+        return next((outcome for outcome in outcomes if outcome.status != "proved"), outcomes[0])

@@ -2,143 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
+from math import isqrt
+from random import Random
 from typing import Any
 
-from symroof.formula import Both, Cases, Compare, Either, Formula, Verdict, names
-from symroof.proof.exact import Exact, Poly, minus, names_in, value_at
+from symroof.formula import Compare, Formula, Verdict, fold, names
+from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, refuted, undecided
+from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.step import Check, Step
 
 SAMPLES = 200
 # How far from a bound a point is that is close to it, as a part of the bound.
 CLOSE = Fraction(1, 10**6)
-ORDER = ("<", "<=", ">", ">=")
+HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
+
+Point = Mapping[str, Fraction]
+Truth = Callable[[Point], bool | None]
 
 
 def is_fact(assumption: Formula) -> bool:
     """Whether an assumption restricts sizes; relations of growth do not."""
-    return not isinstance(assumption, Compare) or assumption.relation in (*ORDER, "=")
+    return not isinstance(assumption, Compare) or assumption.relation in HOLDS
 
 
-def truth_at(step: Step, exact: Exact, point: Mapping[str, Fraction]) -> bool | None:
-    """Whether the step is true at a point, in exact numbers; None where it says nothing there."""
-    if not all(_truth(a, exact, point) for a in step.assumptions if is_fact(a)):
-        return None
-    return _truth(Compare(step.left, step.relation, step.right), exact, point)
+def truth_of(step: Step, exact: Exact) -> tuple[Truth, list[Poly]]:
+    """Whether the step is true at a point, None where it says nothing there; and what vanishes where that may turn."""
+    rules = _AtPoint(exact)
+    assumed: list[Truth] = [fold(a, rules) for a in step.assumptions if is_fact(a)]
+    claim: Truth = fold(Compare(step.left, step.relation, step.right), rules)
+    maxima = {atom: parts for atom, (function, parts) in exact.atoms.items() if function in ("max", "min")}
+    edges = [*rules.edges, *((a - b).above for parts in maxima.values() for a, b in pairwise(parts))]
+    rough = exact.atoms.keys() - maxima.keys()  # seldom rational
+    smooth = [edge for edge in edges if edge and not edge.names & rough]
+    return lambda point: claim(point) if all(a(point) for a in assumed) else None, smooth
 
 
-def _truth(formula: Formula, exact: Exact, point: Mapping[str, Fraction]) -> bool | None:
-    match formula:
-        case Verdict(holds=holds):
-            return holds
-        case Both(parts=parts):
-            return all(_truth(part, exact, point) for part in parts)
-        case Either(parts=parts):
-            return any(_truth(part, exact, point) for part in parts)
-        case Compare(left=left, relation="<=>", right=right):
-            sides = _truth(left, exact, point), _truth(right, exact, point)
-            return None if None in sides else sides[0] == sides[1]
-        case Cases(rows=rows, otherwise=otherwise):
-            for consequence, guard in rows:
-                if _truth(guard, exact, point):
-                    return _truth(consequence, exact, point)
-            return None if otherwise is None else _truth(otherwise, exact, point)
-        case Compare(left=left, relation=relation, right=right):
-            above, below = exact.difference(left, right)
-            values = _atoms_at(exact, point, names_in(above) | names_in(below))
-            bottom = None if values is None else value_at(below, values)
-            if values is None or not bottom:
-                return None
-            gap = value_at(above, values) / bottom
-            return {">": gap > 0, ">=": gap >= 0, "<": gap < 0, "<=": gap <= 0, "=": gap == 0}[relation]
-    return None
+class _AtPoint:
+    """Rules that make of a proposition its truth at points; a term is what ``exact`` makes of it.
+
+    None stands for no value, or none that is known: a part that is false makes the whole of parts false all the same.
+    """
+
+    def __init__(self, exact: Exact) -> None:
+        self.exact = exact
+        self.edges: list[Poly] = []
+
+    def __getattr__(self, term: str) -> Any:
+        return getattr(self.exact, term)
+
+    def verdict(self, node: Verdict) -> Truth:
+        return lambda point: node.holds
+
+    def both(self, node: Formula, *parts: Truth) -> Truth:
+        return lambda point: _decided({part(point) for part in parts}, False)
+
+    def either(self, node: Formula, *parts: Truth) -> Truth:
+        return lambda point: _decided({part(point) for part in parts}, True)
+
+    def cases(self, node: Formula, *parts: Truth) -> Truth:
+        def truth(point: Point) -> bool | None:
+            for consequence, guard in zip(parts[::2], parts[1::2], strict=False):
+                if (holds := guard(point)) is not False:
+                    return consequence(point) if holds else None
+            return parts[-1](point) if len(parts) % 2 else None
+
+        return truth
+
+    def compare(self, node: Compare, left: Any, right: Any) -> Truth:
+        if node.relation == "<=>":
+            return lambda point: None if None in (sides := (left(point), right(point))) else sides[0] == sides[1]
+        gap: Rat = left - right
+        self.edges.append(gap.above)
+
+        def truth(point: Point) -> bool | None:
+            value = value_at(gap, self.exact, point)
+            return None if value is None else HOLDS[node.relation](value, 0)
+
+        return truth
 
 
-def _atoms_at(exact: Exact, point: Mapping[str, Fraction], used: set[str]) -> Mapping[str, Fraction] | None:
-    """The point with the values of maxima and minima; None where a root is not rational or a name has no value."""
-    values = dict(point)
-    for atom, (function, arguments) in exact.atoms.items():
-        if atom in used:
-            if function not in ("max", "min"):
-                return None
-            parts = [value_at(a, values) / value_at(b, values) for a, b in arguments]
-            values[atom] = max(parts) if function == "max" else min(parts)
-    return values if used <= set(values) else None
+def _decided(truths: set[bool | None], deciding: bool) -> bool | None:
+    """What any part decides alone, None where it is open whether one does."""
+    return deciding if deciding in truths else None if None in truths else not deciding
+
+
+def value_at(value: Rat, exact: Exact, point: Point) -> Fraction | None:
+    """A quotient at a point; None where it has no value, a root is not rational, or a name is not in the point."""
+    known = {name: size for name, size in point.items() if name not in exact.atoms}
+    for name in value.names - known.keys():
+        function, arguments = exact.atoms.get(name, ("", ()))
+        values = [part for a in arguments if (part := value_at(a, exact, point)) is not None]
+        result = VALUES[function](values) if function in VALUES and len(values) == len(arguments) else None
+        if result is None:
+            return None
+        known[name] = result
+    below = value.below.at(known)
+    return value.above.at(known) / below if below else None
+
+
+def _root(values: list[Fraction]) -> Fraction | None:
+    """The root of a number that has a rational one."""
+    (square,) = values
+    root = Fraction(isqrt(max(square.numerator, 0)), isqrt(square.denominator))
+    return root if root * root == square else None
+
+
+VALUES: Mapping[str, Callable[[list[Fraction]], Fraction | None]] = {"max": max, "min": min, "sqrt": _root}
 
 
 def sampled(step: Step, ledger: Ledger) -> Check:
     """Exact random points, and for each of them some close to a bound: one counterexample raises, and many points
     without one are worth ``sampled``."""
-    from random import Random
-
     random, exact, found = Random(7), ledger.exact(figures=True), 0
-    formulas = (step.left, step.right, *step.assumptions)
-    free = sorted({n for formula in formulas for n in free_names(formula, exact)})
-    edges = _edges(formulas, exact)
+    truth, edges = truth_of(step, exact)
+    free = sorted({n for formula in (step.left, step.right, *step.assumptions) for n in free_names(formula, exact)})
     for _ in range(20 * SAMPLES):
         drawn = {n: _draw(random, n in ledger.least_one) for n in free}
-        for point in (drawn, *_close(random, edges, exact, drawn, ledger.least_one)):
-            truth = truth_at(step, exact, point)
-            if truth is False:
+        for point in (drawn, *_close(random, edges, exact, drawn)):
+            holds = truth(point)
+            if holds is False:
                 raise refuted(step, f"it is false at {', '.join(f'{n} = {v}' for n, v in point.items())}")
-            found += truth is True and point is drawn
+            found += holds is True and point is drawn
         if found == SAMPLES:
             return Check("sampled", f"{SAMPLES} exact points")
     raise undecided(step, "too few points satisfy its assumptions")
 
 
-def _draw(random: Any, at_least_one: bool) -> Fraction:
+def _draw(random: Random, at_least_one: bool) -> Fraction:
     low = 0 if at_least_one else -3
     return Fraction(random.randint(100, 999), 100) * Fraction(10) ** random.randint(low, 4)
 
 
-def ends_of(formula: Formula) -> Iterator[Compare]:
-    """The equations and inequalities that a proposition is made of."""
-    match formula:
-        case Both(parts=parts) | Either(parts=parts):
-            inside: Iterable[Formula] = parts
-        case Cases(rows=rows, otherwise=otherwise):
-            inside = (*(part for row in rows for part in row), *(() if otherwise is None else (otherwise,)))
-        case Compare(left=left, relation="<=>", right=right):
-            inside = (left, right)
-        case Compare(relation=relation) if relation in (*ORDER, "="):
-            yield formula
-            return
-        case _:
-            return
-    for part in inside:
-        yield from ends_of(part)
-
-
-def _edges(formulas: Iterable[Formula], exact: Exact) -> list[Poly]:
-    """What vanishes where the truth of the formulas may turn: at their bounds, and where a maximum changes its argument."""
-    bounds = [exact.difference(end.left, end.right)[0] for formula in formulas for end in ends_of(formula)]
-    for formula in formulas:
-        if not isinstance(formula, Compare | Both | Either | Cases | Verdict):
-            exact.rational(formula)
-    pairs = [pair for function, parts in exact.atoms.values() if function in ("max", "min") for pair in pairwise(parts)]
-    return [edge for edge in (*bounds, *(minus(a, b)[0] for a, b in pairs)) if edge]
-
-
-def _close(
-    random: Any, edges: list[Poly], exact: Exact, point: Mapping[str, Fraction], least_one: frozenset[str]
-) -> Iterator[Mapping[str, Fraction]]:
+def _close(random: Random, edges: list[Poly], exact: Exact, point: Point) -> Iterator[Point]:
     """Just below, at and just above a bound of one name, with all others held."""
     if not edges or not point:
         return
-    above, name = random.choice(edges), random.choice(sorted(point))
-
-    def gap(size: Fraction) -> Fraction | None:
-        values = _atoms_at(exact, {**point, name: size}, names_in(above))
-        return None if values is None else value_at(above, values)
-
-    bound = _zero(gap)
+    edge, name = Rat(random.choice(edges)), random.choice(sorted(point))
+    bound = _zero(lambda size: value_at(edge, exact, {**point, name: size}))
     if bound is not None:
         for size in (bound, bound * (1 - CLOSE), bound * (1 + CLOSE)):
-            if size > 0 and (size >= 1 or name not in least_one):
+            if size > 0 and (size >= 1 or name not in exact.least_one):
                 yield {**point, name: size}
 
 

@@ -14,25 +14,12 @@ from fractions import Fraction
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Cases, Compare, Either, Formula, Name, Verdict
-from symroof.proof.exact import (
-    Exact,
-    Poly,
-    Rat,
-    add,
-    divided,
-    join,
-    minus,
-    names_in,
-    primitive,
-    put,
-    scale,
-    sign,
-    times,
-)
-from symroof.proof.prover import Prover, normal
-from symroof.proof.sampling import ORDER, is_fact
+from symroof.proof.exact import ORDER, Exact
+from symroof.proof.polynomials import Poly, Rat, join
+from symroof.proof.prover import Prover
 
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+Facts = tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +44,9 @@ def negated(formula: Formula) -> Formula:
         case Compare(left=left, relation=relation, right=right) if relation in TURNED:
             return Compare(left, TURNED[relation], right)
         case Both(parts=parts):
-            return Either(tuple(negated(part) for part in parts))
+            return Either(tuple(map(negated, parts)))
         case Either(parts=parts):
-            return Both(tuple(negated(part) for part in parts))
+            return Both(tuple(map(negated, parts)))
     raise CheckError(f"{type(formula).__name__} is not negated")
 
 
@@ -71,187 +58,154 @@ def settle(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] =
     >>> settle(Compare(Sum((b, d)), ">", b), frozenset("BD"))
     Settled(truth=True, by='signs of coefficients', point=None)
     """
-    facts = tuple(facts)
+    facts, exact = tuple(facts), Exact(least_one=least_one)
     try:
-        exact = Exact({})
-        by = read(claim, exact, least_one, facts)
-        return Settled(True, by) if by else asked(claim, exact, least_one, facts)
+        by = read(claim, exact, facts)
+        return Settled(True, by) if by else asked(claim, exact, facts)
     except (CheckError, AlgebraError, RecursionError):
         return OPEN
 
 
-def asked(claim: Formula, exact: Exact, least_one: frozenset[str], facts: tuple[Formula, ...]) -> Settled:
+def asked(claim: Formula, exact: Exact, facts: Facts) -> Settled:
     """What z3 says. An identity is none of its questions, unless there are functions or facts to know of."""
     if isinstance(claim, Compare) and claim.relation == "=" and not exact.atoms and not facts:
         return OPEN
-    answer = Prover(exact, least_one).decide(claim, facts)
+    answer = Prover(exact, facts).decide(claim)
     if answer is True:
         return Settled(True, "z3")
     return Settled(None, "z3", answer) if isinstance(answer, dict) else OPEN
 
 
-def read(claim: Formula, exact: Exact, least_one: frozenset[str], facts: tuple[Formula, ...]) -> str | None:
+def read(claim: Formula, exact: Exact, facts: Facts) -> str | None:
     """By what a proposition is proved without a search, or None."""
-    if not isinstance(claim, Compare):
-        return None
-    if claim.relation == "=":
-        return identity(claim, exact, least_one, facts)
-    if claim.relation == "<=>" and isinstance(claim.right, Verdict) and isinstance(claim.left, Compare):
-        return read(claim.left if claim.right.holds else negated(claim.left), exact, least_one, facts)
-    if claim.relation == "<=>":
-        return _equivalence(claim, exact, least_one)
-    return _order(claim, exact, least_one, facts) if claim.relation in ORDER else None
+    match claim:
+        case Compare(relation="="):
+            return _identity(claim, exact, facts)
+        case Compare(left=Compare() as left, relation="<=>", right=Verdict(holds=holds)):
+            return read(left if holds else negated(left), exact, facts)
+        case Compare(relation="<=>"):
+            return _equivalence(claim, exact)
+        case Compare(relation=relation) if relation in ORDER:
+            return _order(claim, exact, facts)
+    return None
 
 
-def identity(claim: Compare, exact: Exact, least_one: frozenset[str], facts: tuple[Formula, ...]) -> str | None:
+def _identity(claim: Compare, exact: Exact, facts: Facts) -> str | None:
     """Cross-multiplication; and that what is divided by is not 0."""
-    above, below = exact.difference(claim.left, claim.right)
-    if above:
+    gap = exact.difference(claim.left, claim.right)
+    if not gap.is_zero():
         return None
-    if _have_values(exact, least_one) and sign(_kept_apart(below, exact, least_one, facts), least_one):
-        return "exact identity"
-    prover = Prover(exact, least_one)
-    if exact.atoms and not prover.defined(facts):
-        return None
-    apart = sign(below, least_one) or prover.apart_from_zero(below, facts)
+    apart = _is_apart(gap.below, exact, facts)
+    if not apart or not _have_values(exact):
+        prover = Prover(exact, facts)
+        if exact.atoms and not prover.defined():
+            return None
+        apart = apart or prover.apart_from_zero(gap.below)
     return "exact identity" if apart else "identity where the denominators are not 0"
 
 
-def _have_values(exact: Exact, least_one: frozenset[str]) -> bool:
+def _have_values(exact: Exact) -> bool:
     """Whether every function that was met is a maximum or minimum of what has a value."""
     functions = exact.atoms.values()
-    return all(f in ("max", "min") and all(sign(below, least_one) for _, below in parts) for f, parts in functions)
+    return all(f in ("max", "min") and all(exact.sign(part.below) for part in parts) for f, parts in functions)
 
 
-def _kept_apart(below: Poly, exact: Exact, least_one: frozenset[str], facts: tuple[Formula, ...]) -> Poly:
-    """A denominator without the factors that are above 0 by assumption."""
-    for fact in facts:
-        known = normal(fact, exact, least_one)
-        if known is not None and known[1] == 1 and names_in(known[0]):
-            while (rest := divided(below, known[0])) is not None:
-                below = rest
-    return below
+def _is_apart(below: Poly, exact: Exact, facts: Facts) -> bool:
+    """Whether a denominator is not 0 by the signs of its coefficients, or as a power of what is above 0 by assumption."""
+    if exact.sign(below):
+        return True
+    known = [normal[0] for fact in facts if (normal := exact.normal(fact)) is not None and normal[1]]
+    return below.primitive() in (guard**power for guard in known for power in (1, 2))
 
 
-def _order(claim: Compare, exact: Exact, least_one: frozenset[str], facts: tuple[Formula, ...]) -> str | None:
-    above, below = exact.difference(claim.left, claim.right)
+def _order(claim: Compare, exact: Exact, facts: Facts) -> str | None:
+    gap, strict = exact.difference(claim.left, claim.right), len(claim.relation) == 1
     if claim.relation[0] == "<":
-        above = scale(above, Fraction(-1))
-    strict = len(claim.relation) == 1
+        gap = -gap
     if exact.atoms:
-        return _by_the_largest((above, below), exact, least_one, strict=strict)
-    if _positive((above, below), least_one, strict=strict):
+        return _by_the_largest(gap, exact, strict=strict)
+    if exact.is_positive(gap, strict=strict):
         return "signs of coefficients"
-    known = [normal(fact, exact, least_one) for fact in facts if is_fact(fact)]
-    wanted = normal(claim, exact, least_one)
-    if wanted is not None and any(fact in (wanted, (wanted[0], 1)) for fact in known if fact is not None):
+    wanted, known = exact.normal(claim), [exact.normal(fact) for fact in facts]
+    if wanted is not None and (wanted in known or (wanted[0], True) in known):
         return "exact identity with an assumption"
-    shifted = _shifted((above, below), exact, least_one, facts)
-    if shifted is not None and all(_positive(sides, least_one, strict=strict) for sides in shifted):
+    shifted = _shifted(gap, exact, facts)
+    if shifted and all(exact.is_positive(sides, strict=strict) for sides in shifted):
         return "an assumption put in, signs of coefficients"
     return None
 
 
-def _positive(sides: Rat, least_one: frozenset[str], *, strict: bool) -> bool:
-    """Whether n/d > 0, or n/d >= 0, told by coefficients."""
-    bottom, top = sign(sides[1], least_one), sign(sides[0], least_one, strict=strict)
-    return bool(bottom) and top is not None and (top * (bottom or 0) == 1 or (top == 0 and not strict))
-
-
-def _shifted(sides: Rat, exact: Exact, least_one: frozenset[str], facts: tuple[Formula, ...]) -> tuple[Rat, ...] | None:
-    """n/d with e + x' for every x that is at least e by assumption: with x' above 0, and with x' = 0."""
-    inside, edge, done = sides, sides, False
+def _shifted(gap: Rat, exact: Exact, facts: Facts) -> tuple[Rat, ...]:
+    """The quotient with e + x' for every x that is at least e by assumption: with x' above 0, and with x' = 0."""
+    inside, edge, done = gap, gap, False
     for fact in facts:
         if not (isinstance(fact, Compare) and fact.relation in (">=", ">") and isinstance(fact.left, Name)):
             continue
-        name, bound = fact.left.name, exact.rational(fact.right)
-        if (
-            name in exact.definitions
-            or {name, f"{name}'"} & names_in(bound[0])
-            or len(bound[1]) > 1
-            or () not in bound[1]
-        ):
-            continue
-        least = scale(bound[0], 1 / bound[1][()])
-        inside = put(inside, name, (add(least, {((f"{name}'", 1),): Fraction(1)}), {(): Fraction(1)}))
-        edge, done = put(edge, name, (least, {(): Fraction(1)})), True
-    return (inside, edge) if done else None
+        name, least = fact.left.name, exact.rational(fact.right)
+        beyond = Rat(Poly.name(f"{name}'"))
+        if name not in exact.definitions and not least.below.names and not {name, f"{name}'"} & least.names:
+            inside, edge, done = inside.put(name, least + beyond), edge.put(name, least), True
+    return (inside, edge) if done else ()
 
 
-def _by_the_largest(sides: Rat, exact: Exact, least_one: frozenset[str], *, strict: bool) -> str | None:
+def _by_the_largest(sides: Rat, exact: Exact, *, strict: bool) -> str | None:
     """An order with one maximum or minimum in it, for each of its arguments in turn."""
-    used = [atom for atom in exact.atoms if atom in names_in(sides[0])]
-    if len(used) != 1 or used[0] in names_in(sides[1]) or exact.atoms[used[0]][0] not in ("max", "min"):
+    used = [atom for atom in exact.atoms if atom in sides.above.names]
+    if len(used) != 1 or used[0] in sides.below.names or exact.atoms[used[0]][0] not in ("max", "min"):
         return None
     function, arguments = exact.atoms[used[0]]
-    if not all(sign(below, least_one) for _, below in arguments):
+    if not all(exact.sign(argument.below) for argument in arguments):
         return None
     for one in arguments:
-        case = put(sides, used[0], one)
-        if any(atom in names_in(part) for part in case for atom in exact.atoms):
+        case = sides.put(used[0], one)
+        if case.names & exact.atoms.keys():
             return None
-        gaps = [minus(one, two) if function == "max" else minus(two, one) for two in arguments]
-        known = [primitive(gap[0]) for gap in gaps if sign(gap[1], least_one) == 1]
-        assumed = not strict and sign(case[1], least_one) == 1 and primitive(case[0]) in known
-        if not assumed and not _positive(case, least_one, strict=strict):
+        # where this one is the largest, it is at least each of the others
+        gaps = [exact.cleared(one - two if function == "max" else two - one) for two in arguments]
+        known = [gap.primitive() for gap in gaps if gap is not None]
+        assumed = not strict and exact.sign(case.below) == 1 and case.above.primitive() in known
+        if not assumed and not exact.is_positive(case, strict=strict):
             return None
     return "signs of coefficients, for each argument of the maximum"
 
 
-def _equivalence(claim: Compare, exact: Exact, least_one: frozenset[str]) -> str | None:
+def _equivalence(claim: Compare, exact: Exact) -> str | None:
     """Two inequalities are one where both are the same polynomial, in every case of the second."""
-    left = normal(claim.left, exact, least_one)
+    left = exact.normal(claim.left)
     if left is None or exact.atoms:
         return None
-    if left == normal(claim.right, exact, least_one):
+    if left == exact.normal(claim.right):
         return "exact identity of the cleared sides"
     if not isinstance(claim.right, Cases) or claim.right.otherwise is None:
         return None
     failed: list[Poly] = []  # at most 0
     for consequence, guard in claim.right.rows:
-        known = normal(guard, exact, least_one)
-        if known is None or known[1] != 1:
-            return None
-        if not _same(left, consequence, [known[0]], failed, exact, least_one):
+        known = exact.normal(guard)
+        if known is None or not known[1] or not _same(left, consequence, known[0], failed, exact):
             return None
         failed.append(known[0])
-    last = _same(left, claim.right.otherwise, [], failed, exact, least_one)
+    last = _same(left, claim.right.otherwise, None, failed, exact)
     return "exact identity of the cleared sides in every case" if last and not exact.atoms else None
 
 
-def _same(
-    left: tuple[Poly, int],
-    right: Formula,
-    above: list[Poly],
-    failed: list[Poly],
-    exact: Exact,
-    least_one: frozenset[str],
-) -> bool:
-    """Whether left > 0 says the same as a consequence, where the polynomials ``above`` are above 0 and ``failed`` are not."""
-    p, length = left
-    vanishing = [g for g in failed if scale(g, Fraction(-1)) in failed]
+def _same(left: tuple[Poly, bool], right: Formula, guard: Poly | None, failed: list[Poly], exact: Exact) -> bool:
+    """Whether left > 0 says the same as a consequence, where the guard is above 0 and the ``failed`` are not."""
+    p, strict = left
     if isinstance(right, Verdict):
-        if right.holds:
-            return any(
-                sign(rest, least_one, strict=length == 1) == 1
-                for rest in _reduced(p, [scale(g, Fraction(-1)) for g in failed])
-            )
-        weak = [
-            rest
-            for rest in _reduced(p, failed)
-            if sign(rest, least_one, strict=length == 2) in ((-1, 0) if length == 1 else (-1,))
-        ]
-        return bool(weak)
+        wanted, strict = (p, strict) if right.holds else (-p, not strict)
+        rests = _reduced(wanted, [-g for g in failed])
+        return any(exact.is_positive(Rat(rest), strict=strict) for rest in rests)
     if not isinstance(right, Compare) or right.relation not in ORDER:
         return False
-    top, bottom = exact.difference(right.left, right.right)
-    below = primitive(bottom)
-    side = 1 if below in above else -1 if scale(below, Fraction(-1)) in above else sign(below, least_one)
+    gap = exact.difference(right.left, right.right)
+    below = gap.below.primitive()
+    side = 1 if below == guard else -1 if -below == guard else exact.sign(below)
     if not side:
         return False
-    turned = primitive(scale(top, Fraction(side * (-1 if right.relation[0] == "<" else 1))))
-    candidates = [primitive(rest) for rest in _reduced(p, [*vanishing, *(scale(g, Fraction(-1)) for g in vanishing)])]
-    return len(right.relation) == length and turned in candidates
+    turned = gap.above * Fraction(side * (-1 if right.relation[0] == "<" else 1))
+    vanishing = [g for g in failed if -g in failed]
+    candidates = (rest.primitive() for rest in _reduced(p, [*vanishing, *(-g for g in vanishing)]))
+    return (len(right.relation) == 1) == strict and turned.primitive() in candidates
 
 
 def _reduced(p: Poly, known: list[Poly]) -> list[Poly]:
@@ -262,5 +216,5 @@ def _reduced(p: Poly, known: list[Poly]) -> list[Poly]:
             for n, e in g.items():
                 quotient = join(m, n, -1)
                 if c / e > 0 and all(k > 0 for _, k in quotient):
-                    found.append(add(p, times(g, {quotient: -c / e})))
+                    found.append(p - g * Poly({quotient: c / e}))
     return found

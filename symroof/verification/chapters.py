@@ -10,7 +10,7 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError, about
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.quantities import QUANTITIES
-from symroof.proof.sampling import ORDER
+from symroof.proof.exact import ORDER
 from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, read_claim
 from symroof.reading.documents import Document, Note, Written, read_document
 from symroof.reading.exercises import Exercise, Stated, expected_verdict

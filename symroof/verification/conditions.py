@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Compare, Either, Formula, Verdict
-from symroof.proof.sampling import ORDER
+from symroof.proof.exact import ORDER
 from symroof.proof.settling import negated
 from symroof.proof.step import Check
 from symroof.verification.bounds import by_bound, by_implication, by_inferred_bound

@@ -52,7 +52,7 @@ CONSTRUCTIONS = {
     "sup": "the slope has one sign",
     "argmin": "the slope changes its sign once",
     "minimum": "the slope changes its sign once",
-    "diff": "the derivative is worked out with dual numbers",
+    "diff": "the derivative follows the chain rule",
 }
 LONGEST_SUM = 10_000
 LAST = symbol("last index")

@@ -20,7 +20,7 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ContradictionError, ModelError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Verdict, mapped, names, number
 from symroof.model.hardware import Accelerator
-from symroof.proof.sampling import ORDER
+from symroof.proof.exact import ORDER
 from symroof.proof.settling import OPEN, Settled, settle
 from symroof.reading.exercises import TOLERANCE, Exercise, giving_way
 from symroof.reading.expressions import Scope

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Verdict
-from symroof.proof.sampling import ORDER
+from symroof.proof.exact import ORDER
 from symroof.reading.claims import Claim, read_claim
 from symroof.reading.exercises import Exercise, Stated
 from symroof.verification.budget import Exhausted, limited

@@ -14,7 +14,7 @@ from fractions import Fraction
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Group, Name, Negative, Number, Power, Product, Quotient, children, mapped
-from symroof.proof.sampling import ORDER
+from symroof.proof.exact import ORDER
 from symroof.proof.step import Check
 from symroof.reading.numbers import exact
 from symroof.symbols import expression, fraction, symbol

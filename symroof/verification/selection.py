@@ -15,7 +15,7 @@ from symroof.algebra.rational import cancelled
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, Product, names
 from symroof.model.quantities import QUANTITIES
-from symroof.proof.sampling import ORDER
+from symroof.proof.exact import ORDER
 from symroof.proof.settling import negated
 from symroof.symbols import expression
 from symroof.verification.context import Context, Question

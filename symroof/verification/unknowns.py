@@ -18,7 +18,7 @@ from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import monotony, solve_condition
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Cases, Compare, Formula, Name, names
-from symroof.proof.sampling import ORDER
+from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.context import Context
 from symroof.verification.enclosures import MIRRORED, is_numeric

@@ -18,7 +18,7 @@ from symroof.derivation.layout import with_digits
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Name, Number, number
 from symroof.model.problem import SECTIONS
-from symroof.proof.grounds import Arrays
+from symroof.proof.recounts import Arrays
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.chains import condition
 from symroof.rendering.pages.amounts import (
