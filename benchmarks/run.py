@@ -133,7 +133,7 @@ FORMULAS = [
 def claims(runs: int) -> None:
     """Claims judged one after another on one core, in a process that has begun; and wrong ones with their diagnosis."""
     from symroof.reading.exercises import Stated, read_exercise
-    from symroof.verification.context import context_of
+    from symroof.verification.definitions import context_of
     from symroof.verification.judge import judge_stated
 
     print("claims, warm")

@@ -13,7 +13,7 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Group, Number, Product, Quotient
 from symroof.reading.claims import Chain, read_claim
 from symroof.reading.exercises import read_exercise
-from symroof.verification.context import context_of
+from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 from symroof.verification.judgement import GOOD
 

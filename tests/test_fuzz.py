@@ -14,7 +14,7 @@ from symroof.reading.exercises import VERDICTS, Exercise, Stated, read_exercise
 from symroof.reading.expressions import Scope
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_tokens import Dialect
-from symroof.verification.context import context_of
+from symroof.verification.definitions import context_of
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_stated
 

@@ -4,7 +4,7 @@ import pytest
 
 from symroof.reading.claims import read_claim
 from symroof.reading.exercises import read_exercise
-from symroof.verification.context import context_of
+from symroof.verification.definitions import context_of
 from symroof.verification.selection import skipped
 
 PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]"}
@@ -44,7 +44,7 @@ FORMULAS = [
 def skip_of(known, formula, **options):
     context = context_of(read_exercise(KNOWN[known]))
     (link,) = read_claim(formula, context.scope).links
-    return skipped(context.question(link), context, **options)
+    return skipped(context.question(link), **options)
 
 
 @pytest.mark.parametrize(("known", "formula", "reason"), FORMULAS)
@@ -81,5 +81,5 @@ def test_a_size_that_has_a_value_is_put_in_again():
     context = context_of(read_exercise(PRODUCT)).at([("B", number(16))])
     for formula, reason in (("B = 16", "a size that is put in"), ("2B = 32", None), ("16 = B", None)):
         (link,) = read_claim(formula, context.scope).links
-        skip = skipped(context.question(link), context)
+        skip = skipped(context.question(link))
         assert (skip and skip.reason) == reason

@@ -1,51 +1,64 @@
-"""Approximations: ~ and -> in a regime, what grows, what is negligible, and the regime that was not stated."""
+"""Approximations: ~ and -> in a regime, what grows, what is negligible, and the regime that was not stated.
+
+They are found by the algebra and multiplied out again by the second engine.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
 
-from sympy import Expr, oo
+from sympy import Expr
 
 from symroof.algebra.approximation import approximation
-from symroof.algebra.dominance import leading
+from symroof.algebra.dominance import leading, limit, similar
 from symroof.algebra.inference import weakest_regimes
-from symroof.algebra.rational import cancelled, symbols_of
-from symroof.algebra.regime import Regime
+from symroof.algebra.rational import cancelled, sign_of, symbols_of
+from symroof.algebra.regime import Regime, Relation
+from symroof.derivation.draft import dominated, written
+from symroof.derivation.solving import PLAIN
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Infinity, Name, Quotient, number
-from symroof.proof.step import Check
+from symroof.proof.check import check
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, fraction, symbol
+from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import is_numeric
-from symroof.verification.growth import eventually_positive, joined, near, number_near, quotient_limit
 from symroof.verification.judgement import Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print
 
 # The algebra looked through the regimes that could be meant; the second engine has not decided that again.
 SEARCHED = Check("searched", "no regime was found that makes it true")
+IDENTITY = Check("proved", "exact identity")
+# Where a symbol grows without bound, small sizes of it do not matter.
+FAR = 64
 
 
-def approximate(question: Question, context: Context, *, proofs_only: bool) -> Finding | None:
+def approximate(question: Question) -> Finding | None:
     """a/b -> 1 in the regime; to a number in print, by the rounding rule or within the share that ~ allows; or in a
     regime that is missing."""
-    link = question.link
+    link, context = question.link, question.context
     settled = context.settled(Compare(question.left, "=", question.right))
     if settled.truth:
         return Finding(link, "holds", Check("proved", settled.by))
     a, b, regime = expression(question.left), expression(question.right), context.regime
     tends, refuted = None, SEARCHED
     if b != 0:
-        shown = near(a, b, regime, context.layout)
+        shown = near(a, b, regime)
         if shown is not None:
             return Finding(link, "holds", shown, remarks=_factor(a, b, context))
-        finding = _in_print(question, a, b, context)
-        if finding is not None or proofs_only:
+        finding = _in_print(question, a, b)
+        if finding is not None or context.proofs_only:
             return finding
         needs = weakest_regimes(a, b, regime)
         if needs:
-            return _conditional(question, a, b, context, needs)
-        tends, refuted = quotient_limit(a, b, regime), _parted(a, b, context)
-    elif link.relation == "->" and (shown := near(a + 1, a * 0 + 1, regime, context.layout)) is not None:
+            return _conditional(question, a, b, needs)
+        tends, refuted = quotient_limit(a, b, regime), _parted(a, b, regime)
+    elif link.relation == "->" and (shown := near(a + 1, a * 0 + 1, regime)) is not None:
         return Finding(link, "holds", shown)
     if any(r.relation == "~" and not (isinstance(r.left, Name) and isinstance(r.right, Name)) for r in context.growing):
         raise AlgebraError("~ between products is not decided", expected="~ between two names")
@@ -53,79 +66,75 @@ def approximate(question: Question, context: Context, *, proofs_only: bool) -> F
     return Finding(link, "wrong", refuted, _leading_value(a, context), remarks)
 
 
-def _parted(a: Expr, b: Expr, context: Context) -> Check:
+def _parted(a: Expr, b: Expr, regime: Regime) -> Check:
     """What shows that a/b does not tend to 1: the number that it does tend to, or that one side is beyond the other."""
-    regime, layout = context.regime, context.layout
     with suppress(AlgebraError, CheckError):
-        tends = number_near(a, b, regime, layout)
+        tends = number_near(a, b, regime)
         if tends is not None and tends[0] != 1:
             return Check(tends[1].status, f"{tends[1].by}: the quotient tends to another number")
-        shown = near(a + b, b, regime, layout) or near(a + b, a, regime, layout)
+        shown = near(a + b, b, regime) or near(a + b, a, regime)
         if shown is not None:
             return Check(shown.status, f"{shown.by}: one side is negligible beside the other")
     return SEARCHED
 
 
-def _in_print(question: Question, a: Expr, b: Expr, context: Context) -> Finding | None:
+def _in_print(question: Question, a: Expr, b: Expr) -> Finding | None:
     """The quotient tends to a number that ~ allows, or to one that the digits of the right side round."""
-    tends = number_near(a, b, context.regime, context.layout)
+    link, context = question.link, question.context
+    tends = number_near(a, b, context.regime)
     if tends is None:
         return None
-    link, (value, shown) = question.link, tends
+    value, shown = tends
     by = Check(shown.status, f"{shown.by}, and exact numbers")
     off = 1 / fraction(value) - 1
     if is_numeric(question.right) and abs(off) <= context.tolerance:
         return Finding(link, "holds", by, remarks=(Remark("deviation", {"share": off}),))
-    return in_print(link, context.layout.write(b * value), link.right, by, context)
+    return in_print(question, context.layout.write(b * value), link.right, by)
 
 
 def _factor(a: Expr, b: Expr, context: Context) -> tuple[Remark, ...]:
     """By how much an approximation is off."""
-    try:
+    with suppress(AlgebraError):
         factor = _off(a, b, context.regime, context)
-    except AlgebraError:
-        return ()
-    return () if factor == number(1) else (Remark("factor", {"factor": factor}),)
+        return () if factor == number(1) else (Remark("factor", {"factor": factor}),)
+    return ()
 
 
 def _off(a: Expr, b: Expr, regime: Regime, context: Context) -> Formula:
     """b/a, its terms in the order of what they are beside 1."""
-    return context.written(
-        approximation(a, b, regime).factor, Quotient(context.layout.write(b), context.layout.write(a))
-    )
+    write = context.layout.write
+    return context.written(approximation(a, b, regime).factor, Quotient(write(b), write(a)))
 
 
 def _leading_value(a: Expr, context: Context) -> Formula:
+    """What a side comes down to: its leading form where that is proved, else its lowest terms."""
     write, regime = context.layout.write, context.regime
-    try:
+    with suppress(AlgebraError, CheckError):
         if not regime.scaling:
             return context.written(cancelled(a), write(a))
         form = leading(a, regime)
-        return write(a if near(a, form, regime, context.layout) is None else form)
-    except (AlgebraError, CheckError):
-        return write(a)
+        if near(a, form, regime) is not None:
+            return write(form)
+    return write(a)
 
 
-def _conditional(question: Question, a: Expr, b: Expr, context: Context, regimes: tuple) -> Finding:  # type: ignore[type-arg]
+def _conditional(question: Question, a: Expr, b: Expr, regimes: tuple[tuple[Relation, ...], ...]) -> Finding:
     """True under a regime that nobody stated: which, and what is left without it. Each is proved before it is told."""
-    write = context.layout.write
-    checks = [near(a, b, joined(context.regime, relations), context.layout) for relations in regimes]
-    shown = next((check for check in checks if check is not None), None)
-    if shown is None:
+    context, write = question.context, question.context.layout.write
+    checks = {relations: near(a, b, joined(context.regime, relations)) for relations in regimes}
+    proved = {relations: shown for relations, shown in checks.items() if shown is not None}
+    if not proved:
         return undecided(question.link, "not_decided", why="the inferred regime was not proved")
-    needs = tuple(
-        tuple(Compare(write(x), r, Infinity() if y == oo else write(y)) for x, r, y in relations)
-        for relations, check in zip(regimes, checks, strict=True)
-        if check is not None
-    )
+    needs = tuple(written(relations, write) for relations in proved)
     factor = _off(a, b, joined(context.regime, regimes[0]), context)
-    equal = _at_equal(question, a, b, context)
-    return Finding(question.link, "conditional", shown, Quotient(write(b), factor), equal, needs, factor)
+    value, remarks = Quotient(write(b), factor), _at_equal(question, a, b)
+    return Finding(question.link, "conditional", next(iter(proved.values())), value, remarks, needs, factor)
 
 
-def _at_equal(question: Question, a: Expr, b: Expr, context: Context) -> tuple[Remark, ...]:
+def _at_equal(question: Question, a: Expr, b: Expr) -> tuple[Remark, ...]:
     """What the left side is where all sizes are the same."""
-    free, sizes = symbols_of(a, b), context.regime.least_one
+    context, free = question.context, symbols_of(a, b)
+    sizes = context.regime.least_one
     if len(free) < 2 or (sizes and not all(symbol(s.name) in sizes for s in free)):
         return ()
     value = context.layout.write(cancelled(a.subs(dict.fromkeys(free, free[0]))))
@@ -133,26 +142,89 @@ def _at_equal(question: Question, a: Expr, b: Expr, context: Context) -> tuple[R
     return (Remark("at_equal", facts),)
 
 
-def grows(question: Question, context: Context, *, proofs_only: bool) -> Finding | None:
+def grows(question: Question) -> Finding | None:
     """``a -> oo``: 1/a tends to 0, and a is positive from some point on."""
-    if question.link.relation != "->" or isinstance(bare(question.left), Infinity):
+    context, link = question.context, question.link
+    if link.relation != "->" or isinstance(bare(question.left), Infinity):
         raise AlgebraError("oo stands only after ->")
     a = expression(question.left)
-    shown = near(1 / a + 1, a * 0 + 1, context.regime, context.layout)
-    if shown is not None and eventually_positive(a, context.regime, context.layout):
-        return Finding(question.link, "holds", shown)
-    return Finding(question.link, "wrong", SEARCHED, _leading_value(a, context))
+    shown = near(1 / a + 1, a * 0 + 1, context.regime)
+    if shown is not None and eventually_positive(a, context.regime):
+        return Finding(link, "holds", shown)
+    return Finding(link, "wrong", SEARCHED, _leading_value(a, context))
 
 
-def negligible(question: Question, context: Context, *, proofs_only: bool) -> Finding | None:
+def negligible(question: Question) -> Finding | None:
     """a << b exactly where a + b ~ b."""
-    sides = expression(question.left), expression(question.right)
-    small, large = sides if question.link.relation == "<<" else sides[::-1]
-    shown = near(small + large, large, context.regime, context.layout)
+    regime, link = question.context.regime, question.link
+    small, large = (question.left, question.right) if link.relation == "<<" else (question.right, question.left)
+    both, most = expression(small) + expression(large), expression(large)
+    shown = near(both, most, regime)
     if shown is not None:
-        return Finding(question.link, "holds", shown)
-    needs = () if proofs_only else weakest_regimes(small + large, large, context.regime)
+        return Finding(link, "holds", shown)
+    needs = () if question.context.proofs_only else weakest_regimes(both, most, regime)
     if not needs:
-        return Finding(question.link, "wrong", SEARCHED)
-    conditional = _conditional(question, small + large, large, context, needs)
-    return Finding(question.link, conditional.verdict, conditional.check, needs=conditional.needs)
+        return Finding(link, "wrong", SEARCHED)
+    return replace(_conditional(question, both, most, needs), value=None, remarks=(), leaves=None)
+
+
+def joined(regime: Regime, relations: Iterable[Relation]) -> Regime:
+    """The regime with further relations; raises AlgebraError where they contradict it."""
+    return Regime((*regime.relations, *relations), regime.least_one)
+
+
+def eventually_positive(value: Expr, regime: Regime) -> bool:
+    """Whether a rational function is above 0 along every scaling of the regime from some point on: its leading form is."""
+    known = sign_of(value, regime.least_one)
+    if known:
+        return known == 1
+    with suppress(AlgebraError, CheckError):
+        form = leading(value, regime)
+        return sign_of(form, regime.least_one) == 1 and near(value, form, regime) is not None
+    return False
+
+
+def near(a: Expr, b: Expr, regime: Regime) -> Check | None:
+    """What shows that a/b tends to 1 in the regime, or None where it does not.
+
+    Raises AlgebraError outside of the decided class, and CheckError where the second engine does not agree.
+    """
+    if not (a.is_rational_function() and b.is_rational_function()):
+        raise AlgebraError("approximations are decided between rational functions")
+    spend(COEFFICIENTS)
+    return _near(a, b, regime)
+
+
+@lru_cache(maxsize=1024)
+def _near(a: Expr, b: Expr, regime: Regime) -> Check | None:
+    try:
+        similarity = similar(a, b, regime)
+    except AlgebraError:
+        large = {left: FAR * left for left, relation, _ in regime.relations if relation == "->" and left.is_Symbol}
+        if not large:
+            raise
+        a, b = a.subs(large), b.subs(large)  # from some point on; a constant factor is nothing to a regime
+        similarity = similar(a, b, regime)
+    if not similarity.holds:
+        return None
+    write = PLAIN.write
+    assumed, evidence = written(regime.relations, write), dominated(similarity, write)
+    step = Step("claim", Reason.LEADING, write(a), "~", write(b), assumed, evidence)
+    shown = check(step, Ledger(frozenset(s.name for s in regime.least_one)))
+    return shown if similarity.certificates else IDENTITY
+
+
+def number_near(a: Expr, b: Expr, regime: Regime) -> tuple[Expr, Check] | None:
+    """The positive number that a/b tends to in the regime, and what shows it; None where it tends to none."""
+    if not (a.is_rational_function() and b.is_rational_function()):
+        return None
+    tends = quotient_limit(a, b, regime)
+    if tends is None or not tends.is_Rational or tends <= 0:
+        return None
+    shown = near(a, b * tends, regime)
+    return None if shown is None else (tends, shown)
+
+
+def quotient_limit(a: Expr, b: Expr, regime: Regime) -> Expr | None:
+    """What a/b tends to in the regime; without one, what it is."""
+    return limit(a / b, regime) if regime.scaling else cancelled(a / b)

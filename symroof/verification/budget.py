@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from math import comb, prod
 
 from symroof.errors import AlgebraError
-from symroof.formula import Formula, Number, Power, fold
+from symroof.formula import Formula, Number, Power, Product, Quotient, Sum, children
 
 WORK = 400_000
 PROVER = 1_000  # a question that z3 answers
@@ -64,39 +64,32 @@ def weighed(formula: Formula) -> Formula:
     Traceback (most recent call last):
     symroof.errors.AlgebraError: the formula is too large to be multiplied out
     """
-    spend(max(fold(formula, _Terms())))
+    spend(max(_terms(formula)))
     return formula
 
 
-class _Terms:
+def _terms(formula: Formula) -> tuple[int, int]:
     """At most how many terms a formula has above and below once it is one quotient of polynomials."""
+    parts = [_terms(child) for child in children(formula)]
+    above, below = max(parts, key=max, default=(1, 1))
+    match formula:
+        case Sum():
+            above, below = parts[0]
+            for n, d in parts[1:]:
+                above, below = _light(above * d + n * below, below * d)
+        case Product():
+            above, below = prod(n for n, _ in parts), prod(d for _, d in parts)
+        case Quotient():
+            above, below = parts[0][0] * parts[1][1], parts[0][1] * parts[1][0]
+        case Power(exponent=Number(value=value)) if value.denominator == 1 and parts[0] != (1, 1):
+            e = min(abs(int(value)), MOST_TERMS)
+            above, below = (comb(n + e - 1, e) for n in parts[0])
+        case Power():
+            above, below = parts[0]
+    return _light(above, below)
 
-    def _largest(self, node: Formula, *parts: tuple[int, int]) -> tuple[int, int]:
-        return max(parts, key=max, default=(1, 1))
 
-    number = name = figure = infinity = verdict = group = negative = written = _largest
-    call = compare = both = either = _largest
-
-    def sum(self, node: Formula, *terms: tuple[int, int]) -> tuple[int, int]:
-        above, below = terms[0]
-        for n, d in terms[1:]:
-            above, below = self._light(above * d + n * below, below * d)
-        return above, below
-
-    def product(self, node: Formula, *factors: tuple[int, int]) -> tuple[int, int]:
-        return self._light(prod(n for n, _ in factors), prod(d for _, d in factors))
-
-    def quotient(self, node: Formula, top: tuple[int, int], bottom: tuple[int, int]) -> tuple[int, int]:
-        return self._light(top[0] * bottom[1], top[1] * bottom[0])
-
-    def power(self, node: Power, base: tuple[int, int], exponent: tuple[int, int]) -> tuple[int, int]:
-        size = node.exponent
-        if base == (1, 1) or not isinstance(size, Number) or size.value.denominator != 1:
-            return base
-        e = min(abs(int(size.value)), MOST_TERMS)
-        return self._light(*(comb(n + e - 1, e) for n in base))
-
-    def _light(self, above: int, below: int) -> tuple[int, int]:
-        if max(above, below) > MOST_TERMS:
-            raise AlgebraError("the formula is too large to be multiplied out")
-        return above, below
+def _light(above: int, below: int) -> tuple[int, int]:
+    if max(above, below) > MOST_TERMS:
+        raise AlgebraError("the formula is too large to be multiplied out")
+    return above, below

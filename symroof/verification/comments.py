@@ -3,65 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from symroof.errors import ReadingError, about, suggestion
-from symroof.reading.documents import Document
 from symroof.reading.exercises import Exercise, read_exercise
-from symroof.reading.problems import WORD, merged
-from symroof.verification.context import Context, context_of
+from symroof.reading.problems import merged
+from symroof.verification.context import Context
+from symroof.verification.definitions import context_of
 
 # Lists of a comment are added to those before it; tables are merged; anything else replaces.
 ADDED = ("assume", "symbols")
 MERGED = ("given", "let", "aliases", "mesh")
 
 
-@dataclass
+@dataclass(frozen=True)
 class InForce:
     """``overrides`` go before what the comments say; ``words`` are those of the document, which may use what is given."""
 
     overrides: Mapping[str, Any]
     words: frozenset[str]
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     exercise: Exercise = field(default_factory=Exercise)
     context: Context = field(default_factory=lambda: context_of(Exercise()))
 
-    @classmethod
-    def over(cls, document: Document, overrides: Mapping[str, Any]) -> InForce:
-        """What is in force before the first comment."""
-        made = cls(overrides, frozenset(WORD.findall(document.text)))
-        if overrides:
-            made._read("", None)
-        return made
-
-    def add(self, options: Mapping[str, Any], where: str) -> None:
-        """A comment adds to those before it; a new operation starts afresh."""
-        claims = options.get("claims")
-        if "operation" in options and "operation" in self.options:
-            self.options = {}
-        for key, value in options.items():
-            before = self.options.get(key)
-            if key in ADDED and before is not None:
-                value = [*_listed(before), *_listed(value)]
-            elif key in MERGED and isinstance(before, Mapping) and isinstance(value, Mapping):
-                value = {**before, **value}
-            if key != "claims":
-                self.options[key] = value
-        self._read(where, claims)
-
-    def _read(self, where: str, claims: Any) -> None:
-        options = merged(self.options, self.overrides)
+    def adding(self, comment: Mapping[str, Any], where: str = "") -> InForce:
+        """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""
+        before = {} if "operation" in comment and "operation" in self.options else self.options
+        said = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
         with about(where):
-            self.exercise = read_exercise({**options, **({"claims": claims} if claims is not None else {})}, self.words)
-            self.context = context_of(self.exercise)
-            for alias, name in self.exercise.aliases.items():
-                if name not in self.context.scope.names:
-                    raise ReadingError(
-                        f"aliases: {alias} stands for {name!r}, which is no name here",
-                        hint=suggestion(name, self.context.scope.names),
-                    )
+            exercise = read_exercise(merged(said, self.overrides), self.words)
+            context = context_of(exercise)
+            for alias, name in exercise.aliases.items():
+                if name not in context.scope.names:
+                    hint = suggestion(name, context.scope.names)
+                    raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=hint)
+        said.pop("claims", None)
+        return replace(self, options=said, exercise=exercise, context=context)
 
 
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
+def _added(key: str, before: Any, value: Any) -> Any:
+    """What an option is once a comment has given it a value."""
+    if key in ADDED and before is not None:
+        return [one for part in (before, value) for one in (part if isinstance(part, list | tuple) else [part])]
+    both = key in MERGED and isinstance(before, Mapping) and isinstance(value, Mapping)
+    return {**before, **value} if both else value

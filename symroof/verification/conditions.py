@@ -14,6 +14,7 @@ and it is conditional where (ii) to (iv) hold in a regime that nobody stated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -23,8 +24,8 @@ from symroof.proof.exact import ORDER
 from symroof.proof.settling import negated
 from symroof.proof.step import Check
 from symroof.verification.bounds import by_bound, by_implication, by_inferred_bound
-from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import at_point, is_typical, witness
+from symroof.verification.context import Question
+from symroof.verification.counterexamples import is_typical, witness
 from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import IN_NUMBERS, Finding, undecided
 from symroof.verification.unit_agreement import unit_of
@@ -40,26 +41,25 @@ def condition(links: Iterable[Compare]) -> Formula:
     return links[0] if len(links) == 1 else Both(links)
 
 
-def equivalent(question: Question, context: Context, *, proofs_only: bool) -> Finding | None:
+def equivalent(question: Question) -> Finding | None:
     """P <=> Q or P => Q: over the domain, by its bound, in a regime that is missing, in one direction, or not at all."""
-    link, claimed, unknown = question.link, _proposition(question), None
+    link, context, claimed, unknown = question.link, question.context, _proposition(question), None
     reason: AlgebraError | CheckError | None = None
     try:
-        unknown = unknown_of(question.left, question.right, link.right, context)
-        if proofs_only and unknown is not None and context.growing:  # in a regime the bound decides
-            return by_bound(link, unknown, context)
+        unknown = unknown_of(question)
+        if context.proofs_only and unknown is not None and context.growing:  # in a regime the bound decides
+            return by_bound(unknown)
     except (AlgebraError, CheckError) as error:
         reason = error
     settled = context.settled(claimed)
     if settled.truth:
         return Finding(link, "holds", Check("proved", settled.by))
     try:
-        finding = None if unknown is None else by_bound(link, unknown, context)
-        if finding is None and unknown is not None and not proofs_only:
-            finding = by_inferred_bound(link, unknown, context)
-        if finding is None and link.relation == "=>" and not proofs_only:
-            finding = _implied(question, unknown, context)
-        if finding is not None or proofs_only:
+        finding = None if unknown is None else by_bound(unknown)
+        if finding is None and not context.proofs_only:
+            finding = None if unknown is None else by_inferred_bound(unknown)
+            finding = finding or _implied(question, unknown)
+        if finding is not None or context.proofs_only:
             return finding
     except (AlgebraError, CheckError) as error:
         reason = reason or error
@@ -70,33 +70,30 @@ def equivalent(question: Question, context: Context, *, proofs_only: bool) -> Fi
         return undecided(link, "not_decided", why=reason.problem) if reason else undecided(link, "no_proof")
     if link.relation == "=>":
         shown = replace(shown, left=True, right=False)
-    shown = replace(shown, parts=_parts(question, shown.values, context))
-    value = None if unknown is None else unknown.right_value(context)
+    shown = replace(shown, parts=_parts(question, shown.values))
+    value = None if unknown is None else unknown.right_value()
     return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown)
 
 
-def _implied(question: Question, unknown: Unknown | None, context: Context) -> Finding | None:
+def _implied(question: Question, unknown: Unknown | None) -> Finding | None:
     """P => Q in one direction: with P solved and Q explicit, or the other way round."""
-    link = question.link
-    finding = None if unknown is None else by_implication(link, unknown, context, explicit_first=False)
-    if finding is not None:
-        return finding
-    other = unknown_of(question.right, question.left, link.left, context)
-    return None if other is None else by_implication(link, other, context, explicit_first=True)
+    if question.link.relation != "=>":
+        return None
+    finding = None if unknown is None else by_implication(unknown, explicit_first=False)
+    other = None if finding is not None else unknown_of(question, turned=True)
+    return finding if other is None else by_implication(other, explicit_first=True)
 
 
-def _parts(
-    question: Question, values: Mapping[str, Fraction], context: Context
-) -> tuple[tuple[Formula, Fraction, str], ...]:
+def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Formula, Fraction, str], ...]:
     """What the left condition compares, in numbers."""
     written, put = question.link.left, question.left
-    if not isinstance(written, Compare) or not isinstance(put, Compare):
-        return ()
-    try:
-        pairs = ((written.left, put.left), (written.right, put.right))
-        return tuple((side, enclosed(at_point(known, values)).middle, unit_of(side, context)) for side, known in pairs)
-    except AlgebraError:
-        return ()
+    if isinstance(written, Compare) and isinstance(put, Compare):
+        with suppress(AlgebraError):
+            pairs = ((written.left, put.left), (written.right, put.right))
+            return tuple(
+                (one, enclosed(known, point=values).middle, unit_of(one, question.context)) for one, known in pairs
+            )
+    return ()
 
 
 def _proposition(question: Question) -> Formula:

@@ -13,16 +13,13 @@ rational functions, roots, maxima and minima only. What is not proved is not put
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 
-from sympy import Expr, Integer, Max
+from sympy import Expr, Integer, Max, summation
 
-from symroof.algebra.rational import coefficients, polynomial, ratio, sign, sign_of, symbols_of
+from symroof.algebra.rational import cancelled, ratio, sign, sign_of, symbols_of
 from symroof.algebra.roots import Root
-from symroof.derivation.layout import Layout
-from symroof.derivation.solving import derivative, limit, monotony, proved_solution, require_telescopes
+from symroof.derivation.solving import PLAIN, derivative, limit, monotony, proved_solution, require_telescopes
 from symroof.errors import AlgebraError
 from symroof.formula import (
     FUNCTIONS,
@@ -40,10 +37,9 @@ from symroof.formula import (
     nodes,
     number,
 )
-from symroof.proof.step import Check
-from symroof.symbols import expression, rational, symbol
+from symroof.symbols import expression, symbol
 from symroof.verification.budget import spend, weighed
-from symroof.verification.enclosures import enclosed, is_numeric
+from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 
 # What shows that the value of a construction is right.
 CONSTRUCTIONS = {
@@ -58,40 +54,31 @@ LONGEST_SUM = 10_000
 LAST = symbol("last index")
 
 
-@dataclass(frozen=True, slots=True)
-class Working:
-    """A call and its value; ``check`` is what shows that a construction has that value, None where nothing was worked out."""
-
-    call: Call
-    value: Formula
-    check: Check | None = None
-
-
-def worked_out(node: Call, least_one: frozenset[str], layout: Layout) -> Working:
-    """A call of which the names are put in, and what it is for the judge.
+def worked_out(node: Call, least_one: frozenset[str]) -> tuple[Formula, str]:
+    """What a call of which the names are put in is for the judge, and what shows that a construction has that value.
 
     >>> from symroof.reading.expressions import Scope, read_expression
     >>> call = read_expression("argmin(A/X + B X, X)", Scope(open=True))
-    >>> expression(worked_out(call, frozenset(), Layout(())).value)
-    sqrt(A)/sqrt(B)
+    >>> value, by = worked_out(call, frozenset())
+    >>> expression(value), by
+    (sqrt(A)/sqrt(B), 'the slope changes its sign once')
     """
     wanted = FUNCTIONS.get(node.function)
-    if wanted is not None and len(node.arguments) != wanted:
+    if wanted not in (None, len(node.arguments)):
         raise AlgebraError(f"{node.function}(…) has {len(node.arguments)} arguments", expected=f"{wanted}")
     if node.function == "abs" and not is_numeric(node):
         body = node.arguments[0]
-        return Working(node, Call("max", (body, Negative(Group(body)))))
+        return Call("max", (body, Negative(Group(body)))), ""
     if node.function not in CONSTRUCTIONS:
-        return Working(node, node)
+        return node, ""
     weighed(node)
     added = _added_up(node)
     if added is not None:
-        return added
-    value = _value(node, frozenset(map(symbol, least_one)), layout)
-    return Working(node, Group(value), Check("proved", CONSTRUCTIONS[node.function]))
+        return Group(added), "the terms are added up"
+    return Group(_value(node, frozenset(map(symbol, least_one)))), CONSTRUCTIONS[node.function]
 
 
-def _value(node: Call, least_one: frozenset[Expr], layout: Layout) -> Formula:
+def _value(node: Call, least_one: frozenset[Expr]) -> Formula:
     """What a construction is. Raises AlgebraError outside of the decided class, CheckError where it is not proved."""
     body, place = node.arguments[:2]
     if node.function == "limit":
@@ -101,23 +88,23 @@ def _value(node: Call, least_one: frozenset[Expr], layout: Layout) -> Formula:
     if not isinstance(place, Name):
         raise AlgebraError(f"the second argument of {node.function}(…) is no name")
     if node.function == "sum":
-        return _sum(node, place, least_one, layout)
+        return _sum(node, place, least_one)
     value, x = expression(body), symbol(place.name)
     match node.function:
         case "diff":
-            return layout.write(derivative(value, x))
+            return PLAIN.write(derivative(value, x))
         case "limit" | "sup" if not value.has(x):
             return body
         case "limit":
-            return layout.write(limit(value, x, least_one))
+            return PLAIN.write(limit(value, x, least_one))
         case "sup":
             way = monotony(value, x, least_one)
             if way == -1 and x in least_one:
                 return _put(body, place, number(1))
             if way != 1:
                 raise AlgebraError(f"sup over {x}: the function is not known to rise or fall in it")
-            return layout.write(limit(value, x, least_one))
-    least = layout.write(_argmin(value, x, least_one))
+            return PLAIN.write(limit(value, x, least_one))
+    least = PLAIN.write(_argmin(value, x, least_one))
     return least if node.function == "argmin" else _put(body, place, least)
 
 
@@ -150,7 +137,7 @@ def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
     raise AlgebraError(f"the least value over {x} may lie at no {x} above 0")
 
 
-def _added_up(node: Call) -> Working | None:
+def _added_up(node: Call) -> Formula | None:
     """A sum of numbers between two numbers, term by term; as a sum of its terms where one of them is irrational."""
     if node.function != "sum" or not isinstance(node.arguments[1], Name):
         return None
@@ -164,14 +151,12 @@ def _added_up(node: Call) -> Working | None:
         return None
     indices = range(int(start.low), int(end.low) + 1)
     spend(5 * len(indices))
-    terms = tuple(_put(body, node.arguments[1], number(i)) for i in indices)
-    values = [enclosed(term) for term in terms]
-    exact = all(value.exact for value in values)
-    total = number(sum((value.low for value in values), Fraction(0))) if exact else Sum(terms)
-    return Working(node, Group(total), Check("proved", "the terms are added up"))
+    terms = Sum(tuple(_put(body, node.arguments[1], number(i)) for i in indices))
+    total = enclosed(terms) if indices else Enclosure(Fraction(0), Fraction(0))
+    return number(total.low) if total.exact else terms
 
 
-def _sum(node: Call, index: Name, least_one: frozenset[Expr], layout: Layout) -> Formula:
+def _sum(node: Call, index: Name, least_one: frozenset[Expr]) -> Formula:
     """The sum of a polynomial in its index."""
     body, _, first, last = node.arguments
     inner = [part for part in nodes(body) if index.name in names(part)]
@@ -184,25 +169,7 @@ def _sum(node: Call, index: Name, least_one: frozenset[Expr], layout: Layout) ->
     above, below = ratio(length, symbols)
     if sign(above, symbols, least_one, weak=True) not in (0, 1) or sign(below, symbols, least_one) != 1:
         raise AlgebraError("sum(…): it is not known that the last index is not before the first")
-    total = _faulhaber(expression(body), symbol(index.name), expression(first))
+    total = summation(cancelled(expression(body)).expand(), (symbol(index.name), expression(first), LAST))
     require_telescopes(total, expression(body), symbol(index.name), expression(first), LAST)
-    value = _put(layout.write(total), Name(LAST.name), last)
+    value = _put(PLAIN.write(total), Name(LAST.name), last)
     return number(enclosed(value).low) if is_numeric(value) else value
-
-
-def _faulhaber(body: Expr, index: Expr, first: Expr) -> Expr:
-    """The sum of a polynomial in the index up to LAST: S(LAST) - S(first - 1), S being the sum from 1."""
-    symbols = symbols_of(body, index)
-    above, below = ratio(body, symbols)
-    parts = [polynomial(part, symbols) for part in coefficients(above, symbols.index(index))]
-    total = (part * (_powers(power, LAST) - _powers(power, first - 1)) for power, part in enumerate(parts))
-    return sum(total, Integer(0)) / polynomial(below, symbols)
-
-
-def _powers(p: int, n: Expr) -> Expr:
-    """1^p + 2^p + … + n^p (Bernoulli's formula, with B1 = +1/2)."""
-    bernoulli: list[Fraction] = [Fraction(1)]
-    for m in range(1, p + 1):
-        bernoulli.append(-sum((comb(m, k) * b / (m - k + 1) for k, b in enumerate(bernoulli)), Fraction(0)))
-    terms = (rational(comb(p + 1, k) * (-1) ** k * b) * n ** (p + 1 - k) for k, b in enumerate(bernoulli))
-    return sum(terms, Integer(0)) / (p + 1)

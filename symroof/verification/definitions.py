@@ -7,14 +7,77 @@ from dataclasses import replace
 
 from symroof.derivation.setting import NETWORK, Setting, setting_of
 from symroof.formula import Formula, Name, Number, Quotient
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Known
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
+from symroof.reading.exercises import Exercise, giving_way
+from symroof.reading.expressions import Scope
+from symroof.verification.context import Context
 
 # What the quantities mean wherever nobody says otherwise, and the units of the others.
 THEORY: Mapping[str, Formula] = {name: formula for name in DERIVED if (formula := meaning(name)) is not None}
 UNITS = {name: row.unit for name, row in TABLE.items() if name not in DERIVED}
 # The quantities that a claim can name; those of one chip are what a derivation calls them.
 SPOKEN = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
+
+
+def context_of(exercise: Exercise) -> Context:
+    """The context of an exercise: its operation costed, or its model alone."""
+    problem = exercise.problem
+    if problem is None:
+        return _of_model(exercise).assuming(exercise.assume)
+    stated, contrary = (
+        setting_of(replace(problem, at=(), sections=(), count=count))
+        for count in (problem.count, "exact" if problem.count == "fma" else "fma")
+    )
+    context = _of_operation(exercise, stated)
+    if contrary.cost.flops != stated.cost.flops:
+        context = replace(context, other=_of_operation(exercise, contrary))
+    return context.assuming(exercise.assume)
+
+
+def _of_operation(exercise: Exercise, setting: Setting) -> Context:
+    """The quantities of an operation as formulas of its dimensions and of the figures, under one way of counting."""
+    chip, dimensions, write = setting.problem.hardware, setting.problem.operation.dimensions, setting.layout.write
+    derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
+    known = {**{name: formula for name, formula in derived.items() if formula is not None}, **costs(setting)}
+    for link in chip.links if chip else ():
+        if setting.exchanges or link.partition(".")[0] not in NETWORK:
+            over = setting_of(replace(setting.problem, link=link)) if setting.exchanges else setting
+            known[f"T_comms_{link}"] = Quotient(write(over.moved), Name(link))
+    chosen = {"peak": setting.peak, "bandwidth": setting.bandwidth}
+    known |= {name: printed(figure) for name, figure in chosen.items() if figure is not None}
+    figures = chip.figures if chip else {}
+    known |= {name: printed(figure) for name, figure in figures.items()} | dict(exercise.let)
+    return Context(
+        Scope((*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN))), give_way=giving_way(exercise)),
+        known,
+        _units(figures),
+        frozenset(dimensions),
+        tolerance=exercise.tolerance,
+        layout=setting.layout,
+        setting=setting,
+        hardware=chip,
+        count=setting.problem.count,
+    )
+
+
+def _of_model(exercise: Exercise) -> Context:
+    """Named formulas, and theory and figures for the quantities that they leave open."""
+    chip, own = exercise.hardware, {*exercise.symbols, *exercise.let}
+    several = chip is not None and "peak" not in chip.figures  # which of its peaks is meant has to be said
+    rate = chip.peak(exercise.compute)[1] if chip is not None and several and exercise.compute is not None else None
+    spoken = (name for name in SPOKEN if name != "peak" or not several or rate is not None)
+    figures = {**(chip.figures if chip else {}), **({} if rate is None else {"peak": rate})}
+    meant = {**THEORY, **{name: printed(figure) for name, figure in figures.items()}}
+    known = {name: formula for name, formula in meant.items() if name not in own}
+    known = {**({"bandwidth": known["HBM"]} if "HBM" in known else {}), **known, **exercise.let}
+    return Context(
+        Scope(tuple(dict.fromkeys((*exercise.symbols, *known, *spoken))), open=True, give_way=giving_way(exercise)),
+        known,
+        {name: unit for name, unit in _units(figures).items() if name not in own},
+        tolerance=exercise.tolerance,
+        hardware=chip,
+    )
 
 
 def costs(setting: Setting) -> dict[str, Formula]:
@@ -31,40 +94,11 @@ def costs(setting: Setting) -> dict[str, Formula]:
     return {name: setting.layout.write(amount) for name, amount in amounts.items()}
 
 
-def of_operation(setting: Setting) -> dict[str, Formula]:
-    """The quantities of an operation as formulas of its dimensions and of the figures."""
-    chip = setting.problem.hardware
-    derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
-    definitions = {**{name: formula for name, formula in derived.items() if formula is not None}, **costs(setting)}
-    for link in chip.links if chip else ():
-        if setting.exchanges:
-            crossing = setting_of(replace(setting.problem, link=link)).moved
-            definitions[f"T_comms_{link}"] = Quotient(setting.layout.write(crossing), Name(link))
-        elif link.partition(".")[0] not in NETWORK:
-            definitions[f"T_comms_{link}"] = Quotient(setting.layout.write(setting.moved), Name(link))
-    chosen = {"peak": setting.peak, "bandwidth": setting.bandwidth}
-    return definitions | {name: printed(figure) for name, figure in chosen.items() if figure is not None}
-
-
-def of_model(
-    let: Mapping[str, Formula], own: set[str], chip: Accelerator | None, rate: Known | None
-) -> dict[str, Formula]:
-    """The named formulas of a model, and theory and figures for the names that it leaves open."""
-    known = {**THEORY, **of_chip(chip)} | ({} if rate is None else {"peak": printed(rate)})
-    known = {name: formula for name, formula in known.items() if name not in own}
-    return {**({"bandwidth": known["HBM"]} if "HBM" in known else {}), **known, **let}
-
-
-def of_chip(chip: Accelerator | None) -> dict[str, Formula]:
-    """The figures of a chip, with the digits they were read with."""
-    return {name: printed(figure) for name, figure in (chip.figures if chip else {}).items()}
-
-
-def units_of(chip: Accelerator | None) -> dict[str, str]:
-    """The base units of the quantities and of the figures of a chip."""
-    return {name: figure.unit for name, figure in (chip.figures if chip else {}).items() if figure.unit} | UNITS
-
-
 def printed(figure: Known) -> Number:
     """A figure as a number in print."""
     return Number(figure.value, figure.digits)
+
+
+def _units(figures: Mapping[str, Known]) -> dict[str, str]:
+    """The base units of the quantities and of the figures of a chip."""
+    return {name: figure.unit for name, figure in figures.items() if figure.unit} | UNITS

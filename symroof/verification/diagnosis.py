@@ -6,9 +6,10 @@ that almost fits is not: no diagnosis is better than a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
@@ -16,19 +17,21 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import at_point, truth
+from symroof.verification.counterexamples import truth
 from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import confirmed
 from symroof.verification.literals import precise
-from symroof.verification.miscounts import Trials
 
 PRIMES = (97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173)
 SIZES = (1, 10**4, 10**9)
+DIGITS = 12  # of a quick look
 # Rounding to two digits changes a number by less than this factor.
 FAR_APART = Fraction(5, 4)
 TRIAL = 20  # units of work
 
+# What there is to say of a mistake, and the claim or the world that it leads to.
+Trials = Iterator[tuple[Mapping[str, Any], Compare]] | Iterator[tuple[Mapping[str, Any], Context]]
 # In the order in which people would look for them; each name is that of a macro in the templates.
 MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
     mistake.__name__: mistake
@@ -54,14 +57,14 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
 
 def diagnosed(finding: Finding, context: Context) -> Finding:
     """The finding with its diagnosis, where it is wrong and a mistake explains it."""
-    if finding.verdict != "wrong" or not isinstance(finding.link, Compare) or finding.by == "units":
+    link, exactly = finding.link, replace(context, tolerance=Fraction(0), proofs_only=True)
+    if finding.verdict != "wrong" or not isinstance(link, Compare) or finding.by == "units":
         return finding
-    exactly = replace(context, tolerance=Fraction(0))
     for kind, trials in MISTAKES.items():
-        for trial in trials(finding.link, exactly):
+        for facts, changed in trials(link, exactly):
             spend(TRIAL)
-            if _right(trial.link or finding.link, trial.world or exactly):
-                return replace(finding, diagnosis=Remark(kind, trial.facts))
+            if _right(changed, exactly) if isinstance(changed, Compare) else _right(link, changed):
+                return replace(finding, diagnosis=Remark(kind, facts))
     return finding
 
 
@@ -70,7 +73,7 @@ def _right(link: Compare, context: Context) -> bool:
     try:
         question = context.question(link)
         may_be = _may_agree if link.relation in ("<=>", "=>") else _may_be_equal
-        return may_be(question) and confirmed(question, context) is not None
+        return may_be(question) and confirmed(question)
     except (SymroofError, RecursionError):
         return False
 
@@ -82,7 +85,7 @@ def _may_be_equal(question: Question) -> bool:
         return True
     point = dict(zip(dict.fromkeys((*names(left), *names(right))), map(Fraction, PRIMES), strict=False))
     try:
-        a, b = (enclosed(at_point(side, point), 12) for side in (left, right))
+        a, b = (enclosed(side, DIGITS, point) for side in (left, right))
     except SymroofError:
         return True
     if a.low <= b.high and b.low <= a.high:
@@ -101,7 +104,7 @@ def _may_agree(question: Question) -> bool:
     for size in SIZES:
         point = {name: Fraction(size + i) for i, name in enumerate(letters)}
         try:
-            edge = enclosed(at_point(bound, point), 12).middle
+            edge = enclosed(bound, DIGITS, point).middle
         except SymroofError:
             return True
         around = [{**point, x: edge * share} for share in (1 / FAR_APART, FAR_APART) if edge * share >= 1]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import SymroofError
-from symroof.formula import Formula
 from symroof.reading.exercises import read_exercise
 from symroof.reading.problems import merged, read_problem_file
 from symroof.reading.toml import claim_places
@@ -31,26 +30,19 @@ class Moved:
 def judge_file(path: Path | str, overrides: Mapping[str, Any] | None = None) -> FileReport:
     """The judgements on a file: of problems if it is TOML, else a document. Faults of the input are in the report."""
     path = Path(path)
+    kind = "problems" if path.suffix.lower() == ".toml" else "document"
     try:
-        if path.suffix.lower() == ".toml":
-            return _judge_problems(path, dict(overrides or {}))
-        return judge_document(path, overrides)
+        return _judge_problems(path, overrides or {}) if kind == "problems" else judge_document(path, overrides)
     except SymroofError as error:
-        kind = "problems" if path.suffix.lower() == ".toml" else "document"
-        prefix = "" if str(error).startswith(str(path)) else f"{path}: "
-        return FileReport(str(path), (), kind, error=prefix + str(error))
+        said = str(error)
     except Exception as error:  # a bug in the judgement of one file: the others are still judged
         if os.environ.get("SYMROOF_TRACEBACK"):
             raise
-        return FileReport(
-            str(path),
-            (),
-            "document",
-            error=f"{path}: internal error, please report it: {type(error).__name__}: {str(error)[:300]}",
-        )
+        kind, said = "document", f"internal error, please report it: {type(error).__name__}: {str(error)[:300]}"
+    return FileReport(str(path), (), kind, error=said if said.startswith(str(path)) else f"{path}: {said}")
 
 
-def _judge_problems(path: Path, overrides: dict[str, Any]) -> FileReport:
+def _judge_problems(path: Path, overrides: Mapping[str, Any]) -> FileReport:
     """The judgements on every problem that can be read; of the others, what is wrong with them."""
     judgements: list[Judgement] = []
     errors: list[str] = []
@@ -102,39 +94,32 @@ def judge_files(
 ) -> tuple[FileReport, ...]:
     """The reports on several files, in their order, in ``jobs`` processes at once."""
     names = [str(path) for path in paths]
+    judged = partial(judge_file, overrides=overrides)
 
-    def reports(results: Iterable[Callable[[], FileReport]]) -> Iterator[FileReport]:
-        for done, result in enumerate(results):
+    def reports(results: Iterator[FileReport]) -> Iterator[FileReport]:
+        for done in range(len(names)):
             if progress is not None:
                 progress(done, len(names))
-            yield result()
+            yield next(results)
 
     if jobs <= 1 or len(names) <= 1:
-        return tuple(reports(partial(judge_file, path, overrides) for path in names))
+        return tuple(reports(map(judged, names)))
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     with ProcessPoolExecutor(min(jobs, len(names)), mp_context=get_context("spawn")) as pool:
-        return tuple(reports([pool.submit(judge_file, path, overrides).result for path in names]))
+        return tuple(reports(pool.map(judged, names)))
 
 
 def moved(before: Iterable[FileReport], after: Iterable[FileReport]) -> tuple[Moved, ...]:
     """The claims whose verdict or value moves between two reports on the same files."""
     found = []
     for one, other in zip(before, after, strict=True):
-        for a, b in _pairs(one.judgements, other.judgements):
-            if (a.verdict, _values(a)) != (b.verdict, _values(b)):
-                found.append(Moved(one.file, a, b))
+        places = {(j.line, j.column, j.claim): j for j in other.judgements}
+        pairs = ((j, places.get((j.line, j.column, j.claim))) for j in one.judgements)
+        found += [Moved(one.file, a, b) for a, b in pairs if b is not None and _said(a) != _said(b)]
     return tuple(found)
 
 
-def _pairs(before: Iterable[Judgement], after: Iterable[Judgement]) -> Iterable[tuple[Judgement, Judgement]]:
-    places = {(j.line, j.column, j.claim): j for j in after}
-    for judgement in before:
-        key = (judgement.line, judgement.column, judgement.claim)
-        if key in places:
-            yield judgement, places[key]
-
-
-def _values(judgement: Judgement) -> tuple[Formula | None, ...]:
-    return tuple(finding.value for finding in judgement.findings)
+def _said(judgement: Judgement) -> tuple[object, ...]:
+    return judgement.verdict, tuple(finding.value for finding in judgement.findings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from symroof.errors import SymroofError
@@ -13,11 +14,14 @@ from symroof.reading.claims import Claim, read_claim
 from symroof.reading.exercises import Exercise, Stated
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.conditions import condition
-from symroof.verification.context import Context, Question, context_of
+from symroof.verification.context import Context
+from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import diagnosed
 from symroof.verification.judgement import ACCEPTED, Finding, Judgement, Remark, undecided, worst
 from symroof.verification.links import decide
 from symroof.verification.unit_agreement import unit_of
+
+TOO_DEEP = "the formula is nested too deeply, or a number in it is too long"
 
 
 def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
@@ -48,9 +52,11 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
             place = placed(claim, context)
             findings = decided(claim, place)
     except Exhausted:
-        return Judgement(claim.text, "undecided", (undecided(first_link(claim), "too_long"),), statement=claim)
-    except (SymroofError, RecursionError, ArithmeticError, ValueError) as error:
-        return Judgement(claim.text, "undecided", error=_why(error), statement=claim)
+        return Judgement(claim.text, "undecided", (undecided(claim.links[0], "too_long"),), statement=claim)
+    except SymroofError as error:
+        return Judgement(claim.text, "undecided", error=error.problem, statement=claim)
+    except (RecursionError, ArithmeticError, ValueError):
+        return Judgement(claim.text, "undecided", error=TOO_DEEP, statement=claim)
     if explain:
         findings = tuple(explained(finding, place) for finding in findings)
     assumed = tuple(r for r in place.relations if r not in claim.regime)
@@ -62,29 +68,21 @@ def placed(claim: Claim, context: Context) -> Context:
     return context.at(claim.at).assuming(claim.regime).require_possible()
 
 
-def expanded(claim: Claim, place: Context) -> tuple[Question, ...]:
-    """Every link of the claim with its names put in, once."""
-    return tuple(place.question(link) for link in links_of(claim))
-
-
 def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
     """The findings under the stated way of counting additions; under the other one, where the whole claim is true there."""
-    findings = tuple(decide(question, place) for question in expanded(claim, place))
-    if place.other is not None and worst(findings) in ("wrong", "undecided"):
-        others = tuple(decide(question, place.other) for question in expanded(claim, place.other))
-        if worst(others) in ACCEPTED:
-            count = Remark("other_count", {"count": place.other.count})
-            return tuple(replace(finding, remarks=(*finding.remarks, count)) for finding in others)
-    return findings
+    findings = tuple(decide(place.question(link)) for link in links_of(claim))
+    if place.other is None or worst(findings) not in ("wrong", "undecided"):
+        return findings
+    others = decided(claim, place.other)
+    count = Remark("other_count", {"count": place.other.count})
+    counted = tuple(replace(finding, remarks=(*finding.remarks, count)) for finding in others)
+    return counted if worst(others) in ACCEPTED else findings
 
 
 def explained(finding: Finding, place: Context) -> Finding:
     """The finding with its unit, and, where it is wrong, with the mistake that explains it."""
-    try:
-        with limited():
-            finding = diagnosed(finding, place)
-    except Exhausted:
-        pass  # no diagnosis is better than a guess
+    with suppress(Exhausted), limited():  # no diagnosis is better than a guess
+        finding = diagnosed(finding, place)
     return replace(finding, unit=unit_of(finding.link.left, place)) if isinstance(finding.link, Compare) else finding
 
 
@@ -94,7 +92,7 @@ def links_of(claim: Claim) -> Iterator[Compare]:
     ``B > 9850/41 = 240`` says two things: its condition is B > 9850/41, and that equation is a claim of its own.
     """
     if not claim.connectives and claim.always is None:
-        yield from (link for chain in claim.propositions[0] for link in chain.links)
+        yield from claim.links
         return
     conditions: list[Formula] = []
     for proposition in claim.propositions:
@@ -106,13 +104,3 @@ def links_of(claim: Claim) -> Iterator[Compare]:
         yield Compare(conditions[0], "<=>", Verdict(claim.always))
     for (p, q), connective in zip(itertools.pairwise(conditions), claim.connectives, strict=False):
         yield Compare(p, connective, q)
-
-
-def first_link(claim: Claim) -> Compare:
-    return claim.propositions[0][0].links[0]
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, SymroofError):
-        return error.problem
-    return "the formula is nested too deeply, or a number in it is too long"

@@ -11,22 +11,19 @@ What is not proved does not hold: a link is wrong where an exact point shows it,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, mapped, names
 from symroof.proof.step import Check
 from symroof.symbols import expression
-from symroof.verification.approximations import approximate, grows, negligible
+from symroof.verification.approximations import IDENTITY, approximate, grows, negligible
 from symroof.verification.conditions import equivalent
-from symroof.verification.constructions import Working
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import is_numeric
-from symroof.verification.growth import IDENTITY
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, compare_numbers, in_print, literals
 from symroof.verification.unit_agreement import disagreement
@@ -35,44 +32,32 @@ UNITS = Check("proved", "units")
 TIMES = {"T_math", "T_comms"}
 
 
-class Decision(Protocol):
-    """How a link is decided; with ``proofs_only`` nothing is refuted and nothing inferred."""
-
-    def __call__(self, question: Question, context: Context, *, proofs_only: bool) -> Finding | None: ...
-
-
-def decide(question: Question, context: Context) -> Finding:
+def decide(question: Question) -> Finding:
     """The finding on one link."""
+    context = question.context
     unlike = disagreement(question.link, context)
     if unlike is not None:
         return Finding(question.link, "wrong", UNITS, remarks=(unlike,))
     try:
-        finding = _of_any_times(question, context) or _decided(question, context)
+        finding = _of_any_times(question) or _decided(question)
     except (AlgebraError, CheckError) as error:
         return undecided(question.link, "not_decided", why=error.problem)
     if finding.verdict == "holds" and context.count == "fma" and context.other is not None:
         finding = _with_exact_count(finding, context.other)
-    return _resting_on(finding, question.workings)
-
-
-def _resting_on(finding: Finding, workings: tuple[Working, ...]) -> Finding:
-    """The finding with what shows the values of the constructions in it."""
-    shown = tuple(dict.fromkeys(working.check.by for working in workings if working.check is not None))
-    if not shown or finding.check is None or finding.verdict not in GOOD:
+    if not question.workings or finding.check is None or finding.verdict not in GOOD:
         return finding
-    remarks = (*finding.remarks, *(Remark("working", {"by": by}) for by in shown))
-    return replace(finding, check=Check(finding.check.status, "; ".join((*shown, finding.check.by))), remarks=remarks)
+    by = "; ".join((*question.workings, finding.check.by))  # what shows the values of the constructions in it
+    remarks = (*finding.remarks, *(Remark("working", {"by": by}) for by in question.workings))
+    return replace(finding, check=Check(finding.check.status, by), remarks=remarks)
 
 
-def confirmed(question: Question, context: Context) -> Finding | None:
-    """The finding on a link that is proved as it stands, or None; nothing is refuted and nothing inferred."""
-    finding = DECISIONS[_kind(question)](question, context, proofs_only=True)
-    return finding if finding is not None and finding.verdict in ACCEPTED else None
+def confirmed(question: Question) -> bool:
+    """Whether a link is proved as it stands, in a context in which nothing is refuted and nothing inferred."""
+    return _decided(question).verdict in ACCEPTED
 
 
-def _decided(question: Question, context: Context) -> Finding:
-    finding = DECISIONS[_kind(question)](question, context, proofs_only=False)
-    return undecided(question.link, "no_proof") if finding is None else finding
+def _decided(question: Question) -> Finding:
+    return DECISIONS[_kind(question)](question) or undecided(question.link, "no_proof")
 
 
 def _kind(question: Question) -> str:
@@ -85,19 +70,19 @@ def _kind(question: Question) -> str:
     return "numbers" if is_numeric(left) and is_numeric(right) else relation
 
 
-def _of_any_times(question: Question, context: Context) -> Finding | None:
+def _of_any_times(question: Question) -> Finding | None:
     """T_lower and T_upper are what they are of any two times: judged with both left open, where nothing else is said."""
-    link = question.link
+    link, context = question.link, question.context
     if not (isinstance(link.left, Name) and link.left.name in ("T_lower", "T_upper") and link.relation == "="):
         return None
     if set(names(link.right)) != TIMES or not set(context.definitions) >= TIMES:
         return None
     known = {name: formula for name, formula in context.definitions.items() if name not in TIMES}
     any_times = replace(context, definitions=known, other=None)
-    finding = _decided(any_times.question(link), any_times)
+    finding = _decided(any_times.question(link))
     if finding.verdict != "wrong":
         return finding
-    settled = _decided(question, context) if context.setting is not None else finding
+    settled = _decided(question) if context.setting is not None else finding
     return replace(finding, value=context.definitions[link.left.name]) if settled.verdict == "wrong" else settled
 
 
@@ -110,29 +95,29 @@ def _with_exact_count(finding: Finding, other: Context) -> Finding:
     return replace(finding, remarks=(*finding.remarks, Remark("this_count", {"count": "fma", "exactly": exactly})))
 
 
-def identical(question: Question, context: Context, *, proofs_only: bool) -> Finding | None:
+def identical(question: Question) -> Finding | None:
     """The sides are the same; or they are once a printed number is taken for the one that it rounds."""
-    link = question.link
+    link, context = question.link, question.context
     if context.settled(question.claim).truth:
-        return ordered(question, context, proofs_only=True)
+        return ordered(question)
     value = _written(question.left, context)
     for side, other in ((link.right, question.left), (link.left, question.right)):
-        finding = in_print(link, other, side, IDENTITY, context)
+        finding = in_print(question, other, side, IDENTITY)
         if finding is not None:
             return replace(finding, value=value)
-    return None if proofs_only else ordered(question, context, proofs_only=False, value=value)
+    return replace(ordered(question), value=value)
 
 
-def ordered(question: Question, context: Context, *, proofs_only: bool, value: Formula | None = None) -> Finding | None:
+def ordered(question: Question) -> Finding:
     """Proved over the domain, wrong where a point shows it."""
-    settled = context.settled(question.claim)
+    settled = question.context.settled(question.claim)
     if settled.truth:
         return Finding(question.link, "holds", Check("proved", settled.by))
     points = (settled.point,) if settled.point else ()
-    shown = None if proofs_only else witness(question.claim, context, points)
+    shown = None if question.context.proofs_only else witness(question.claim, question.context, points)
     if shown is None:
-        return undecided(question.link, "no_proof", value)
-    return Finding(question.link, "wrong", IN_NUMBERS, value, counterexample=shown)
+        return undecided(question.link, "no_proof")
+    return Finding(question.link, "wrong", IN_NUMBERS, counterexample=shown)
 
 
 def _written(formula: Formula, context: Context) -> Formula:
@@ -146,7 +131,7 @@ def _written(formula: Formula, context: Context) -> Formula:
         return formula
 
 
-DECISIONS: Mapping[str, Decision] = {
+DECISIONS: Mapping[str, Callable[[Question], Finding | None]] = {
     "numbers": compare_numbers,
     "oo": grows,
     "=": identical,

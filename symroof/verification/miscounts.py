@@ -1,12 +1,13 @@
 """Mistakes about what is counted: the worlds in which a wrong claim would be right.
 
 The output is not written, an operand has another width, a multiply-add counts once, another figure is taken.
+Every mistake gives what there is to say of it, and the world that it leads to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from typing import Any
@@ -14,25 +15,15 @@ from typing import Any
 from sympy import Rational
 
 from symroof.algebra.rounding import to_digits
-from symroof.formula import Compare, Name, Number, Quotient, names
+from symroof.formula import Compare, Name, Number, names
 from symroof.model.cost import Term
 from symroof.model.tensor import Tensor
 from symroof.symbols import rational
 from symroof.verification.context import Context
 from symroof.verification.definitions import costs, printed
-from symroof.verification.enclosures import MIRRORED, enclosed, is_numeric
+from symroof.verification.enclosures import enclosed, is_numeric
 
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """The claim or the world that a mistake leads to, None where it changes nothing there, and what to say of it."""
-
-    facts: Mapping[str, Any]
-    link: Compare | None = None
-    world: Context | None = None
-
-
-Trials = Iterator[Trial]
+Worlds = Iterator[tuple[Mapping[str, Any], Context]]
 
 
 def _costed(context: Context, **changes: Any) -> Context:
@@ -44,23 +35,17 @@ def _costed(context: Context, **changes: Any) -> Context:
     return context.defining(costs(replace(setting, cost=cost, moved=moved)))
 
 
-def not_moved(link: Compare, context: Context) -> Trials:
+def not_moved(link: Compare, context: Context) -> Worlds:
     """The output is not written, or one operand not read."""
     if context.setting is None:
         return
-    cost = context.setting.cost
+    cost, operation = context.setting.cost, context.setting.problem.operation
     if cost.stores and cost.loads:
-        yield Trial({"what": "output"}, world=_costed(context, stores=()))
-    for i, term in enumerate(cost.loads):
+        yield {"what": "output"}, _costed(context, stores=())
+    for i in range(len(cost.loads)):
         rest = (*cost.loads[:i], *cost.loads[i + 1 :])
         if rest or cost.stores:
-            facts = {"what": "operand", "name": _operand(context, i), "term": term.label}
-            yield Trial(facts, world=_costed(context, loads=rest))
-
-
-def _operand(context: Context, index: int) -> str:
-    operation = context.setting.problem.operation if context.setting else None
-    return operation.operand_name(index) if operation else ""
+            yield {"what": "operand", "name": operation.operand_name(i)}, _costed(context, loads=rest)
 
 
 def _tensors(context: Context) -> tuple[Tensor, ...]:
@@ -75,43 +60,42 @@ def _widened(context: Context, bits: Sequence[int]) -> Context:
     """The world in which the elements of the tensors have these widths."""
     assert context.setting is not None
     cost = context.setting.cost
-    terms = [
+    *loads, store = (
         Term(term.label, term.amount * Rational(width, tensor.dtype.bits))
         for term, tensor, width in zip((*cost.loads, *cost.stores), _tensors(context), bits, strict=True)
-    ]
-    return _costed(context, loads=tuple(terms[:-1]), stores=tuple(terms[-1:]))
+    )
+    return _costed(context, loads=tuple(loads), stores=(store,))
 
 
-def other_width(link: Compare, context: Context) -> Trials:
+def other_width(link: Compare, context: Context) -> Worlds:
     """An operand, or the output, at the width of another dtype."""
     tensors = _tensors(context)
     stated = [tensor.dtype.bits for tensor in tensors]
     for i, tensor in enumerate(tensors):
-        name, output = _operand(context, i), i == len(tensors) - 1
-        for bits in (4, 8, 16, 32):
-            if bits != tensor.dtype.bits:
-                facts = {"name": name, "output": output, "bits": bits, "dtype": str(tensor.dtype)}
-                yield Trial(facts, world=_widened(context, [*stated[:i], bits, *stated[i + 1 :]]))
+        assert context.setting is not None
+        name, output = context.setting.problem.operation.operand_name(i), i == len(tensors) - 1
+        for bits in (width for width in (4, 8, 16, 32) if width != tensor.dtype.bits):
+            facts = {"name": name, "output": output, "bits": bits, "dtype": str(tensor.dtype)}
+            yield facts, _widened(context, [*stated[:i], bits, *stated[i + 1 :]])
 
 
-def elements_for_bytes(link: Compare, context: Context) -> Trials:
+def elements_for_bytes(link: Compare, context: Context) -> Worlds:
     """Elements are counted where bytes are meant."""
     tensors = _tensors(context)
     if any(tensor.dtype.bits != 8 for tensor in tensors):
         facts = {"dtype": str(tensors[0].dtype), "bytes": Fraction(tensors[0].dtype.bits, 8)}
-        yield Trial(facts, world=_widened(context, [8] * len(tensors)))
+        yield facts, _widened(context, [8] * len(tensors))
 
 
-def multiply_add(link: Compare, context: Context) -> Trials:
+def multiply_add(link: Compare, context: Context) -> Worlds:
     """A multiply-add counted as one operation, or every operation as two."""
-    if context.setting is None:
-        return
-    for factor in (Fraction(1, 2), Fraction(2)):
+    for factor in (Fraction(1, 2), Fraction(2)) if context.setting is not None else ():
+        assert context.setting is not None
         work = tuple(Term(t.label, t.amount * rational(factor)) for t in context.setting.cost.rounded)
-        yield Trial({"factor": factor}, world=_costed(context, rounded=work, count="fma"))
+        yield {"factor": factor}, _costed(context, rounded=work, count="fma")
 
 
-def other_figure(link: Compare, context: Context) -> Trials:
+def other_figure(link: Compare, context: Context) -> Worlds:
     """Another listed figure of the same chip: a stale edition, another dtype, the peak with sparsity."""
     chip, setting = context.hardware, context.setting
     if chip is None:
@@ -129,33 +113,32 @@ def other_figure(link: Compare, context: Context) -> Trials:
             if figure.value != known.value:
                 facts = {"kind": kind, "figure": label, "instead": instead, "digits": figure.digits}
                 facts |= {"right": known.digits, "unit": known.unit}
-                yield Trial(facts, world=context.defining(dict.fromkeys((name, instead), printed(figure))))
+                yield facts, context.defining(dict.fromkeys((name, instead), printed(figure)))
 
 
-def other_rate(link: Compare, context: Context) -> Trials:
+def other_rate(link: Compare, context: Context) -> Worlds:
     """The peak with sparsity is twice the dense one; a bandwidth for both directions is twice that of one."""
     for name, kind in (("peak", "sparse"), ("bandwidth", "both_ways")):
         value = context.definitions.get(name)
-        if isinstance(value, Number):
-            for factor in (Fraction(2), Fraction(1, 2)):
-                facts = {"kind": kind, "twice": factor == 2, "right": value.digits}
-                yield Trial(facts, world=context.defining({name: Number(value.value * factor)}))
+        for factor in (Fraction(2), Fraction(1, 2)) if isinstance(value, Number) else ():
+            assert isinstance(value, Number)
+            facts = {"kind": kind, "twice": factor == 2, "right": value.digits}
+            yield facts, context.defining({name: Number(value.value * factor)})
 
 
-def rounded_early(link: Compare, context: Context) -> Trials:
+def rounded_early(link: Compare, context: Context) -> Worlds:
     """The ridge rounded before the condition is solved."""
-    if link.relation not in ("<=>", "=>") or not isinstance(link.left, Compare):
+    if not isinstance(link.left, Compare) or set(names(link.left)) != {"T_math", "T_comms"}:
         return
-    known = context.put(Quotient(Name("peak"), Name("bandwidth")))
-    if {"T_math", "T_comms"} != set(names(link.left)) or not is_numeric(known):
+    peak, bandwidth = (context.put(Name(name)) for name in ("peak", "bandwidth"))
+    if not (is_numeric(peak) and is_numeric(bandwidth)):
         return
-    value, relation = enclosed(known).middle, link.left.relation
-    compute_bound = relation if link.left.left == Name("T_math") else MIRRORED[relation]
-    condition = replace(link, left=Compare(Name("intensity"), compute_bound, Name("ridge")))
-    shown = (number for digits in (2, 3, 4) for number in (Fraction(to_digits(value, digits)), _cut(value, digits)))
-    for ridge in dict.fromkeys(shown):
-        if ridge != value:
-            yield Trial({"value": value, "rounded": ridge}, condition, context.defining({"ridge": Number(ridge)}))
+    width = enclosed(bandwidth).middle
+    ridge = enclosed(peak).middle / width
+    shown = (number for digits in (2, 3, 4) for number in (Fraction(to_digits(ridge, digits)), _cut(ridge, digits)))
+    for rounded in dict.fromkeys(shown):
+        if rounded != ridge:
+            yield {"value": ridge, "rounded": rounded}, context.defining({"peak": Number(rounded * width)})
 
 
 def _cut(value: Fraction, digits: int) -> Fraction:

@@ -12,7 +12,7 @@ from symroof.formula import (
     Call,
     Compare,
     Formula,
-    Infinity,
+    Group,
     Name,
     Negative,
     Number,
@@ -20,7 +20,8 @@ from symroof.formula import (
     Product,
     Quotient,
     Sum,
-    children,
+    Written,
+    nodes,
 )
 from symroof.model.units import Exponents, exponents, spelled
 from symroof.verification.context import Context
@@ -54,17 +55,13 @@ def disagreement(link: Compare, context: Context) -> Remark | None:
 
 
 def _written(formula: Formula) -> bool:
-    if isinstance(formula, Number):
-        return formula.unit is not None and formula.unit != "%"
-    return any(_written(child) for child in children(formula))
+    return any(isinstance(node, Number) and node.unit not in (None, "%") for node in nodes(formula))
 
 
 def unit_of(formula: Formula, context: Context) -> str:
     """The unit of a formula by name, empty where it has none or may have any."""
-    if isinstance(formula, Compare):
-        return ""
     try:
-        found = _unit(formula, context)
+        found = None if isinstance(formula, Compare) else _unit(formula, context)
     except _Unlike:
         return ""
     return spelled(found) if found else ""
@@ -72,56 +69,40 @@ def unit_of(formula: Formula, context: Context) -> str:
 
 def _unit(formula: Formula, context: Context) -> Exponents | None:
     """The unit of a formula: no exponents for a count, None where it may be anything."""
-    match formula:
-        case Number(value=value, unit=unit):
-            if unit is not None:
-                return {} if unit == "%" else exponents(unit)
-            return {} if value.denominator == 1 and abs(value) < COUNT else None
-        case Name(name=name):
-            if name in context.units:
-                return exponents(context.units[name])
-            if name in context.least_one:
-                return None
-            return _unit(context.definitions[name], context) if name in context.definitions else None
-        case Infinity() | Compare():
-            return None
-        case Sum(terms=terms):
-            return _alike(terms, context)
-        case Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=arguments):
-            return _alike(arguments, context)
-        case Call(function="sqrt", arguments=(body,)):
-            inner = _unit(body, context)
-            return None if inner is None else {name: e / 2 for name, e in inner.items()}
-        case Product(factors=factors):
-            return _times(factors, (), context)
-        case Quotient(above=above, below=below):
-            if not _unit(above, context) and _unit(below, context):
-                return None  # a bare number over a unit: the number may have one
-            return _times((above,), (below,), context)
-        case Power(base=root, exponent=Number(value=power)) if power == Fraction(int(power)):
-            inner = _unit(root, context)
-            return None if inner is None else {name: e * power for name, e in inner.items() if power}
-        case Negative(body=body):
-            return _unit(body, context)
-    inside = children(formula)
-    return _unit(inside[0], context) if len(inside) == 1 and not isinstance(formula, Call) else None
 
-
-def _alike(terms: tuple[Formula, ...], context: Context) -> Exponents | None:
-    units = [unit for unit in (_unit(term, context) for term in terms) if unit]
-    for unit in units[1:]:
-        if unit != units[0]:
-            raise _Unlike(units[0], unit)
-    return units[0] if units else None
-
-
-def _times(above: tuple[Formula, ...], below: tuple[Formula, ...], context: Context) -> Exponents | None:
-    total: dict[str, Fraction] = {}
-    for side, sign in ((above, 1), (below, -1)):
-        for factor in side:
-            unit = _unit(factor, context)
+    def combined(*parts: tuple[Formula, Fraction | int]) -> Exponents | None:
+        """The unit of a product of powers."""
+        total: Exponents = {}
+        for part, power in parts:
+            unit = _unit(part, context)
             if unit is None:
                 return None
-            for name, e in unit.items():
-                total[name] = total.get(name, Fraction(0)) + sign * e
-    return {name: e for name, e in total.items() if e}
+            total = {name: total.get(name, Fraction(0)) + power * unit.get(name, 0) for name in {**total, **unit}}
+        return {name: e for name, e in total.items() if e}
+
+    match formula:
+        case Number(unit=str(unit)):
+            return {} if unit == "%" else exponents(unit)
+        case Number(value=value):
+            return {} if value.denominator == 1 and abs(value) < COUNT else None
+        case Name(name=name) if name in context.units:
+            return exponents(context.units[name])
+        case Name(name=name) if name in context.definitions and name not in context.least_one:
+            return _unit(context.definitions[name], context)
+        case Sum(terms=terms) | Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=terms):
+            units = [unit for unit in (_unit(term, context) for term in terms) if unit]
+            for unlike in (unit for unit in units if unit != units[0]):
+                raise _Unlike(units[0], unlike)
+            return units[0] if units else None
+        case Call(function="sqrt", arguments=(body,)):
+            return combined((body, Fraction(1, 2)))
+        case Product(factors=factors):
+            return combined(*((factor, 1) for factor in factors))
+        case Quotient(above=above, below=below):
+            bare = not _unit(above, context) and _unit(below, context)
+            return None if bare else combined((above, 1), (below, -1))  # a bare number over a unit may have one
+        case Power(base=root, exponent=Number(value=power)) if power.denominator == 1:
+            return combined((root, power))
+        case Negative(body=body) | Group(body=body) | Written(body=body):
+            return _unit(body, context)
+    return None

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor
 
 from sympy import Expr, oo
 
 from symroof.algebra.dominance import limit
-from symroof.algebra.rational import cancelled, ratio, symbols_of
+from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
@@ -20,11 +21,12 @@ from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Cases, Compare, Formula, Name, names
 from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
-from symroof.verification.context import Context
+from symroof.verification.approximations import eventually_positive, near
+from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import MIRRORED, is_numeric
-from symroof.verification.growth import eventually_positive, near
 
 UP = (">", ">=")
+solved_condition = lru_cache(maxsize=256)(solve_condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Unknown:
     ``solved`` is the solution of P where P is strict; of its opposite, where P is ``closed``: it holds at its edge.
     """
 
+    question: Question
     x: Expr
     side: Expr
     relation: str
@@ -50,28 +53,36 @@ class Unknown:
     solved: Solution
     closed: bool
 
-    def edge(self, regime: Regime, context: Context) -> Edge | None:
+    @property
+    def rises(self) -> bool:
+        """Whether Q is everything above its bound."""
+        return self.relation in UP
+
+    @property
+    def regime(self) -> Regime:
+        """The stated regime with x constant."""
+        return self.question.context.regime.holding(self.x)
+
+    def edge(self, regime: Regime) -> Edge | None:
         """The edge of P on the whole domain, or in the regime from some point on.
 
         None where the guard of no case is known to hold.
         """
         cases = self.solved.formula.rows if isinstance(self.solved.formula, Cases) else ((self.solved.formula, None),)
         for consequence, guard in cases:
-            if guard is not None and not (regime.scaling and _eventually(guard, regime, context)):
+            if guard is not None and not (regime.scaling and _eventually(guard, regime)):
                 continue
             solved = isinstance(consequence, Compare) and consequence.left == Name(self.x.name)
             if not isinstance(consequence, Compare) or not solved or self.x.name in names(consequence.right):
                 return None
-            first = consequence == self.solved.end and self.solved.bound is not None
-            value = self.solved.bound if first else expression(consequence.right)
+            value = self.solved.bound if consequence == self.solved.end else expression(consequence.right)
             return None if value is None else Edge(value, (consequence.relation in UP) != self.closed)
         return None
 
     def of_side(self, edge: Expr | Root) -> Expr | Root:
         """The left side of Q at the edge."""
         if isinstance(edge, Root):
-            ends = [fraction(self.side.subs(self.x, rational(end))) for end in (edge.low, edge.high)]
-            return Root(min(ends), max(ends))
+            return Root(*sorted(fraction(self.side.subs(self.x, rational(end))) for end in (edge.low, edge.high)))
         value = self.side.subs(self.x, edge)
         return cancelled(value) if value.is_rational_function() else value
 
@@ -83,44 +94,40 @@ class Unknown:
             for value in (middle, Fraction(floor(middle)), Fraction(ceil(middle)), middle * 3 / 4, middle * 3 / 2):
                 yield {self.x.name: value}
 
-    def right_value(self, context: Context) -> Formula | None:
+    def right_value(self) -> Formula | None:
         """P solved for x, as it should read."""
         if self.solved.bound is None or self.solved.outcome != "depends":
             return None
         edge = Edge(self.solved.bound, self.solved.rises != self.closed)
         value = edge.value
         with suppress(AlgebraError, CheckError):
-            regime = context.regime.holding(self.x)
-            edge = self.edge(regime, context) or edge
+            edge = self.edge(self.regime) or edge
             value = edge.value
-            if (
-                not isinstance(value, Root)
-                and not value.is_Rational
-                and value.is_rational_function()
-                and regime.scaling
-            ):
-                tends = limit(value, regime)
-                shown = tends not in (None, oo, 0) and near(value, tends, regime, context.layout)
-                value = tends if shown else value
+            if not isinstance(value, Root) and not value.is_Rational and value.is_rational_function():
+                tends = limit(value, self.regime) if self.regime.scaling else None
+                if tends not in (None, oo, 0) and near(value, tends, self.regime):
+                    value = tends
         relation = (">" if edge.rises else "<") + ("=" if self.closed else "")
-        return Compare(Name(self.x.name), relation, context.layout.write(value))
+        return Compare(Name(self.x.name), relation, self.question.context.layout.write(value))
 
 
-def _eventually(guard: Formula, regime: Regime, context: Context) -> bool:
+def _eventually(guard: Formula, regime: Regime) -> bool:
     """Whether a guard holds along every scaling of the regime from some point on."""
     parts = guard.parts if isinstance(guard, Both) else (guard,)
     return all(
-        isinstance(part, Compare)
-        and eventually_positive(expression(part.left) - expression(part.right), regime, context.layout)
+        isinstance(part, Compare) and eventually_positive(expression(part.left) - expression(part.right), regime)
         for part in parts
     )
 
 
-def unknown_of(p: Formula, q: Formula, written: Formula, context: Context) -> Unknown | None:
+def unknown_of(question: Question, *, turned: bool = False) -> Unknown | None:
     """P solved for the unknown of Q, where Q is one order with a monotone left side; None where it is not.
 
-    P and Q are expanded, and ``written`` is Q as it stands in print.
+    P is the left condition of the question and Q its right one, or the other way round where it is ``turned``.
     """
+    context, p, q, written = question.context, question.left, question.right, question.link.right
+    if turned:
+        p, q, written = q, p, question.link.left
     if not (isinstance(p, Compare) and isinstance(q, Compare) and isinstance(written, Compare)):
         return None
     if p.relation not in ORDER or q.relation not in ORDER:
@@ -135,25 +142,19 @@ def unknown_of(p: Formula, q: Formula, written: Formula, context: Context) -> Un
     for x in map(symbol, names(side)):
         if x in limits or not value.is_rational_function() or (way := monotony(value, x, least_one)) not in (1, -1):
             continue
-        solved = _single(
-            solve_condition(_tied(expression(greater), x, context), _tied(expression(less), x, context), x, least_one)
-        )
+        above, below = (_tied(expression(part), x, context) for part in (greater, less))
+        solved = _single(solved_condition(above, below, x, least_one))
         if solved is not None and solved.bound is not None:
-            return Unknown(x, value, relation if way == 1 else MIRRORED[relation], bound, printed, solved, closed)
+            relation = relation if way == 1 else MIRRORED[relation]
+            return Unknown(question, x, value, relation, bound, printed, solved, closed)
     return None
 
 
 def _tied(value: Expr, x: Expr, context: Context) -> Expr:
     """The value with x for every symbol that the regime says is ~ x: sound for positive terms alone."""
-    ties = ({r.left, r.right} for r in context.growing if r.relation == "~" and isinstance(r.left, Name))
-    tied = {symbol(n.name): x for ends in ties if Name(x.name) in ends for n in ends if isinstance(n, Name)}
-    if not any(value.has(s) for s in tied if s != x):
-        return value
-    if not value.is_rational_function() or any(
-        c < 0 for terms in ratio(value, symbols_of(value)) for c in terms.values()
-    ):
-        raise AlgebraError("x ~ y is not put in for a difference")
-    return value.subs(tied)
+    ties = [{left, right} for left, relation, right in context.regime.relations if relation == "~"]
+    alike = {y for ends in ties if x in ends for y in ends - {x} if y.is_Symbol}
+    return Regime(tuple((y, "~", x) for y in alike)).merged(value)
 
 
 def _single(rows: tuple[tuple[Solution, ...], ...]) -> Solution | None:

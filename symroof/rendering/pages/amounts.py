@@ -94,10 +94,11 @@ def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, ...]:
 
 def percent(share: Fraction) -> str:
     """
-    >>> percent(Fraction(-21, 1979)), percent(Fraction(1, 10**6))
-    ('1.1 %', '0.0001 %')
+    >>> percent(Fraction(-21, 1979)), percent(Fraction(1, 10**6)), percent(Fraction(1082, 1000))
+    ('1.1 %', '0.0001 %', '108 %')
     """
-    return f"{trimmed(to_digits(abs(share) * 100, 2))} %"
+    size = abs(share) * 100
+    return f"{trimmed(to_digits(size, 2)) if size < 100 else to_places(size, 0)} %"
 
 
 def decimal_number(value: Fraction) -> Number:
