@@ -15,8 +15,8 @@ import symroof as sr
 pytest.importorskip("matplotlib")
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from symroof.rendering.figures.canvas import legible
 from symroof.rendering.figures.drawings import draw
+from symroof.rendering.figures.strokes import legible
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from symroof.errors import RenderingError
 from symroof.rendering.figures.labels import Point, Shape, Spot, around, beside, box, meet, nearest, placed, segments
+from symroof.rendering.figures.strokes import GREY, INK, legible
 
 # What each format would say of the day and of the machine, left out.
 METADATA: dict[str, Any] = {
@@ -25,7 +26,6 @@ METADATA: dict[str, Any] = {
 WIDTH = 7.2
 # What surrounds the axes, in inches: on the left, on both sides together, beneath.
 LEFT, SIDES, FOOT = 0.85, 1.45, 0.6
-INK, GREY = "#1A1A1A", "#666666"
 STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "symroof",
@@ -40,7 +40,6 @@ Dash = Any
 Label = tuple[str, tuple[Spot, ...], dict[str, Any], Point | None]
 BACKED = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 FAR = 12  # from where on a thin line joins words to their place, in points
-CONTRAST = 4.6
 ROW = 0.17  # the height of a row of the key, in inches
 
 
@@ -278,21 +277,3 @@ def _number(axis: Any, decades: float) -> None:
 
 def _between(low: float, high: float, part: float, logarithmic: bool) -> float:
     return low * (high / low) ** part if logarithmic else low + (high - low) * part
-
-
-def legible(colour: str) -> str:
-    """A colour as dark as words on white have to be: a contrast of 4.5 to 1, by the rule of WCAG 2.
-
-    >>> legible("#0072B2"), legible("#D55E00")
-    ('#0072B2', '#c05500')
-    """
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    while 1.05 / (_luminance(parts) + 0.05) < CONTRAST:
-        parts = [int(0.95 * part) for part in parts]
-        colour = "#" + "".join(f"{part:02x}" for part in parts)
-    return colour
-
-
-def _luminance(parts: Sequence[int]) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in parts)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -8,12 +8,14 @@ from math import log10
 from symroof.exploration.curves import Curve, Curves, Roofline
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane
-from symroof.rendering.figures.canvas import GREY, INK, WIDTH, Canvas
+from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.rooflines import draw_roofline
 from symroof.rendering.figures.strokes import (
     DOTTED,
     FIELDS,
+    GREY,
+    INK,
     MOMENTS,
     RATES,
     peak_of,

@@ -9,11 +9,12 @@ from typing import Any
 
 from symroof.derivation.setting import NETWORK
 from symroof.exploration.curves import Curve, Roof, Roofline
-from symroof.rendering.figures.canvas import INK, Canvas
+from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.labels import Spot, around
 from symroof.rendering.figures.strokes import (
     DASHES,
     DOTTED,
+    INK,
     RATES,
     SHADES,
     SHAPES,

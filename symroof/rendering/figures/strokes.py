@@ -9,6 +9,8 @@ from symroof.derivation.setting import Setting
 from symroof.model.units import TIMES
 from symroof.rendering.pages.environment import load
 
+INK, GREY = "#1A1A1A", "#666666"
+CONTRAST = 4.6
 # Pairs that stay apart for colour-blind readers and in grey, each with a dash of its own.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#8C6D00", "#56B4E9", "#7A4FBF")
 DASHES: Sequence[Any] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
@@ -30,6 +32,24 @@ def stroke(index: int) -> tuple[str, Any]:
     """
     turn, place = divmod(index, len(COLOURS))
     return COLOURS[place], DASHES[(index + turn) % len(DASHES)]
+
+
+def legible(colour: str) -> str:
+    """A colour as dark as words on white have to be: a contrast of 4.5 to 1, by the rule of WCAG 2.
+
+    >>> legible("#0072B2"), legible("#D55E00")
+    ('#0072B2', '#bf5400')
+    """
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    while 1.05 / (_luminance(parts) + 0.05) < CONTRAST:
+        parts = [int(0.95 * part) for part in parts]
+        colour = "#" + "".join(f"{part:02x}" for part in parts)
+    return colour
+
+
+def _luminance(parts: Sequence[int]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in parts)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def peak_of(setting: Setting) -> str:
