@@ -7,12 +7,15 @@ import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
 from symroof.reading.toml import read_table
+
+ROOT = Path(__file__).parent.parent
 
 
 def ended(*arguments, seconds=20, gigabytes=2):
@@ -136,3 +139,69 @@ def test_a_template_without_its_macros_is_an_error(run, tmp_path):
     done = run("derive", "dot", "--format", "markdown", "--template", str(tmp_path))
     assert done.code == 2
     assert "has no macro" in done.err
+
+
+def shell(command, **options):
+    return subprocess.run(["bash", "-c", command.replace("symroof", f"{sys.executable} -m symroof")], capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("symroof derive dot > /dev/full", 2), ("symroof verify examples/answers.toml > /dev/full", 2), ("symroof derive dot -o /dev/full", 2),
+        ("symroof derive dot >&-", 0), ("symroof derive nonsense 2>&-", 2), ("symroof derive dot --format json >&- 2>&-", 0), ("symroof derive dot <&-", 0),
+        ("symroof derive dot | head -1; exit ${PIPESTATUS[0]}", 0),
+    ],
+)  # fmt: skip
+def test_streams_that_are_closed_or_full(command, code):
+    done = shell(command, cwd=ROOT)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert "internal" not in done.stderr
+
+
+def test_a_home_that_cannot_be_written(tmp_path):
+    home = {**os.environ, "HOME": "/dev/null/none", "XDG_CACHE_HOME": "/dev/null/none", "TMPDIR": str(tmp_path)}
+    assert shell("symroof derive dot --brief", env=home).returncode == 0
+    pytest.importorskip("matplotlib")
+    done = shell(f"symroof plot matmul --on tpu-v5e --at B=D=F=8 -o {tmp_path}/x.svg", env=home)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "flag"),
+    [("given = 3", "--given=HBM=1e12"), ('given = ["x"]', "--given=HBM=1e12"), ('mesh = ["B"]', "--mesh=X=4"), ("mesh = 3", "--mesh=X=4"), ("chips = 3", "--on=tpu-v5e")],
+)
+def test_options_of_other_types_beside_flags_are_errors(run, tmp_path, line, flag):
+    (tmp_path / "p.toml").write_text(f'operation = "matmul"\n{line}\n', "utf-8")
+    done = run("derive", str(tmp_path / "p.toml"), flag)
+    assert done.code == 2
+    assert "internal" not in done.err
+    assert line.split()[0] in done.err
+
+
+CHIP = '[mine]\n[mine.figures]\n"peak.bf16" = ["1e14", "s"]\nHBM = ["1e12", "s"]\n[sources]\ns = { title = "A" }\n'
+
+
+@pytest.mark.parametrize("suffix", [".md", ".toml"])
+def test_a_file_names_chips_of_its_own_folder_alone(run, tmp_path, suffix):
+    folder = tmp_path / "chapter"
+    folder.mkdir()
+    (tmp_path / "outside.toml").write_text(CHIP, "utf-8")
+    (folder / "inside.toml").write_text(CHIP, "utf-8")
+    (folder / "linked.toml").symlink_to(tmp_path / "outside.toml")
+    path = folder / f"p{suffix}"
+
+    def verified(chips, *flags):
+        claim = 'operation = "matmul"\nhardware = "mine"\nclaims = ["ridge = 100"]'
+        text = f'{claim}\nchips = ["{chips}"]\n'
+        path.write_text(text if suffix == ".toml" else f"<!-- symroof\n{text}-->\n", "utf-8")
+        return run("verify", str(path), *flags)
+
+    assert verified("inside.toml").code == 0
+    for chips in ("../outside.toml", str(tmp_path / "outside.toml"), "linked.toml", "/dev/zero"):
+        done = verified(chips)
+        assert done.code == 2
+        assert "is not in the folder of the file that names it" in done.err
+    assert verified("../outside.toml", "--chips", str(tmp_path / "outside.toml")).code == 0

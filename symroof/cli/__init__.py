@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -50,6 +51,9 @@ def main(arguments: Iterable[str] | None = None) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 0
+    except OSError as error:
+        click.echo(f"symroof: {error.filename or 'the output'} cannot be written: {error.strerror}", err=True)
+        status = 2
     except Exception as error:  # a bug: say so in one line, unless its traceback is wanted
         if os.environ.get("SYMROOF_TRACEBACK"):
             raise
@@ -61,6 +65,9 @@ def main(arguments: Iterable[str] | None = None) -> None:
 def entry() -> None:
     """The command of the shell: a short process, whose memory is not tidied before it ends."""
     gc.disable()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed by who called
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (it stays open as long as the process)
     status: Any = 0
     try:
         main()

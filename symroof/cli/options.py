@@ -110,7 +110,7 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str
         return {"": {"operation": text, **flags}}
     from symroof.reading.problems import merged, read_problem_file
 
-    tables = [merged(table, flags) for table in read_problem_file(Path(text))]
+    tables = [merged(table, flags, Path(text).parent) for table in read_problem_file(Path(text))]
     if len(tables) == 1:
         return {f"{text}: ": tables[0]}
     titles = (f" ({table['title']})" if table.get("title") else "" for table in tables)

@@ -27,6 +27,7 @@ from symroof.reading.toml import flatten, read_table_file, table, text, texts, u
 from symroof.reading.vocabulary import WORDS
 
 WORD = re.compile(r"[^\W\d]\w*")
+FIGURES = '{ HBM = "8.1e11 bytes/s" }'
 KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)
@@ -105,18 +106,32 @@ def claims_of(options: Mapping[str, Any]) -> list[Any]:
     return list(claims)
 
 
-def merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Options under overrides: figures and axes add to those of the table, everything else replaces.
+def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Options of a file in a folder under overrides: figures and axes add to those of the file, everything else replaces.
 
-    >>> merged({"given": {"HBM": "8.2e11"}, "hardware": "tpu-v5e"}, {"given": {"peak": "2e14"}})
+    A file names chips in its own folder alone: files are not trusted, and what is said on the command line is.
+
+    >>> merged({"given": {"HBM": "8.2e11"}, "hardware": "tpu-v5e"}, {"given": {"peak": "2e14"}}, Path())
     {'given': {'HBM': '8.2e11', 'peak': '2e14'}, 'hardware': 'tpu-v5e'}
     """
-    joined = {
-        key: {**flatten(axes_of(table.get(key)) or {}), **axes_of(overrides[key])}
-        for key in ("given", "mesh")
+    joined: dict[str, Any] = {
+        key: {**flatten(table({key: axes_of(options.get(key))}, key, example)), **axes_of(overrides[key])}
+        for key, example in (("given", FIGURES), ("mesh", "{ X = 2 }"))
         if overrides.get(key)
     }
-    return {**table, **overrides, **joined}
+    if options.get("chips") and "chips" not in overrides:
+        joined["chips"] = [_inside(folder, name) for name in texts(options, "chips")]
+    return {**options, **overrides, **joined}
+
+
+def _inside(folder: Path, name: str) -> str:
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ReadingError(
+            f"chips: {name} is not in the folder of the file that names it",
+            hint="--chips FILE on the command line reads any file",
+        )
+    return str(path)
 
 
 def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: Iterable[str]) -> None:
@@ -154,7 +169,7 @@ def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:
 
 def hardware_of(options: Mapping[str, Any]) -> Accelerator | None:
     """The chip with the figures that are given beside it; None where nothing is said of either."""
-    named, given = options.get("hardware"), flatten(table(options, "given", '{ HBM = "8.1e11 bytes/s" }'))
+    named, given = options.get("hardware"), flatten(table(options, "given", FIGURES))
     paths = texts(options, "chips")
     if not isinstance(named, Accelerator | str | Mapping | None):
         raise unfit("hardware", named, "a chip", "a name or a table of figures")

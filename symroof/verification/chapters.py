@@ -44,7 +44,7 @@ Selected = tuple[Claim, Context] | str
 def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
     """The judgements on a document; ``overrides`` are options that go before those of its comments."""
     document = read_document(path)
-    force = InForce(overrides or {}, frozenset(WORD.findall(document.text)))
+    force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), path.parent)
     return _Chapter(document, force.adding({}) if overrides else force).report()
 
 

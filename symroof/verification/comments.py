@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, about, suggestion
@@ -19,10 +20,12 @@ MERGED = ("given", "let", "aliases", "mesh")
 
 @dataclass(frozen=True)
 class InForce:
-    """``overrides`` go before what the comments say; ``words`` are those of the document, which may use what is given."""
+    """``overrides`` go before what the comments say; ``words`` are those of the document, which may use what is given;
+    ``folder`` is where the document lies."""
 
     overrides: Mapping[str, Any]
     words: frozenset[str]
+    folder: Path
     options: Mapping[str, Any] = field(default_factory=dict)
     exercise: Exercise = field(default_factory=Exercise)
     context: Context = field(default_factory=lambda: context_of(Exercise()))
@@ -32,7 +35,7 @@ class InForce:
         before = {} if "operation" in comment and "operation" in self.options else self.options
         said = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
         with about(where):
-            exercise = read_exercise(merged(said, self.overrides), self.words)
+            exercise = read_exercise(merged(said, self.overrides, self.folder), self.words)
             context = context_of(exercise)
             for alias, name in exercise.aliases.items():
                 if name not in context.scope.names:

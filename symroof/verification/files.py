@@ -50,7 +50,7 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any]) -> FileReport:
     lines = _Lines(path)
     for index, table in enumerate(tables):
         try:
-            found = judge_exercise(read_exercise(merged(table, overrides)))
+            found = judge_exercise(read_exercise(merged(table, overrides, path.parent)))
             judgements += [lines.placed(judgement) for judgement in found]
         except SymroofError as error:
             title = f" ({table['title']})" if table.get("title") else ""
