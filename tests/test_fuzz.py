@@ -2,8 +2,10 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
+import fuzz_entrances
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -114,6 +116,26 @@ def test_coverage_guided():
     script = Path(__file__).parent / "fuzz_readers.py"
     done = subprocess.run([sys.executable, str(script), f"-max_total_time={seconds}"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("name", fuzz_entrances.ENTRANCES)
+def test_whatever_comes_in_at_an_entrance_gives_an_answer_or_one_error(name):
+    """A few inputs of each; continuous integration tries a minute of them, and a million are tried by hand."""
+    found, tried = fuzz_entrances.findings(name, seed=3, count=30, seconds=2)
+    assert tried
+    assert found == []
+
+
+def test_a_finding_is_found():
+    """A fuzzer that finds nothing in a broken entrance would prove nothing."""
+    def hangs(_text):
+        start = time.process_time()
+        while time.process_time() < start + 2.2:
+            pass
+
+    broken = {"raises": lambda _text: 1 / 0, "hangs": hangs, "evaluates": lambda _text: fuzz_entrances.CANARY.write_text("x")}
+    for ask in broken.values():
+        assert fuzz_entrances.finding(fuzz_entrances.Entrance(ask, ("x",)), "x")
 
 
 def test_reading_is_pure():

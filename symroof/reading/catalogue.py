@@ -114,7 +114,7 @@ def figure(name: str, value: Any, source: str = "given", *, otherwise: str = "by
 
 def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
     sources = table.get("sources")
-    if not isinstance(sources, Mapping):
+    if not isinstance(sources, Mapping) or not all(isinstance(entry, Mapping) for entry in sources.values()):
         raise ReadingError(
             f"{where}: there is no table [sources]",
             expected='[sources] with sheet = { title = "…", url = "…", date = "…" }, and figures as ["8.2e11 bytes/s", "sheet"]',
