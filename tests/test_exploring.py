@@ -35,7 +35,7 @@ def test_chips_and_dtypes_side_by_side():
     assert rows["tpu-v5e", "bf16"].derivation.answer.ridge == Fraction(197, 1) * 10**12 / (82 * 10**10)
     assert [rows["tpu-v5e", kind].derivation.answer.smallest_integer for kind in ("bf16", "int8")] == [241, 241]
     assert rows["tpu-v5p", "bf16"].derivation.answer.smallest_integer == 164  # 4.59e14 / 2.8e12 = 163.9
-    assert rows["tpu-v5e", "bf16"].at[0][1] == 256
+    assert rows["tpu-v5e", "bf16"].derivation.answer.at[0].smallest_integer == 256
     assert "peak.int8" in rows["v100", "int8"].error.problem
     for text in (found.to_text(), found.to_markdown(), found.to_latex()):
         assert "240.24" in text
@@ -44,6 +44,13 @@ def test_chips_and_dtypes_side_by_side():
     assert len(table) == len(found.to_dict()["rows"]) == 6
     assert table[0]["compute_bound"] == "B > 9850/41"
     assert json.loads(found.to_json())["rows"][0]["ridge"]["exact"] == "9850/41"
+
+
+def test_a_rule_of_thumb_with_a_guard_is_compared_with_it():
+    """GH/(G + H) > R: for H <= R there is no such G."""
+    found = sr.compare("bf16[G, D] * bf16[D, H] -> bf16[G, H]", on="tpu-v5e", assume="G << D, H << D")
+    assert "if H > 240.24" in " ".join(found.to_text().split())
+    assert found.to_dict()["rows"][0]["compute_bound"] == "G > ridge*H/(H - ridge) and H > ridge"
 
 
 def test_a_comparison_without_an_answer_is_an_error():

@@ -59,6 +59,11 @@ class Said:
         """intensity > ridge, solved."""
         return self.solution("threshold")
 
+    @property
+    def condition(self) -> Formula | None:
+        """Where it is compute-bound, in the shortest words."""
+        return self.formula("condition")
+
     def whole(self, role: str) -> int | None:
         """The least whole size that a step says."""
         right = self.formula(role)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from symroof.derivation.conditions import conditions
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.derivation import Derivation
 from symroof.derivation.draft import Draft
@@ -23,12 +24,6 @@ def derive(problem: Problem) -> Derivation:
     >>> str(derive(Problem(library_operation("matmul"))).answer.intensity)
     'B*D*F/(B*D + B*F + D*F)'
     """
-    draft = written(problem)
-    return Derivation(draft.setting, draft.steps)
-
-
-def written(problem: Problem) -> Draft:
-    """Every section of a derivation."""
     draft = begun(problem)
 
     draft = work(draft)
@@ -40,7 +35,10 @@ def written(problem: Problem) -> Draft:
     draft = rule(draft)
     draft = at(draft)
     draft = time(draft)
-    return formulas(draft)
+    draft = formulas(draft)
+    draft = conditions(draft)
+
+    return Derivation(draft.setting, draft.steps)
 
 
 def begun(problem: Problem) -> Draft:

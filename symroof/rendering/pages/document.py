@@ -15,7 +15,6 @@ from symroof.derivation.answer import Point, Said
 from symroof.derivation.derivation import Derivation
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH, numeric
 from symroof.derivation.layout import with_digits
-from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Name, Number, number
 from symroof.model.problem import SECTIONS
 from symroof.proof.recounts import Arrays
@@ -134,9 +133,9 @@ class View:
         self.matrix_unit = peak.startswith("peak.") and not peak.startswith("peak.vector")
         self.said = self.answer.formula
         self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)
-        exact, rule = self.answer.threshold, self.answer.rule
-        self.rule_condition = self.condition(self.answer, rule, self.answer.rule_bound)
-        self.number_condition = None if rule else self.condition(self.answer, exact, self.answer.bound)
+        rule = self.answer.rule
+        self.rule_condition = self.condition(self.answer, self.answer.rule_bound) if rule else None
+        self.number_condition = None if rule else self.condition(self.answer, self.answer.bound)
         self.points = tuple(map(self._point, self.answer.at))
 
     def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
@@ -176,16 +175,16 @@ class View:
         limit = self.find("limit")
         return of_kind(limit.assumptions if limit else self.problem.assume, "<<", "->", "~", "~~")
 
-    def condition(self, said: Said, solution: Solution | None, edge: Expr | Root | None) -> dict[str, Any] | None:
+    def condition(self, said: Said, edge: Expr | Root | None) -> dict[str, Any] | None:
         """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
-        value, first = numeric(edge), said.smallest_integer
-        if solution is None or value is None:
+        stated, value, first = said.condition, numeric(edge), said.smallest_integer
+        if not isinstance(stated, Compare) or value is None:
             return None
         shown = decimal_number(value)
         return {
-            "variable": Name(solution.variable),
+            "variable": stated.left,
             "sign": "=" if shown.value == value else "~",
-            "relation": ">" if solution.rises else "<",
+            "relation": stated.relation,
             "bound": shown,
             "first": None if first is None else number(first),
         }
@@ -196,7 +195,7 @@ class View:
             "said": point,
             "variable": self.variable if solution is None else Name(solution.variable),
             "where": grouped_sizes(point.values, self.setting.layout),
-            "condition": self.condition(point, solution, point.bound),
+            "condition": self.condition(point, point.bound),
             "same": point.bound is not None and point.bound == self.answer.bound,
             "intensity": point.formula("intensity") if value is None else decimal_number(value),
             "fixed": solution is None,

@@ -134,10 +134,12 @@ def _row(row: Compared) -> dict[str, Any]:
         "peak": setting and setting.peak and setting.peak.digits,
         "bandwidth": setting and setting.bandwidth and setting.bandwidth.digits,
         "ridge": answer and answer.ridge,
-        "compute_bound": row.conditions[0].right if row.conditions else None,
+        "compute_bound": answer and answer.condition,
         "smallest_integer": answer and answer.smallest_integer,
         "limit": row.limit,
-        "at": [{"compute_bound": formula, "smallest_integer": first} for formula, first in row.at],
+        "at": [{"compute_bound": point.condition, "smallest_integer": point.smallest_integer} for point in answer.at]
+        if answer
+        else [],
         "error": row.error and row.error.problem,
     }
 
