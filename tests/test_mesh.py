@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import random
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_the_wiring_can_be_said_and_the_page_says_it():
 
 def test_a_flag_overrides_an_axis_of_the_file():
     table = {"operation": TWO, "mesh": "X=16 ring,Y=2"}
-    problem = read_problem(merged(table, {"mesh": {"X": "8 line"}}))
+    problem = read_problem(merged(table, {"mesh": {"X": "8 line"}}, Path()))
     assert (problem.mesh, problem.wiring) == ({"X": 8, "Y": 2}, {"X": "line"})
 
 
