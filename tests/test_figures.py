@@ -29,6 +29,8 @@ def random_figure(seed):
         return draw_.choice([64, 100, 128, 256, 500, 512, 1024, 4096, 8192])
     def axis(low):
         return f"B={low}..{low * draw_.choice([3, 10, 100, 3000])}" if draw_.random() < 0.5 else f"B={low}:{low * draw_.choice([7, 100, 4096])}:log"
+    if seed == 4711:
+        return MATMUL, {"on": "tpu-v5e", "at": [f"B={b},D=F={d}" for b in (1, 8, 64, 256) for d in (64, 512, 4096)]}
     kind = draw_.choice(["throughput", "times", "roofline", "path", "chips", "links", "regimes", "mesh"])
     at = list(dict.fromkeys(f"D={size()},F={size()}" for _ in range(draw_.choice([1, 1, 2, 3, 6]))))
     full = [f"B={draw_.choice([1, 2, 8, 60, 64, 240, 256, 300, 1000])},{rest}" for rest in at]
@@ -72,7 +74,7 @@ def apart(first, second):
     return False
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [*range(24), 4711])
 def test_labels_lie_apart_and_nothing_is_clipped(seed):
     operation, options = random_figure(seed)
     figure = sr.plot(operation, **options)
@@ -214,3 +216,18 @@ def test_words_are_dark_enough_to_be_read():
         for text in filter(lambda t: t.get_text(), [*canvas.axes.texts, *canvas.sheet.texts]):
             assert 1.05 / (luminance(text.get_color()) + 0.05) >= 4.5
     assert legible("#56B4E9") != "#56B4E9"
+
+
+@pytest.mark.parametrize("operation", ["dot", "matvec", "matmul", "softmax", "rms-norm", "axpy", "outer"])
+def test_every_operation_of_the_library_is_drawn(operation):
+    sizes = list(sr.derive(operation).setting.problem.operation.dimensions)
+    others = f"{'='.join(sizes[1:])}=4096" if sizes[1:] else None
+    for kind in ("throughput", "times", "roofline"):
+        assert sr.plot(operation, on="h100", over=f"{sizes[0]}=1..4096", at=others, kind=kind).drawn()
+
+
+@pytest.mark.parametrize("kind", ["throughput", "times", "roofline", "regimes"])
+def test_an_axis_of_one_value_is_refused(kind):
+    over = "B=5" if kind != "regimes" else "B=5,D=1..4"
+    with pytest.raises(sr.SymroofError, match="one value"):
+        sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over, at="F=8" if kind == "regimes" else "D=F=8")

@@ -53,6 +53,8 @@ def figure(
             raise ModelError(
                 f"an axis of a figure is one size, and {' = '.join(axis.names)} are {len(axis.names)}", expected=example
             )
+        if axis.ends[0] == axis.ends[1]:
+            raise ModelError(f"{name} has one value", expected="a range, as in B=1..4096")
         if any(name in values for values in problem.at):
             raise ModelError(f"{name} runs over its axis and has a size as well", hint=f"leave {name} out of --at")
         if symbol(name) in setting.regime.substitution:

@@ -100,10 +100,8 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
 
 
 def _logarithms(axis: Axis) -> Point:
-    low, high = log10(axis.values[0]), log10(axis.values[-1])
-    if high <= low:
-        raise ModelError(f"{axis.names[0]} has one value", expected=f"a range, as in {axis.names[0]}=1..4096")
-    return low, high
+    low, high = axis.ends
+    return log10(low), log10(high)
 
 
 def _sizes(logarithms: Point) -> Point:

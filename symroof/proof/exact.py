@@ -96,9 +96,8 @@ class Exact:
             same = function == node.function and len(known) == len(arguments)
             if same and all((a - b).is_zero() for a, b in zip(known, arguments, strict=True)):
                 return Rat(Poly.name(atom))
-        signs = [bool(a.above) and all(c > 0 for side in (a.above, a.below) for c in side.values()) for a in arguments]
-        known_names = not any(is_atom(name) for argument in arguments for name in argument.names)
-        positive = all(signs) and known_names and node.function in ("max", "min", "sqrt")
+        enough = {"max": any, "min": all, "sqrt": all}.get(node.function)
+        positive = enough is not None and enough(map(self.is_positive, arguments))
         atom = f"{'+' if positive else ''}{node.function} {len(self.atoms)}"
         self.atoms[atom] = (node.function, arguments)
         return Rat(Poly.name(atom))

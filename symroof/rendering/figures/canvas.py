@@ -72,7 +72,7 @@ class Canvas:
         self._rings: list[tuple[Point, float]] = []
         self._taken: list[Shape] = []
         self._lines: list[Shape] = []
-        self._margin = 50  # on the right of the axes, in points
+        self._margin = (SIDES - LEFT) * 72 - 4  # on the right of the axes, in points
         rows = wrap(title, int(11 * inches))
         self._head = 0.3 + 0.2 * len(rows)
         with rc_context(STYLE):

@@ -71,11 +71,9 @@ def draw_throughput(found: Curves, inches: float) -> Canvas:
     if found.miss is not None and first <= found.miss[0] <= last:
         at, short, reached = found.miss
         words = f"at the rule's {x} = {at},\n{sizes(short.values)} reaches {share(reached)} of peak"
-        spots = [
-            Spot((canvas.across(part), top * height), "e", 0)
-            for height in (0.42, 0.3, 0.55, 0.2)
-            for part in (0.62, 0.5, 0.75, 0.1)
-        ]
+        places = (("e", 0.62), ("w", 0.99), ("e", 0.5), ("e", 0.1))
+        heights = (0.42, 0.3, 0.55, 0.2)
+        spots = [Spot((canvas.across(part), top * h), side, 0) for side, part in places for h in heights]
         canvas.label(words, spots, GREY, leader=(at, reached * top))
     return canvas
 
