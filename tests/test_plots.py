@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
@@ -181,6 +182,8 @@ def test_pictures(name, golden):
     svg = figure(name).drawn().decode()
     assert "<text" in svg
     assert "<dc:date>" not in svg
+    if tuple(map(int, version("matplotlib").split(".")[:2])) < (3, 10):
+        pytest.skip("the committed pictures are those of Matplotlib 3.10 and later")
     golden(GOLDEN / f"plot_{name}.svg", "\n".join(line.rstrip() for line in _rounded(svg).splitlines()) + "\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from symroof.derivation.conditions import conditions
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.derivation import Derivation
 from symroof.derivation.draft import Draft
@@ -12,6 +11,7 @@ from symroof.derivation.ridge import ridge
 from symroof.derivation.rule import rule
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at
+from symroof.derivation.summary import summary
 from symroof.derivation.threshold import threshold
 from symroof.derivation.times import formulas, time
 from symroof.model.problem import Problem
@@ -36,7 +36,7 @@ def derive(problem: Problem) -> Derivation:
     draft = at(draft)
     draft = time(draft)
     draft = formulas(draft)
-    draft = conditions(draft)
+    draft = summary(draft)
 
     return Derivation(draft.setting, draft.steps)
 

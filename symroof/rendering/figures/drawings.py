@@ -71,9 +71,9 @@ def draw_throughput(found: Curves, inches: float) -> Canvas:
     if found.miss is not None and first <= found.miss[0] <= last:
         at, short, reached = found.miss
         words = f"at the rule's {x} = {at},\n{sizes(short.values)} reaches {share(reached)} of peak"
-        places = (("e", 0.62), ("w", 0.99), ("e", 0.5), ("e", 0.1))
+        aside = (("e", 0.62), ("w", 0.99), ("e", 0.5), ("e", 0.1))
         heights = (0.42, 0.3, 0.55, 0.2)
-        spots = [Spot((canvas.across(part), top * h), side, 0) for side, part in places for h in heights]
+        spots = [Spot((canvas.across(part), top * h), side, 0) for side, part in aside for h in heights]
         canvas.label(words, spots, GREY, leader=(at, reached * top))
     return canvas
 

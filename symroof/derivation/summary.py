@@ -12,7 +12,7 @@ from symroof.formula import Formula, Verdict, names
 from symroof.proof.step import Reason, Step
 
 
-def conditions(draft: Draft) -> Draft:
+def summary(draft: Draft) -> Draft:
     """Where the problem is compute-bound: for all sizes, and at each set of them."""
     answer = draft.answer
     whole = answer.step("rule") or answer.step("threshold")
@@ -34,10 +34,10 @@ def _shortest(said: Said, step: Step) -> Step:
         bound = said.formula("rule_bound" if rule else "bound") or solution.end.right
         if not names(bound) or (rule and solution.guard is None):
             right = replace(solution.end, right=bound)
-    return replace(step, section="conditions", right=right, role="condition", evidence=None, facts=None)
+    return replace(step, section="summary", right=right, role="condition", evidence=None, facts=None)
 
 
 def _side(point: Point, where: tuple[Formula, ...], place: int) -> Step:
     """The condition where every size has a value: always or never; itself, where the ridge is not known or is met."""
     known = ABOVE if point.outcome == "depends" else Verdict(point.outcome == "always")
-    return Step("conditions", Reason.OUTCOME, ABOVE, "<=>", known, where, role="condition", point=place)
+    return Step("summary", Reason.OUTCOME, ABOVE, "<=>", known, where, role="condition", point=place)
