@@ -39,7 +39,7 @@ FAULTS = {
     "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", [["B << D", "B << F"]])),
     "a dtype is not put in": (Einsum, "stored", lambda f: lambda operation, types: operation, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),
     "the last row of a chunk is lost": (sweeping.Sweep, "chunks", lambda f: property(lambda self: self.size // self.chunk), None),
-    "weights are not read": (curves, "function_of", lambda f: lambda setting, name: f(setting, "T_math" if name == "throughput" else name), lambda: test_plots.test_question_3_point_by_point()),
+    "weights are not read": (curves, "functions_of", lambda f: lambda setting, names: tuple(replace(g, name=n) for n, g in zip(names, f(setting, ["T_math" if n == "throughput" else n for n in names]), strict=True)), lambda: test_plots.test_question_3_point_by_point()),
     "a link has the intensity of memory": (curves, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
 }  # fmt: skip
 

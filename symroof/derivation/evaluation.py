@@ -83,26 +83,39 @@ def function_of(setting: Setting, name: str) -> QuantityFunction:
     >>> intensity(B=256, D=8192, F=8192), intensity.parameters
     (240.94117647058823, ('B', 'D', 'F'))
     """
+    (found,) = functions_of(setting, [name])
+    return found
+
+
+def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunction, ...]:
+    """The functions of several quantities, proved beside one another."""
     known = quantities(setting)
-    if name not in known:
-        raise ModelError(
-            f"there is no quantity {name!r}", expected=f"one of {', '.join(known)}", hint=suggestion(str(name), known)
-        )
-    require_proved(setting, name, known[name])
-    value = known[name].subs({figure: rational(x) for figure, x in setting.values.items()})
+    for name in (wanted := list(wanted)):
+        if name not in known:
+            raise ModelError(
+                f"there is no quantity {name!r}",
+                expected=f"one of {', '.join(known)}",
+                hint=suggestion(str(name), known),
+            )
+    require_proved(setting, {name: known[name] for name in wanted})
+    figures = {figure: rational(x) for figure, x in setting.values.items()}
     order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
-    return QuantityFunction(
-        name, value, tuple(sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s)))
-    )
+    found = []
+    for name in wanted:
+        value = known[name].subs(figures)
+        parameters = sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s))
+        found.append(QuantityFunction(name, value, tuple(parameters)))
+    return tuple(found)
 
 
-def require_proved(setting: Setting, name: str, value: Expr) -> None:
-    """Raise :class:`CheckError` unless the second engine finds the value of a quantity from the counts as well."""
+def require_proved(setting: Setting, values: Mapping[str, Expr]) -> None:
+    """Raise :class:`CheckError` unless the second engine finds the values of quantities from the counts as well."""
     draft = compared(drafted(setting))
     meanings = draft.ledger.meanings
     later = (n for n in ("T_lower", "T_upper", "throughput", *setting.problem.let) if isinstance(meanings[n], Formula))
     draft = draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))
-    draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
+    for name, value in values.items():
+        draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
 
 
 def floating(value: Any) -> Any:

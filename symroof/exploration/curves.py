@@ -10,7 +10,7 @@ from sympy import Expr, oo
 
 from symroof.algebra.rational import symbols_of
 from symroof.derivation.draft import numeric
-from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
+from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
 from symroof.derivation.pipeline import counted
 from symroof.derivation.rule import first_size
 from symroof.derivation.setting import Setting
@@ -164,7 +164,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
     needed = {s.name for s in counts[0].free_symbols | counts[1].free_symbols}
     if x.name not in needed:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
-    functions = {name: function_of(setting, name) for name in QUANTITIES[kind]}
+    functions = {f.name: f for f in functions_of(setting, QUANTITIES[kind])}
     found = []
     for values in problem.at or ({},):
         require_sizes(needed, {*values, x.name})

@@ -16,7 +16,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from symroof.derivation.evaluation import QuantityFunction, function_of
+from symroof.derivation.evaluation import QuantityFunction, functions_of
 from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
 from symroof.exploration.parts import held, join_parts, parts_in, require_table, write_part
@@ -103,7 +103,7 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
                 f"{name} is {setting.regime.substitution[symbol(name)]} here, and the grid has values for it",
                 hint=f"leave {name} out of the grid, or of --assume",
             )
-    functions = [function_of(setting, name) for name in dict.fromkeys(names or QUANTITIES)]
+    functions = list(functions_of(setting, dict.fromkeys(names or QUANTITIES)))
     if not names:
         functions = [f for f in functions if not {"peak", "bandwidth"} & set(f.parameters)]
     for function in functions:
