@@ -36,6 +36,11 @@ def whole(tmp_path_factory):
     return path.read_bytes()
 
 
+def hears():
+    """A process in the background of a shell would not hear an interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def parts_of(out):
     return len(list(out.with_name(f"{out.name}.parts").glob("*.csv")))
 
@@ -137,7 +142,7 @@ def test_dask_goes_on_without_a_worker_that_is_lost(tmp_path, whole):
 
 @pytest.mark.parametrize("jobs", [(), ("-j", "2")], ids=["one process", "several"])
 def test_an_interrupt_ends_quietly(tmp_path, jobs):
-    process = subprocess.Popen(command(tmp_path / "x.csv", "--chunk", "20", *jobs), stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(command(tmp_path / "x.csv", "--chunk", "20", *jobs), stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hears)
     while process.poll() is None and not list((tmp_path / "x.csv.parts").glob("*.csv")):
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)

@@ -43,13 +43,14 @@ class Region:
 @dataclass(frozen=True, slots=True)
 class Plane:
     """Regions that cover the plane of two sizes, straight on logarithmic axes; ``threshold`` are points where the
-    intensity is the ridge, by rising x."""
+    intensity is the ridge, by rising x. ``below`` tells whether it is below the ridge where both sizes are least."""
 
     setting: Setting
     names: tuple[str, str]
     ranges: tuple[Point, Point]
     regions: tuple[Region, ...]
     threshold: tuple[Point, ...]
+    below: bool = True
 
     @property
     def rules(self) -> tuple[tuple[Point, ...], ...]:
@@ -96,7 +97,9 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     ranges = _logarithms(x), _logarithms(y)
     regions = _regions(terms, symbols, ranges, ridge)
     threshold = () if ridge is None else _threshold(found.value, symbols, ranges, ridge)
-    return Plane(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), regions, tuple(map(_sizes, threshold)))
+    least = evaluated(found.value, {names[0]: float(x.ends[0]), names[1]: float(y.ends[0])})
+    below = ridge is not None and least < float(ridge)
+    return Plane(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), regions, tuple(map(_sizes, threshold)), below)
 
 
 def _logarithms(axis: Axis) -> Point:

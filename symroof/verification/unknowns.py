@@ -18,7 +18,7 @@ from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import monotony, solve_condition
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Both, Cases, Compare, Formula, Name, names
+from symroof.formula import Both, Cases, Compare, Formula, Name, Verdict, names
 from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.approximations import eventually_positive, near
@@ -108,7 +108,18 @@ class Unknown:
                 if tends not in (None, oo, 0) and near(value, tends, self.regime):
                     value = tends
         relation = (">" if edge.rises else "<") + ("=" if self.closed else "")
-        return Compare(Name(self.x.name), relation, self.question.context.layout.write(value))
+        right = Compare(Name(self.x.name), relation, self.question.context.layout.write(value))
+        return self._guarded(right) if value == self.solved.bound else right
+
+    def _guarded(self, right: Compare) -> Formula | None:
+        """A condition under the guard of the solution; None where there is more than one case."""
+        if not isinstance(self.solved.formula, Cases):
+            return right
+        (_, guard), *others = self.solved.formula.rows
+        otherwise = self.solved.formula.otherwise
+        if others or not isinstance(otherwise, Verdict):
+            return None
+        return Cases(((right, guard),), Verdict(otherwise.holds != self.closed))
 
 
 def _eventually(guard: Formula, regime: Regime) -> bool:

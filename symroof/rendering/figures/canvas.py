@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from symroof.errors import RenderingError
 from symroof.rendering.figures.labels import Point, Shape, Spot, around, beside, box, meet, nearest, placed, segments
-from symroof.rendering.figures.strokes import GREY, INK, legible
+from symroof.rendering.figures.strokes import GREY, INK, between, legible, plain
 
 # What each format would say of the day and of the machine, left out.
 METADATA: dict[str, Any] = {
@@ -34,6 +34,7 @@ STYLE: Any = {
     "font.size": 9,
     "axes.linewidth": 0.8,
     "path.simplify": False,
+    "text.parse_math": False,
 }
 Dash = Any
 # Words, their spots, how they look, and what a thin line joins them to.
@@ -73,15 +74,15 @@ class Canvas:
         self._taken: list[Shape] = []
         self._lines: list[Shape] = []
         self._margin = (SIDES - LEFT) * 72 - 4  # on the right of the axes, in points
-        rows = wrap(title, int(11 * inches))
-        self._head = 0.3 + 0.2 * len(rows)
+        rows, below = wrap(title, int(9.5 * inches) - 2), wrap(names[0], int(11 * (inches - LEFT)))
+        self._head, self._foot = 0.3 + 0.2 * len(rows), FOOT + 0.16 * (len(below) - 1)
         with rc_context(STYLE):
             self.sheet = Figure()
             self.axes = self.sheet.add_axes((0, 0, 1, 1))
             look: Any = {"ha": "left", "va": "top", "fontsize": 10.5, "fontweight": "bold", "color": INK}
             self._title = self.sheet.text(0.15 / inches, 1, "\n".join(rows), **look)
             self._lay_out()
-            self.axes.set_xlabel(names[0], color=INK)
+            self.axes.set_xlabel("\n".join(below), color=INK)
             self.axes.set_ylabel(names[1], color=INK)
             self.axes.yaxis.set_label_coords(-0.55 / (inches - SIDES), 0.5)
             self.axes.set_xscale("log" if log[0] else "linear")
@@ -93,14 +94,14 @@ class Canvas:
             self.axes.tick_params(colors=INK, labelsize=8.5)
             for axis, (low, high), logarithmic in zip((self.axes.xaxis, self.axes.yaxis), ranges, log, strict=True):
                 if logarithmic:
-                    _number(axis, log10(high / low))
+                    _number(axis, log10(high / low), int(1.1 * inches))
 
     def _lay_out(self, below: float = 0) -> None:
         """The sheet with its axes in their place, and room for a key below them."""
         body = max(2.2, self.inches * 0.43)
-        height = self._head + body + FOOT + below
+        height = self._head + body + self._foot + below
         self.sheet.set_size_inches(self.inches, height)
-        place = LEFT / self.inches, (FOOT + below) / height, (self.inches - SIDES) / self.inches, body / height
+        place = LEFT / self.inches, (self._foot + below) / height, (self.inches - SIDES) / self.inches, body / height
         self.axes.set_position(place)
         self._title.set_y(1 - 0.12 / height)
 
@@ -200,12 +201,14 @@ class Canvas:
 
     def _key(self, texts: Sequence[str]) -> None:
         """Words that had no room, by their numbers, beneath the figure, which grows by as much."""
-        below = ROW * len(texts) + 0.05
+        broad = int(13 * (self.inches - LEFT))
+        rows = [row for i, text in enumerate(texts, 1) for row in wrap(f"{i}  {text}", broad, subsequent_indent="    ")]
+        below = ROW * len(rows) + 0.05
         self._lay_out(below)
         height = float(self.sheet.get_size_inches()[1])
-        for i, text in enumerate(texts, 1):
+        for i, row in enumerate(rows, 1):
             at = LEFT / self.inches, (below - ROW * (i - 0.5)) / height
-            self.sheet.text(*at, f"{i}  {' '.join(text.split())}", va="center", fontsize=8.5, color=INK)
+            self.sheet.text(*at, row, va="center", fontsize=8.5, color=INK)
 
     def _size(self, text: str, look: Any) -> Point:
         """The width and height of words, in points, with a rim of one."""
@@ -227,11 +230,11 @@ class Canvas:
 
     def across(self, part: float) -> float:
         """The place that far along the axis at the foot, from 0 to 1."""
-        return _between(self.left, self.right, part, self.log[0])
+        return between(self.left, self.right, part, self.log[0])
 
     def up(self, part: float) -> float:
         """The place that far up the axis on the left, from 0 to 1."""
-        return _between(self.foot, self.top, part, self.log[1])
+        return between(self.foot, self.top, part, self.log[1])
 
     def _way(self, start: Point, end: Point) -> Point:
         """How far it is on the sheet from one place to another, across and up, in points."""
@@ -263,17 +266,12 @@ class Canvas:
         return re.sub(r"(<svg [^>]*>)", rf"\1\n <title>{title}</title>\n <desc>{words}</desc>", told, count=1).encode()
 
 
-def _number(axis: Any, decades: float) -> None:
-    """Plain numbers on a logarithmic axis: at the powers of ten where there are some, else nearer."""
+def _number(axis: Any, decades: float, most: int) -> None:
+    """Plain numbers on a logarithmic axis, at most so many: at powers of ten where there are some, else nearer."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     near = LogLocator(base=10, subs=(1, 2, 5), numticks=12)
-    axis.set_major_locator(
-        LogLocator(base=10, numticks=12) if decades >= 2 else near if decades >= 0.8 else MaxNLocator(6)
-    )
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.12g}"))
+    far = LogLocator(base=10, numticks=max(3, most))
+    axis.set_major_locator(far if decades >= 2 else near if decades >= 0.8 else MaxNLocator(max(3, most - 1)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
     axis.set_minor_formatter(NullFormatter())
-
-
-def _between(low: float, high: float, part: float, logarithmic: bool) -> float:
-    return low * (high / low) ** part if logarithmic else low + (high - low) * part

@@ -91,7 +91,7 @@ def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None
         return
     if curve.ceiling is not None:
         canvas.line([(canvas.left, curve.ceiling), (last, curve.ceiling)], colour, 0.7, DOTTED, layer=2)
-        words += f": never compute-bound,\nbelow {share(curve.ceiling / top)} of peak"
+        words += f": never compute-bound,\nbelow {share(curve.ceiling / top, up=True)} of peak"
     elif start >= top * (1 - 1e-12):
         words += ": at the peak from the first"
     else:
@@ -125,14 +125,15 @@ def draw_times(found: Curves, inches: float) -> Canvas:
         for j, (name, text) in enumerate((("T_math", ": compute"), ("T_comms", f": {link}"))):
             (colour, dash), line = stroke(2 * i + j), curve.points(name)
             canvas.line(line, colour, dash=dash, width=2.2 if i == 0 else 1.1)
-            canvas.label(name + (told or text), _along(canvas, line), colour, bold=i == 0)
+            never = ", never compute-bound" if j and curve.ceiling is not None else ""
+            canvas.label(name + (told or text) + never, _along(canvas, line), colour, bold=i == 0)
         if curve.bound is not None and curve.bound in curve.xs:
             size, height = curve.bound, curve.lines["T_math"][curve.xs.index(curve.bound)]
             canvas.line([(size, low), (size, height)], GREY, 0.9, DOTTED)
             canvas.ring((size, height), INK)
-            words = f"compute-bound\nfrom {x} = {curve.first}"
-            spots = [Spot((size, canvas.up(part)), side, 4) for part in HEIGHTS for side in ("ne", "nw")]
-            canvas.label(words, spots, bold=True)
+            words = f"compute-bound\nfrom {x} = {curve.first}" + (f",\n{sizes(curve.values)}" if several else "")
+            feet = [Spot((size, canvas.up(part)), side, 4) for part in HEIGHTS for side in ("ne", "nw")]
+            canvas.label(words, (*around((size, height), "nw n ne", (6, 14)), *feet) if several else feet, bold=True)
     return canvas
 
 
@@ -180,8 +181,8 @@ def draw_plane(found: Plane, inches: float) -> Canvas:
         canvas.label(
             words, [spot for place in beyond for spot in around(place, "nw ne w", (6, 14))], BEYOND[1], bold=True
         )
-    elif ridge and not found.rules:
-        words = f"nowhere compute-bound here: intensity < {ridge}"
+    elif ridge:
+        words = f"{'nowhere' if found.below else 'everywhere'} compute-bound here: intensity {'<' if found.below else '>'} {ridge}"
         canvas.label(words, around((right, top), "sw", (5, 20, 40, 60)), BEYOND[1], bold=True)
     if found.rules:
         (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 from typing import Any
 
 from symroof.derivation.setting import Setting
@@ -59,13 +60,16 @@ def peak_of(setting: Setting) -> str:
     return f"{kind}, matrix unit" if stands_in else kind
 
 
-def share(part: float) -> str:
-    """A part of the whole in percent, with two digits where it is small.
+def share(part: float, *, up: bool = False) -> str:
+    """A part of the whole in percent, with two digits where it is small; rounded ``up`` where it is an upper bound.
 
-    >>> share(0.6812), share(0.0021), share(0.999), share(1)
-    ('68 %', '0.21 %', '99.9 %', '100 %')
+    >>> share(0.6812), share(0.0021), share(0.999), share(1), share(0.5328, up=True), share(0.002082, up=True)
+    ('68 %', '0.21 %', '99.9 %', '100 %', '54 %', '0.21 %')
     """
     percent = part * 100
+    if up:
+        step = 10.0 ** (floor(log10(percent)) - 1) if percent < 10 else 1.0
+        percent = ceil(percent / step) * step
     return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
 
 
@@ -104,3 +108,21 @@ def rate(value: float, of: str) -> str:
     unit, size = scaled(value, RATES)
     amount = value / size
     return f"{amount:.3g} {unit}{of}" if amount < 1000 else f"{amount:.0f} {unit}{of}"
+
+
+def plain(value: float) -> str:
+    """A number on an axis.
+
+    >>> plain(0.01), plain(100000.0), plain(1e9), plain(2e-7)
+    ('0.01', '100000', '1e9', '2e-7')
+    """
+    return (
+        f"{value:.12g}"
+        if 1e-5 <= value < 1e6
+        else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+    )
+
+
+def between(low: float, high: float, part: float, logarithmic: bool) -> float:
+    """The place that far from one end of an axis to the other."""
+    return low * (high / low) ** part if logarithmic else low + (high - low) * part
