@@ -21,7 +21,7 @@ from symroof.exploration.traffic import shares
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
 from symroof.rendering.formulas.chains import condition
 from symroof.rendering.formulas.decimals import decimal, to_digits, to_places
-from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals
+from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals, raised
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
 from symroof.rendering.records.maps import comparison_csv
@@ -144,6 +144,7 @@ def _sentences(pen: Pen, **names: object) -> Sentences:
         regime=partial(condition, pen=pen),
         names=lambda names: tuple(map(Name, names)),
         share=lambda share, digits=3: pen.percent(to_digits(share * 100, digits)),
+        at_most=lambda share, digits=3: pen.percent(raised(share * 100, digits)),
         decimal=decimal_number,
         in_decimals=in_decimals,
         grouped=grouped,
