@@ -53,6 +53,13 @@ def test_a_rule_of_thumb_with_a_guard_is_compared_with_it():
     assert found.to_dict()["rows"][0]["compute_bound"] == "G > ridge*H/(H - ridge) and H > ridge"
 
 
+def test_a_chip_without_a_vector_figure_says_what_it_is_compared_with():
+    text = " ".join(sr.compare("softmax", on="tpu-v5e, h100").to_text().split())
+    assert "TPU v5e: work for the vector unit, for which the chip has no figure: the peak is that of the matrix unit." in text
+    assert "H100 SXM: work" not in text
+    assert "matrix unit" not in sr.compare("matmul", on="tpu-v5e").to_text()
+
+
 def test_a_comparison_without_an_answer_is_an_error():
     with pytest.raises(SymroofError, match=r"peak\.int8"):
         sr.compare(MATMUL, on="v100", dtypes="int8")

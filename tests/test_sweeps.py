@@ -1,5 +1,6 @@
 """Sweeps that are stopped: whatever happens, the same command ends with the same bytes, or says what is in its way."""
 
+import contextlib
 import itertools
 import os
 import random
@@ -102,7 +103,8 @@ def test_killed_at_any_moment_it_goes_on(tmp_path, whole, jobs):
         while process.poll() is None and parts_of(out) <= seen:
             time.sleep(0.005)
         time.sleep(draw.uniform(0, 0.1))
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it was done before
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         seen = parts_of(out)
     assert ended(out, *jobs).returncode == 0

@@ -49,6 +49,16 @@ class Setting:
         return "flops_per_chip" if self.several_chips else "flops"
 
     @property
+    def matrix_unit(self) -> bool:
+        """Whether the peak is that of a matrix unit."""
+        return self.peak is not None and not self.peak_name.startswith("peak.vector") and self.peak_name != "peak"
+
+    @property
+    def matrix_stands_in(self) -> bool:
+        """Whether work for the vector unit is compared with the matrix unit, since the chip has no other figure."""
+        return self.problem.operation.vector and self.matrix_unit
+
+    @property
     def several_chips(self) -> bool:
         """Whether the operation is split over a mesh, whoever does what there."""
         return any(self.problem.mesh[axis] > 1 for axis in self.problem.operation.axes)

@@ -122,7 +122,12 @@ def draw_times(found: Curves, inches: float) -> Canvas:
         _bounds(canvas, first)
     for i, curve in enumerate(found.curves):
         told = f", {sizes(curve.values)}" if several else ""
-        for j, (name, text) in enumerate((("T_math", ": compute"), ("T_comms", f": {link}"))):
+        for j, (name, text) in enumerate(
+            (
+                ("T_math", f": compute{' (matrix unit)' if found.roof.setting.matrix_stands_in else ''}"),
+                ("T_comms", f": {link}"),
+            )
+        ):
             (colour, dash), line = stroke(2 * i + j), curve.points(name)
             canvas.line(line, colour, dash=dash, width=2.2 if i == 0 else 1.1)
             never = ", never compute-bound" if j and curve.ceiling is not None else ""

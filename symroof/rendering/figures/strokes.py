@@ -56,8 +56,7 @@ def _luminance(parts: Sequence[int]) -> float:
 def peak_of(setting: Setting) -> str:
     """Which peak is drawn; that of the matrix unit is named where work for the vector unit is compared with it."""
     kind = setting.peak_name.removeprefix("peak.")
-    stands_in = setting.problem.operation.vector and not kind.startswith("vector")
-    return f"{kind}, matrix unit" if stands_in else kind
+    return f"{kind}, matrix unit" if setting.matrix_stands_in else kind
 
 
 def share(part: float, *, up: bool = False) -> str:

@@ -129,8 +129,7 @@ class View:
         self.variable = Name(self.setting.variable.name)
         self.asked = None if problem.solve_for in (None, self.variable.name) else Name(str(problem.solve_for))
         self.chips = prod(problem.mesh[axis] for axis in problem.operation.axes)
-        peak = self.setting.peak_name
-        self.matrix_unit = peak.startswith("peak.") and not peak.startswith("peak.vector")
+        self.matrix_unit = self.setting.matrix_unit
         self.said = self.answer.formula
         self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)
         rule = self.answer.rule
