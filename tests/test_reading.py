@@ -177,3 +177,14 @@ def test_figures_are_put_over_those_of_a_chip_in_every_form():
     problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e"})
     for on in ("h100-sxm", sr.chips()["h100-sxm"]):
         assert sr.derive(problem, on=on).setting.problem.hardware.name == "h100-sxm"
+
+
+@pytest.mark.parametrize("name", ["a-b", "a b", "1x", "assuming", "T_math", ""])
+def test_a_named_formula_has_a_name_of_its_own(name):
+    with pytest.raises(SymroofError, match="is taken or is no name"):
+        sr.derive("matmul", let={name: "T_math + T_comms"})
+
+
+def test_the_nearest_unit_is_offered():
+    with pytest.raises(SymroofError, match="did you mean TB"):
+        sr.derive("matmul", given={"HBM": "8 TBs"})
