@@ -205,3 +205,11 @@ def test_a_file_names_chips_of_its_own_folder_alone(run, tmp_path, suffix):
         assert done.code == 2
         assert "is not in the folder of the file that names it" in done.err
     assert verified("../outside.toml", "--chips", str(tmp_path / "outside.toml")).code == 0
+
+
+@pytest.mark.parametrize("claims", ["true", "3", "{ a = 1 }", "[3]", "[[]]"])
+def test_claims_of_other_types_are_errors(run, tmp_path, claims):
+    (tmp_path / "p.toml").write_text(f'operation = "matmul"\nclaims = {claims}\n', "utf-8")
+    done = run("verify", str(tmp_path / "p.toml"))
+    assert done.code in (1, 2)
+    assert "internal" not in done.err + done.out

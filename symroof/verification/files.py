@@ -56,7 +56,8 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any]) -> FileReport:
             title = f" ({table['title']})" if table.get("title") else ""
             error.problem = f"{path}: " + (f"problem {index + 1}{title}: " if len(tables) > 1 else "") + error.problem
             errors.append(str(error))
-            for claim in table.get("claims") or ():
+            claims = table.get("claims")
+            for claim in claims if isinstance(claims, list) else ():
                 lines.place(claim["claim"] if isinstance(claim, Mapping) and "claim" in claim else str(claim))
     return FileReport(str(path), tuple(judgements), "problems", notes=len(tables), error="\n".join(errors) or None)
 
