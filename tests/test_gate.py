@@ -287,6 +287,12 @@ def makers_of_steps():
                 yield f"exploration.{path.stem}.{node.name}"
 
 
+def test_a_threshold_that_is_lost_does_not_make_a_map_nowhere_compute_bound(monkeypatch):
+    """The words "nowhere compute-bound here" rest on a step of their own, not on a line that is missing."""
+    put_in(monkeypatch, "exploration.planes._threshold", lambda f: lambda *a: ())
+    assert sr.plot("matmul", on="tpu-v5e", at="F=8192", over="B=1..4096, D=1..4096").drawing.side == ""
+
+
 def test_every_producer_has_a_fault():
     functions = {(m, n) for m, n in called() if inspect.isfunction(inspect.unwrap(getattr(importlib.import_module(m), n)))}
     names = {f"{module}.{name}".removeprefix("symroof.") for module, name in functions} | set(makers_of_steps())

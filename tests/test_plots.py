@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -182,7 +183,7 @@ def test_pictures(name, golden):
     svg = figure(name).drawn().decode()
     assert "<text" in svg
     assert "<dc:date>" not in svg
-    if tuple(map(int, version("matplotlib").split(".")[:2])) < (3, 10):
+    if tuple(map(int, version("matplotlib").split(".")[:2])) < (3, 10) and "SYMROOF_REQUIRE_RENDERERS" not in os.environ:
         pytest.skip("the committed pictures are those of Matplotlib 3.10 and later")
     golden(GOLDEN / f"plot_{name}.svg", "\n".join(line.rstrip() for line in _rounded(svg).splitlines()) + "\n")
 

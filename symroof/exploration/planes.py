@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log10
@@ -12,14 +13,14 @@ from sympy import Expr
 from symroof.algebra.approximation import laurent
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import INTENSITY
+from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.evaluation import evaluated
 from symroof.derivation.setting import Setting
 from symroof.derivation.solving import solution_of
-from symroof.errors import ModelError
+from symroof.errors import CheckError, ModelError
 from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import at_sizes, regime_map
-from symroof.formula import Compare, Quotient, number, total
+from symroof.formula import Compare, Name, Quotient, number, total
 from symroof.model.problem import Problem
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
@@ -43,14 +44,15 @@ class Region:
 @dataclass(frozen=True, slots=True)
 class Plane:
     """Regions that cover the plane of two sizes, straight on logarithmic axes; ``threshold`` are points where the
-    intensity is the ridge, by rising x. ``below`` tells whether it is below the ridge where both sizes are least."""
+    intensity is the ridge, by rising x. Where there are none, ``side`` is how the intensity stands to the ridge on the
+    whole map, ``<`` or ``>``, if that was proved."""
 
     setting: Setting
     names: tuple[str, str]
     ranges: tuple[Point, Point]
     regions: tuple[Region, ...]
     threshold: tuple[Point, ...]
-    below: bool = True
+    side: str = ""
 
     @property
     def rules(self) -> tuple[tuple[Point, ...], ...]:
@@ -97,9 +99,24 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     ranges = _logarithms(x), _logarithms(y)
     regions = _regions(terms, symbols, ranges, ridge)
     threshold = () if ridge is None else _threshold(found.value, symbols, ranges, ridge)
-    least = evaluated(found.value, {names[0]: float(x.ends[0]), names[1]: float(y.ends[0])})
-    below = ridge is not None and least < float(ridge)
-    return Plane(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), regions, tuple(map(_sizes, threshold)), below)
+    side = "" if threshold or ridge is None else _side(found.draft, (x, y))
+    return Plane(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), regions, tuple(map(_sizes, threshold)), side)
+
+
+def _side(draft: Draft, axes: tuple[Axis, Axis]) -> str:
+    """On which side of the ridge the intensity is on all of a map; nothing where no side is proved."""
+    ends = (
+        Compare(Name(a.names[0]), sign, number(end))
+        for a in axes
+        for sign, end in zip((">=", "<="), a.ends, strict=True)
+    )
+    where = (*draft.setting.equalities, *ends)
+    for relation in "<>":
+        with suppress(CheckError):
+            (step,) = draft.add(Step("regime", Reason.SIDE, INTENSITY, relation, RIDGE, where)).since(draft)
+            if step.check is not None and step.check.status == "proved":
+                return relation
+    return ""
 
 
 def _logarithms(axis: Axis) -> Point:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -55,7 +56,7 @@ class Ledger:
         return name not in self.definitions and name not in self.figures and name not in self.least_one
 
 
-class Evidence:
+class Evidence(ABC):
     """What a step rests on beyond its formulas. Each kind speaks of certain relations, and of no others.
 
     One that ``counts`` the right side says nothing of the left: that is a name which has to rest on this evidence.
@@ -65,19 +66,19 @@ class Evidence:
     relations: ClassVar[tuple[str, ...]] = ("=",)
     counts: ClassVar[bool] = False
 
+    @abstractmethod
     def examine(self, step: Step, ledger: Ledger) -> Check:
         """Go through it again. Raises :class:`~symroof.errors.CheckError` where it does not show the step."""
-        raise NotImplementedError
 
 
-class Facts:
+class Facts(ABC):
     """What the prose of a step needs beyond its formulas."""
 
     __slots__ = ()
 
+    @abstractmethod
     def agree(self, step: Step, ledger: Ledger) -> bool:
         """Whether they say what the step says."""
-        raise NotImplementedError
 
 
 def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict[str, Formula]:

@@ -186,8 +186,9 @@ def draw_plane(found: Plane, inches: float) -> Canvas:
         canvas.label(
             words, [spot for place in beyond for spot in around(place, "nw ne w", (6, 14))], BEYOND[1], bold=True
         )
-    elif ridge:
-        words = f"{'nowhere' if found.below else 'everywhere'} compute-bound here: intensity {'<' if found.below else '>'} {ridge}"
+    elif found.side:
+        extent = {"<": "nowhere", ">": "everywhere"}[found.side]
+        words = f"{extent} compute-bound here: intensity {found.side} {ridge}"
         canvas.label(words, around((right, top), "sw", (5, 20, 40, 60)), BEYOND[1], bold=True)
     if found.rules:
         (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))

@@ -7,6 +7,7 @@ is for what.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -36,15 +37,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Notation:
+class Notation(ABC):
     """The rules of the tree that are the same in every notation. A sign or word without a sign of its own is as it is."""
 
     letters: Letters = field(default_factory=Letters)
 
     @property
+    @abstractmethod
     def signs(self) -> Mapping[str, str]:
         """The signs of relations, and the words between formulas."""
-        raise NotImplementedError
 
     def brackets(self, part: Part) -> str:
         return f"({part.text})"

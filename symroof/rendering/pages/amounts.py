@@ -101,17 +101,6 @@ def percent(share: Fraction) -> str:
     return f"{trimmed(to_digits(size, 2)) if size < 100 else to_places(size, 0)} %"
 
 
-def raised(value: Fraction, digits: int) -> str:
-    """A decimal of that many digits that is not below a value.
-
-    >>> raised(Fraction(20812, 1000), 3), raised(Fraction(533, 10), 3), raised(Fraction(2081, 10000), 2)
-    ('20.9', '53.3', '0.21')
-    """
-    text = to_digits(value, digits)
-    places = len(text.partition(".")[2])
-    return text if Fraction(text) >= value else to_places(Fraction(text) + Fraction(1, 10**places), places)
-
-
 def decimal_number(value: Fraction) -> Number:
     """A number in the digits in which it is shown."""
     text = decimal(value)
