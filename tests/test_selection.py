@@ -13,31 +13,31 @@ KNOWN = {"nothing": {}, "operation": PRODUCT, "chip": {**PRODUCT, "hardware": "t
 # What is known; the formula; why it is skipped, None where it is judged.
 FORMULAS = [
     *(("nothing", formula, None) for formula in ["486/2 = 243", "1/3 ~ 0.33", "2 < 3", "A + B > A", "A > A + B", "(B + C) A = AB + AC", "BDF/(DF) = B", "AB/B = A", "AB = BA", "A + 1 = A", "(A + B)^2 = A^2 + B^2", "AB/(A+B) ~ A", "A + B ~ A", "log(A) = log(A)", "intensity = flops/bytes", "T_lower = max(T_math, T_comms)", "T_upper = T_math + T_comms", "T_lower = T_math", "T_lower <= T_upper", "ridge = peak/bandwidth", "T_lower ~ T_math", "2 T_lower >= T_upper"]),
-    *(("nothing", formula, "an assumption") for formula in ["B << D", "N -> oo"]),
-    *(("nothing", formula, "a condition") for formula in ["B > 240", "240 > B", "A + B > C", "T_math > T_comms"]),
-    *(("nothing", formula, "a definition") for formula in ["S = 2N", "A = A", "flops = 2BDF", "flops = 240"]),
-    *(("nothing", formula, "an equation between different letters") for formula in ["2N = S", "sqrt(A) = B"]),
-    *(("nothing", formula, "a function, or a product in an unusual form") for formula in ["f(N) = 3", "A(B + C) = AB + AC"]),
-    *(("nothing", formula, "an equation") for formula in ["A^2 = 2A", "x^2 = 4x", "A ~ 3", "A/B ~ 3", "3 ~ A", "log(A B) = log(A) + log(B)"]),
-    *(("nothing", formula, "letters on one side alone") for formula in ["A B ~ A"]),
-    *(("nothing", formula, "letters that the left side does not have") for formula in ["A ~ A B"]),
-    *(("nothing", formula, "nothing says what flops is") for formula in ["intensity ~ B"]),
+    *(("nothing", formula, "assumption") for formula in ["B << D", "N -> oo"]),
+    *(("nothing", formula, "condition") for formula in ["B > 240", "240 > B", "A + B > C", "T_math > T_comms"]),
+    *(("nothing", formula, "definition") for formula in ["S = 2N", "A = A", "flops = 2BDF", "flops = 240"]),
+    *(("nothing", formula, "other_letters") for formula in ["2N = S", "sqrt(A) = B"]),
+    *(("nothing", formula, "function") for formula in ["f(N) = 3", "A(B + C) = AB + AC"]),
+    *(("nothing", formula, "equation") for formula in ["A^2 = 2A", "x^2 = 4x", "A ~ 3", "A/B ~ 3", "3 ~ A", "log(A B) = log(A) + log(B)"]),
+    *(("nothing", formula, "letters_alone") for formula in ["A B ~ A"]),
+    *(("nothing", formula, "letters_added") for formula in ["A ~ A B"]),
+    *(("nothing", formula, "no_meaning") for formula in ["intensity ~ B"]),
     *(("operation", formula, None) for formula in ["flops = 2BDF", "intensity ~ B", "bytes = reads + writes", "T_math = 2BDF/peak", "T_math = flops/peak", "bytes > reads", "BDF/(DF) = B", "BF(2D - 1) = 2BDF", "BF(2D-1) ~ 2BDF", "BD + 1 = BD"]),
-    *(("operation", formula, "a size that is put in") for formula in ["B = 16", "B = D", "B = 2D"]),
-    *(("operation", formula, "a value at some sizes") for formula in ["flops = 100", "100 = flops", "flops ~ 100"]),
-    *(("operation", formula, "an equation") for formula in ["flops = bytes", "flops ~ bytes", "reads = writes"]),
-    *(("operation", formula, "no chip is named") for formula in ["T_math = 2BDF", "T_lower = T_math + T_comms", "ridge = 240"]),
-    *(("operation", formula, "a condition") for formula in ["T_math > T_comms", "flops < bytes"]),
-    *(("operation", formula, "an equation between different letters") for formula in ["B D = D F", "D/2 = 4096"]),
+    *(("operation", formula, "size") for formula in ["B = 16", "B = D", "B = 2D"]),
+    *(("operation", formula, "at_sizes") for formula in ["flops = 100", "100 = flops", "flops ~ 100"]),
+    *(("operation", formula, "equation") for formula in ["flops = bytes", "flops ~ bytes", "reads = writes"]),
+    *(("operation", formula, "no_chip") for formula in ["T_math = 2BDF", "T_lower = T_math + T_comms", "ridge = 240"]),
+    *(("operation", formula, "condition") for formula in ["T_math > T_comms", "flops < bytes"]),
+    *(("operation", formula, "other_letters") for formula in ["B D = D F", "D/2 = 4096"]),
     *(("chip", formula, None) for formula in ["ridge = 240", "T_lower = T_math + T_comms", "T_math = 2BDF/1.97e14", "HBM = 8.2e11", "peak = 1.97e14", "T_lower = 2 T_math", "T_upper = T_lower"]),
-    *(("chip", formula, "a value at some sizes") for formula in ["intensity = ridge", "T_math = 3"]),
-    *(("chip", formula, "an equation") for formula in ["T_lower = T_math", "T_upper ~ T_lower"]),
-    *(("chip", formula, "a condition") for formula in ["intensity > ridge"]),
+    *(("chip", formula, "at_sizes") for formula in ["intensity = ridge", "T_math = 3"]),
+    *(("chip", formula, "equation") for formula in ["T_lower = T_math", "T_upper ~ T_lower"]),
+    *(("chip", formula, "condition") for formula in ["intensity > ridge"]),
     *(("model", formula, None) for formula in ["work = 2BDF", "work/(2BD) = F", "work ~ 2BDF", "work > BDF"]),
-    *(("model", formula, "a value at some sizes") for formula in ["work = 3"]),
-    *(("model", formula, "a definition") for formula in ["N = work"]),
+    *(("model", formula, "at_sizes") for formula in ["work = 3"]),
+    *(("model", formula, "definition") for formula in ["N = work"]),
     *(("figures", formula, None) for formula in ["HBM = 8.2e11", "bandwidth = 8.2e11", "T_comms = bytes/8.2e11"]),
-    *(("figures", formula, "a definition") for formula in ["ridge = 240"]),
+    *(("figures", formula, "definition") for formula in ["ridge = 240"]),
 ]  # fmt: skip
 
 
@@ -50,22 +50,21 @@ def skip_of(known, formula, **options):
 @pytest.mark.parametrize(("known", "formula", "reason"), FORMULAS)
 def test_a_formula_is_judged_or_skipped_for_its_reason(known, formula, reason):
     skip = skip_of(known, formula)
-    assert (skip and skip.reason) == reason
+    assert (skip and skip.reason.kind) == reason
 
 
-def test_what_a_definition_defines_and_what_could_be_judged_at_sizes():
+def test_what_a_definition_defines():
     assert [skip_of("nothing", f).defines for f in ("S = 2N", "flops = 2BDF", "2N = S", "B > 240")] == ["S", "flops", None, None]
-    assert [skip_of("operation", f).at_sizes for f in ("flops = 100", "100 = flops", "flops = bytes", "B = 16")] == [True, True, False, False]
 
 
 def test_a_link_that_goes_on_from_one_before_it_is_judged():
     """In S = 2N = N + N + 1 the last link is an identity, and a false one; alone it would be an equation to be solved."""
     for formula in ("A^2 = 2A", "x^2 = 4x"):
-        assert skip_of("nothing", formula).reason == "an equation"
+        assert skip_of("nothing", formula).reason.kind == "equation"
         assert skip_of("nothing", formula, chained=True) is None
-    assert skip_of("nothing", "A^2 = B", chained=True).reason == "an equation between different letters"
+    assert skip_of("nothing", "A^2 = B", chained=True).reason.kind == "other_letters"
     assert skip_of("nothing", "AB = A", chained=True) is None
-    assert skip_of("nothing", "AB = A").reason == "an equation between different letters"
+    assert skip_of("nothing", "AB = A").reason.kind == "other_letters"
 
 
 def test_a_name_that_was_defined_may_be_defined_again():
@@ -79,7 +78,7 @@ def test_a_size_that_has_a_value_is_put_in_again():
     from symroof.formula import number
 
     context = context_of(read_exercise(PRODUCT)).at([("B", number(16))])
-    for formula, reason in (("B = 16", "a size that is put in"), ("2B = 32", None), ("16 = B", None)):
+    for formula, reason in (("B = 16", "size"), ("2B = 32", None), ("16 = B", None)):
         (link,) = read_claim(formula, context.scope).links
         skip = skipped(context.question(link))
-        assert (skip and skip.reason) == reason
+        assert (skip and skip.reason.kind) == reason

@@ -85,3 +85,11 @@ def test_every_remark_and_mistake_has_a_macro_and_every_macro_is_one():
             if said is not None and isinstance(node.args[said], ast.Constant):
                 kinds.add(node.args[said].value)
     assert macros("remarks.j2") == kinds
+
+
+def test_every_omission_has_a_macro_and_every_macro_is_one():
+    from symroof.verification.judgement import CAUSES
+
+    assert macros("omissions.j2") == set(CAUSES)
+    sources = (path.read_text("utf-8") for path in (TEMPLATES.parent / "symroof" / "verification").glob("*.py"))
+    assert {kind for source in sources for kind in re.findall(r'Omission\(\s*"(\w+)"', source)} == set(CAUSES)

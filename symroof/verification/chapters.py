@@ -27,7 +27,7 @@ from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judge import judge, judge_stated
-from symroof.verification.judgement import FileReport, Judgement, Skipped
+from symroof.verification.judgement import FileReport, Judgement, Omission, Skipped
 from symroof.verification.links import confirmed
 from symroof.verification.selection import Skip, skipped
 
@@ -38,7 +38,7 @@ RELATED = (*RELATIONS, *CONNECTIVES)
 SIGNS = (*RELATED, *(sign for sign, meaning in (SYNONYMS | COMMANDS).items() if meaning in RELATED))
 
 # A claim that is judged, and in which context; or why it is not.
-Selected = tuple[Claim, Context] | str
+Selected = tuple[Claim, Context] | Omission
 
 
 def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
@@ -99,12 +99,12 @@ class _Chapter:
         following, ignored = {} if self.ignored else self.following, self.ignored
         self.following, self.ignored = {}, False
         self.formulas += 1
-        outcomes = ["ignored by a comment"] if ignored else self._outcomes(written, following)
+        outcomes = [Omission("ignored")] if ignored else self._outcomes(written, following)
         judged = [one for one in outcomes if isinstance(one, Judgement)]
-        reasons = [one for one in outcomes if isinstance(one, str)]
+        reasons = [one for one in outcomes if isinstance(one, Omission)]
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
         if following and not judged:
-            judged, reasons = [Judgement(written.text, "unreadable", error=reasons[-1])], []
+            judged, reasons = [Judgement(written.text, "unreadable", omission=reasons[-1])], []
         self.left_out += [Skipped(line, column, text, reason) for reason in reasons]
         for judgement in judged:
             start = judgement.statement.start if judgement.statement else 0
@@ -114,24 +114,26 @@ class _Chapter:
             expect, title = following.get("expect"), self.force.exercise.title
             yield replace(judgement, line=line, column=column, expect=expect, problem=title)
 
-    def _outcomes(self, written: Written, following: Mapping[str, Any]) -> Sequence[Judgement | str]:
+    def _outcomes(self, written: Written, following: Mapping[str, Any]) -> Sequence[Judgement | Omission]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""
         if not following and typed_operation(written.text) is not None:
-            return ["an operation"]
+            return [Omission("operation")]
         try:
             with limited():
                 claims, context = self._claims(written, following)
                 selected = [(one, context) if following else self._selected(one, context, written) for one in claims]
         except Exhausted:
-            return ["it takes too much work"]
+            return [Omission("too_long")]
         except RecursionError:
-            return ["it is nested too deeply"]
+            return [Omission("too_deep")]
         except SymroofError as error:
-            return [error.problem + (f" (column {error.column})" if error.column is not None else "")]
-        judged = [one if isinstance(one, str) else replace(judge(*one), claim=one[0].text) for one in selected]
+            return [Omission.unreadable(error)]
+        if not claims:
+            return [Omission("code")]
+        judged = [one if isinstance(one, Omission) else replace(judge(*one), claim=one[0].text) for one in selected]
         if following:
             return judged
-        return ["it is not decided" if _is_open(one) else one for one in judged]
+        return [Omission("not_decided") if _is_open(one) else one for one in judged]
 
     def _claims(self, written: Written, following: Mapping[str, Any]) -> tuple[tuple[Claim, ...], Context]:
         """The claims of a formula, in the names of the problem; else in letters of its own."""
@@ -150,7 +152,7 @@ class _Chapter:
                 if written.kind == "math":
                     return read_latex(text, Dialect(known, aliases)), chosen
                 if any(sign in text for sign in ("<<", ">>", "==")):
-                    raise ReadingError("it is code")
+                    return (), chosen
                 return (read_claim(text, known),), chosen
             except SymroofError as found:
                 error = error or found
@@ -163,7 +165,9 @@ class _Chapter:
             return claim, context
         links = [(chain, self._skips(chain, place)) for chain in claim.chains]
         skips = [skip for _, found in links for skip in found if skip is not None]
-        at_sizes = any(skip.at_sizes for skip in skips) and not (claim.connectives or claim.at) and self.sizes
+        at_sizes = (
+            any(skip.reason.kind == "at_sizes" for skip in skips) and not (claim.connectives or claim.at) and self.sizes
+        )
         if at_sizes and _free(claim, place) <= set(self.sizes):
             return replace(claim, at=tuple(self.sizes.items())), context
         kept = tuple(run for chain, found in links for run in _runs(chain, found))
@@ -172,7 +176,7 @@ class _Chapter:
         self.condition = next((link for link in reversed(judged.links) if link.relation in ORDER), None)
         if kept:
             return judged, context
-        return restated or (skips[0].reason if skips else "it is not a claim")
+        return restated or (skips[0].reason if skips else Omission("no_claim"))
 
     def _skips(self, chain: Chain, place: Context) -> list[Skip | None]:
         """Why links of a chain are not judged. What they define, and sizes that they put in, is noted."""
@@ -228,7 +232,7 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
             yield Chain(chain.sides[first : end + 1], chain.relations[first:end])
 
 
-def _is_open(one: Judgement | str) -> bool:
+def _is_open(one: Judgement | Omission) -> bool:
     return isinstance(one, Judgement) and one.verdict == "undecided"
 
 

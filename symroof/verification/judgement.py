@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula
 from symroof.proof.step import Check
 from symroof.reading.claims import Claim
@@ -14,6 +15,20 @@ from symroof.reading.exercises import VERDICTS
 
 GOOD = ("holds", "rounded", "conditional")
 ACCEPTED = ("holds", "rounded")
+# Why formulas of a document are not judged: kinds by their cause, which is what would have to be different.
+OMISSIONS: Mapping[str, tuple[str, ...]] = {
+    "assumption": ("assumption",),
+    "condition": ("condition",),
+    "definition": ("definition",),
+    "size": ("size", "at_sizes"),
+    "no model": ("no_chip", "no_meaning"),
+    "equation": ("equation", "other_letters", "letters_added", "letters_alone"),
+    "unreadable": ("unreadable", "too_deep", "function"),
+    "code": ("code",),
+    "not a claim": ("operation", "ignored", "no_claim"),
+    "undecided": ("too_long", "not_decided"),
+}
+CAUSES = {kind: cause for cause, kinds in OMISSIONS.items() for kind in kinds}
 IN_NUMBERS = Check("proved", "exact numbers")
 
 
@@ -23,6 +38,26 @@ class Remark:
 
     kind: str
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Omission(Remark):
+    """Why a formula, or a link of it, is not judged: a kind, which has one macro in the templates, and what it speaks of."""
+
+    __slots__ = ()
+
+    @property
+    def cause(self) -> str:
+        """The group of its kind, by which omissions are counted.
+
+        >>> Omission("other_letters").cause
+        'equation'
+        """
+        return CAUSES[self.kind]
+
+    @staticmethod
+    def unreadable(error: SymroofError) -> Omission:
+        """What could not be read, and where."""
+        return Omission("unreadable", {"problem": error.problem, "column": error.column})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +102,7 @@ class Finding:
 class Judgement:
     """The judgement of a claim. ``line`` and ``column`` count from 1 and are None where the claim has no place.
 
-    ``statement`` is the claim as it was read, ``assumed`` the regime that the problem states for it.
+    ``statement`` is the claim as it was read, ``omission`` why it could not be judged, ``assumed`` the regime that the problem states for it.
     """
 
     claim: str
@@ -80,6 +115,7 @@ class Judgement:
     source: str | None = None
     error: str | None = None
     statement: Claim | None = None
+    omission: Omission | None = None
     assumed: tuple[Compare, ...] = ()
 
     @property
@@ -114,7 +150,7 @@ class Skipped:
     line: int
     column: int
     text: str
-    reason: str
+    reason: Omission
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from symroof.proof.settling import negated
 from symroof.symbols import expression
 from symroof.verification.context import Question
 from symroof.verification.enclosures import is_numeric
+from symroof.verification.judgement import Omission
 from symroof.verification.literals import bare
 
 BOUNDS = ("T_lower", "T_upper")
@@ -27,12 +28,10 @@ BOUNDS = ("T_lower", "T_upper")
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Why a formula is not judged; ``defines`` is the name that it gives a meaning to, and ``at_sizes`` tells of a value
-    that could be judged at the sizes that stand beside it."""
+    """Why a formula is not judged; ``defines`` is the name that it gives a meaning to."""
 
-    reason: str
+    reason: Omission
     defines: str | None = None
-    at_sizes: bool = False
 
 
 def skipped(question: Question, redefined: Container[str] = (), *, chained: bool = False) -> Skip | None:
@@ -46,30 +45,30 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
     >>> context, scope = context_of(Exercise()), Scope(open=True)
     >>> for text in ("\\\\frac{486}{2} = 243", "B > 240", "S = 2N", "\\\\frac{BDF}{DF} = B", "B \\\\ll D"):
     ...     link = read_latex(text, Dialect(scope))[0].propositions[0][0].links[0]
-    ...     print((skip := skipped(context.question(link))) and skip.reason)
+    ...     print((skip := skipped(context.question(link))) and skip.reason.kind)
     None
-    a condition
-    a definition
+    condition
+    definition
     None
-    an assumption
+    assumption
     """
     link, left, right, context = question.link, question.left, question.right, question.context
     name = link.left.name if isinstance(link.left, Name) and link.relation == "=" else None
     if link.relation in ("<<", ">>") or isinstance(bare(link.right), Infinity):
-        return Skip("an assumption")
+        return Skip(Omission("assumption"))
     if isinstance(link.left, Product) and tuple(map(type, link.left.factors)) == (Name, Group):
-        return Skip("a function, or a product in an unusual form")
+        return Skip(Omission("function"))
     if name is not None and name in redefined:
-        return Skip("a definition", name)
+        return Skip(Omission("definition"), name)
     if is_numeric(left) and is_numeric(right):
         sized = isinstance(link.left, Name) and link.left.name in context.sized
-        return Skip("a size that is put in") if sized else None
+        return Skip(Omission("size")) if sized else None
     if link.relation in ORDER:
         return _condition(question)
     if name is not None and name in context.least_one:
-        return Skip("a size that is put in")
+        return Skip(Omission("size"))
     if name is not None and name not in context.definitions and name not in QUANTITIES:
-        return Skip("a definition", name)
+        return Skip(Omission("definition"), name)
     spoken = {n for n in names(link) if n in QUANTITIES or n in context.definitions}
     return _quantities(question) if spoken else _own(question, chained)
 
@@ -79,9 +78,9 @@ def _condition(question: Question) -> Skip | None:
     link, context, known = question.link, question.context, question.context.definitions
     pairs = ((link.left, question.right), (link.right, question.left))
     if any(isinstance(a, Name) and a.name not in known and is_numeric(b) for a, b in pairs):
-        return Skip("a condition")
+        return Skip(Omission("condition"))
     decided = context.settled(question.claim).truth or context.settled(negated(question.claim)).truth
-    return None if decided else Skip("a condition")
+    return None if decided else Skip(Omission("condition"))
 
 
 def _quantities(question: Question) -> Skip | None:
@@ -96,23 +95,23 @@ def _quantities(question: Question) -> Skip | None:
     if used <= set(QUANTITIES) and _alike(question):
         return None
     defines = name is not None and link.relation == "="
-    return Skip("a definition", name) if defines else Skip(f"nothing says what {without[0]} is")
+    return Skip(Omission("definition"), name) if defines else Skip(Omission("no_meaning", {"name": without[0]}))
 
 
 def _of_operation(question: Question, used: set[str]) -> Skip | None:
     """Quantities with values: a number for one that depends on sizes, or two of them set equal, is true at some sizes."""
     link, equal = question.link, question.link.relation == "="
     if used & {"peak", "bandwidth"} and not _alike(question):
-        return Skip("no chip is named")
+        return Skip(Omission("no_chip"))
     if not equal and link.relation != "~":
         return None
     if _depends(question.left) != _depends(question.right):
-        return Skip("a value at some sizes", at_sizes=True)
+        return Skip(Omission("at_sizes"))
     known = names(link.left) and names(link.right) and set(names(link)) <= set(question.context.definitions)
     if not known or _alike(question) or (equal and _never_equal(question)):
         return None
     times = isinstance(link.left, Name) and link.left.name in BOUNDS and equal
-    return None if times and not isinstance(link.right, Name) else Skip("an equation")
+    return None if times and not isinstance(link.right, Name) else Skip(Omission("equation"))
 
 
 def _value(formula: Formula) -> Expr:
@@ -148,18 +147,18 @@ def _own(question: Question, chained: bool) -> Skip | None:
     try:
         a, b = _value(question.left), _value(question.right)
     except SymroofError as error:
-        return Skip(error.problem)
+        return Skip(Omission.unreadable(error))
     left, right, approximate = a.free_symbols, b.free_symbols, question.link.relation == "~"
     if not left or (approximate and not right):
-        return Skip("an equation")
+        return Skip(Omission("equation"))
     if question.link.relation == "=":
         within = right and (left <= right or right <= left)
         of_sizes = {s.name for s in left | right} <= question.context.least_one
         if left != right and not (within and (chained or of_sizes)):
-            return Skip("an equation between different letters")
+            return Skip(Omission("other_letters"))
         judged = chained or _alike(question) or _never_equal(question)
-        return None if judged else Skip("an equation")
+        return None if judged else Skip(Omission("equation"))
     if not right <= left:
-        return Skip("letters that the left side does not have")
+        return Skip(Omission("letters_added"))
     alone = (s for s in left - right if not (cancelled(a / s) if a.is_rational_function() else a).has(s))
-    return Skip("letters on one side alone") if right and any(alone) else None
+    return Skip(Omission("letters_alone")) if right and any(alone) else None

@@ -20,7 +20,7 @@ from symroof.rendering.pages.environment import guarded, load, render
 from symroof.rendering.pages.pen import Sentences, Style
 from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.files import Moved
-from symroof.verification.judgement import ACCEPTED, GOOD, FileReport, Finding, Judgement, Remark
+from symroof.verification.judgement import ACCEPTED, GOOD, FileReport, Finding, Judgement, Omission, Remark
 
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
 LONGEST_CLAIM = 120
@@ -72,6 +72,7 @@ class Explainer:
         names = {"m": self.print, "decimal": short, "percent": percent, "quantity": quantity}
         names["chain"] = lambda names: " = ".join(map(self.print, names))
         self.remarks = Sentences(load("remarks.j2", template, names))
+        self.omissions = Sentences(load("omissions.j2", template, names))
         self.say = Sentences(load("report.j2", template, names))
 
     def last(self, files: Iterable[FileReport]) -> str:
@@ -80,6 +81,10 @@ class Explainer:
 
     def remark(self, remark: Remark) -> str:
         return self.remarks(remark.kind, dict(remark.facts))
+
+    def omission(self, omission: Omission) -> str:
+        """Why a formula is not judged."""
+        return self.omissions(omission.kind, dict(omission.facts))
 
     def claim(self, judgement: Judgement) -> str:
         """The claim in claim syntax, in the order and with the names of its author."""
@@ -137,6 +142,8 @@ class Explainer:
             yield "expect", [self.say("expected", judgement.expect)]
         if finding is None and judgement.error:
             yield "why", judgement.error.split("\n")
+        elif finding is None and judgement.omission:
+            yield "why", [self.omission(judgement.omission)]
         elif finding is not None and judgement.verdict == "conditional":
             yield from self._conditional(finding, judgement)
         elif finding is not None and judgement.verdict in ("wrong", "undecided"):

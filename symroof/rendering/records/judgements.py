@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
@@ -12,7 +11,7 @@ from symroof.rendering.pages.environment import guarded
 from symroof.rendering.pages.reports import Explainer
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.verification.files import Moved
-from symroof.verification.judgement import Counterexample, FileReport, Judgement
+from symroof.verification.judgement import Counterexample, FileReport, Judgement, Skipped
 
 
 def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = None) -> dict[str, Any]:
@@ -26,7 +25,7 @@ def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = N
                 {
                     "file": file.file,
                     "judgements": [judgement_record(judgement, explainer) for judgement in file.judgements],
-                    "skipped": list(map(asdict, file.skipped)),
+                    "skipped": [skipped_record(skip, explainer) for skip in file.skipped],
                     "counts": file.counts,
                     "error": file.error,
                 }
@@ -46,6 +45,11 @@ def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = N
     return spelled(record)
 
 
+def skipped_record(skip: Skipped, explainer: Explainer) -> dict[str, Any]:
+    reason = skip.reason
+    return {**fields(skip, "line", "column", "text"), "reason": explainer.omission(reason), "cause": reason.cause}
+
+
 def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, Any]:
     worst = judgement.worst
     details = [[explainer.remark(remark) for remark in finding.remarks] for finding in judgement.findings]
@@ -53,7 +57,9 @@ def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, An
         "claim": explainer.claim(judgement),
         **fields(judgement, "problem", "line", "column", "verdict"),
         "value": worst and worst.value,
-        "detail": "; ".join(dict.fromkeys(chain.from_iterable(details))) or judgement.error or None,
+        "detail": "; ".join(dict.fromkeys(chain.from_iterable(details)))
+        or judgement.error
+        or (judgement.omission and explainer.omission(judgement.omission)),
         "needs": [", ".join(str(text(r)) for r in relations) for relations in worst.needs] or None if worst else None,
         "counterexample": worst and worst.counterexample and _counterexample(worst.counterexample),
         "diagnosis": worst and worst.diagnosis and explainer.remark(worst.diagnosis),
