@@ -6,46 +6,29 @@ as whole numbers, by the rounding rule; in the stated regime, or in one that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from math import ceil, floor
 
-from sympy import Expr, oo
+from sympy import Expr
 
-from symroof.algebra.inference import weakest_regimes
-from symroof.algebra.rational import cancelled, ratio, symbols_of
-from symroof.algebra.regime import Regime, Relation
+from symroof.algebra.rational import cancelled
+from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
 from symroof.derivation.solving import PLAIN
-from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Infinity, Name, Number
+from symroof.formula import Name, Number
 from symroof.proof.step import Check
-from symroof.symbols import expression, fraction, rational, symbol
-from symroof.verification.approximations import IDENTITY, eventually_positive, joined, near, number_near
-from symroof.verification.context import relations_of
+from symroof.symbols import expression, fraction
+from symroof.verification.approximations import IDENTITY, eventually_positive, near, number_near
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
 from symroof.verification.literals import bare, in_print, precise, printed_digits
 from symroof.verification.unknowns import Unknown
 
 
-def by_bound(unknown: Unknown) -> Finding | None:
-    """(ii) to (iv): the bounds compared in the stated regime."""
-    finding = _agreeing(unknown, unknown.regime)
+def by_bound(unknown: Unknown, regime: Regime) -> Finding | None:
+    """(ii) to (iv): the bounds compared in a regime, with x constant."""
+    finding = _agreeing(unknown, regime.holding(unknown.x))
     return None if finding is None else replace(finding, value=unknown.right_value())
-
-
-def by_inferred_bound(unknown: Unknown) -> Finding | None:
-    """The bounds compared in a regime that nobody stated, with no relation too many."""
-    for relations in _possible_regimes(unknown):
-        needs = tuple(sorted((_released(r, unknown) for r in relations), key=str))
-        with suppress(AlgebraError, CheckError):  # what is missing may contradict what is stated
-            joined(unknown.question.context.regime, relations_of(needs))
-            finding = _agreeing(unknown, joined(unknown.regime, relations))
-            if finding is not None:
-                return replace(finding, verdict="conditional", needs=(needs,), value=unknown.right_value())
-    return None
 
 
 def by_implication(unknown: Unknown, *, explicit_first: bool) -> Finding | None:
@@ -61,15 +44,6 @@ def by_implication(unknown: Unknown, *, explicit_first: bool) -> Finding | None:
     first, second = (explicit, solved) if explicit_first else (solved, explicit)
     beyond = first.low > second.high if unknown.rises else first.high < second.low
     return Finding(unknown.question.link, "holds", number[1]) if beyond else None
-
-
-def _released(relation: Relation, unknown: Unknown) -> Compare:
-    """What was assumed with x held constant, as a relation to x: D -> oo becomes B << D."""
-    left, sign, right = relation
-    write, x = unknown.question.context.layout.write, unknown.x
-    if sign == "->" and x in map(symbol, unknown.question.context.least_one):
-        return Compare(Name(x.name), "<<", write(left))
-    return Compare(write(left), sign, Infinity() if right == oo else write(right))
 
 
 def _of_edge(unknown: Unknown, regime: Regime) -> Expr | Root | None:
@@ -147,16 +121,3 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | No
     if len(firsts) > 1:
         return None
     return Remark("whole", {"variable": Name(x.name), "first": firsts.pop(), "rises": rises, "value": true.middle})
-
-
-def _possible_regimes(unknown: Unknown) -> Iterator[tuple[Relation, ...]]:
-    """The weakest regimes, with x constant, in which the bound tends to a number times the claimed one."""
-    bound, claimed = unknown.solved.bound, unknown.claimed
-    value = None if bound is None else unknown.of_side(bound)
-    if value is None or isinstance(value, Root) or not value.free_symbols or not value.is_rational_function():
-        return
-    with suppress(AlgebraError):
-        quotient = value if is_numeric(claimed) else cancelled(value / expression(claimed))
-        above, below = ratio(quotient, symbols_of(quotient))
-        for number in dict.fromkeys(c / below[term] for term, c in above.items() if term in below):
-            yield from weakest_regimes(quotient, rational(number), unknown.regime)

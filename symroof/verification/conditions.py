@@ -1,35 +1,46 @@
 """Conditions: P <=> Q, P => Q, and what holds always or never.
 
-P <=> Q is accepted where, in this order,
+P <=> Q is accepted where, in this order, and with P and Q exchanged as well,
 
     (i)    both are the same set over the whole domain
     (ii)   in the regime, with the unknown x of Q held constant, the bound of P put into the left side of Q tends to
-           the right side of Q, in the same direction
+           the right side of Q, in the same direction; or the ratio of P tends to one that says the same as Q
     (iii)  both are the same whole numbers, where x is a size and the bounds are numbers
     (iv)   the printed bound is the true one, rounded
 
-and it is conditional where (ii) to (iv) hold in a regime that nobody stated.
+and it is conditional where (ii) to (iv) hold in a regime that nobody stated. P => Q is accepted where P <=> Q is, and
+where the bound of P lies beyond that of Q. It is vacuous where P cannot be true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
+from symroof.algebra.regime import Regime
+from symroof.derivation.draft import written
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Both, Compare, Either, Formula, Verdict
+from symroof.formula import Both, Compare, Either, Formula, Verdict, names
 from symroof.proof.exact import ORDER
-from symroof.proof.settling import negated
+from symroof.proof.settling import OPEN, Settled, negated
 from symroof.proof.step import Check
-from symroof.verification.bounds import by_bound, by_implication, by_inferred_bound
-from symroof.verification.context import Question
-from symroof.verification.counterexamples import is_typical, witness
+from symroof.verification.approximations import joined
+from symroof.verification.bounds import by_bound, by_implication
+from symroof.verification.context import Context, Question
+from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import enclosed
-from symroof.verification.judgement import IN_NUMBERS, Finding, undecided
+from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.literals import is_printed
+from symroof.verification.ratios import by_ratio, possible_regimes
 from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import Unknown, unknown_of
+
+Failure = AlgebraError | CheckError
+# P <=> Q one way round, and P solved for the unknown of Q.
+Reading = tuple[Question, Unknown | None]
 
 
 def condition(links: Iterable[Compare]) -> Formula:
@@ -43,45 +54,98 @@ def condition(links: Iterable[Compare]) -> Formula:
 
 def equivalent(question: Question) -> Finding | None:
     """P <=> Q or P => Q: over the domain, by its bound, in a regime that is missing, in one direction, or not at all."""
-    link, context, claimed, unknown = question.link, question.context, _proposition(question), None
-    reason: AlgebraError | CheckError | None = None
-    try:
-        unknown = unknown_of(question)
-        if context.proofs_only and unknown is not None and context.growing:  # in a regime the bound decides
-            return by_bound(unknown)
-    except (AlgebraError, CheckError) as error:
-        reason = error
-    settled = context.settled(claimed)
+    link, context, claimed = question.link, question.context, _proposition(question)
+    settled = OPEN if context.proofs_only and context.growing else context.settled(claimed)  # there the bound decides
     if settled.truth:
-        return Finding(link, "holds", Check("proved", settled.by))
-    try:
-        finding = None if unknown is None else by_bound(unknown)
-        if finding is None and not context.proofs_only:
-            finding = None if unknown is None else by_inferred_bound(unknown)
-            finding = finding or _implied(question, unknown)
-        if finding is not None or context.proofs_only:
-            return finding
-    except (AlgebraError, CheckError) as error:
-        reason = reason or error
-    points = (*(() if unknown is None else unknown.points()), *((settled.point,) if settled.point else ()))
-    shown = witness(claimed, context, points, context.growing)
-    if shown is None or (reason and context.growing and not is_typical(shown.values, context.growing)):
-        # where the regime was not decided a point outside of it refutes nothing
+        return Finding(link, "holds", Check("proved", settled.by), remarks=_vacuous(question))
+    readings, reason = _readings(question)
+    for attempt in _attempts(readings, context):
+        try:
+            finding = attempt()
+        except (AlgebraError, CheckError) as error:
+            reason = reason or error
+            continue
+        if finding is not None:
+            return replace(finding, link=link)
+    return None if context.proofs_only else _refuted(question, readings, settled, reason)
+
+
+def _vacuous(question: Question) -> tuple[Remark, ...]:
+    """That P cannot be true, so that P => Q says nothing."""
+    never = isinstance(question.link.left, Compare) and question.context.settled(negated(question.left)).truth
+    return (Remark("vacuous", {"condition": question.link.left}),) if never else ()
+
+
+def _readings(question: Question) -> tuple[tuple[Reading, ...], Failure | None]:
+    """P <=> Q as it stands and turned round, each with P solved for the unknown of Q; and why one was not solved."""
+    link, reason, readings = question.link, None, []
+    back = Compare(link.right, link.relation, link.left)
+    for one in (question, replace(question, link=back, left=question.right, right=question.left)):
+        try:
+            readings.append((one, unknown_of(one)))
+        except (AlgebraError, CheckError) as error:
+            readings.append((one, None))
+            reason = reason or error
+    return tuple(readings), reason
+
+
+def _attempts(readings: Iterable[Reading], context: Context) -> Iterator[Callable[[], Finding | None]]:
+    """The ways in which P <=> Q, and so P => Q, may be right, one after the other."""
+    (question, solved), (_, other) = readings
+    for one, unknown in readings:
+        yield partial(_in_regime, one, unknown, context.regime, turned=one is not question)
+    if context.proofs_only:
+        return
+    if question.link.relation == "<=>":
+        yield from (partial(_inferred, one, unknown, turned=one is not question) for one, unknown in readings)
+    else:
+        yield from (partial(by_implication, one, explicit_first=one is other) for one in (solved, other) if one)
+
+
+def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, turned: bool) -> Finding | None:
+    """The bounds of one symbol compared in the regime, or both conditions as ratios.
+
+    Of two numbers in print the first is the true one, so that ``B >= 240 <=> B > 240.24`` is not read backwards.
+    """
+    finding = None if unknown is None else by_bound(unknown, regime)
+    finding = finding or by_ratio(question, regime)
+    rounded = finding is not None and finding.verdict == "rounded"
+    return None if rounded and turned and _bound_in_print(question.link) else finding
+
+
+def _bound_in_print(link: Compare) -> bool:
+    """Whether both conditions bound the same formula by numbers in print."""
+    sides = [(side.left, side.right) for side in (link.left, link.right) if isinstance(side, Compare)]
+    return all(any(map(is_printed, pair)) for pair in sides) and bool(set(sides[0]) & set(sides[-1]))
+
+
+def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> Finding | None:
+    """The same in a regime that nobody stated, with no relation too many."""
+    context = question.context
+    for relations in possible_regimes(question):
+        with suppress(AlgebraError, CheckError):  # what is missing may contradict what is stated
+            finding = _in_regime(question, unknown, joined(context.regime, relations), turned=turned)
+            if finding is not None:
+                needs = tuple(sorted(written(relations, context.layout.write), key=str))
+                return replace(finding, verdict="conditional", needs=(needs,))
+    return None
+
+
+def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, reason: Failure | None) -> Finding:
+    """Wrong at a point that is typical of the regime; undecided where none was found."""
+    link, context = question.link, question.context
+    unknowns = [unknown for _, unknown in readings if unknown is not None]
+    held = {unknown.x.name for unknown in unknowns}
+    growing = [r for r in context.growing if set(names(r)) - held]
+    offered, moves = filter(None, [settled.point]), [unknown.parting for unknown in unknowns]
+    shown = witness(_proposition(question), context, offered, growing, moves)
+    if shown is None:
         return undecided(link, "not_decided", why=reason.problem) if reason else undecided(link, "no_proof")
     if link.relation == "=>":
         shown = replace(shown, left=True, right=False)
     shown = replace(shown, parts=_parts(question, shown.values))
-    value = None if unknown is None else unknown.right_value()
+    value = unknowns[0].right_value() if unknowns else None
     return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown)
-
-
-def _implied(question: Question, unknown: Unknown | None) -> Finding | None:
-    """P => Q in one direction: with P solved and Q explicit, or the other way round."""
-    if question.link.relation != "=>":
-        return None
-    finding = None if unknown is None else by_implication(unknown, explicit_first=False)
-    other = None if finding is not None else unknown_of(question, turned=True)
-    return finding if other is None else by_implication(other, explicit_first=True)
 
 
 def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Formula, Fraction, str], ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice, product
 from random import Random
 
 from symroof.errors import AlgebraError
-from symroof.formula import Both, Compare, Either, Formula, Product, Verdict, names, number
+from symroof.formula import Both, Compare, Either, Formula, Number, Product, Verdict, names, number
 from symroof.verification.budget import spend
 from symroof.verification.context import Context
 from symroof.verification.enclosures import compared, enclosed, relation_holds
@@ -18,8 +18,12 @@ MOST_POINTS = 80
 POINT = 20  # units of work
 LARGE = 65536
 TYPICAL = 8  # sizes that are this many times larger count as much larger
+FAR = Fraction(10**4)  # what grows without bound is at least this
+MOST_ORDERED = 5  # symbols
+MOST_TRIED = 3_000
 
 Point = Mapping[str, Fraction]
+Move = Callable[[Point], Iterable[Point]]
 
 
 def truth(proposition: Formula, point: Point) -> bool | None:
@@ -48,29 +52,55 @@ def truth(proposition: Formula, point: Point) -> bool | None:
 
 
 def witness(
-    proposition: Formula, context: Context, first: Iterable[Point] = (), growing: Sequence[Compare] = ()
+    proposition: Formula,
+    context: Context,
+    first: Iterable[Point] = (),
+    growing: Sequence[Compare] = (),
+    moves: Sequence[Move] = (),
 ) -> Counterexample | None:
     """A point of the domain at which the facts hold and the proposition does not; None where none was found.
 
-    Points that are typical of the regime ``growing`` come first.
+    It is typical of the regime ``growing``: a point outside of a regime refutes nothing that is said inside. ``moves``
+    bring a point to where the proposition may fail.
     """
-    letters = tuple(dict.fromkeys(n for f in (proposition, *context.facts) for n in names(f)))
-    points = list(islice(_candidates(letters, context.least_one, first), MOST_POINTS))
-    for point in sorted(points, key=lambda point: not is_typical(point, growing)):
+    letters = tuple(dict.fromkeys(n for f in (proposition, *growing, *context.facts) for n in names(f)))
+    candidates = _candidates(letters, context.least_one, first, moves)
+    if growing:
+        candidates = chain(_grown(letters, moves), candidates)
+    typical = (one for one in islice(candidates, MOST_TRIED) if _is_inside(one, context) and is_typical(one, growing))
+    for point in islice(typical, MOST_POINTS):
         spend(POINT)
         if all(truth(fact, point) for fact in context.facts) and truth(proposition, point) is False:
             return Counterexample(point, *_sides(proposition, point))
     return None
 
 
+def _is_inside(point: Point, context: Context) -> bool:
+    """Whether a point lies in the domain."""
+    return all(value >= 1 if name in context.least_one else value > 0 for name, value in point.items())
+
+
+def _grown(letters: Sequence[str], moves: Sequence[Move]) -> Iterator[Point]:
+    """Points far out in every direction: powers of a large number, in every order."""
+    for powers in product((1, 2, 3, 0), repeat=min(len(letters), MOST_ORDERED)):
+        point = dict.fromkeys(letters, Fraction(1)) | {n: FAR**p for n, p in zip(letters, powers, strict=False)}
+        yield from (moved for move in moves for moved in move(point))
+        yield point
+
+
 def is_typical(point: Point, growing: Iterable[Compare]) -> bool:
     """Whether a point looks like the regime: what is much smaller is, by some factor; what is alike is equal."""
-    for r in growing:
-        if r.relation == "<<" and not truth(Compare(Product((number(TYPICAL), r.left)), "<=", r.right), point):
-            return False
-        if r.relation in ("~", "~~") and not truth(Compare(r.left, "=", r.right), point):
-            return False
-    return True
+    return all(truth(_looking_like(r), point) for r in growing)
+
+
+def _looking_like(r: Compare) -> Formula:
+    """What a relation of growth asks of one point."""
+    match r.relation:
+        case "<<":
+            return Compare(Product((number(TYPICAL), r.left)), "<=", r.right)
+        case "->":
+            return Compare(r.left, ">=", Number(FAR))
+    return Compare(r.left, "=", r.right)
 
 
 def _sides(proposition: Formula, point: Point) -> tuple[Fraction | bool | None, Fraction | bool | None]:
@@ -82,7 +112,9 @@ def _sides(proposition: Formula, point: Point) -> tuple[Fraction | bool | None, 
     return enclosed(proposition.left, point=point).middle, enclosed(proposition.right, point=point).middle
 
 
-def _candidates(letters: tuple[str, ...], least_one: frozenset[str], first: Iterable[Point]) -> Iterator[Point]:
+def _candidates(
+    letters: tuple[str, ...], least_one: frozenset[str], first: Iterable[Point], moves: Sequence[Move]
+) -> Iterator[Point]:
     """Points worth a look, the readable ones first; then the ones that were offered; then random ones."""
 
     def point(sizes: Iterable[int]) -> Point:
@@ -97,11 +129,10 @@ def _candidates(letters: tuple[str, ...], least_one: frozenset[str], first: Iter
     yield point(range(2, 2 + count))
     yield point(range(2 + count, 2, -1))
     yield point([10**4] * count)
-    for offered in first:
-        whole = {n: Fraction(offered.get(n, LARGE)) for n in letters}
-        yield {n: Fraction(round(v)) if round(v) >= 1 else v for n, v in whole.items()}
-        if all(v >= 1 if n in least_one else v > 0 for n, v in whole.items()):
-            yield whole
+    offered = (moved for move in moves for moved in move(point([LARGE] * count)))
+    for one in (*offered, *({n: Fraction(offer.get(n, LARGE)) for n in letters} for offer in first)):
+        yield {n: Fraction(round(v)) if round(v) >= 1 else v for n, v in one.items()}
+        yield one
     random = Random(11)
     while letters:
         yield {

@@ -17,7 +17,7 @@ from symroof.verification.conditions import condition
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import diagnosed
-from symroof.verification.judgement import ACCEPTED, Finding, Judgement, Remark, undecided, worst
+from symroof.verification.judgement import GOOD, Finding, Judgement, Remark, undecided, worst
 from symroof.verification.links import decide
 from symroof.verification.unit_agreement import unit_of
 
@@ -69,14 +69,20 @@ def placed(claim: Claim, context: Context) -> Context:
 
 
 def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
-    """The findings under the stated way of counting additions; under the other one, where the whole claim is true there."""
+    """The findings under the stated way of counting additions; all of them under the other one, where that is right, or
+    where it makes fewer links wrong."""
     findings = tuple(decide(place.question(link)) for link in links_of(claim))
-    if place.other is None or worst(findings) not in ("wrong", "undecided"):
+    if place.other is None or worst(findings) in GOOD:
         return findings
     others = decided(claim, place.other)
     count = Remark("other_count", {"count": place.other.count})
     counted = tuple(replace(finding, remarks=(*finding.remarks, count)) for finding in others)
-    return counted if worst(others) in ACCEPTED else findings
+    return counted if worst(others) in GOOD or _wrong(others) < _wrong(findings) else findings
+
+
+def _wrong(findings: tuple[Finding, ...]) -> int:
+    """How many links are not right."""
+    return sum(finding.verdict not in GOOD for finding in findings)
 
 
 def explained(finding: Finding, place: Context) -> Finding:

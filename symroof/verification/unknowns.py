@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,14 +16,14 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
-from symroof.derivation.solving import monotony, solve_condition
+from symroof.derivation.solving import PLAIN, monotony, solve_condition
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Verdict, names
 from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.approximations import eventually_positive, near
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import MIRRORED, is_numeric
+from symroof.verification.enclosures import MIRRORED, enclosed, is_numeric
 
 UP = (">", ">=")
 solved_condition = lru_cache(maxsize=256)(solve_condition)
@@ -86,13 +86,18 @@ class Unknown:
         value = self.side.subs(self.x, edge)
         return cancelled(value) if value.is_rational_function() else value
 
-    def points(self) -> Iterator[dict[str, Fraction]]:
-        """Sizes at which the two bounds may part."""
-        edge = self.solved.bound
-        if isinstance(edge, Root) or (edge is not None and edge.is_Rational):
-            middle = edge.middle if isinstance(edge, Root) else fraction(edge)
-            for value in (middle, Fraction(floor(middle)), Fraction(ceil(middle)), middle * 3 / 4, middle * 3 / 2):
-                yield {self.x.name: value}
+    def parting(self, point: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
+        """A point moved to where the two bounds may part: around the true one, and between it and the claimed one."""
+        edge, x = self.solved.bound, self.x.name
+        tied = {y.name for y in _alike(self.x, self.question.context, "~", "~~")} & point.keys()
+        if edge is None:
+            return
+        with suppress(AlgebraError):
+            middle = edge.middle if isinstance(edge, Root) else enclosed(PLAIN.write(edge), point=point).middle
+            claimed = enclosed(self.claimed, point=point).middle if self.side == self.x else middle
+            around = (middle, Fraction(floor(middle)), Fraction(ceil(middle)), middle * 3 / 4, middle * 3 / 2)
+            for value in (*around, (middle + claimed) / 2, claimed):
+                yield {**point, **dict.fromkeys(tied, value), x: value}
 
     def right_value(self) -> Formula | None:
         """P solved for x, as it should read."""
@@ -131,14 +136,9 @@ def _eventually(guard: Formula, regime: Regime) -> bool:
     )
 
 
-def unknown_of(question: Question, *, turned: bool = False) -> Unknown | None:
-    """P solved for the unknown of Q, where Q is one order with a monotone left side; None where it is not.
-
-    P is the left condition of the question and Q its right one, or the other way round where it is ``turned``.
-    """
+def unknown_of(question: Question) -> Unknown | None:
+    """P solved for the unknown of Q, where Q is one order with a monotone left side; None where it is not."""
     context, p, q, written = question.context, question.left, question.right, question.link.right
-    if turned:
-        p, q, written = q, p, question.link.left
     if not (isinstance(p, Compare) and isinstance(q, Compare) and isinstance(written, Compare)):
         return None
     if p.relation not in ORDER or q.relation not in ORDER:
@@ -163,9 +163,13 @@ def unknown_of(question: Question, *, turned: bool = False) -> Unknown | None:
 
 def _tied(value: Expr, x: Expr, context: Context) -> Expr:
     """The value with x for every symbol that the regime says is ~ x: sound for positive terms alone."""
-    ties = [{left, right} for left, relation, right in context.regime.relations if relation == "~"]
-    alike = {y for ends in ties if x in ends for y in ends - {x} if y.is_Symbol}
-    return Regime(tuple((y, "~", x) for y in alike)).merged(value)
+    return Regime(tuple((y, "~", x) for y in _alike(x, context, "~"))).merged(value)
+
+
+def _alike(x: Expr, context: Context, *signs: str) -> set[Expr]:
+    """The symbols that the regime says are like x."""
+    ties = [{left, right} for left, relation, right in context.regime.relations if relation in signs]
+    return {y for ends in ties if x in ends for y in ends - {x} if y.is_Symbol}
 
 
 def _single(rows: tuple[tuple[Solution, ...], ...]) -> Solution | None:
