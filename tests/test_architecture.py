@@ -19,7 +19,7 @@ ONLY_IN = {
     "latexify": {"symroof.rendering.formulas.latexified"},
     "z3": {"symroof.proof.prover"},
     "tomllib": {"symroof.reading.toml"},
-    "markdown_it": {"symroof.reading.documents"},
+    "markdown_it": {"symroof.reading.markup"},
     "click": {"symroof.cli", "symroof.cli.asking", "symroof.cli.listing", "symroof.cli.options", "symroof.cli.output", "symroof.cli.verifying"},
     "rich": {"symroof.cli.output"},
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},

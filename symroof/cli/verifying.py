@@ -79,7 +79,8 @@ def verify(
 
 def _suggest(files: tuple[str, ...]) -> None:
     """The comments to paste into each document."""
-    from symroof.reading.documents import TEX_SUFFIXES, read_document, suggested
+    from symroof.reading.documents import TEX_SUFFIXES, read_document
+    from symroof.verification.suggestions import suggested
 
     for name in files:
         path = Path(name)

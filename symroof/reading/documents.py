@@ -15,10 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from symroof.errors import ReadingError
-from symroof.reading.operations import typed_operation
+from symroof.reading.claims import CONNECTIVES, RELATIONS
+from symroof.reading.latex_tokens import COMMANDS
+from symroof.reading.markup import Row, markdown_blocks, tabular_rows
 from symroof.reading.toml import contents, read_table
-from symroof.reading.vocabulary import WORDS
+from symroof.reading.vocabulary import SYNONYMS, WORDS
 
+# What relates two sides, in every spelling. Without one of these a formula relates nothing.
+RELATED = {
+    **{sign: sign for sign in (*RELATIONS, *CONNECTIVES)},
+    **{sign: meaning for sign, meaning in (SYNONYMS | COMMANDS).items() if meaning in (*RELATIONS, *CONNECTIVES)},
+}
+RELATING = re.compile("|".join(map(re.escape, sorted(RELATED, key=len, reverse=True))))
 TEX_SUFFIXES = (".tex", ".ltx", ".latex")
 # Keys of a comment that speak of the next formula alone.
 NEXT_KEYS = ("expect", "is")
@@ -99,7 +107,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A formula as it stands in a document. ``before`` is the text between it and the formula before, in one paragraph."""
+    """A formula as it stands in a document. ``before`` is the text between it and the formula before, in one paragraph;
+    a cell of a table has its ``row``, and the ``head`` of its column."""
 
     text: str
     kind: str
@@ -107,6 +116,8 @@ class Written:
     offset: int
     section: int
     before: str | None
+    row: Row | None = None
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,27 +154,18 @@ def read_text(text: str, name: str = "text", *, tex: bool = False) -> Document:
     return Document(name, tuple(sorted(_Source(text, name, tex).parts(), key=lambda part: part.place)), text)
 
 
-def suggested(document: Document, tex: bool) -> Iterator[tuple[int, str]]:
-    """Lines, and the comments to paste above them, one for each typed operation that is seen first there."""
-    seen = set()
-    for part in document.parts:
-        found = typed_operation(part.text) if isinstance(part, Written) else None
-        if found is not None and found not in seen:
-            seen.add(found)
-            operation, typed = found
-            lines = [f'operation = "{operation}"', 'dtype     = "bf16"', '# hardware = "…"   see `symroof hardware`']
-            if typed:
-                del lines[1]
-            comment = [f"% symroof: {line}" for line in lines] if tex else ["<!-- symroof", *lines, "-->"]
-            yield part.place.line, "\n".join(comment)
-
-
 class _Source:
     def __init__(self, text: str, name: str, tex: bool) -> None:
         self.name, self.tex = name, tex
         self.lines = _starts(re.compile(r"^", re.MULTILINE), text)
         text = _closed(text)
-        self.body = _blanked(text, TEX_VERBATIM, TEX_LITERAL) if tex else without_code(_blanked(text, FRONT_MATTER))
+        self.rows: tuple[Row, ...]
+        if tex:
+            self.body = _blanked(text, TEX_VERBATIM, TEX_LITERAL)
+            self.rows = tuple(tabular_rows(_blanked(self.body, TEX_COMMENT)))
+        else:
+            self.body, self.rows = markdown_blocks(_blanked(text, FRONT_MATTER))
+        self.headings = _starts(HEADING, self.body)
 
     def place(self, offset: int) -> Place:
         line = bisect_right(self.lines, offset)
@@ -177,27 +179,38 @@ class _Source:
         for offset, _ in notes:  # a comment ends a block
             characters[offset : offset + 2] = "\n\n"
         yield from self._formulas("".join(characters))
+        yield from self._cells()
 
     def _formulas(self, body: str) -> Iterator[Written]:
-        headings, breaks = _starts(HEADING, self.body), _starts(BREAK, body)
-        last = 0
+        breaks = _starts(BREAK, body)
+        cells, last = [cell.offset for row in self.rows for cell in row.cells], 0
         for match in FORMULA.finditer(body):
             kind = str(match.lastgroup)
-            if kind == "code" and self.tex:
-                continue
             inside, offset = match[kind], match.start()
+            continued = match.start(kind) in cells and RELATING.match(inside)  # "≈ B" is the cell's own
+            if continued or (kind == "code" and self.tex):
+                continue
             if kind in DISPLAYS:
                 offset = match.start(kind) + len(inside) - len(_unquoted(inside).lstrip())
-            alone = not last or bisect_left(breaks, last) < bisect_left(breaks, match.start())
+            alone = not last or any(
+                bisect_left(ends, last) < bisect_left(ends, match.end()) for ends in (breaks, cells)
+            )
             yield Written(
                 _unquoted(match.group() if kind == "environment" else inside).strip(),
                 "code" if kind == "code" else "math",
                 self.place(offset),
                 offset,
-                bisect_right(headings, offset),
+                bisect_right(self.headings, offset),
                 None if alone else body[last : match.start()],
             )
             last = match.end()
+
+    def _cells(self) -> Iterator[Written]:
+        """The cells of tables."""
+        for row in self.rows:
+            for head, cell in zip(row.heads, row.cells, strict=True):
+                section = bisect_right(self.headings, cell.offset)
+                yield Written(cell.text, cell.kind, self.place(cell.offset), cell.offset, section, None, row, head.text)
 
     def _notes(self) -> Iterator[tuple[int, str]]:
         """Where comments begin, and what they say."""
@@ -221,24 +234,6 @@ class _Source:
         table = read_table(content, f"{self.name}:{place.line}: the comment")
         following = {key: table.pop(key) for key in NEXT_KEYS if key in table}
         return Note(table, following, place)
-
-
-def without_code(text: str) -> str:
-    r"""Markdown with its blocks of code blanked out; a block that is mathematics stays.
-
-    >>> without_code("A\n\n    x = 1\n\n> ```py\n> x\n> ```\n")
-    'A\n\n         \n\n       \n   \n     \n'
-    """
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark").enable("table")
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    lines = text.split("\n")
-    for token in parser.parse(text):
-        if token.type in ("code_block", "fence") and token.map is not None and token.info.strip() != "math":
-            first, behind = token.map
-            lines[first:behind] = (" " * len(line) for line in lines[first:behind])
-    return "\n".join(lines)
 
 
 def _closed(text: str) -> str:

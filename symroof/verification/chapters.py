@@ -12,16 +12,16 @@ from symroof.errors import ReadingError, SymroofError, about
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
-from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, read_claim
-from symroof.reading.documents import Document, Note, Written, read_document
+from symroof.reading.claims import Chain, Claim, read_claim
+from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.exercises import Exercise, expected_verdict
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
-from symroof.reading.latex_tokens import COMMANDS, Dialect
+from symroof.reading.latex_tokens import Dialect
 from symroof.reading.operations import typed_operation
 from symroof.reading.problems import GIVE_WAY, WORD
-from symroof.reading.vocabulary import SYNONYMS
 from symroof.verification.budget import Exhausted, limited
+from symroof.verification.cells import cell_claim, speaks
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
@@ -33,9 +33,6 @@ from symroof.verification.selection import Skip, skipped
 
 # Words between two conditions that say that they are the same.
 RESTATING = ("equivalently", "that is", "i.e.", "in other words", "which means")
-RELATED = (*RELATIONS, *CONNECTIVES)
-# Without one of these a formula relates nothing.
-SIGNS = (*RELATED, *(sign for sign, meaning in (SYNONYMS | COMMANDS).items() if meaning in RELATED))
 
 # A claim that is judged, and in which context; or why it is not.
 Selected = tuple[Claim, Context] | Omission
@@ -90,11 +87,13 @@ class _Chapter:
 
     def _written(self, written: Written) -> Iterator[Judgement]:
         """A formula: its claims are judged; of what is not a claim, or not decided, it is noted why."""
+        if written.row is not None and not speaks(written, self.force):
+            return
         if written.section != self.section:
             self.section, self.defined, self.condition = written.section, {}, None
         if written.before is None:
             self.sizes = {}
-        if "is" not in self.following and not any(sign in written.text for sign in SIGNS):
+        if written.row is None and "is" not in self.following and not any(sign in written.text for sign in RELATED):
             return
         following, ignored = {} if self.ignored else self.following, self.ignored
         self.following, self.ignored = {}, False
@@ -120,20 +119,26 @@ class _Chapter:
             return [Omission("operation")]
         try:
             with limited():
-                claims, context = self._claims(written, following)
-                selected = [(one, context) if following else self._selected(one, context, written) for one in claims]
+                selected = self._chosen(written, following)
         except Exhausted:
             return [Omission("too_long")]
         except RecursionError:
             return [Omission("too_deep")]
         except SymroofError as error:
             return [Omission.unreadable(error)]
-        if not claims:
+        if not selected:
             return [Omission("code")]
         judged = [one if isinstance(one, Omission) else replace(judge(*one), claim=one[0].text) for one in selected]
         if following:
             return judged
         return [Omission("not_decided") if _is_open(one) else one for one in judged]
+
+    def _chosen(self, written: Written, following: Mapping[str, Any]) -> list[Selected]:
+        """Each claim that a formula makes, with the context that it is judged in; or why it is not judged."""
+        if written.row is not None:
+            return [cell_claim(written, self.force)]
+        claims, context = self._claims(written, following)
+        return [(one, context) if following else self._selected(one, context, written) for one in claims]
 
     def _claims(self, written: Written, following: Mapping[str, Any]) -> tuple[tuple[Claim, ...], Context]:
         """The claims of a formula, in the names of the problem; else in letters of its own."""

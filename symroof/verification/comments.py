@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from symroof.verification.definitions import context_of
 # Lists of a comment are added to those before it; tables are merged; anything else replaces.
 ADDED = ("assume", "symbols")
 MERGED = ("given", "let", "aliases", "mesh")
+# What a comment says of every operation, and the type of elements where none is said: it tells their number alone.
+CONVENTIONS = ("hardware", "chips", "given", "count", "compute", "dtype", "tolerance", "aliases")
+ANY_WIDTH = "bf16"
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,23 @@ class InForce:
                     raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=hint)
         said.pop("claims", None)
         return replace(self, options=said, exercise=exercise, context=context)
+
+    @property
+    def width(self) -> Any:
+        """The dtype of tensors that do not state one, where comments say it."""
+        return self.overrides.get("dtype", self.options.get("dtype"))
+
+    def of_row(self, operation: str) -> InForce:
+        """What is in force in a row of a table that types an operation: the chip and the conventions of before."""
+        if operation not in self._rows:
+            kept = {key: value for key, value in self.options.items() if key in CONVENTIONS}
+            told = {"dtype": ANY_WIDTH, **kept, "operation": operation}
+            self._rows[operation] = replace(self, options={}).adding(told)
+        return self._rows[operation]
+
+    @cached_property
+    def _rows(self) -> dict[str, InForce]:
+        return {}
 
 
 def _added(key: str, before: Any, value: Any) -> Any:

@@ -21,7 +21,7 @@ OMISSIONS: Mapping[str, tuple[str, ...]] = {
     "condition": ("condition",),
     "definition": ("definition",),
     "size": ("size", "at_sizes"),
-    "no model": ("no_chip", "no_meaning"),
+    "no model": ("no_chip", "no_meaning", "no_width", "row"),
     "equation": ("equation", "other_letters", "letters_added", "letters_alone"),
     "unreadable": ("unreadable", "too_deep", "function"),
     "code": ("code",),

@@ -1,0 +1,112 @@
+"""The blocks of Markdown and LaTeX that change what stands in them: code, which is left alone, and the rows of tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+TABULAR = re.compile(
+    r"\\begin\{(?P<name>tabular[xy*]?|longtable)\}(?:\[[^\]]*\])?(?:\{[^{}]*\})*(?P<body>.{0,20000}?)\\end\{(?P=name)\}",
+    re.DOTALL,
+)
+# Where a cell of a tabular ends; rules between rows are no cells.
+NEXT_CELL = re.compile(r"(?<!\\)&")
+NEXT_ROW = re.compile(r"\\\\(?:\[[^\]]*\])?|\\tabularnewline\b")
+RULES = re.compile(
+    r"\\(?:hline|(?:top|mid|bottom)rule|c(?:mid|)rule(?:\([^)]*\))?\{[^{}]*\}|cline\{[^{}]*\}|end(?:first|)head\b)"
+)
+
+
+# What stands around a cell, or a formula in it, and is no part of it.
+MARKS = re.compile(r"\$`?|`\$|`+|\A(?:\*\*|__)|(?:\*\*|__)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a cell without marks of mathematics, code and bold type, where it begins, and how it is written."""
+
+    text: str
+    offset: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table below the ``heads`` of its columns; it has as many cells."""
+
+    heads: tuple[Cell, ...]
+    cells: tuple[Cell, ...]
+
+
+def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...]]:
+    r"""Markdown with its blocks of code blanked out, but for those of mathematics; and the rows of its tables.
+
+    >>> markdown_blocks("A\n\n    x = 1\n\n> ```py\n> x\n> ```\n")
+    ('A\n\n         \n\n       \n   \n     \n', ())
+    >>> markdown_blocks("| op | FLOPs |\n|--|--|\n| `dot` | $2N$ |\n")[1][0].cells
+    (Cell(text='dot', offset=26, kind='code'), Cell(text='2N', offset=34, kind='math'))
+    """
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    lines = text.split("\n")
+    heads: tuple[Cell, ...] | None = None
+    cells: list[Cell] | None = None
+    rows: list[Row] = []
+    starts = (0, *accumulate(len(line) + 1 for line in lines))
+    for token in parser.parse(text):
+        if token.type in ("code_block", "fence") and token.map is not None and token.info.strip() != "math":
+            first, behind = token.map
+            lines[first:behind] = (" " * len(line) for line in lines[first:behind])
+        elif token.type == "thead_open":
+            heads = None
+        elif token.type == "tr_open":
+            cells, behind = [], 0
+        elif token.type == "inline" and token.map is not None and cells is not None:
+            line, written = token.map[0], token.content.replace("|", "\\|")
+            behind = max(lines[line].find(written, behind), 0)
+            cells.append(_cell(written, starts[line] + behind))
+            behind += len(written)
+        elif token.type == "tr_close" and cells is not None:
+            if heads is None:
+                heads = tuple(cells)
+            else:
+                rows.append(Row(heads, tuple(cells)))
+            cells = None
+    return "\n".join(lines), tuple(rows)
+
+
+def tabular_rows(text: str) -> Iterator[Row]:
+    r"""The rows of the tabulars of LaTeX; those with cells over several columns are left out.
+
+    >>> next(tabular_rows(r"\begin{tabular}{ll} op & FLOPs \\ \hline dot & 2N \\ \end{tabular}")).cells
+    (Cell(text='dot', offset=41, kind='math'), Cell(text='2N', offset=47, kind='math'))
+    """
+    for table in TABULAR.finditer(text):
+        body = RULES.sub(lambda match: " " * len(match.group()), table["body"])
+        rows = [list(_cells(row, table.start("body") + at)) for row, at in _between(NEXT_ROW, body)]
+        heads = tuple(rows[0])
+        yield from (Row(heads, tuple(row)) for row in rows[1:] if len(row) == len(heads))
+
+
+def _cells(row: str, start: int) -> Iterator[Cell]:
+    for text, at in _between(NEXT_CELL, row):
+        yield _cell(text, start + at, math=True)
+
+
+def _cell(written: str, start: int, *, math: bool = False) -> Cell:
+    text = MARKS.sub(lambda match: " " * len(match.group()), written)
+    kind = "math" if math or "$" in written else "code"
+    return Cell(text.strip(), start + len(text) - len(text.lstrip()), kind)
+
+
+def _between(separator: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
+    """What stands between the separators, and where."""
+    start = 0
+    for match in separator.finditer(text):
+        yield text[start : match.start()], start
+        start = match.end()
+    yield text[start:], start
