@@ -19,7 +19,7 @@ import symroof.reading.numbers
 from symroof.algebra.dominance import Certificate, Similarity
 from symroof.algebra.roots import Interval
 from symroof.errors import SymroofError
-from symroof.model.cost import Cost, Term
+from symroof.model.cost import Cost
 from symroof.model.dtype import Dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh import COLLECTIVES, Exchange
@@ -93,7 +93,7 @@ def multiply_add_counted_once(m):
 
     def cost(self, count="fma"):
         found = original(self, count)
-        rounded = tuple(Term(t.label, t.amount / 2) for t in found.rounded)
+        rounded = tuple(amount / 2 for amount in found.rounded)
         return Cost(found.work, rounded, found.loads, found.stores, count)
 
     m.setattr(Einsum, "cost", cost)
@@ -104,7 +104,7 @@ def one_addition_too_many(m):
 
     def cost(self, count="fma"):
         found = original(self, count)
-        return Cost((*found.work, Term("one more", self.output.elements)), found.rounded, found.loads, found.stores, count)
+        return Cost((*found.work, self.output.elements), found.rounded, found.loads, found.stores, count)
 
     m.setattr(Einsum, "cost", cost)
 

@@ -26,7 +26,6 @@ from symroof.proof.ledger import Ledger
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
-from symroof.rendering.formulas.chains import condition
 from symroof.rendering.pages.pen import claims_pen
 from symroof.symbols import expression, symbol
 
@@ -132,7 +131,7 @@ def test_every_scaling_falls_into_exactly_one_regime(name):
     assume = MAPS[name][1].get("assume", "")
     assume = "" if "= " in assume and "~" not in assume else assume
     pen = claims_pen(found.setting.layout)
-    texts = [condition(row.relations, pen) for row in found.rows]
+    texts = [pen.condition(row.relations) for row in found.rows]
     draw, hit = Random(5), set()
     for weights in scalings(found, assume, name):
         holds = [i for i, text in enumerate(texts) if satisfies(text, weights)]
@@ -157,7 +156,7 @@ def test_a_condition_can_be_given_to_assume(name):
     given = [options["assume"]] if "assume" in options else []
     rest = {key: value for key, value in options.items() if key != "assume"}
     for row in found.rows:
-        text = condition(row.relations, pen)
+        text = pen.condition(row.relations)
         answer = sr.derive(operation, on="tpu-v5e", assume=[*given, *([text] if text else [])] or None, sections="regime", **rest).answer
         form = answer.leading.approximate if answer.leading else answer.intensity
         assert cancel(form - row.leading) == 0, text
@@ -173,7 +172,7 @@ def test_what_a_row_says_is_true_at_points(name):
         for _ in range(20):
             point = {s: draw.choice((1, 3, 120, 241, 482, 800, 5000, 10**5)) for s in found.value.free_symbols}
             above = at(row.leading, point) > ridge
-            assert _truth(row.compute_bound, point, ridge) == bool(above), (row.compute_bound, point)
+            assert _truth(row.condition, point, ridge) == bool(above), (row.condition, point)
             assert at(row.factor, point) * at(found.value, point) == at(row.leading, point)
         first = row.equal_sizes_from
         if first is not None:
@@ -230,7 +229,7 @@ def test_doubling_and_storing_by_hand():
 def test_the_book_answers_of_the_map():
     found = maps("matmul")
     assert [row.equal_sizes_from for row in found.rows] == [241, 241, 241, 481, 481, 481, 721]
-    assert [(s.variable, str(s.supremum), s.reached, s.equal_from) for s in found.singles] == [
+    assert [(s.variable, str(s.supremum), s.reached, s.equal_sizes_from) for s in found.singles] == [
         ("B", "D*F/(D + F)", False, 481), ("D", "B*F/(B + F)", False, 481), ("F", "B*D/(B + D)", False, 481)]  # fmt: skip
     assert maps("scores").cancelled == ("B", "N")
     assert [[t.label for t in row.dominant] for row in found.rows[:3]] == [["right"], ["output"], ["left"]]
@@ -503,9 +502,9 @@ def test_sizes_have_to_agree_with_what_is_assumed():
 
 def test_the_mesh_rounds_everywhere_alike():
     found = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}).map
-    assert {s.equal_from for s in found.singles if s.variable != "D"} == {1204}
+    assert {s.equal_sizes_from for s in found.singles if s.variable != "D"} == {1204}
     at_f = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}, at="F=8192").explorations[0].remains
-    assert (at_f.equal_from, dict(at_f.each_from)) == (1240, {"B": 248, "D": 992})
+    assert (at_f.equal_sizes_from, dict(at_f.each_from)) == (1240, {"B": 248, "D": 992})
 
 
 def test_uses_are_counted_in_elements():

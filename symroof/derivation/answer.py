@@ -21,8 +21,12 @@ class Said:
 
     steps: tuple[Step, ...]
 
+    def all(self, role: str) -> tuple[Step, ...]:
+        """The steps that say a part of the answer, or its items."""
+        return tuple(step for step in self.steps if step.role == role and step.point is None)
+
     def step(self, role: str) -> Step | None:
-        return next((step for step in self.steps if step.role == role and step.point is None), None)
+        return next(iter(self.all(role)), None)
 
     def formula(self, role: str) -> Formula | None:
         step = self.step(role)
@@ -37,6 +41,13 @@ class Said:
         value = self.value(role)
         assert value is not None, role
         return value
+
+    def numbers(self, role: str) -> tuple[Fraction, ...]:
+        """The values of the items of a part."""
+        return tuple(fraction(expression(step.right)) for step in self.all(role))
+
+    def number(self, role: str) -> Fraction | None:
+        return next(iter(self.numbers(role)), None)
 
     def solution(self, role: str) -> Solution | None:
         """The solved condition that a step says."""
@@ -60,6 +71,10 @@ class Said:
         return self.solution("threshold")
 
     @property
+    def intensity(self) -> Expr:
+        return self.known("intensity")
+
+    @property
     def condition(self) -> Formula | None:
         """Where it is compute-bound, in the shortest words."""
         return self.formula("condition")
@@ -73,6 +88,17 @@ class Said:
     def smallest_integer(self) -> int | None:
         """The least whole size that meets the condition."""
         return self.whole("smallest")
+
+    @property
+    def equal_sizes_from(self) -> int | None:
+        """The least size at which it is compute-bound with all of its sizes equal."""
+        return self.whole("equal")
+
+    @property
+    def within(self) -> tuple[tuple[Expr, Expr], ...] | None:
+        """Pairs (y, x): an approximation is 1 ± 5 % of the value once every y >= x."""
+        step = self.step("within")
+        return None if step is None else tuple((expression(a.left), expression(a.right)) for a in step.assumed(">="))
 
     @property
     def outcome(self) -> str:
@@ -104,14 +130,8 @@ class Point(Said):
 
     values: Mapping[str, Fraction]
 
-    def step(self, role: str) -> Step | None:
-        return next((step for step in self.steps if step.role == role), None)
-
-    @property
-    def intensity(self) -> Expr:
-        value = self.value("intensity")
-        assert value is not None
-        return value
+    def all(self, role: str) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.role == role)
 
     @property
     def bound(self) -> Expr | Root | None:
@@ -172,12 +192,6 @@ class Answer(Said):
     points: tuple[Mapping[str, Fraction], ...] = ()
 
     @property
-    def intensity(self) -> Expr:
-        value = self.value("intensity")
-        assert value is not None
-        return value
-
-    @property
     def reciprocals(self) -> tuple[Expr, ...] | None:
         """The monomials whose reciprocals add up to that of the intensity."""
         right = self.formula("reciprocal")
@@ -193,12 +207,13 @@ class Answer(Said):
         step = self.step("leading")
         if step is None:
             return None
-        range_of, next_order = self.step("within"), self.formula("next")
-        relations = () if range_of is None else (a for a in range_of.assumptions if isinstance(a, Compare))
-        within = tuple((expression(a.left), expression(a.right)) for a in relations if a.relation == ">=")
+        next_order = self.formula("next")
         following = next_order.terms[1].body if isinstance(next_order, Sum) else None  # type: ignore[attr-defined]
         return Leading(
-            expression(step.right), self.value("factor"), within, None if following is None else expression(following)
+            expression(step.right),
+            self.value("factor"),
+            self.within or (),
+            None if following is None else expression(following),
         )
 
     @property
@@ -210,8 +225,7 @@ class Answer(Said):
 
     @property
     def ridge(self) -> Fraction | None:
-        value = self.value("ridge")
-        return None if value is None else fraction(value)
+        return self.number("ridge")
 
     @property
     def supremum(self) -> Expr | None:

@@ -11,7 +11,6 @@ from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import KINDS
 from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
-from symroof.model.cost import Term
 from symroof.model.einsum import Einsum
 from symroof.model.operation import written
 from symroof.proof.evidence import Excess
@@ -70,7 +69,7 @@ def traffic(draft: Draft) -> Draft:
     if operation.functions:
         draft = _given(draft, "traffic", "reads", Reason.READS)
         return _total_bytes(_given(draft, "traffic", "writes", Reason.WRITES))
-    loads, stores = _sum(draft, cost.loads), _sum(draft, cost.stores)
+    loads, stores = (total(*map(draft.write, amounts)) for amounts in (cost.loads, cost.stores))
     draft = draft.add(
         Step("traffic", Reason.READS, READS, "=", loads, evidence=_of(draft, READS)),
         Step("traffic", Reason.WRITES, WRITES, "=", stores, evidence=_of(draft, WRITES)),
@@ -83,10 +82,6 @@ def _summed(draft: Draft, name: Name, value: Expr) -> Draft:
     """What a count comes to, in lowest terms: what the answer says of it."""
     section = "work" if name in (FLOPS, EXACT) else "traffic"
     return draft.add(Step(section, Reason.TOTAL, name, "=", draft.layout.factored(value), role=name.name))
-
-
-def _sum(draft: Draft, terms: tuple[Term, ...]) -> Formula:
-    return total(*(draft.write(term.amount) for term in terms))
 
 
 def as_written(draft: Draft, name: Name) -> Formula:
@@ -109,7 +104,7 @@ def _kinds(draft: Draft) -> Draft:
     """What kinds of operations the given FLOPs are, where that is known."""
     if KINDS not in draft.ledger.meanings:
         return draft
-    amounts = Sum(tuple(draft.layout.factored(term.amount) for term in draft.setting.cost.work))
+    amounts = Sum(tuple(map(draft.layout.factored, draft.setting.cost.work)))
     return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=draft.ledger.meanings[KINDS]))
 
 

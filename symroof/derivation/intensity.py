@@ -211,11 +211,7 @@ def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: t
     side = sign_of(found.factor - 1, chosen.least_one)
     if side in (1, -1):
         steps.append(Step("regime", Reason.SIDE, factor, ">" if side == 1 else "<", number(1), equal, role="side"))
-    if found.within:
-        where = (*equal, *(Compare(draft.write(y), ">=", draft.write(x)) for y, x in found.within))
-        for relation, bound in (("<=", Fraction(21, 20)), (">=", Fraction(19, 20))):
-            role = "within" if relation == "<=" else ""
-            steps.append(Step("regime", Reason.WITHIN, factor, relation, draft.write(bound), where, role=role))
+    steps += within(factor, found.within or (), equal, draft.layout)
     steps += _at_most(draft, found, chosen, factor)
     if found.next_order is not None:
         correction = found.approximate - found.next_order
@@ -226,6 +222,18 @@ def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: t
             evidence = dominated(check, draft.write)
             steps.append(Step("regime", Reason.NEXT_ORDER, gap, "~", right, assume, evidence, role="next"))
     return draft.add(*steps)
+
+
+def within(
+    factor: Formula, pairs: tuple[tuple[Expr, Expr], ...], where: tuple[Formula, ...], layout: Layout
+) -> tuple[Step, ...]:
+    """That a factor is 1 ± 5 % once y >= x for all of the pairs (y, x); nothing without any."""
+    where = (*where, *(Compare(layout.write(y), ">=", layout.write(x)) for y, x in pairs))
+    bounds = (("<=", Fraction(21, 20)), (">=", Fraction(19, 20))) if pairs else ()
+    return tuple(
+        Step("regime", Reason.WITHIN, factor, relation, layout.write(bound), where, role="within")
+        for relation, bound in bounds
+    )
 
 
 def _at_most(draft: Draft, found: Approximation, chosen: Regime, factor: Formula) -> tuple[Step, ...]:

@@ -28,7 +28,7 @@ from symroof.symbols import fraction, rational, symbol
 
 @dataclass(frozen=True, slots=True)
 class Single(Said):
-    """What the intensity does as ``variable`` grows alone."""
+    """What the intensity does as ``variable`` grows alone; ``equal_sizes_from`` is about its limit."""
 
     variable: str
 
@@ -50,17 +50,11 @@ class Single(Said):
     @property
     def possible_when(self) -> Formula:
         """When the limit is above the ridge."""
-        formula = self.formula("condition")
-        return Verdict(self.limit == oo) if formula is None else formula
+        return self.condition or Verdict(self.limit == oo)
 
     @property
     def others(self) -> tuple[str, ...]:
         return () if self.limit == oo else tuple(s.name for s in symbols_of(self.limit))
-
-    @property
-    def equal_from(self) -> int | None:
-        """The least size at which the limit is above the ridge with the other sizes equal."""
-        return self.whole("equal")
 
 
 def above_ridge(draft: Draft, form: Expr, several: Callable[[Draft, Expr], Formula]) -> Step:

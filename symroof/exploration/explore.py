@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from sympy import Expr
 
@@ -11,17 +10,18 @@ from symroof.algebra.approximation import approximation
 from symroof.algebra.inference import weakest_regimes
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import INTENSITY, written
+from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import AlgebraError
 from symroof.exploration.partition import Led, leads
 from symroof.exploration.places import Place, Remains, covers, place, remains
 from symroof.exploration.regime_map import RegimeMap, at_sizes, regime_map, valued
-from symroof.formula import Compare, Formula, names
+from symroof.formula import Formula, names
 from symroof.model.problem import Problem
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Step
 from symroof.symbols import expression
 
 
@@ -58,27 +58,13 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative(Led):
-    """A regime under which an approximation is true, and its size there."""
-
-    @property
-    def within(self) -> tuple[tuple[Expr, Expr], ...] | None:
-        """Pairs (y, x): the factor is 1 ± 5 % once every y >= x; None where it is not known to be."""
-        step = self.step("within")
-        if step is None:
-            return () if self.factor == 1 else None
-        relations = (a for a in step.assumptions if isinstance(a, Compare) and a.relation == ">=")
-        return tuple((expression(a.left), expression(a.right)) for a in relations)
-
-
-@dataclass(frozen=True, slots=True)
 class Inferred:
     """The weakest regimes that make ``exact ~ approximate`` true. None is needed where one of them has no relations."""
 
     exact: Formula
     approximate: Formula
     layout: Layout
-    alternatives: tuple[Alternative, ...]
+    alternatives: tuple[Led, ...]
 
 
 def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Inferred:
@@ -106,21 +92,12 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Infe
     for told in weakest_regimes(*values, base):
         regime = Regime((*base.relations, *told), base.least_one)
         steps = checked(_true_in(*values, regime, layout), ledger)
-        alternatives.append(Alternative(steps, written(told, layout.write)))
+        alternatives.append(Led(steps, written(told, layout.write)))
     return Inferred(exact, approximate, layout, tuple(alternatives))
 
 
 def _true_in(exact: Expr, approximate: Expr, regime: Regime, layout: Layout) -> tuple[Step, ...]:
     """That an approximation is true in a regime, its factor, and when that is within 5 %."""
     steps = leads(layout.write(exact), exact, approximate, regime, layout)
-    off = steps[1]
     pairs = approximation(exact, approximate, regime).within or ()
-    where = (*off.assumptions, *(Compare(layout.write(y), ">=", layout.write(x)) for y, x in pairs))
-    bounds = (("<=", Fraction(21, 20)), (">=", Fraction(19, 20))) if pairs else ()
-    return (
-        *steps,
-        *(
-            Step("regime", Reason.WITHIN, off.left, relation, layout.write(bound), where, role="within")
-            for relation, bound in bounds
-        ),
-    )
+    return *steps, *within(steps[1].left, pairs, steps[1].assumptions, layout)

@@ -32,22 +32,19 @@ class Place(Said):
     found: RegimeMap
     values: Mapping[str, Fraction]
 
-    def _numbers(self, role: str) -> tuple[Fraction, ...]:
-        return tuple(fraction(expression(step.right)) for step in self.steps if step.role == role)
-
     @property
     def intensity(self) -> Fraction:
-        return self._numbers("intensity")[0]
+        return self.numbers("intensity")[0]
 
     @property
     def parts(self) -> tuple[tuple[str, Fraction], ...]:
         """Each part of the bytes, with its share."""
         labels = (part.label for part in shares(self.found.setting))
-        return tuple(zip(labels, self._numbers("share"), strict=False))
+        return tuple(zip(labels, self.numbers("share"), strict=False))
 
     @property
     def _nearest(self) -> tuple[RegimeRow, Fraction]:
-        factors = zip(self.found.corner_rows, self._numbers("factor"), strict=True)
+        factors = zip(self.found.corner_rows, self.numbers("factor"), strict=True)
         return min(factors, key=lambda pair: max(pair[1], 1 / pair[1]))
 
     @property
@@ -62,7 +59,7 @@ class Place(Said):
 
     @property
     def knobs(self) -> tuple[tuple[Knob, Fraction], ...]:
-        return tuple(zip(_known(self.found, self.values), self._numbers("knob"), strict=True))
+        return tuple(zip(_known(self.found, self.values), self.numbers("knob"), strict=True))
 
 
 def covers(found: RegimeMap, values: Mapping[str, Fraction]) -> bool:
@@ -106,41 +103,15 @@ def _known(found: RegimeMap, values: Mapping[str, Fraction]) -> list[Knob]:
 
 @dataclass(frozen=True, slots=True)
 class Remains(Said):
-    """What fixed sizes leave: the other sizes are ``sizes``."""
+    """What fixed sizes leave: the ``condition`` that the other ``sizes`` have to meet, and from where on all of them do if
+    they are equal. The part "top" is what the intensity cannot exceed, and "share" that over the ridge, where nothing helps."""
 
     sizes: tuple[str, ...]
 
     @property
-    def top(self) -> Fraction | None:
-        """What the intensity cannot exceed: at or below the ridge nothing helps."""
-        value = self.value("top")
-        return None if value is None else fraction(value)
-
-    @property
-    def top_reached(self) -> bool:
-        step = self.step("top")
-        return step is not None and step.relation == "="
-
-    @property
-    def share(self) -> Fraction | None:
-        """The top over the ridge."""
-        value = self.value("share")
-        return None if value is None else fraction(value)
-
-    @property
-    def condition(self) -> Formula | None:
-        """What the other sizes have to meet."""
-        return self.formula("condition")
-
-    @property
-    def equal_from(self) -> int | None:
-        """The least size with all of them equal."""
-        return self.whole("equal")
-
-    @property
     def each_from(self) -> tuple[tuple[str, int], ...]:
         """What each of them has to reach."""
-        bounds = (step.right for step in self.steps if step.role == "each")
+        bounds = (step.right for step in self.all("each"))
         reach = {
             b.left.name: int(expression(b.right)) for b in bounds if isinstance(b, Compare) and isinstance(b.left, Name)
         }

@@ -34,22 +34,13 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True, slots=True)
 class RegimeRow(Led):
-    """One regime of a map, and the parts of the bytes."""
+    """One regime of a map, and the parts of the bytes. Where the quantity is the intensity, ``condition`` and
+    ``equal_sizes_from`` are about its leading form."""
 
     mask: int
     regime: Regime
     corner: bool
     parts: tuple[Traffic, ...]
-
-    @property
-    def compute_bound(self) -> Formula | None:
-        """The condition for the leading form; None where the quantity is not the intensity."""
-        return self.formula("condition")
-
-    @property
-    def equal_sizes_from(self) -> int | None:
-        """The least size at which the leading form is above the ridge with all its sizes equal."""
-        return self.whole("equal")
 
     @property
     def dominant(self) -> tuple[Traffic, ...]:

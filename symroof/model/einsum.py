@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from sympy import Expr, Mul
 
 from symroof.errors import ModelError
-from symroof.model.cost import Cost, Counting, Term
+from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, widest
 from symroof.model.quantities import QUANTITIES
 from symroof.model.tensor import Dim, Tensor
@@ -158,16 +158,13 @@ class Einsum:
         >>> dot.cost("exact").flops, dot.cost().flops, dot.cost().bytes
         (2*N - 1, 2*N, 8*N + 4)
         """
-        elements, length, operands = self.output.elements, self.length, len(self.inputs)
-        products = (operands - 1) * elements * length
-        if self.contracted:
-            work: tuple[Term, ...] = (Term("multiplications", products), Term("additions", elements * (length - 1)))
-            rounded = (Term("multiply-adds", 2 * products),)
-        else:
-            work = rounded = (Term("multiplications", products),)
-        loads = (Term(f"load {self.operand_name(i)}", t.bytes) for i, t in enumerate(self.inputs))
-        stores = (Term(f"store {self.operand_name(operands)}", self.output.bytes),)
-        return Cost(work, rounded, tuple(loads), stores, count)
+        elements, length = self.output.elements, self.length
+        products = (len(self.inputs) - 1) * elements * length
+        work, rounded = (
+            ((products, elements * (length - 1)), 2 * products) if self.contracted else ((products,), products)
+        )
+        loads = tuple(tensor.bytes for tensor in self.inputs)
+        return Cost(work, (rounded,), loads, (self.output.bytes,), count)
 
     def __str__(self) -> str:
         if not all(tensor.name for tensor in self.inputs):

@@ -32,7 +32,7 @@ from symroof.formula import (
     Sum,
     children,
 )
-from symroof.model.cost import AS_GIVEN, Cost, Counting, Term
+from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype
 from symroof.model.einsum import Einsum
 from symroof.model.quantities import QUANTITIES
@@ -130,12 +130,10 @@ class Operation:
 
     def cost(self, count: Counting = "fma") -> Cost:
         flops = self.amount(self.flops)
-        work = tuple(Term(kind, self.amount(number)) for kind, number in self.counted.items())
-        if work and (Add(*(term.amount for term in work)) - flops).expand() != 0:
+        work = tuple(self.amount(number) for number in self.counted.values()) or (flops,)
+        if (Add(*work) - flops).expand() != 0:
             raise ModelError(f"the operations that {self.name!r} counts do not add up to its FLOPs")
-        work = work or (Term(AS_GIVEN, flops),)
-        reads, writes = (Term(AS_GIVEN, self.amount(function)) for function in (self.reads, self.writes))
-        return Cost(work, work, (reads,), (writes,), count)
+        return Cost(work, work, (self.amount(self.reads),), (self.amount(self.writes),), count)
 
     def __str__(self) -> str:
         return self.name

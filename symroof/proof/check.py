@@ -58,7 +58,7 @@ def _at_its_sizes(step: Step, ledger: Ledger) -> bool:
     """Whether the sizes of the set that a step is about are what it assumes, as far as it speaks of them."""
     exact = ledger.exact(figures=False)
     used = free_names(step.left, exact) | free_names(step.right, exact)
-    equal = {a.left: a.right for a in step.assumptions if isinstance(a, Compare) and a.relation == "="}
+    equal = {a.left: a.right for a in step.assumed("=")}
     sizes = ledger.points[step.point or 0].items() if (step.point or 0) < len(ledger.points) else None
     return sizes is not None and all(
         exact.difference(equal[Name(n)], number(size)).is_zero() if Name(n) in equal else n not in used

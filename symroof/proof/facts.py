@@ -58,8 +58,7 @@ class AtSize(Facts):
     def agree(self, step: Step, ledger: Ledger) -> bool:
         conditions = [s for s in ledger.established if isinstance(s.facts, Solved) and s.point in (None, step.point)]
         solved = [Name(s.facts.variable) for s in conditions]
-        equal = [a for a in step.assumptions if isinstance(a, Compare) and a.relation == "="]
-        return any(a.left in solved and _is(a.right, self.size) for a in equal)
+        return any(a.left in solved and _is(a.right, self.size) for a in step.assumed("="))
 
 
 def _ends(formula: Formula) -> list[Compare]:

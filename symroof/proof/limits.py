@@ -24,8 +24,7 @@ class Growing(Evidence):
     name: str
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        towards = [a for a in step.assumptions if isinstance(a, Compare) and a.relation == "->"]
-        if towards != [Compare(Name(self.name), "->", Infinity())]:
+        if step.assumed("->") != (Compare(Name(self.name), "->", Infinity()),):
             raise refuted(step, "it is not said that this name grows, and no other")
         exact = ledger.exact(figures=False, assumptions=step.assumptions)
         if not tends(exact.rational(step.left), self.name, step.right, exact) or exact.atoms:
@@ -120,7 +119,7 @@ class Whole(Evidence):
     def _on_the_size(self, step: Step, left: Compare, size: Formula, ledger: Ledger) -> Compare:
         """The left side as a bound on the size, settled first: x > bound, or x > 0 where it holds for every size."""
         same = Verdict(True) if self.bound is None else Compare(size, left.relation, self.bound)
-        where = tuple(a for a in step.assumptions if isinstance(a, Compare) and a.relation == "=")
+        where = step.assumed("=")
         exact = ledger.exact(figures=True, assumptions=where)
         claim, rest = Compare(left, "<=>", same), tuple(a for a in step.assumptions if a not in where)
         if not read(claim, exact, rest) and not asked(claim, exact, rest).truth:
@@ -130,6 +129,6 @@ class Whole(Evidence):
 
 def _multiple(step: Step, size: Formula, ledger: Ledger) -> int:
     """What a size comes in: the multiples of the chips that split it, and the sizes that equal it."""
-    same = [a for a in step.assumptions if isinstance(a, Compare) and a.relation == "=" and a.right == size]
-    names_of = [part.name for part in (size, *(a.left for a in same)) if isinstance(part, Name)]
+    same = (a.left for a in step.assumed("=") if a.right == size)
+    names_of = [part.name for part in (size, *same) if isinstance(part, Name)]
     return lcm(*(ledger.multiples.get(name, 1) for name in names_of))

@@ -7,7 +7,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from symroof.formula import Formula, Number
+from symroof.formula import Compare, Formula, Number
 
 
 class Reason(Enum):
@@ -106,6 +106,10 @@ class Step:
     role: str = ""
     point: int | None = None
     check: Check | None = None
+
+    def assumed(self, *relations: str) -> tuple[Compare, ...]:
+        """The assumptions of these relations."""
+        return tuple(a for a in self.assumptions if isinstance(a, Compare) and a.relation in relations)
 
     @property
     def value(self) -> Fraction:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from symroof.exploration.comparing import Comparison
-from symroof.exploration.explore import Alternative, Exploration, Inferred
+from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, rows
+from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
 from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.drawings import draw
@@ -119,7 +120,7 @@ class ShownInferred(Shown):
     inferred: Inferred
 
     @property
-    def alternatives(self) -> tuple[Alternative, ...]:
+    def alternatives(self) -> tuple[Led, ...]:
         """The regimes, any of which suffices."""
         return self.inferred.alternatives
 

@@ -16,7 +16,6 @@ from sympy import Rational
 
 from symroof.algebra.rounding import to_digits
 from symroof.formula import Compare, Name, Number, names
-from symroof.model.cost import Term
 from symroof.model.tensor import Tensor
 from symroof.symbols import rational
 from symroof.verification.context import Context
@@ -61,8 +60,8 @@ def _widened(context: Context, bits: Sequence[int]) -> Context:
     assert context.setting is not None
     cost = context.setting.cost
     *loads, store = (
-        Term(term.label, term.amount * Rational(width, tensor.dtype.bits))
-        for term, tensor, width in zip((*cost.loads, *cost.stores), _tensors(context), bits, strict=True)
+        amount * Rational(width, tensor.dtype.bits)
+        for amount, tensor, width in zip((*cost.loads, *cost.stores), _tensors(context), bits, strict=True)
     )
     return _costed(context, loads=tuple(loads), stores=(store,))
 
@@ -91,7 +90,7 @@ def multiply_add(link: Compare, context: Context) -> Worlds:
     """A multiply-add counted as one operation, or every operation as two."""
     for factor in (Fraction(1, 2), Fraction(2)) if context.setting is not None else ():
         assert context.setting is not None
-        work = tuple(Term(t.label, t.amount * rational(factor)) for t in context.setting.cost.rounded)
+        work = tuple(amount * rational(factor) for amount in context.setting.cost.rounded)
         yield {"factor": factor}, _costed(context, rounded=work, count="fma")
 
 

@@ -19,7 +19,6 @@ from symroof.formula import Compare, Formula, Name, Number, number
 from symroof.model.problem import SECTIONS
 from symroof.proof.recounts import Arrays
 from symroof.proof.step import Reason, Step
-from symroof.rendering.formulas.chains import condition
 from symroof.rendering.pages.amounts import (
     decimal_number,
     grouped,
@@ -48,7 +47,7 @@ class _Writer:
         self.say = pen.sentences(
             FORMATS[pen.form].prose,
             d=view,
-            condition=lambda relations: condition(relations, pen, ", " if pen.form == "text" else " and "),
+            condition=lambda relations: pen.condition(relations, ", " if pen.form == "text" else " and "),
             shown=in_decimals,
             ridge_=RIDGE,
             peak=PEAK,

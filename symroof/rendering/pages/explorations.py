@@ -19,7 +19,6 @@ from symroof.exploration.places import Place
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.traffic import shares
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
-from symroof.rendering.formulas.chains import condition
 from symroof.rendering.formulas.decimals import decimal, raised, to_digits, to_places
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
@@ -141,7 +140,7 @@ def _sentences(pen: Pen, **names: object) -> Sentences:
         shown=shown,
         value=lambda value, ridge: pen.inline(shown(value, ridge)),
         condition=lambda formula, ridge: in_words(formula and figured(formula, ridge), pen, say),
-        regime=partial(condition, pen=pen),
+        regime=pen.condition,
         names=lambda names: tuple(map(Name, names)),
         share=lambda share, digits=3: pen.percent(to_digits(share * 100, digits)),
         at_most=lambda share, digits=3: pen.percent(raised(share * 100, digits)),

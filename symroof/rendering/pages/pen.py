@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from symroof.derivation.draft import INTENSITY
 from symroof.derivation.layout import Layout
 from symroof.errors import RenderingError
-from symroof.formula import Formula, Name, Number, Quotient, number
+from symroof.formula import Compare, Formula, Name, Number, Quotient, number
 from symroof.rendering.formulas.decimals import to_digits
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -93,6 +94,18 @@ class Pen:
         """Names of one value: D = F, or D = F = 8192."""
         return self.inline(*[sign for part in (*names, *value) for sign in ("=", part)][1:])
 
+    def condition(self, relations: Iterable[Compare], last: str = ", ") -> str:
+        """Relations of a regime, ``last`` before the last one; in text they can be given to ``--assume``.
+
+        >>> from symroof.formula import Infinity
+        >>> claims_pen(Layout(())).condition([Compare(Name(name), "->", Infinity()) for name in "NM"])
+        'N, M -> oo'
+        """
+        # a list before -> must not follow << with a comma, where it would be read as a part of that
+        items = sorted(chained(relations), key=lambda item: item[-2] != "->")
+        texts = [self.inline(*(f"regime {part}" if isinstance(part, str) else part for part in item)) for item in items]
+        return last.join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
     def _part(self, part: Any) -> str:
         match part:
             case Formula():
@@ -157,6 +170,33 @@ class Pen:
             "intensity": INTENSITY,
         }
         return Sentences(load(template, self.style.template, own | names))
+
+
+# Formulas, then relations and formulas in turn; formulas side by side stand with commas.
+Item: TypeAlias = "list[str | tuple[Formula, ...]]"
+
+
+def chained(relations: Iterable[Compare]) -> list[Item]:
+    """The relations joined where one goes on from the one before: ``B ~~ D << F``, ``B << D, F``.
+
+    >>> B, D, F = map(Name, "BDF")
+    >>> chained([Compare(B, "<<", D), Compare(B, "<<", F)]) == [[(B,), "<<", (D, F)]]
+    True
+    >>> chained([Compare(B, "~~", D), Compare(D, "<<", F)]) == [[(B,), "~~", (D,), "<<", (F,)]]
+    True
+    """
+    items: list[Item] = []
+    for r in relations:
+        last = items[-1] if items else None
+        if last is not None and last[-2] == r.relation == "<<" and last[-3] and last[-3][-1] == r.left:
+            last[-1] = (*last[-1], r.right)
+        elif last is not None and last[-2] == r.relation == "->" and len(last) == 3:
+            last[0] = (*last[0], r.left)
+        elif last is not None and last[-2] != "->" and r.relation != "->" and last[-1] == (r.left,):
+            last += [r.relation, (r.right,)]
+        else:
+            items.append([(r.left,), r.relation, (r.right,)])
+    return items
 
 
 def pen_of(form: str, layout: Layout, link: str, style: Style) -> Pen:

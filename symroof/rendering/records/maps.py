@@ -11,7 +11,6 @@ from symroof.exploration.comparing import Compared, Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
 from symroof.exploration.places import Place
-from symroof.rendering.formulas.chains import condition
 from symroof.rendering.pages.pen import claims_pen
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
@@ -21,7 +20,7 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
     found, left, setting = exploration.found, exploration.remains, exploration.found.setting
     answer, chip, pen = found.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
-    rows = [condition(row.relations, pen) for row in found.rows]
+    rows = [pen.condition(row.relations) for row in found.rows]
     record = {
         "schema": SCHEMA,
         "operation": str(setting.problem.operation),
@@ -39,14 +38,15 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
                 "corner": row.corner,
                 "dominant": [t.label for t in row.dominant],
                 "intensity": row.leading,
-                **fields(row, "factor", "compute_bound", "equal_sizes_from", "check"),
+                "factor": row.factor,
+                "compute_bound": row.condition,
+                **fields(row, "equal_sizes_from", "check"),
             }
             for name, row in zip(rows, found.rows, strict=True)
         ],
         "complete": found.complete or {"status": "not proved", "by": "exact enumeration of faces"},
         "single": [
-            fields(single, "variable", "limit", "supremum", "reached", "possible_when")
-            | {"equal_sizes_from": single.equal_from}
+            fields(single, "variable", "limit", "supremum", "reached", "possible_when", "equal_sizes_from")
             for single in found.singles
         ],
         "knobs": [
@@ -55,10 +55,10 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
         ],
         "remains": left
         and {
-            "supremum": text(left.top),
-            "share_of_peak": left.share,
+            "supremum": text(left.number("top")),
+            "share_of_peak": left.number("share"),
             "compute_bound": left.condition,
-            "equal_sizes_from": left.equal_from,
+            "equal_sizes_from": left.equal_sizes_from,
             "each_from": dict(left.each_from),
         },
         "at": [_place(exploration, place) for place in exploration.places],
@@ -75,7 +75,7 @@ def _place(exploration: Exploration, place: Place) -> dict[str, Any]:
         "compute_bound": None if over is None else over > 1,
         "over_ridge": over,
         "bytes": dict(place.parts),
-        "nearest": condition(place.nearest.relations, claims_pen(setting.layout)),
+        "nearest": claims_pen(setting.layout).condition(place.nearest.relations),
         "factor": place.factor,
         "knobs": [{"change": _change(knob), "factor": factor} for knob, factor in place.knobs],
     }
@@ -98,9 +98,11 @@ def inferred_record(inferred: Inferred) -> dict[str, Any]:
         "approximation": f"{text(inferred.exact)} ~ {text(inferred.approximate)}",
         "regimes": [
             {
-                "regime": condition(one.relations, pen),
+                "regime": pen.condition(one.relations),
                 "factor": one.factor,
-                "within": one.within and [f"{text(a, write)} >= {text(b, write)}" for a, b in one.within],
+                "within": None
+                if one.within is None and one.factor != 1
+                else [f"{text(a, write)} >= {text(b, write)}" for a, b in one.within or ()],
                 "check": one.check,
             }
             for one in inferred.alternatives
