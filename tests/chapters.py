@@ -14,6 +14,7 @@ import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent / "documents"
 DOCUMENTS = sorted(path for path in FOLDER.iterdir() if path.suffix in (".md", ".tex")) if FOLDER.is_dir() else []
@@ -47,6 +48,7 @@ NOT_TEX = (
     re.compile(r"\\begin\{(verbatim|lstlisting)\}.*?\\end\{\1\}", re.DOTALL),
     re.compile(r"\\(?:re)?newcommand.*|\\def.*|\\DeclareMathOperator.*"),
 )
+TABLE_ROW = re.compile(r"^\|.*\|[ \t]*$", re.MULTILINE)
 CELL = re.compile(r"(?<=\|)[ \t]*(?P<cell>[^|\n$`]*[^|\n$`\s])[ \t]*(?=\|)")
 
 
@@ -80,9 +82,9 @@ def formulas(text: str, tex: bool) -> list[Formula]:
     for match in (TEX if tex else MARKDOWN).finditer(text):
         kind = match.lastgroup if match.lastgroup != "name" else "environment"
         found.append((" ".join(match[kind].split()), match.start(), match.end()))
-    if not tex:
-        for match in CELL.finditer(text):
-            found.append((match["cell"].strip(), match.start("cell"), match.end("cell")))
+    rows = TABLE_ROW.finditer((TEX if tex else MARKDOWN).sub(lambda match: " " * len(match.group()), text))
+    for match in (cell for row in rows if not tex for cell in CELL.finditer(row.string, row.start(), row.end())):
+        found.append((match["cell"].strip(), match.start("cell"), match.end("cell")))
     return [Formula(inside, start, stop, text.count("\n", 0, start) + 1) for inside, start, stop in sorted(found, key=lambda one: one[1])]
 
 
@@ -188,7 +190,8 @@ class Outcome:
     formula: Formula
     label: Label
     verdicts: tuple[str, ...]
-    said: str
+    values: tuple[str, ...]
+    reason: str
 
     @property
     def is_false_alarm(self) -> bool:
@@ -199,12 +202,7 @@ class Outcome:
     def is_false_acceptance(self) -> bool:
         """A mistake that is said to hold."""
         mistaken = "wrong" in (self.label.label, self.label.truth)
-        return mistaken and bool(self.verdicts) and set(self.verdicts) <= set(ACCEPTED) and not self.is_part
-
-    @property
-    def is_part(self) -> bool:
-        """Only some of its claims were judged, and not the wrong one."""
-        return self.said != ""
+        return mistaken and bool(self.verdicts) and set(self.verdicts) <= set(ACCEPTED) and not self.reason
 
     @property
     def is_judgeable(self) -> bool:
@@ -219,38 +217,38 @@ class Outcome:
         return "wrong" in self.verdicts
 
     def __str__(self) -> str:
-        told = ", ".join(self.verdicts) + (" — " if self.verdicts and self.said else "") + self.said
+        told = ", ".join((*self.verdicts, *(f"value {one}" for one in self.values), *([self.reason] if self.reason else [])))
         return f"{self.document}:{self.formula.line}: {self.label.label}: {self.formula.text}\n      {told or 'not seen'}"
 
 
 def outcomes(path: Path) -> tuple[list[Outcome], list[str]]:
     """What the program says of every labelled formula, and its findings that are on none of them."""
-    from symroof.verification.files import judge_file
+    import symroof
 
-    text, pairs, report = path.read_text("utf-8"), labelled(path), judge_file(path)
+    text, pairs = path.read_text("utf-8"), labelled(path)
+    (report,) = symroof.verify(path).to_dict()["files"]
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
-    verdicts: dict[int, list[str]] = {i: [] for i in range(len(pairs))}
-    said: dict[int, list[str]] = {i: [] for i in range(len(pairs))}
+    verdicts, values, reasons = ([[] for _ in pairs] for _ in range(3))
     stray = []
 
-    def place(line: int | None, column: int | None) -> int | None:
-        offset = lines[(line or 1) - 1] + (column or 1) - 1
+    def place(told: dict[str, Any]) -> int | None:
+        offset = lines[(told["line"] or 1) - 1] + (told["column"] or 1) - 1
         inside = (i for i, (formula, _) in enumerate(pairs) if formula.start <= offset <= formula.stop)
         return next(inside, None)
 
-    for judgement in report.judgements:
-        found = place(judgement.line, judgement.column)
+    for judgement in report["judgements"]:
+        found = place(judgement)
         if found is not None:
-            verdicts[found].append(judgement.verdict)
-            said[found] += [judgement.error] if judgement.error else []
-        elif not judgement.good:
-            stray.append(f"{path.name}:{judgement.line}:{judgement.column}: {judgement.verdict} {judgement.claim}")
-    for skipped in report.skipped:
-        found = place(skipped.line, skipped.column)
+            verdicts[found].append(judgement["verdict"])
+            values[found] += [judgement["value"]] if judgement["verdict"] == "wrong" and judgement["value"] else []
+        elif not judgement["good"]:
+            stray.append(f"{path.name}:{judgement['line']}:{judgement['column']}: {judgement['verdict']} {judgement['claim']}")
+    for skipped in report["skipped"]:
+        found = place(skipped)
         if found is not None:
-            said[found].append(skipped.reason)
+            reasons[found].append(skipped["reason"])
     return [
-        Outcome(path.name, formula, label, tuple(verdicts[i]), "; ".join(dict.fromkeys(said[i])))
+        Outcome(path.name, formula, label, tuple(verdicts[i]), tuple(values[i]), "; ".join(dict.fromkeys(reasons[i])))
         for i, (formula, label) in enumerate(pairs)
     ], stray
 

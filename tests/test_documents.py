@@ -214,17 +214,21 @@ def test_nothing_judged_is_a_finding(tmp_path):
     assert not judged(tmp_path, "$1 = 1$").findings()
 
 
-def test_faults_of_the_input_name_file_and_line(tmp_path):
+def test_a_comment_that_cannot_be_read_is_a_finding_and_the_rest_is_judged(tmp_path):
     path = tmp_path / "x.md"
-    for text, message in (
-        ("\n<!-- symroof\noperation = -->", "x.md:2: the comment is not TOML"),
-        ("\n\n<!-- symroof\noperation = 'matmul'\n\n$1 = 1$", "x.md:3: the comment is not closed"),
-        ("<!-- symroof\nbanana = 3 -->", "x.md:1: the problem: unknown key 'banana'"),
-        ('\n\n<!-- symroof expect = "fine" -->', "x.md:3: expect = 'fine' is no verdict"),
-        ("<!-- symroof hardware = 'tpu-v99' -->", "x.md:1: unknown chip 'tpu-v99'"),
+    for text, line, message in (
+        ("\n<!-- symroof\noperation = -->", 2, "the comment is not TOML"),
+        ("\n\n<!-- symroof\noperation = 'matmul'\n\n$1 = 1$", 3, "the comment is not closed"),
+        ("<!-- symroof\nbanana = 3 -->", 1, "the problem: unknown key 'banana'"),
+        ('\n\n<!-- symroof expect = "fine" -->', 3, "expect = 'fine' is no verdict"),
+        ("<!-- symroof hardware = 'tpu-v99' -->", 1, "unknown chip 'tpu-v99'"),
+        ("<!-- symroof aliases = { x = 'nope' } -->", 1, "aliases: x stands for 'nope', which is no name here"),
     ):
-        path.write_text(text, "utf-8")
-        assert message in (judge_file(path).error or "")
+        path.write_text("$2 = 2$\n" + text + "\n\n$2 = 3$\n", "utf-8")
+        found, *rest = (j for j in judge_file(path).judgements if j.error or j.verdict == "wrong")
+        assert (found.verdict, found.line) == ("unreadable", line + 1)
+        assert message in found.error
+        assert len(rest) == ("not closed" not in message)
     assert "cannot be read" in (judge_file(tmp_path / "missing.md").error or "")
     assert "cannot be read" in (judge_file(tmp_path).error or "")
 
@@ -329,9 +333,6 @@ def test_latex_that_is_not_typeset_is_left_alone(tmp_path):
 def test_aliases_of_one_letter_and_figures_of_ones_own(tmp_path):
     text = MATMUL.replace("-->", 'aliases = { I = "intensity", "T_Übertragung" = "T_comms" }\ngiven = { N = "70e9" }\n-->') + "\n$I = \\frac{BDF}{BD + DF + BF}$, $T_\\text{Übertragung} = \\frac{\\text{bytes}}{8.2e11}$, $\\frac{N}{7} = 10^{10}$"
     assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds", "holds", "holds"]
-    path = tmp_path / "y.md"
-    path.write_text('<!-- symroof aliases = { x = "nope" } -->')
-    assert "aliases: x stands for 'nope', which is no name here" in (judge_file(path).error or "")
 
 
 @pytest.mark.parametrize("piece", ["{", "{{ x ", "{% x ", "\\[ x ", "\\( x ", "`", "\\begin{align} x ", "\\begin{verbatim} x ", "<a ", "$", "$$", "<!-- x ", "> "])

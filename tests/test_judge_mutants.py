@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import symroof.verification.approximations as approximations
+import symroof.verification.arithmetic as arithmetic
 import symroof.verification.bounds as bounds
 import symroof.verification.conditions as conditions
 import symroof.verification.context as context
@@ -114,7 +115,7 @@ def one_count_for_each_link(m):
 
 
 def five_percent_for_equality(m):
-    original = literals.compare_numbers
+    original = arithmetic.compare_numbers
 
     def compare(question):
         link = question.link
@@ -124,7 +125,7 @@ def five_percent_for_equality(m):
 
 
 def no_tolerance(m):
-    original = literals.compare_numbers
+    original = arithmetic.compare_numbers
     m.setitem(links.DECISIONS, "numbers", lambda question: original(replace(question, context=replace(question.context, tolerance=Fraction(0)))))
 
 

@@ -5,7 +5,7 @@ Roots, maxima and minima become opaque atoms that are described to the prover.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -13,9 +13,11 @@ from operator import add, mul
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold
-from symroof.proof.polynomials import ONE, Poly, Rat, is_atom
+from symroof.proof.polynomials import ONE, Poly, Rat, is_atom, join
 
 ORDER = ("<", "<=", ">", ">=")
+TWO = Rat(ONE + ONE)
+PRIMES = tuple(n for n in range(2, 100) if all(n % k for k in range(2, n)))
 
 
 @dataclass
@@ -92,15 +94,32 @@ class Exact:
         values = [value for a in arguments if not a.names and (value := a.constant) is not None]
         if node.function in ("max", "min") and len(values) == len(arguments):
             return Rat(Poly.number(max(values) if node.function == "max" else min(values)))
-        for atom, (function, known) in self.atoms.items():
-            same = function == node.function and len(known) == len(arguments)
+        if node.function in ("log", "log2") and len(arguments) == 1:
+            return self._log(arguments[0]) / (self._log(TWO) if node.function == "log2" else Rat(ONE))
+        return self._atom(node.function, arguments)
+
+    def _atom(self, function: str, arguments: tuple[Rat, ...]) -> Rat:
+        """The name of a function of some arguments, the same one for the same arguments."""
+        for atom, (other, known) in self.atoms.items():
+            same = other == function and len(known) == len(arguments)
             if same and all((a - b).is_zero() for a, b in zip(known, arguments, strict=True)):
                 return Rat(Poly.name(atom))
-        enough = {"max": any, "min": all, "sqrt": all}.get(node.function)
+        enough = {"max": any, "min": all, "sqrt": all}.get(function)
         positive = enough is not None and enough(map(self.is_positive, arguments))
-        atom = f"{'+' if positive else ''}{node.function} {len(self.atoms)}"
-        self.atoms[atom] = (node.function, arguments)
+        if function == "log" and (value := arguments[0].constant) is not None:
+            positive = value > 1
+        atom = f"{'+' if positive else ''}{function} {len(self.atoms)}"
+        self.atoms[atom] = (function, arguments)
         return Rat(Poly.name(atom))
+
+    def _log(self, value: Rat) -> Rat:
+        """The logarithm of a product of what is positive, as a sum over its factors; of anything else as it stands."""
+        if not self.is_positive(value) or any(map(is_atom, value.names)):
+            return self._atom("log", (value,))
+        side = Fraction(self.sign(value.below) or 1)
+        powers = [*_factors(value.above * side), *((one, -e) for one, e in _factors(value.below * side))]
+        terms = (self._atom("log", (Rat(one),)) * Rat(Poly.number(Fraction(e))) for one, e in powers)
+        return reduce(add, terms, Rat(Poly()))
 
     def sign(self, poly: Poly, *, strict: bool = True) -> int | None:
         """The sign on the domain, told by coefficients; not ``strict``: 1 means >= 0 and -1 means <= 0."""
@@ -136,6 +155,29 @@ class Exact:
         if turned is None or self.atoms:
             return None
         return (-turned if formula.relation[0] == "<" else turned).primitive(), len(formula.relation) == 1
+
+
+def _factors(poly: Poly) -> Iterator[tuple[Poly, int]]:
+    """The small primes, the names and the rest whose powers multiply to a polynomial that is above 0.
+
+    >>> x, y = Poly.name("x"), Poly.name("y")
+    >>> [(one == x, e) for one, e in _factors(x * x * (y + ONE) * Fraction(3, 4))]
+    [(False, 1), (False, -2), (True, 2), (False, 1)]
+    """
+    rest = poly.primitive()
+    (m, c), (n, d) = next(iter(poly.items())), next(iter(rest.items()))
+    for size, sign in (((c / d).numerator, 1), ((c / d).denominator, -1)):
+        for prime in PRIMES:
+            power = 0
+            while size % prime == 0:
+                size, power = size // prime, power + sign
+            if power:
+                yield Poly.number(Fraction(prime)), power
+        if size != 1:
+            yield Poly.number(Fraction(size)), sign
+    yield from ((Poly.name(name), e) for name, e in join(m, n, -1))
+    if rest != ONE:
+        yield rest, 1
 
 
 def _one_sign(poly: Poly) -> int | None:

@@ -8,16 +8,19 @@ tags and template tags are left alone: they are blanked out, so that places stay
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from symroof.errors import ReadingError
+from symroof.reading.blanks import ENVIRONMENTS, blanked, closed
 from symroof.reading.claims import CONNECTIVES, RELATIONS
+from symroof.reading.headings import Headings, sections
 from symroof.reading.latex_tokens import COMMANDS
 from symroof.reading.markup import Row, markdown_blocks, tabular_rows
+from symroof.reading.sentences import Prose, prose
 from symroof.reading.toml import contents, read_table
 from symroof.reading.vocabulary import SYNONYMS, WORDS
 
@@ -28,9 +31,9 @@ RELATED = {
 }
 RELATING = re.compile("|".join(map(re.escape, sorted(RELATED, key=len, reverse=True))))
 TEX_SUFFIXES = (".tex", ".ltx", ".latex")
-# Keys of a comment that speak of the next formula alone.
-NEXT_KEYS = ("expect", "is")
-ENVIRONMENTS = "|".join(WORDS["latex"]["environments"])
+# Keys of a comment that speak of the next formula alone, and words that stand alone in one and do so.
+NEXT_KEYS = ("expect", "is", "same")
+NEXT_WORDS = ("ignore", "follows")
 TAGS = "|".join(WORDS["tags"])
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -57,26 +60,6 @@ TEX_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 NEXT_BLOCK = r"[ \t]*(?:\n|[-*+][ \t]|\d+[.)][ \t]|\#{1,6}[ \t]|>|\|)"
 BREAK = re.compile(rf"\n(?={NEXT_BLOCK})")
 LINE_END = rf"\n(?!{NEXT_BLOCK})"
-HEADING = re.compile(
-    r"^[ \t]*#{1,6}[ \t].*$|^[^\n]+\n(?:={3,}|-{3,})[ \t]*$|\\(?:part|chapter|section|subsection|subsubsection|paragraph)\*?\{",
-    re.MULTILINE,
-)
-
-# What opens, with the name of what is open; what closes it; and how many characters there may be between.
-VERBATIM = r"(?:verbatim|lstlisting|minted|comment)\*?"
-PAIRS = tuple(
-    (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE), longest)
-    for opening, closing, longest in (
-        (r"(?<!\\)\\{1,2}(?P<name>)\[", r"(?P<name>)\\\]", 4096),
-        (r"(?<!\\)\\{1,2}(?P<name>)\(", r"(?P<name>)\\\)", 4096),
-        (rf"\\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}", rf"\\end\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}", 8192),
-        (rf"\\begin\{{(?P<name>{VERBATIM})\}}", rf"\\end\{{(?P<name>{VERBATIM})\}}", 50000),
-        (r"\\iffalse(?P<name>)\b", r"\\fi(?P<name>)\b", 20000),
-        (r"\{%-?\s*(?P<name>highlight|comment|raw)\b", r"\{%-?\s*end(?P<name>highlight|comment|raw)\b", 20000),
-        (r"\{::(?P<name>)comment\}", r"\{:/(?P<name>)", 20000),
-        (r"<(?P<name>pre|code|script|style|kbd|samp)\b", r"</(?P<name>pre|code|script|style|kbd|samp)\b", 20000),
-    )
-)
 
 QUOTED = re.compile(r"(?<=\n)[ \t]*>[ \t]?")
 DISPLAYS = ("fence", "square", "display")
@@ -107,27 +90,34 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A formula as it stands in a document. ``before`` is the text between it and the formula before, in one paragraph;
-    a cell of a table has its ``row``, and the ``head`` of its column."""
+    """A formula as it stands in a document, from ``start`` to ``end`` with its marks, below the headings of ``path``; a
+    cell of a table has its ``row``, and the ``head`` of its column."""
 
     text: str
     kind: str
     place: Place
     offset: int
-    section: int
-    before: str | None
+    start: int
+    end: int
+    path: Headings
+    display: bool
     row: Row | None = None
     head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A comment: a table of options in force from here on, and what it says of the next formula."""
+    """A comment: a table of options in force from here on, what it says of the next formula, and a name that it forgets.
+
+    ``error`` is why it could not be read.
+    """
 
     options: dict[str, Any]
     following: dict[str, Any]
     place: Place
-    ignore: bool = False
+    path: Headings
+    forget: str | None = None
+    error: ReadingError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +125,7 @@ class Document:
     name: str
     parts: tuple[Written | Note, ...]
     text: str
+    prose: Prose
 
 
 def read_document(path: Path) -> Document:
@@ -151,39 +142,43 @@ def read_text(text: str, name: str = "text", *, tex: bool = False) -> Document:
     [('2BDF', 1, 17), ('2*3 = 6', 3, 4)]
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return Document(name, tuple(sorted(_Source(text, name, tex).parts(), key=lambda part: part.place)), text)
+    return _Source(text, tex).document(name)
 
 
 class _Source:
-    def __init__(self, text: str, name: str, tex: bool) -> None:
-        self.name, self.tex = name, tex
+    def __init__(self, text: str, tex: bool) -> None:
+        self.text, self.tex = text, tex
         self.lines = _starts(re.compile(r"^", re.MULTILINE), text)
-        text = _closed(text)
+        text = closed(text)
         self.rows: tuple[Row, ...]
         if tex:
-            self.body = _blanked(text, TEX_VERBATIM, TEX_LITERAL)
-            self.rows = tuple(tabular_rows(_blanked(self.body, TEX_COMMENT)))
+            self.body = blanked(text, TEX_VERBATIM, TEX_LITERAL)
+            self.rows = tuple(tabular_rows(blanked(self.body, TEX_COMMENT)))
         else:
-            self.body, self.rows = markdown_blocks(_blanked(text, FRONT_MATTER))
-        self.headings = _starts(HEADING, self.body)
+            self.body, self.rows = markdown_blocks(blanked(text, FRONT_MATTER))
+        self.path = sections(self.body)
 
     def place(self, offset: int) -> Place:
         line = bisect_right(self.lines, offset)
         return Place(line, offset - self.lines[line - 1] + 1)
 
-    def parts(self) -> Iterator[Written | Note]:
+    def document(self, name: str) -> Document:
+        """The parts of the text in their order, and its prose."""
         notes = list(self._notes())
-        yield from (self._note(content, offset) for offset, content in notes)
         others = (TEX_COMMENT,) if self.tex else (COMMENT, TEMPLATE_BLOCK, TEMPLATE_TAG, HTML_BLOCK, HTML_TAG)
-        characters = list(_closed(_blanked(_closed(self.body), *others)))
+        characters = list(closed(blanked(closed(self.body), *others)))
         for offset, _ in notes:  # a comment ends a block
             characters[offset : offset + 2] = "\n\n"
-        yield from self._formulas("".join(characters))
-        yield from self._cells()
+        body = "".join(characters)
+        formulas = tuple(self._formulas(body))
+        spans = [(one.start, one.end, one.display) for one in formulas]
+        cells = [cell.offset for row in self.rows for cell in row.cells]
+        words = prose(body, spans, sorted((*_starts(BREAK, body), *cells)))
+        parts: tuple[Written | Note, ...] = (*(self._note(said, at) for at, said in notes), *formulas, *self._cells())
+        return Document(name, tuple(sorted(parts, key=lambda part: part.place)), self.text, words)
 
     def _formulas(self, body: str) -> Iterator[Written]:
-        breaks = _starts(BREAK, body)
-        cells, last = [cell.offset for row in self.rows for cell in row.cells], 0
+        cells = {cell.offset for row in self.rows for cell in row.cells}
         for match in FORMULA.finditer(body):
             kind = str(match.lastgroup)
             inside, offset = match[kind], match.start()
@@ -192,76 +187,54 @@ class _Source:
                 continue
             if kind in DISPLAYS:
                 offset = match.start(kind) + len(inside) - len(_unquoted(inside).lstrip())
-            alone = not last or any(
-                bisect_left(ends, last) < bisect_left(ends, match.end()) for ends in (breaks, cells)
-            )
             yield Written(
                 _unquoted(match.group() if kind == "environment" else inside).strip(),
                 "code" if kind == "code" else "math",
                 self.place(offset),
                 offset,
-                bisect_right(self.headings, offset),
-                None if alone else body[last : match.start()],
+                *match.span(),
+                self.path(match.start()),
+                kind in (*DISPLAYS, "environment"),
             )
-            last = match.end()
 
     def _cells(self) -> Iterator[Written]:
         """The cells of tables."""
         for row in self.rows:
             for head, cell in zip(row.heads, row.cells, strict=True):
-                section = bisect_right(self.headings, cell.offset)
-                yield Written(cell.text, cell.kind, self.place(cell.offset), cell.offset, section, None, row, head.text)
+                start, path = cell.offset, self.path(cell.offset)
+                yield Written(cell.text, cell.kind, self.place(start), start, start, start, path, False, row, head.text)
 
-    def _notes(self) -> Iterator[tuple[int, str]]:
-        """Where comments begin, and what they say."""
+    def _notes(self) -> Iterator[tuple[int, str | None]]:
+        """Where comments begin, and what they say; None of one that is not closed."""
         if self.tex:
             yield from (
                 (match.start(), TEX_NOTE.sub("", match.group().rstrip("\n"))) for match in TEX_NOTES.finditer(self.body)
             )
             return
-        for match in COMMENT.finditer(_blanked(self.body, CODE_SPAN)):
+        for match in COMMENT.finditer(blanked(self.body, CODE_SPAN)):
             content = match["body"].strip()
-            if content.startswith("symroof") and not match.group().endswith("-->"):
-                line = self.place(match.start()).line
-                raise ReadingError(f"{self.name}:{line}: the comment is not closed", expected="-->")
             if re.match(r"symroof(?![^\W_])", content):
-                yield match.start(), content[7:].lstrip(" :\t")
+                yield match.start(), content[7:].lstrip(" :\t") if match.group().endswith("-->") else None
 
-    def _note(self, content: str, offset: int) -> Note:
-        place = self.place(offset)
-        if content.strip() == "ignore":
-            return Note({}, {}, place, ignore=True)
-        table = read_table(content, f"{self.name}:{place.line}: the comment")
+    def _note(self, content: str | None, offset: int) -> Note:
+        place, path = self.place(offset), self.path(offset)
+        word, *names = (content or "").split() or [""]
+        if word in NEXT_WORDS and not names:
+            return Note({}, {word: True}, place, path)
+        if word == "forget" and len(names) == 1:
+            return Note({}, {}, place, path, forget=names[0])
+        try:
+            if content is None:
+                raise ReadingError("the comment is not closed", expected="-->")
+            table = read_table(content, "the comment")
+        except ReadingError as error:
+            return Note({}, {}, place, path, error=error)
         following = {key: table.pop(key) for key in NEXT_KEYS if key in table}
-        return Note(table, following, place)
-
-
-def _closed(text: str) -> str:
-    """The text with what opens and is not closed blanked out: nothing is searched for an end that is not there."""
-    for opening, closing, longest in PAIRS:
-        ends: dict[str, list[int]] = {}
-        for match in closing.finditer(text):
-            ends.setdefault(match["name"].lower(), []).append(match.start())
-
-        def unless_lone(match: re.Match[str], ends: dict[str, list[int]] = ends, longest: int = longest) -> str:
-            behind = ends.get(match["name"].lower(), [])
-            place = bisect_left(behind, match.end())
-            closed = place < len(behind) and behind[place] - match.end() <= longest
-            return match.group() if closed else " " * len(match.group())
-
-        text = opening.sub(unless_lone, text)
-    return text
+        return Note(table, following, place, path)
 
 
 def _starts(pattern: re.Pattern[str], text: str) -> list[int]:
     return [match.start() for match in pattern.finditer(text)]
-
-
-def _blanked(text: str, *patterns: re.Pattern[str]) -> str:
-    """The text with spaces for what is left alone."""
-    for pattern in patterns:
-        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
-    return text
 
 
 def _unquoted(text: str) -> str:

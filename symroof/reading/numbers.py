@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Number
-from symroof.model.units import UNITS
+from symroof.model.units import PER, UNITS
 from symroof.reading.scanner import Reader
 
 # Decimal exponents beyond this size are refused, never expanded.
@@ -46,11 +46,11 @@ def read_number(reader: Reader, declared: frozenset[str] | tuple[str, ...] = ())
     if reader.token.kind != "word" or reader.token.text not in UNITS or reader.token.text in declared:
         return Number(value, token.text)
     spelled = reader.next().text
-    unit, per = UNITS[spelled], ""
-    if reader.at("/") and reader.following.text == "s":
+    unit, per, base = UNITS[spelled], "", ""
+    if reader.at("/") and reader.following.text in PER and "/" not in UNITS[spelled].base:
+        per, base = (f"/{word}" for word in (reader.following.text, PER[reader.following.text]))
         reader.go_to(reader.index + 2)
-        per = "/s"
-    return Number(value * unit.scale, f"{token.text} {spelled}{per}", unit.base + per)
+    return Number(value * unit.scale, f"{token.text} {spelled}{per}", unit.base + base)
 
 
 def quantity(text: str, unit: str | None) -> Number:

@@ -5,37 +5,30 @@ They are found by the algebra and multiplied out again by the second engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 
 from sympy import Expr
 
 from symroof.algebra.approximation import approximation
-from symroof.algebra.dominance import leading, limit, similar
-from symroof.algebra.inference import weakest_regimes
-from symroof.algebra.rational import cancelled, sign_of, symbols_of
+from symroof.algebra.dominance import leading
+from symroof.algebra.inference import MOST_SHOWN, weakest_regimes
+from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.draft import dominated, written
-from symroof.derivation.solving import PLAIN
+from symroof.derivation.draft import written
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Infinity, Name, Quotient, number
-from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import Check
 from symroof.symbols import expression, fraction, symbol
-from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import is_numeric
-from symroof.verification.judgement import Finding, Remark, undecided
+from symroof.verification.extremes import Sides, rational_sides
+from symroof.verification.judgement import GOOD, Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print
+from symroof.verification.nearness import eventually_positive, joined, near, number_near, quotient_limit
 
 # The algebra looked through the regimes that could be meant; the second engine has not decided that again.
 SEARCHED = Check("searched", "no regime was found that makes it true")
-IDENTITY = Check("proved", "exact identity")
-# Where a symbol grows without bound, small sizes of it do not matter.
-FAR = 64
 
 
 def approximate(question: Question) -> Finding | None:
@@ -45,13 +38,40 @@ def approximate(question: Question) -> Finding | None:
     settled = context.settled(Compare(question.left, "=", question.right))
     if settled.truth:
         return Finding(link, "holds", Check("proved", settled.by))
-    a, b, regime = expression(question.left), expression(question.right), context.regime
-    tends, refuted = None, SEARCHED
+    if link.relation == "~" and 0 in (expression(question.left), expression(question.right)):
+        return undecided(link, "beside_what")
+    found = [_worked_out(_between(question, sides), sides) for sides in rational_sides(question)]
+    if len(found) == 1:
+        return found[0]
+    needed = [finding for finding in found if finding is not None and finding.verdict in GOOD]
+    if not needed or context.proofs_only:
+        raise AlgebraError("it is not known which argument of the maximum is larger")
+    return replace(needed[0], needs=tuple(needs for finding in needed for needs in finding.needs)[:MOST_SHOWN])
+
+
+def _worked_out(finding: Finding | None, sides: Sides) -> Finding | None:
+    """A finding on the rational sides of a link as one on the link: what they rest on, and what nobody stated."""
+    if finding is None or finding.check is None:
+        return finding
+    by = "; ".join((*dict.fromkeys(sides.by), finding.check.by))
+    finding = replace(finding, check=Check(finding.check.status, by))
+    if sides.squared:  # what is said of squares is nothing to say of the sides
+        finding = replace(finding, value=None, remarks=(), leaves=None)
+    if not sides.needs or finding.verdict not in GOOD:
+        return finding
+    needs = tuple((*sides.needs, *more) for more in finding.needs or ((),))
+    return replace(finding, verdict="conditional", needs=needs, leaves=finding.leaves or number(1))
+
+
+def _between(question: Question, sides: Sides) -> Finding | None:
+    """What the rational functions of a link say in the stated regime, or in one that is missing."""
+    link, context, a, b = question.link, question.context, sides.left, sides.right
+    regime, tends, refuted = context.regime, None, SEARCHED
     if b != 0:
         shown = near(a, b, regime)
         if shown is not None:
             return Finding(link, "holds", shown, remarks=_factor(a, b, context))
-        finding = _in_print(question, a, b)
+        finding = None if sides.squared else _in_print(question, a, b)
         if finding is not None or context.proofs_only:
             return finding
         needs = weakest_regimes(a, b, regime)
@@ -166,65 +186,3 @@ def negligible(question: Question) -> Finding | None:
     if not needs:
         return Finding(link, "wrong", SEARCHED)
     return replace(_conditional(question, both, most, needs), value=None, remarks=(), leaves=None)
-
-
-def joined(regime: Regime, relations: Iterable[Relation]) -> Regime:
-    """The regime with further relations; raises AlgebraError where they contradict it."""
-    return Regime((*regime.relations, *relations), regime.least_one)
-
-
-def eventually_positive(value: Expr, regime: Regime) -> bool:
-    """Whether a rational function is above 0 along every scaling of the regime from some point on: its leading form is."""
-    known = sign_of(value, regime.least_one)
-    if known:
-        return known == 1
-    with suppress(AlgebraError, CheckError):
-        form = leading(value, regime)
-        return sign_of(form, regime.least_one) == 1 and near(value, form, regime) is not None
-    return False
-
-
-def near(a: Expr, b: Expr, regime: Regime) -> Check | None:
-    """What shows that a/b tends to 1 in the regime, or None where it does not.
-
-    Raises AlgebraError outside of the decided class, and CheckError where the second engine does not agree.
-    """
-    if not (a.is_rational_function() and b.is_rational_function()):
-        raise AlgebraError("approximations are decided between rational functions")
-    spend(COEFFICIENTS)
-    return _near(a, b, regime)
-
-
-@lru_cache(maxsize=1024)
-def _near(a: Expr, b: Expr, regime: Regime) -> Check | None:
-    try:
-        similarity = similar(a, b, regime)
-    except AlgebraError:
-        large = {left: FAR * left for left, relation, _ in regime.relations if relation == "->" and left.is_Symbol}
-        if not large:
-            raise
-        a, b = a.subs(large), b.subs(large)  # from some point on; a constant factor is nothing to a regime
-        similarity = similar(a, b, regime)
-    if not similarity.holds:
-        return None
-    write = PLAIN.write
-    assumed, evidence = written(regime.relations, write), dominated(similarity, write)
-    step = Step("claim", Reason.LEADING, write(a), "~", write(b), assumed, evidence)
-    shown = check(step, Ledger(frozenset(s.name for s in regime.least_one)))
-    return shown if similarity.certificates else IDENTITY
-
-
-def number_near(a: Expr, b: Expr, regime: Regime) -> tuple[Expr, Check] | None:
-    """The positive number that a/b tends to in the regime, and what shows it; None where it tends to none."""
-    if not (a.is_rational_function() and b.is_rational_function()):
-        return None
-    tends = quotient_limit(a, b, regime)
-    if tends is None or not tends.is_Rational or tends <= 0:
-        return None
-    shown = near(a, b * tends, regime)
-    return None if shown is None else (tends, shown)
-
-
-def quotient_limit(a: Expr, b: Expr, regime: Regime) -> Expr | None:
-    """What a/b tends to in the regime; without one, what it is."""
-    return limit(a / b, regime) if regime.scaling else cancelled(a / b)

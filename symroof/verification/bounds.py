@@ -18,10 +18,10 @@ from symroof.derivation.solving import PLAIN
 from symroof.formula import Name, Number
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction
-from symroof.verification.approximations import IDENTITY, eventually_positive, near, number_near
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
 from symroof.verification.literals import bare, in_print, precise, printed_digits
+from symroof.verification.nearness import IDENTITY, eventually_positive, near, number_near
 from symroof.verification.unknowns import Unknown
 
 

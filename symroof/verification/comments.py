@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ReadingError, about, suggestion
+from symroof.errors import ReadingError, SymroofError, suggestion
 from symroof.reading.exercises import Exercise, read_exercise
-from symroof.reading.problems import merged
+from symroof.reading.headings import Headings
+from symroof.reading.problems import WORD, merged
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 
@@ -25,26 +26,50 @@ ANY_WIDTH = "bf16"
 @dataclass(frozen=True)
 class InForce:
     """``overrides`` go before what the comments say; ``words`` are those of the document, which may use what is given;
-    ``folder`` is where the document lies."""
+    ``folder`` is where the document lies; ``places`` are the headings below which each named formula was stated."""
 
     overrides: Mapping[str, Any]
     words: frozenset[str]
     folder: Path
     options: Mapping[str, Any] = field(default_factory=dict)
+    places: Mapping[str, Headings] = field(default_factory=dict)
     exercise: Exercise = field(default_factory=Exercise)
     context: Context = field(default_factory=lambda: context_of(Exercise()))
 
-    def adding(self, comment: Mapping[str, Any], where: str = "") -> InForce:
+    def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> InForce:
         """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""
         before = {} if "operation" in comment and "operation" in self.options else self.options
         said = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
-        with about(where):
-            exercise = read_exercise(merged(said, self.overrides, self.folder), self.words)
-            context = context_of(exercise)
-            for alias, name in exercise.aliases.items():
-                if name not in context.scope.names:
-                    hint = suggestion(name, context.scope.names)
-                    raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=hint)
+        let = comment.get("let")
+        places = {**self.places, **dict.fromkeys(let if isinstance(let, Mapping) else (), path)}
+        return replace(self, places=places)._reading(said)
+
+    def below(self, path: Headings) -> InForce:
+        """At a place below other headings: named formulas of a section that is left are forgotten, unless what stays in
+        force speaks of them."""
+        ended = [name for name, stated in self.places.items() if path[: len(stated)] != stated]
+        try:
+            return self.forgetting(*ended) if ended else self
+        except SymroofError:
+            return replace(self, places={name: stated for name, stated in self.places.items() if name not in ended})
+
+    def forgetting(self, *forgotten: str) -> InForce:
+        """Without some of the named formulas."""
+        let = {name: formula for name, formula in self.options.get("let", {}).items() if name not in forgotten}
+        places = {name: stated for name, stated in self.places.items() if name not in forgotten}
+        return replace(self, places=places)._reading({**self.options, "let": let})
+
+    def afresh(self) -> InForce:
+        """With nothing said."""
+        return InForce(self.overrides, self.words, self.folder).adding({})
+
+    def _reading(self, said: dict[str, Any]) -> InForce:
+        exercise = read_exercise(merged(said, self.overrides, self.folder), self.words)
+        context = context_of(exercise)
+        for alias, name in exercise.aliases.items():
+            if name not in context.scope.names:
+                hint = suggestion(name, context.scope.names)
+                raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=hint)
         said.pop("claims", None)
         return replace(self, options=said, exercise=exercise, context=context)
 
@@ -71,4 +96,24 @@ def _added(key: str, before: Any, value: Any) -> Any:
     if key in ADDED and before is not None:
         return [one for part in (before, value) for one in (part if isinstance(part, list | tuple) else [part])]
     both = key in MERGED and isinstance(before, Mapping) and isinstance(value, Mapping)
-    return {**before, **value} if both else value
+    return _in_order({**before, **value}) if both else value
+
+
+def _in_order(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A table of formulas with every name behind those that its formula uses.
+
+    >>> list(_in_order({"T": "2 work", "work": "B D"}))
+    ['work', 'T']
+    """
+    ordered: dict[str, Any] = {}
+
+    def place(name: str, above: tuple[str, ...]) -> None:
+        for used in WORD.findall(str(table[name])):
+            if used in table and used not in (*above, name, *ordered):
+                place(used, (*above, name))
+        ordered[name] = table[name]
+
+    for name in table:
+        if name not in ordered:
+            place(name, ())
+    return ordered

@@ -27,13 +27,13 @@ from symroof.formula import Both, Compare, Either, Formula, Verdict, names
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import OPEN, Settled, negated
 from symroof.proof.step import Check
-from symroof.verification.approximations import joined
 from symroof.verification.bounds import by_bound, by_implication
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import is_printed
+from symroof.verification.nearness import joined
 from symroof.verification.ratios import by_ratio, possible_regimes
 from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import Unknown, unknown_of

@@ -186,6 +186,11 @@ class Context:
         return replace(self, definitions={**self.definitions, **definitions}, other=None)
 
     @cached_property
+    def strict(self) -> Context:
+        """The same, with nothing accepted but what is proved as it stands."""
+        return replace(self, tolerance=Fraction(0), proofs_only=True)
+
+    @cached_property
     def facts(self) -> tuple[Compare, ...]:
         """The relations that are plain facts about sizes, expanded."""
         return self._put((*(r for r in self.relations if r.relation in ORDER), *self.equations))

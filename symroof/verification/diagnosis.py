@@ -7,28 +7,24 @@ that almost fits is not: no diagnosis is better than a guess.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Name, names
+from symroof.formula import Compare
+from symroof.proof.exact import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import truth
-from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import Finding, Remark
 from symroof.verification.links import confirmed
-from symroof.verification.literals import precise
+from symroof.verification.screening import may_hold
 
-PRIMES = (97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173)
-SIZES = (1, 10**4, 10**9)
-DIGITS = 12  # of a quick look
-# Rounding to two digits changes a number by less than this factor.
-FAR_APART = Fraction(5, 4)
-TRIAL = 20  # units of work
+TRIAL = 2  # units of work
+# The work that the mistake behind one claim may take.
+SEARCH = 20_000
 
 # What there is to say of a mistake, and the claim or the world that it leads to.
 Trials = Iterator[tuple[Mapping[str, Any], Compare]] | Iterator[tuple[Mapping[str, Any], Context]]
@@ -37,6 +33,7 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
     mistake.__name__: mistake
     for mistake in (
         misprints.turned,
+        misprints.at_the_edge,
         misprints.other_extreme,
         misprints.other_unit,
         miscounts.elements_for_bytes,
@@ -53,62 +50,40 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.upside_down,
     )
 }
+# An order that is false becomes true with any number that is large enough: no other mistake is told from that.
+OF_ORDERS = ("turned", "at_the_edge")
 
 
 def diagnosed(finding: Finding, context: Context) -> Finding:
     """The finding with its diagnosis, where it is wrong and a mistake explains it."""
-    link, exactly = finding.link, replace(context, tolerance=Fraction(0), proofs_only=True)
+    link = finding.link
     if finding.verdict != "wrong" or not isinstance(link, Compare) or finding.by == "units":
         return finding
-    for kind, trials in MISTAKES.items():
-        for facts, changed in trials(link, exactly):
-            spend(TRIAL)
-            if _right(changed, exactly) if isinstance(changed, Compare) else _right(link, changed):
-                return replace(finding, diagnosis=Remark(kind, facts))
+    question = context.strict.question(link)
+    for kind, facts, changed in _undone(question):
+        spend(TRIAL)
+        if _is_right(changed, question):
+            return replace(finding, diagnosis=Remark(kind, facts))
     return finding
 
 
-def _right(link: Compare, context: Context) -> bool:
-    """Whether a claim is proved as it stands, where a quick look does not tell that it is not."""
-    try:
-        question = context.question(link)
-        may_be = _may_agree if link.relation in ("<=>", "=>") else _may_be_equal
-        return may_be(question) and confirmed(question)
-    except (SymroofError, RecursionError):
-        return False
+def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Question]]:
+    """What the link would ask without each of the mistakes."""
+    link, context = question.link, question.context
+    for kind in OF_ORDERS if link.relation in (*ORDER, "<<", ">>") else MISTAKES:
+        for facts, changed in MISTAKES[kind](link, context):
+            with suppress(SymroofError, RecursionError):
+                if isinstance(changed, Compare):
+                    yield kind, facts, context.question(changed)
+                elif (other := changed.question(link)).claim != question.claim:
+                    yield kind, facts, other
 
 
-def _may_be_equal(question: Question) -> bool:
-    """A quick look at one point: sides that are far apart there need no proof."""
-    link, left, right = question.link, question.left, question.right
-    if link.relation != "=":
-        return True
-    point = dict(zip(dict.fromkeys((*names(left), *names(right))), map(Fraction, PRIMES), strict=False))
-    try:
-        a, b = (enclosed(side, DIGITS, point) for side in (left, right))
-    except SymroofError:
-        return True
-    if a.low <= b.high and b.low <= a.high:
-        return True
-    printed = precise(link.left) or precise(link.right)
-    return bool(printed) and a.low * b.low > 0 and FAR_APART > abs(a.low / b.low) > 1 / FAR_APART
-
-
-def _may_agree(question: Question) -> bool:
-    """A quick look at both sides of a claimed bound: conditions that differ there, wherever the other sizes are, differ."""
-    p, q, written = question.left, question.right, question.link.right
-    if not (isinstance(q, Compare) and isinstance(written, Compare) and isinstance(written.left, Name)):
-        return True
-    bound, x = q.right, written.left.name
-    letters = dict.fromkeys((*names(p), *names(q), *names(bound)))
-    for size in SIZES:
-        point = {name: Fraction(size + i) for i, name in enumerate(letters)}
-        try:
-            edge = enclosed(bound, DIGITS, point).middle
-        except SymroofError:
-            return True
-        around = [{**point, x: edge * share} for share in (1 / FAR_APART, FAR_APART) if edge * share >= 1]
-        truths = [(truth(p, at), truth(q, at)) for at in around]
-        if all(None in pair or pair[0] == pair[1] for pair in truths):
-            return True
+def _is_right(changed: Question, question: Question) -> bool:
+    """Whether a link is proved as it stands, where a quick look does not tell that it is not. What P implies has to be
+    just what P says: a weaker condition is no better guess than another."""
+    if changed.link.relation == "=>":
+        changed = replace(changed, link=replace(changed.link, relation="<=>"))
+    with suppress(SymroofError, RecursionError):
+        return may_hold(changed) and confirmed(changed)
     return False

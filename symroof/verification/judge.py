@@ -16,7 +16,7 @@ from symroof.verification.budget import Exhausted, limited
 from symroof.verification.conditions import condition
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
-from symroof.verification.diagnosis import diagnosed
+from symroof.verification.diagnosis import SEARCH, diagnosed
 from symroof.verification.judgement import GOOD, Finding, Judgement, Remark, undecided, worst
 from symroof.verification.links import decide
 from symroof.verification.unit_agreement import unit_of
@@ -87,7 +87,7 @@ def _wrong(findings: tuple[Finding, ...]) -> int:
 
 def explained(finding: Finding, place: Context) -> Finding:
     """The finding with its unit, and, where it is wrong, with the mistake that explains it."""
-    with suppress(Exhausted), limited():  # no diagnosis is better than a guess
+    with suppress(Exhausted), limited(SEARCH):  # no diagnosis is better than a guess
         finding = diagnosed(finding, place)
     return replace(finding, unit=unit_of(finding.link.left, place)) if isinstance(finding.link, Compare) else finding
 

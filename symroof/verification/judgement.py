@@ -128,6 +128,12 @@ class Judgement:
         """Whether the verdict is the expected one; without an expectation, whether the claim may stand."""
         return self.verdict == self.expect if self.expect is not None else self.verdict in GOOD
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether a strict reader objects: it rests on a regime that nobody stated, or on a coarse truncation."""
+        coarse = any(remark.facts.get("off") for finding in self.findings for remark in finding.remarks)
+        return self.verdict == "conditional" or (self.verdict == "rounded" and coarse)
+
 
 def undecided(link: Formula, kind: str, value: Formula | None = None, **facts: Any) -> Finding:
     """The finding on a link that is neither proved nor refuted, and why."""
@@ -174,4 +180,4 @@ class FileReport:
         """Whether there is something to mend. A document in which nothing was judged is a finding as well."""
         if self.error is None and not self.judgements:
             return True
-        return any(not j.good or (strict and j.expect is None and j.verdict == "conditional") for j in self.judgements)
+        return any(not j.good or (strict and j.expect is None and j.doubtful) for j in self.judgements)

@@ -19,13 +19,15 @@ from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, mapped, names
 from symroof.proof.step import Check
 from symroof.symbols import expression
-from symroof.verification.approximations import IDENTITY, approximate, grows, negligible
+from symroof.verification.approximations import approximate, grows, negligible
+from symroof.verification.arithmetic import compare_numbers
 from symroof.verification.conditions import equivalent
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import bare, compare_numbers, in_print, literals
+from symroof.verification.literals import bare, in_print, literals
+from symroof.verification.nearness import IDENTITY
 from symroof.verification.unit_agreement import disagreement
 
 UNITS = Check("proved", "units")
@@ -37,7 +39,8 @@ def decide(question: Question) -> Finding:
     context = question.context
     unlike = disagreement(question.link, context)
     if unlike is not None:
-        return Finding(question.link, "wrong", UNITS, remarks=(unlike,))
+        verdict, remark = unlike
+        return Finding(question.link, verdict, UNITS if verdict == "wrong" else None, remarks=(remark,))
     try:
         finding = _of_any_times(question) or _decided(question)
     except (AlgebraError, CheckError) as error:

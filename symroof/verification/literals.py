@@ -1,7 +1,11 @@
 """Numbers in print: when one stands for the true value, and the number that would have to stand in its place.
 
 The printed number is the true value rounded to nearest, or truncated toward zero, at its last significant digit.
-Digits after a point are significant; trailing zeros of a number without one are not: 61000 has two digits.
+Digits after a point are significant; trailing zeros of a number without one are not: 61000 has two digits. A number
+with two or more digits in print has at least two: 3000 has two, 4 and 6e10 have one.
+
+Nobody truncates what stands in print: of two numbers in print one is the other rounded to nearest. Arithmetic of whole
+numbers in print is exact below 10^4, and from there rounded to at least two digits.
 """
 
 from __future__ import annotations
@@ -12,16 +16,17 @@ from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError
-from symroof.formula import Formula, Group, Negative, Number, Power, Product, Quotient, children
-from symroof.proof.exact import ORDER
+from symroof.formula import Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, children
 from symroof.proof.step import Check
 from symroof.reading.numbers import exact
 from symroof.symbols import expression, fraction
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import Enclosure, compared, enclosed, relation_holds
-from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.enclosures import Enclosure
+from symroof.verification.judgement import Finding, Remark
 
 WRITTEN = 10**100  # larger numbers without digits of their own are never in print
+COUNTED = 10**4  # below this, arithmetic of whole numbers is exact
+COARSE = Fraction(1, 20)  # a truncation that is off by more than this says so
 NUMBER = re.compile(r"(\d*)(\.?)(\d*)(?:[eE]([+-]?\d+))?", re.ASCII)
 
 
@@ -46,7 +51,8 @@ def rounding(true: Enclosure, printed: Number) -> Remark | None:
         return Remark("rounded", facts)
     alike = true.low * c > 0 and true.high * c > 0
     if alike and all(0 <= abs(end) - abs(c) < 2 * half for end in (true.low, true.high)):
-        return Remark("truncated", facts)
+        off = c / true.middle - 1
+        return Remark("truncated", {**facts, "off": off if abs(off) > COARSE else None})
     return None
 
 
@@ -54,18 +60,18 @@ def last_place(printed: Number) -> tuple[int, Fraction]:
     """How many significant digits a number has in print, and what the last of them counts.
 
     >>> last_place(Number(Fraction(61000), "61000")), last_place(Number(Fraction(1, 100), "10 ms"))
-    ((2, Fraction(1000, 1)), (1, Fraction(1, 100)))
+    ((2, Fraction(1000, 1)), (2, Fraction(1, 1000)))
     """
     if printed.digits is None and (printed.value.denominator != 1 or abs(printed.value) >= WRITTEN):
         return 0, Fraction(0)
-    text = (printed.digits or str(printed.value)).replace("_", "")
+    text = (printed.digits or str(abs(printed.value))).replace("_", "").replace(",", "")
     before, point, after, power = NUMBER.findall(text)[0]
-    plain, place = (before + after).lstrip("0"), -len(after)
+    plain, zeros = (before + after).lstrip("0"), 0
     if not point:
-        plain, place = plain.rstrip("0"), len(before) - len(before.rstrip("0"))
+        zeros = min(len(plain) - len(plain.rstrip("0")), max(0, len(plain) - 2))
     value = exact(f"{before}{point}{after}e{power or 0}") if before + after else Fraction(0)
     scale = abs(printed.value / value) if value else Fraction(1)
-    return max(1, len(plain)), scale * Fraction(10) ** (place + int(power or 0))
+    return max(1, len(plain) - zeros), scale * Fraction(10) ** (zeros - len(after) + int(power or 0))
 
 
 def is_printed(formula: Formula) -> bool:
@@ -74,40 +80,16 @@ def is_printed(formula: Formula) -> bool:
 
 
 def bare(formula: Formula) -> Formula:
-    """The formula without brackets around it; a negative number is a number."""
-    while isinstance(formula, Group):
-        formula = formula.body
-    if isinstance(formula, Negative) and isinstance(inner := bare(formula.body), Number):
-        return Number(-inner.value, inner.digits, inner.unit)
+    """The formula without brackets around it; a negative number, and one times a power of ten, is a number."""
+    match formula:
+        case Group(body=body):
+            return bare(body)
+        case Negative(body=body) if isinstance(inner := bare(body), Number):
+            return Number(-inner.value, inner.digits, inner.unit)
+        case Product(factors=(Number(unit=None) as n, Power(base=Number(value=Fraction(numerator=10)), exponent=k))):
+            if isinstance(k := bare(k), Number) and k.value.denominator == 1 and "e" not in (n.digits or "").lower():
+                return Number(n.value * Fraction(10) ** int(k.value), f"{n.digits or n.value}e{k.value}")
     return formula
-
-
-def compare_numbers(question: Question) -> Finding:
-    """Two numbers: exactly so, or by the rounding rule, or within the share that ~ allows."""
-    link, left, right, context = question.link, question.left, question.right, question.context
-    sign = compared(left, right)
-    if link.relation in ("<<", ">>"):
-        return undecided(link, "numbers_do_not_grow")
-    if link.relation in ORDER:
-        if sign is None:
-            return undecided(link, "no_proof", left)
-        true = relation_holds(sign, link.relation)
-        return Finding(link, "holds" if true else "wrong", IN_NUMBERS, None if true else left)
-    if sign == 0:
-        return Finding(link, "holds", IN_NUMBERS, left)
-    printed_right = is_printed(link.right) or not is_printed(link.left)
-    true_value, claimed, printed = (left, right, link.right) if printed_right else (right, left, link.left)
-    value = enclosed(true_value)
-    off = None if value.low <= 0 <= value.high else enclosed(claimed).middle / value.middle - 1
-    deviation = () if off is None else (Remark("deviation", {"share": off}),)
-    if link.relation != "=" and off is not None and abs(off) <= context.tolerance:
-        return Finding(link, "holds", IN_NUMBERS, true_value, deviation)
-    rounded = printed_digits(value, printed, context)
-    if rounded is not None:
-        return Finding(link, "rounded", IN_NUMBERS, true_value, (rounded,))
-    if sign is None:
-        return undecided(link, "no_proof", true_value)
-    return Finding(link, "wrong", IN_NUMBERS, true_value, deviation if off is not None and abs(off) < 10 else ())
 
 
 def printed_digits(value: Enclosure, printed: Formula, context: Context) -> Remark | None:
@@ -123,8 +105,11 @@ def printed_digits(value: Enclosure, printed: Formula, context: Context) -> Rema
 
 def in_print(question: Question, other: Formula, side: Formula, check: Check) -> Finding | None:
     """The link holds once a number printed in a side is taken for the one that would make it equal to ``other``."""
-    found = _rounded(other, side, question.context)
-    return None if found is None else Finding(question.link, "rounded", check, remarks=(found,))
+    link, found = question.link, _rounded(other, side, question.context)
+    beside = next((one for one in (link.left, link.right) if one is not side), None) if link.relation == "=" else None
+    if found is None or (beside is not None and not may_stand(found, beside, question.context)):
+        return None
+    return Finding(link, "rounded", check, remarks=(found,))
 
 
 def _rounded(other: Formula, side: Formula, context: Context) -> Remark | None:
@@ -143,12 +128,54 @@ def precise(side: Formula) -> tuple[Number, ...]:
 
 
 def literals(side: Formula) -> Iterator[Number]:
-    """The numbers that are printed in a side, exponents left out."""
+    """The numbers that are printed in a side, powers of numbers and exponents left out."""
     if isinstance(side, Number):
         yield side
     for child in children(side):
-        if not (isinstance(side, Power) and child is side.exponent):
+        if not (isinstance(side, Power) and (child is side.exponent or isinstance(child, Number))):
             yield from literals(child)
+
+
+def may_stand(rounded: Remark, other: Formula, context: Context) -> bool:
+    """Whether a number may be rounded in this way beside what it stands for.
+
+    Beside a number in print only to nearest; beside arithmetic of whole numbers not at all below 10^4, and from there
+    to nearest with two digits or more.
+    """
+    if stands_in_print(other, context):
+        return rounded.kind == "rounded"
+    if not is_count(other, context):
+        return True
+    return rounded.kind == "rounded" and rounded.facts["digits"] > 1 and abs(rounded.facts["value"]) >= COUNTED
+
+
+def stands_in_print(formula: Formula, context: Context) -> bool:
+    """Whether a side is a number in print, or one before a product of free names; or a name for one."""
+    body = bare(formula)
+    if isinstance(body, Product) and len(tuple(literals(body))) == 1:
+        return all(_is_free(factor, context) for factor in body.factors if not isinstance(factor, Number))
+    known = bare(context.definitions.get(body.name, body)) if isinstance(body, Name) else body
+    return isinstance(known, Number) and (known is body or known.digits is not None)
+
+
+def is_count(formula: Formula, context: Context) -> bool:
+    """Whether a side is arithmetic of whole numbers in print, without exponents and units, and of free names."""
+    match formula:
+        case Number(value=value, digits=digits, unit=unit):
+            return value.denominator == 1 and unit is None and "e" not in (digits or "").lower()
+        case Sum() | Product() | Negative() | Group():
+            return all(is_count(child, context) for child in children(formula))
+    return _is_free(formula, context)
+
+
+def _is_free(formula: Formula, context: Context) -> bool:
+    """Whether a formula is a power of names that stand for nothing."""
+    match formula:
+        case Name(name=name):
+            return name not in context.definitions
+        case Power(base=body) | Group(body=body):
+            return _is_free(body, context)
+    return False
 
 
 def _power(literal: Number, side: Formula) -> int:

@@ -19,6 +19,7 @@ from symroof.model.units import UNITS
 from symroof.verification.context import Context
 from symroof.verification.enclosures import MIRRORED
 
+TURNED = {**MIRRORED, "<<": ">>", ">>": "<<"}
 MOST_LETTERS = 48
 LONGEST_NUMBER = 4000  # bits of a number that is written out
 
@@ -42,8 +43,16 @@ def slip(restate: Slip) -> Slip:
 @slip
 def turned(statement: Compare, context: Context) -> Meant:
     """The inequality the other way round."""
+    if statement.relation in TURNED:
+        yield {}, replace(statement, relation=TURNED[statement.relation])
+
+
+@slip
+def at_the_edge(statement: Compare, context: Context) -> Meant:
+    """Below for at most, or at most for below."""
     if statement.relation in MIRRORED:
-        yield {}, replace(statement, relation=MIRRORED[statement.relation])
+        meant = statement.relation[0] if len(statement.relation) > 1 else statement.relation + "="
+        yield {"written": statement.relation, "meant": meant}, replace(statement, relation=meant)
 
 
 @slip

@@ -23,12 +23,12 @@ from symroof.formula import Compare, Formula, Name, Number, mapped, number
 from symroof.proof.exact import ORDER
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction, rational, symbol
-from symroof.verification.approximations import near
 from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import Enclosure
 from symroof.verification.judgement import Finding
 from symroof.verification.literals import precise, rounding
+from symroof.verification.nearness import near
 
 OPEN = symbol("printed number")
 UP = (">", ">=")

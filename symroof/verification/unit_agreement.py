@@ -1,16 +1,23 @@
 """Units of the two sides of a link: seconds, bytes and FLOPs.
 
-Written units must agree with each other and with those of the quantities. A number without a unit fits any; so does a
-symbol of which nothing is known.
+Two written units must agree, with each other and with those of the quantities. A number without a unit fits any, and so
+does a symbol of which nothing is known; a plain one (no exponent, below 10^5) may be in the unit that stands at the
+result: ``32*7 = 224 GiB``. Numbers with an exponent and names with a value are in base units.
+
+Units are called wrong only where all of those of both sides are known. People leave units out of a calculation, or
+write FLOPs for FLOPs/s: what is right but for that is not decided.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 
 from symroof.formula import (
     Call,
     Compare,
+    Figure,
     Formula,
     Group,
     Name,
@@ -21,60 +28,137 @@ from symroof.formula import (
     Quotient,
     Sum,
     Written,
+    children,
     nodes,
 )
 from symroof.model.units import Exponents, exponents, spelled
+from symroof.proof.exact import ORDER
+from symroof.reading.numbers import exact
 from symroof.verification.context import Context
 from symroof.verification.judgement import Remark
 
-# A whole number below this counts things; a larger one without a unit may be in any unit.
+# A whole number below this counts things, as far as anyone can tell; a larger one without a unit may be in any unit.
 COUNT = 100
+# The units of mere numbers.
+UNITLESS = (None, "%", "1")
+# A number without a unit is plain below this.
+PLAIN = 10**5
+# Prefixes by which numbers without units may differ from those that are meant.
+SHIFTS = tuple(Fraction(base) ** power for base in (1000, 1024) for power in (1, -1, 2, -2, 3, -3, 4, -4))
 
 
 class _Unlike(Exception):  # noqa: N818
     """Two terms of a sum with different units."""
 
 
-def disagreement(link: Compare, context: Context) -> Remark | None:
-    """The units of both sides by name, where units are written and do not agree; else None.
+def disagreement(link: Compare, context: Context) -> tuple[str, Remark] | None:
+    """That the units of the sides do not agree: ``wrong`` where all of them are known, else ``undecided``.
 
     >>> from symroof.reading.expressions import Scope, read_expression
-    >>> sides = (read_expression(text, Scope()) for text in ("3 bytes", "3 FLOPs"))
-    >>> disagreement(Compare(next(sides), "=", next(sides)), Context(Scope(), {}, {})).facts
-    {'left': 'bytes', 'right': 'FLOPs'}
+    >>> def told(*texts):
+    ...     left, right = (read_expression(text, Scope()) for text in texts)
+    ...     return (found := disagreement(Compare(left, "=", right), Context(Scope(), {}, {}))) and found[0]
+    >>> told("3 bytes", "3 FLOPs"), told("2 * 3 bytes", "6 FLOPs"), told("3 bytes", "3")
+    ('wrong', 'undecided', None)
     """
     if not (_written(link.left) or _written(link.right)):
         return None
-    try:
-        left, right = _unit(link.left, context), _unit(link.right, context)
-    except _Unlike as found:
-        left, right = found.args
-    if not left or not right or left == right:
-        return None
-    return Remark("units", {"left": spelled(left), "right": spelled(right)})
+    verdict = "wrong"
+    for counts in (False, True):  # with bare numbers in any unit; and with small ones as mere counts
+        try:
+            left, right = _unit(link.left, context, counts), _unit(link.right, context, counts)
+        except _Unlike as found:
+            left, right = found.args
+        if left is not None and right is not None and left != right:
+            if not (left and right) or _lacks_its_rate(left, right):
+                verdict = "undecided"
+            if not (_is_rate_of_work(left, right) or (counts and not (left and right))):
+                return verdict, Remark("units", {"left": spelled(left), "right": spelled(right)})
+        verdict = "undecided"
+    return None
+
+
+def _lacks_its_rate(left: Exponents, right: Exponents) -> bool:
+    """Whether the units are the same but for what one of them is divided by: GB for GB/s."""
+    above = [{name: e for name, e in unit.items() if e > 0} for unit in (left, right)]
+    return above[0] == above[1] and (above[0] == left or above[1] == right)
+
+
+def _is_rate_of_work(left: Exponents, right: Exponents) -> bool:
+    """Whether FLOPs stand for FLOPs/s: the same letters are in use for both."""
+    return sorted((left, right), key=len) == [{"FLOPs": 1}, {"FLOPs": 1, "s": -1}]
+
+
+def carried(link: Compare) -> Iterator[tuple[Formula, str]]:
+    """The left side with its plain numbers in the unit of the right side, and that unit.
+
+    >>> from symroof.formula import number
+    >>> [unit for _, unit in carried(Compare(number(7), "=", Number(Fraction(7, 1000), "7 ms", "s")))]
+    ['ms']
+    """
+    match link.right:
+        case Number(value=value, digits=str(digits), unit=str()) if " " in digits and value:
+            amount, _, unit = digits.partition(" ")
+            scaled = _scaled(link.left, value / exact(amount))
+            if scaled is not None:
+                yield scaled, unit
+
+
+def _scaled(formula: Formula, scale: Fraction) -> Formula | None:
+    """The formula in another unit, where it is of plain numbers; terms of a sum with units of their own keep them."""
+    if isinstance(formula, Sum) and any(map(_written, formula.terms)):
+        terms = [term if _written(term) else _scaled(term, scale) for term in formula.terms]
+        return None if None in terms else Sum(tuple(term for term in terms if term is not None))
+    return Product((Number(scale), Group(formula))) if _is_plain(formula) else None
+
+
+def _is_plain(formula: Formula) -> bool:
+    match formula:
+        case Number(value=value, digits=digits, unit=unit):
+            return abs(value) < PLAIN and unit in UNITLESS and "e" not in (digits or "").lower()
+        case Name() | Figure() | Power():
+            return False
+    return all(map(_is_plain, children(formula)))
+
+
+def in_unknown_units(link: Compare, context: Context) -> Iterator[Formula]:
+    """The left side as it would be with prefixes that are not written, where plain numbers leave a unit open."""
+    sides = (link.left, link.right)
+    if link.relation in ORDER or any(isinstance(node, Name | Figure | Power) for side in sides for node in nodes(side)):
+        return
+    bare = [node for side in sides for node in nodes(side) if isinstance(node, Number) and node.unit in UNITLESS]
+    if not bare or not all(map(_is_plain, bare)) or not any(map(_written, sides)):
+        return
+    with suppress(_Unlike):
+        left, right = (_unit(side, context, True) for side in sides)
+        if not left or left != right:
+            yield from (Product((Number(shift), Group(link.left))) for shift in SHIFTS)
 
 
 def _written(formula: Formula) -> bool:
-    return any(isinstance(node, Number) and node.unit not in (None, "%") for node in nodes(formula))
+    return any(isinstance(node, Number) and node.unit not in UNITLESS for node in nodes(formula))
 
 
 def unit_of(formula: Formula, context: Context) -> str:
     """The unit of a formula by name, empty where it has none or may have any."""
     try:
-        found = None if isinstance(formula, Compare) else _unit(formula, context)
+        found = None if isinstance(formula, Compare) else _unit(formula, context, True)
     except _Unlike:
         return ""
     return spelled(found) if found else ""
 
 
-def _unit(formula: Formula, context: Context) -> Exponents | None:
-    """The unit of a formula: no exponents for a count, None where it may be anything."""
+def _unit(formula: Formula, context: Context, counts: bool) -> Exponents | None:
+    """The unit of a formula: no exponents for a count, None where it may be anything.
+
+    A small number without a unit is taken for a count where ``counts`` says so.
+    """
 
     def combined(*parts: tuple[Formula, Fraction | int]) -> Exponents | None:
         """The unit of a product of powers."""
         total: Exponents = {}
         for part, power in parts:
-            unit = _unit(part, context)
+            unit = _unit(part, context, counts)
             if unit is None:
                 return None
             total = {name: total.get(name, Fraction(0)) + power * unit.get(name, 0) for name in {**total, **unit}}
@@ -82,15 +166,15 @@ def _unit(formula: Formula, context: Context) -> Exponents | None:
 
     match formula:
         case Number(unit=str(unit)):
-            return {} if unit == "%" else exponents(unit)
+            return exponents(unit)
         case Number(value=value):
-            return {} if value.denominator == 1 and abs(value) < COUNT else None
+            return {} if counts and value.denominator == 1 and abs(value) < COUNT else None
         case Name(name=name) if name in context.units:
             return exponents(context.units[name])
         case Name(name=name) if name in context.definitions and name not in context.least_one:
-            return _unit(context.definitions[name], context)
+            return _unit(context.definitions[name], context, counts)
         case Sum(terms=terms) | Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=terms):
-            units = [unit for unit in (_unit(term, context) for term in terms) if unit]
+            units = [unit for unit in (_unit(term, context, counts) for term in terms) if unit]
             for unlike in (unit for unit in units if unit != units[0]):
                 raise _Unlike(units[0], unlike)
             return units[0] if units else None
@@ -99,10 +183,10 @@ def _unit(formula: Formula, context: Context) -> Exponents | None:
         case Product(factors=factors):
             return combined(*((factor, 1) for factor in factors))
         case Quotient(above=above, below=below):
-            bare = not _unit(above, context) and _unit(below, context)
+            bare = not _unit(above, context, counts) and _unit(below, context, counts)
             return None if bare else combined((above, 1), (below, -1))  # a bare number over a unit may have one
         case Power(base=root, exponent=Number(value=power)) if power.denominator == 1:
             return combined((root, power))
         case Negative(body=body) | Group(body=body) | Written(body=body):
-            return _unit(body, context)
+            return _unit(body, context, counts)
     return None

@@ -21,9 +21,9 @@ from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Verdict, names
 from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
-from symroof.verification.approximations import eventually_positive, near
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import MIRRORED, enclosed, is_numeric
+from symroof.verification.nearness import eventually_positive, near
 
 UP = (">", ">=")
 solved_condition = lru_cache(maxsize=256)(solve_condition)

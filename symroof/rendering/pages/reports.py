@@ -39,7 +39,8 @@ def render_report(
         raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(REPORTS)}, json")
 
     def shown(judgement: Judgement) -> bool:
-        doubtful = judgement.verdict == "conditional" and (strict or judgement.expect is None)
+        conditional = judgement.verdict == "conditional"
+        doubtful = (strict and judgement.doubtful) or (conditional and judgement.expect is None)
         return not style.brief or form == "markdown" or not judgement.good or doubtful
 
     with guarded(style.template):

@@ -1,0 +1,137 @@
+"""What words between and around formulas say: that one restates or follows from another, which sizes are small.
+
+The phrases stand in ``cues.toml``, beside this file. A phrase is found as it stands, without regard to case, between
+words that it is not part of; nothing is understood beyond the phrases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from symroof.model.units import UNITS
+from symroof.reading.toml import read_table
+
+CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml").read_text("utf-8"), "the cues")
+# How much may stand between two displays that one word joins.
+LONGEST_GAP = 160
+
+NAME = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]+\}?)?|\\(?!ll|gg|le|ge|to)[a-z]{2,7})"
+FORMULA = re.compile(r"\$\$?\s*([^$\n]{1,60}?)\s*\$\$?|`([^`\n]{1,60})`|\\\((.{1,60}?)\\\)")
+# A capital that stands alone in prose is a name; A and I are words.
+LETTER = re.compile(r"(?<![\w$⟨\\{.'’-])([B-HJ-Z](?:_[A-Za-z0-9])?)(?![\w'’⟩-])")
+AMONG = r"\s*(?:,\s*(?:and|or)\b|,|、|and\b|or\b|와|과|하고|和|与|及|以及)\s*"
+ONE = rf"⟨{NAME}⟩"
+SEVERAL = rf"{ONE}(?:{AMONG}{ONE})*"
+FILLER = r"[^⟨⟩.,;:。，；：]{0,24}?"
+
+NUMBER = r"\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e\d+|\s*\\(?:times|cdot)\s*10\^\{?\d+\}?|\^\{?\d+\}?)?"
+SIZES = re.compile(rf"((?:{NAME}\s*=\s*)+)({NUMBER})(?![\w.]*\w|\s*[-+*/^\\%=<>~])\s*(\w*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """What a formula says of the one before it, "<=>" or "=>"; ``alone`` where the words between the two say nothing more."""
+
+    sign: str
+    alone: bool
+
+
+def step_between(words: str) -> Cue | None:
+    """What a formula says of the one before it, by the words between the two; None where they do not say.
+
+    >>> step_between(", or equivalently").sign, step_between(" So we get").sign, step_between(" On a larger chip,")
+    ('<=>', '=>', None)
+    >>> step_between("so far. But for int8 we need")
+    >>> step_between("so we need").alone, step_between("so on a larger chip").alone
+    (True, False)
+    """
+    if len(words) > LONGEST_GAP or any(True for _ in _found(CUES["turns"], words)):
+        return None
+    said = [kind for kind in ("<=>", "=>") for _ in _found(CUES["steps"][kind], words)]
+    if not said:
+        return None
+    plain = " ".join(words.split())
+    for phrases in CUES["steps"].values():
+        plain = _words(tuple(phrases)).sub(" ", plain)
+    return Cue(said[0], set(re.findall(r"\w+", plain.casefold())) <= set(CUES["fillers"]["words"]))
+
+
+def is_solved(words: str) -> bool:
+    """Whether the words before a formula make an equation of it that is to be solved, or a condition.
+
+    >>> is_solved("we set"), is_solved("this is")
+    (True, False)
+    """
+    return any(True for _ in _found(CUES["solving"], words))
+
+
+def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
+    """The regimes that the words of a sentence state, in claim syntax, and those words.
+
+    >>> list(stated_regimes("If the batch $B$ is small relative to D and $F$, then"))
+    [('B << D, F', 'B is small relative to D and F')]
+    >>> list(stated_regimes("For large $N$ this is")), list(stated_regimes("当 $B$ 远小于矩阵维度 $D$ 和 $F$ 时"))
+    ([('N -> oo', 'For large N')], [('B << D, F', 'B 远小于矩阵维度 D 和 F')])
+    """
+    marked = LETTER.sub(r"⟨\1⟩", FORMULA.sub(_marked, " ".join(sentence.split())))
+    for relation, phrases in CUES["regimes"].items():
+        for match in _patterns(tuple(phrases)).finditer(marked):
+            groups = [value for value in match.groupdict().items() if value[1] is not None]
+            parts = {name[0]: re.findall(rf"⟨({NAME})⟩", value) for name, value in groups}
+            yield _regime(relation, parts.get("x", []), parts["y"]), re.sub("[⟨⟩]", "", match.group())
+
+
+def typed_sizes(sentence: str) -> dict[str, str | None]:
+    """Sizes that a sentence puts in, in prose or in formulas; None for a name that has two.
+
+    >>> typed_sizes("With B = 48,000 and $N = 64$ and $D = F = 4096$, but D = 8 here")
+    {'B': '48000', 'N': '64', 'D': None, 'F': '4096'}
+    >>> typed_sizes("$C/W = 240$, $2B = 16$, B = 3 bytes"), typed_sizes("$T(B=3) = 7$")
+    ({}, {})
+    """
+    sizes: dict[str, str | None] = {}
+    for match in SIZES.finditer(sentence.replace("$", " $ ").replace("  ", " ")):
+        before = match.string[: match.start()]
+        if match[3] in UNITS or re.search(r"[\w*/^_+<>=(\[{}|\\-]\Z|[\d*/^+<>=]\s*\Z", before):
+            continue
+        value = re.sub(r"\{?,\}?", "", match[2])
+        for name in re.findall(NAME, match[1]):
+            sizes[name] = value if sizes.get(name, value) == value else None
+    return sizes
+
+
+def _marked(formula: re.Match[str]) -> str:
+    inside = next(group for group in formula.groups() if group is not None).strip()
+    return f"⟨{inside}⟩" if re.fullmatch(NAME, inside) else formula.group()
+
+
+def _regime(relation: str, left: list[str], right: list[str]) -> str:
+    if relation == "->":
+        return ", ".join(f"{name} -> oo" for name in right)
+    small, large = (left, right) if relation == "<<" else (right, left)
+    return ", ".join(f"{name} << {', '.join(large)}" for name in small)
+
+
+@cache
+def _patterns(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    """One pattern for phrases; each has groups of its own for its names."""
+    return re.compile("|".join(_pattern(phrase, i) for i, phrase in enumerate(phrases)), re.IGNORECASE)
+
+
+def _pattern(phrase: str, index: int) -> str:
+    slots = {"{x}": rf"(?P<x{index}>{ONE})", "{y}": rf"(?P<y{index}>{SEVERAL})"}
+    return FILLER.join(slots.get(part) or re.escape(part) for part in re.split(r"\s*(\{[xy]\})\s*", phrase) if part)
+
+
+@cache
+def _words(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(rf"(?<![A-Za-z]){re.escape(p)}(?![A-Za-z])" for p in phrases), re.IGNORECASE)
+
+
+def _found(phrases: Iterable[str], words: str) -> Iterator[re.Match[str]]:
+    return _words(tuple(phrases)).finditer(" ".join(words.split()))

@@ -1,0 +1,220 @@
+"""What a formula of a document is, beside what was said before it: a definition, a size, a condition, a step, a claim.
+
+:func:`asserted` decides it, in one place. A claim has readings, which are tried in turn; what is no claim has none, and
+the reason why. What the formula defines or puts in is noted in what has been said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from symroof.formula import Compare, Formula, Name, names
+from symroof.model.quantities import QUANTITIES
+from symroof.proof.exact import ORDER
+from symroof.reading.claims import Chain, Claim
+from symroof.verification.context import Context
+from symroof.verification.discourse import Definition, Discourse
+from symroof.verification.enclosures import is_numeric
+from symroof.verification.judgement import Omission, Remark
+from symroof.verification.readings import Reading, free_names
+from symroof.verification.selection import Skip, skipped
+from symroof.verification.steps import TENDING, condition_of, in_regimes, steps
+from symroof.verification.surroundings import Surroundings
+
+# What is no claim by itself, and may be one at the sizes beside it, or under a definition that has ended.
+AT_SIZES = ("at_sizes", "definition", "other_letters", "equation")
+UNDER_MORE = ("at_sizes", "other_letters", "equation", "no_meaning", "letters_added", "letters_alone")
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """The readings of a claim, why it is left out where none of them decides, and what has been said with it."""
+
+    readings: tuple[Reading, ...]
+    otherwise: Omission
+    said: Discourse
+    condition: Compare | None = None
+
+
+def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Assertion:
+    """What a claim of a formula is, in a context in which what has been said is in force."""
+    place = context.at(claim.at).assuming(claim.regime)
+    if claim.always is not None or (claim.connectives and _valued(claim, place)):
+        return Assertion(_readings(claim, context, said, around), Omission("no_claim"), said, condition_of(claim))
+    links = [(chain, _skips(chain, place, said)) for chain in claim.chains]
+    after = said
+    for chain, skips in links:
+        after = _noting(chain, skips, place, after, around)
+    found = [skip for _, skips in links for skip in skips if skip is not None]
+    otherwise = found[0].reason if found else Omission("no_claim")
+    kept = tuple(run for chain, skips in links for run in _runs(chain, skips))
+    readings: tuple[Reading, ...] = (Reading(claim, context, firm=False),) if claim.connectives else ()
+    if kept:
+        judged = replace(claim, propositions=(kept,), connectives=())
+        readings += _readings(judged, context, said, around)
+    elif not claim.connectives:
+        readings = tuple(_otherwise(claim, context, said, around, otherwise.kind, place))
+    return Assertion(readings, otherwise, after, condition_of(claim))
+
+
+def _skips(chain: Chain, place: Context, said: Discourse) -> list[Skip | None]:
+    """Why links of a chain are not judged."""
+    defined = said.in_force()
+    found = []
+    for i, link in enumerate(chain.links):
+        chained = i > 0 and chain.relations[i - 1] in ("=", "~")
+        found.append(skipped(place.question(link), defined, chained=chained))
+    return found
+
+
+def _noting(
+    chain: Chain, skips: Sequence[Skip | None], place: Context, said: Discourse, around: Surroundings
+) -> Discourse:
+    """What has been said once a chain stands there: what its links define, and the sizes that they put in.
+
+    What is approximated may be used in either form later on, so that it defines nothing.
+    """
+    *letters, value = chain.sides
+    equal = set(chain.relations) == {"="}
+    sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, place, said)}
+    if equal and is_numeric(value) and len(sizes) == len(letters):  # B = 16, or D = F = 4096
+        return said.at(sizes)
+    for link, skip in zip(chain.links, skips, strict=True):
+        if skip is None or not isinstance(link.left, Name) or link.relation != "=":
+            continue
+        if skip.defines and not equal:
+            said = said.forgetting([skip.defines])
+        elif skip.defines or (equal and skip.reason.kind == "size" and not is_numeric(link.right)):
+            said = _defining(link.left.name, link, place, said, around)
+    return said
+
+
+def _is_size(name: str, place: Context, said: Discourse) -> bool:
+    """Whether a number that is set equal to a name is a size: of a dimension, or of a letter that nothing else explains."""
+    return name in place.least_one or (len(name) == 1 and name not in place.definitions and name not in QUANTITIES)
+
+
+def _defining(name: str, link: Compare, place: Context, said: Discourse, around: Surroundings) -> Discourse:
+    """A name stands for the right side of a link, where no problem says what it is and the sizes leave it open."""
+    own = said.in_force()
+    if name in names(link.right) or name in around.given:
+        return said
+    meaning = place.put(link.right)
+    if name in names(meaning) or (name in own and is_numeric(meaning) and not is_numeric(own[name].formula)):
+        return said  # a number for a name that has a formula is its value somewhere
+    paragraph = None if around.written.display else said.paragraph
+    return said.defining(
+        Definition(name, meaning, around.written.place.line, said.path, paragraph, name in place.least_one)
+    )
+
+
+def _readings(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> tuple[Reading, ...]:
+    """A claim as it stands; with the sizes that its paragraph relates; in the regimes that are stated beside it."""
+    used = said.in_force()
+    spoken = {name for link in claim.links for name in names(link)}
+    remarks = tuple(
+        Remark("defined", {"name": d.name, "formula": d.formula, "line": d.line})
+        for d in used.values()
+        if d.name in spoken
+    )
+    firm = not (around.solved and _is_equation(claim, context))
+    plain = Reading(claim, context, firm, remarks=remarks)
+    related = [d for d in said.in_force(size=True).values() if d.name in free_names(claim, context)]
+    readings = [plain]
+    if related:
+        told = tuple(Remark("defined", {"name": d.name, "formula": d.formula, "line": d.line}) for d in related)
+        assumed = context.assuming(d.equation for d in related)
+        readings.append(replace(plain, context=assumed, remarks=(*remarks, *told)))
+    return (*readings, *in_regimes(plain, around), *_under_more(claim, context, said, remarks))
+
+
+def _otherwise(
+    claim: Claim, context: Context, said: Discourse, around: Surroundings, kind: str, place: Context
+) -> Iterator[Reading]:
+    """The readings of what is no claim by itself."""
+    yield from steps(claim, context, around)
+    if claim.at:
+        return
+    if kind in AT_SIZES:
+        yield from _at_sizes(claim, context, said, around, kind, place)
+    if kind in UNDER_MORE:
+        yield from _under_more(claim, context, said)
+        plain = Reading(claim, context)
+        if all(link.relation in TENDING for link in claim.links):
+            grown = {name for relations, _ in around.regimes for r in relations for name in names(r)}
+            firm = bool(names(claim.links[0].left)) and free_names(claim, place) <= grown
+            yield from in_regimes(replace(plain, firm=firm), around)
+
+
+def _at_sizes(
+    claim: Claim, context: Context, said: Discourse, around: Surroundings, kind: str, place: Context
+) -> Iterator[Reading]:
+    """A value, at the sizes of its sentence and paragraph; else at those that were put in before."""
+    free = free_names(claim, place)
+    one_number = len(claim.links) == 1 and sum(is_numeric(side) for side in _sides(claim)) == 1
+    if not free or not (kind == "at_sizes" or one_number) or (kind == "definition" and not _defined(claim, said)):
+        return
+    typed = {name: value for name, value in around.sizes.items() if value is not None and name in free}
+    doubtful = any(value is None for name, value in around.sizes.items() if name in free)
+    sizes = {**said.sizes, **typed}
+    if free <= set(sizes):
+        firm = not doubtful and (kind == "at_sizes" or free <= set(typed)) and not around.solved
+        yield Reading(replace(claim, at=_picked(sizes, free, kind)), context, firm)
+    elif free <= {*sizes, *said.past}:
+        every = {**said.past, **sizes}
+        offered = tuple(Compare(Name(name), "=", every[name]) for name in sorted(free))
+        yield Reading(replace(claim, at=_picked(every, free, kind)), context, firm=False, offered=offered)
+
+
+def _picked(sizes: Mapping[str, Formula], free: set[str], kind: str) -> tuple[tuple[str, Formula], ...]:
+    return tuple((name, value) for name, value in sizes.items() if kind == "at_sizes" or name in free)
+
+
+def _defined(claim: Claim, said: Discourse) -> bool:
+    left = claim.links[0].left
+    return isinstance(left, Name) and left.name in said.in_force()
+
+
+def _under_more(claim: Claim, context: Context, said: Discourse, remarks: tuple[Remark, ...] = ()) -> Iterator[Reading]:
+    """A claim under the definitions that it would need and that have ended."""
+    used, spoken = said.in_force(), free_names(claim, context)
+    ended = [
+        d for d in said.ended().values() if d.name in spoken and not set(names(d.formula)) & {*used, *said.ended()}
+    ]
+    if ended:
+        told = tuple(Remark("ended", {"name": d.name, "line": d.line}) for d in ended)
+        assumed = context.assuming(d.equation for d in ended)
+        yield Reading(claim, assumed, False, tuple(d.equation for d in ended), (*remarks, *told))
+
+
+def _is_equation(claim: Claim, context: Context) -> bool:
+    return not claim.connectives and any(
+        link.relation == "=" and names(context.put(link.left)) and names(context.put(link.right))
+        for link in claim.links
+    )
+
+
+def _sides(claim: Claim) -> tuple[Formula, ...]:
+    return (claim.links[0].left, claim.links[-1].right)
+
+
+def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
+    """What is left of a chain without the links that are skipped."""
+    for judged, group in groupby(range(len(skips)), key=lambda i: skips[i] is None):
+        places = tuple(group)
+        if judged:
+            first, end = places[0], places[-1] + 1
+            yield Chain(chain.sides[first : end + 1], chain.relations[first:end])
+
+
+def _valued(claim: Claim, place: Context) -> bool:
+    """Whether every name of a claim with <=> or => has a meaning here."""
+    free, relations = free_names(claim, place), {link.relation for link in claim.links}
+    if place.setting is not None:
+        return not free & {"peak", "bandwidth"} and relations <= {*ORDER, "=", "~", "->"}
+    if free & set(QUANTITIES):
+        return free <= set(QUANTITIES) and relations <= set(ORDER)
+    letters = {frozenset(names(link)) for link in claim.links if link.relation in ORDER}
+    return relations <= {*ORDER, "="} and len(letters) == 1

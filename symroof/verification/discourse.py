@@ -1,0 +1,86 @@
+"""What a document has said so far: the names that it defined, each with its end, and the sizes that it put in.
+
+What a sentence defines is in force to the end of its paragraph; what a display of its own defines, to the next heading
+of the level of its section or a higher one. What has ended is remembered: a claim may be true under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from symroof.formula import Compare, Formula, Name
+from symroof.reading.documents import Written
+from symroof.reading.headings import Headings
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A name, what it stands for with the names put in that were defined before, and the line that says so.
+
+    ``size`` tells of one that puts a formula in for a dimension of the operation. Of a sentence there is its ``paragraph``.
+    """
+
+    name: str
+    formula: Formula
+    line: int
+    path: Headings
+    paragraph: int | None = None
+    size: bool = False
+
+    @property
+    def equation(self) -> Compare:
+        """The definition as a relation."""
+        return Compare(Name(self.name), "=", self.formula)
+
+    def holds(self, path: Headings, paragraph: int) -> bool:
+        """Whether it is in force in a section and a paragraph."""
+        return path[: len(self.path)] == self.path if self.paragraph is None else paragraph == self.paragraph
+
+
+@dataclass(frozen=True, slots=True)
+class Discourse:
+    """``definitions`` by name, the last one of each; ``sizes`` are those of the paragraph, ``past`` those before it."""
+
+    path: Headings = ()
+    paragraph: int = -1
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+    sizes: Mapping[str, Formula] = field(default_factory=dict)
+    past: Mapping[str, Formula] = field(default_factory=dict)
+
+    def entering(self, written: Written, paragraph: int) -> Discourse:
+        """At a formula: the sizes of another paragraph are gone.
+
+        >>> from symroof.reading.documents import read_text
+        >>> first, second = read_text("# A\\n\\n$x$\\n\\n# B\\n\\n$y$").parts
+        >>> said = Discourse().entering(first, 1).defining(Definition("F", Name("D"), 3, first.path, paragraph=1))
+        >>> [(list(at.in_force()), list(at.ended())) for at in (said, said.entering(second, 2))]
+        [(['F'], []), ([], ['F'])]
+        """
+        said = replace(self, path=written.path, paragraph=paragraph)
+        return said if paragraph == self.paragraph else replace(said, sizes={}, past={**self.past, **self.sizes})
+
+    def in_force(self, *, size: bool = False) -> dict[str, Definition]:
+        """What is defined here."""
+        return {
+            name: d for name, d in self.definitions.items() if d.holds(self.path, self.paragraph) and d.size == size
+        }
+
+    def ended(self) -> dict[str, Definition]:
+        """What was defined, and is in force no more."""
+        return {name: d for name, d in self.definitions.items() if not d.holds(self.path, self.paragraph)}
+
+    def defining(self, definition: Definition) -> Discourse:
+        """With another definition; the one before of that name is forgotten."""
+        return replace(
+            self, definitions={**self.forgetting([definition.name]).definitions, definition.name: definition}
+        )
+
+    def forgetting(self, forgotten: Iterable[str]) -> Discourse:
+        """Without the definitions of some names."""
+        gone = frozenset(forgotten)
+        return replace(self, definitions={name: d for name, d in self.definitions.items() if name not in gone})
+
+    def at(self, sizes: Mapping[str, Formula]) -> Discourse:
+        """With sizes put in."""
+        return replace(self, sizes={**self.sizes, **sizes})

@@ -1,0 +1,86 @@
+"""That a quotient tends to 1 in a regime: found by the algebra, and multiplied out again by the second engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+
+from sympy import Expr
+
+from symroof.algebra.dominance import leading, limit, similar
+from symroof.algebra.rational import cancelled, sign_of
+from symroof.algebra.regime import Regime, Relation
+from symroof.derivation.draft import dominated, written
+from symroof.derivation.solving import PLAIN
+from symroof.errors import AlgebraError, CheckError
+from symroof.proof.check import check
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Check, Reason, Step
+from symroof.verification.budget import COEFFICIENTS, spend
+
+IDENTITY = Check("proved", "exact identity")
+# Where a symbol grows without bound, small sizes of it do not matter.
+FAR = 64
+
+
+def joined(regime: Regime, relations: Iterable[Relation]) -> Regime:
+    """The regime with further relations; raises AlgebraError where they contradict it."""
+    return Regime((*regime.relations, *relations), regime.least_one)
+
+
+def eventually_positive(value: Expr, regime: Regime) -> bool:
+    """Whether a rational function is above 0 along every scaling of the regime from some point on: its leading form is."""
+    known = sign_of(value, regime.least_one)
+    if known:
+        return known == 1
+    with suppress(AlgebraError, CheckError):
+        form = leading(value, regime)
+        return sign_of(form, regime.least_one) == 1 and near(value, form, regime) is not None
+    return False
+
+
+def near(a: Expr, b: Expr, regime: Regime) -> Check | None:
+    """What shows that a/b tends to 1 in the regime, or None where it does not.
+
+    Raises AlgebraError outside of the decided class, and CheckError where the second engine does not agree.
+    """
+    if not (a.is_rational_function() and b.is_rational_function()):
+        raise AlgebraError("approximations are decided between rational functions")
+    spend(COEFFICIENTS)
+    return _near(a, b, regime)
+
+
+@lru_cache(maxsize=1024)
+def _near(a: Expr, b: Expr, regime: Regime) -> Check | None:
+    try:
+        similarity = similar(a, b, regime)
+    except AlgebraError:
+        large = {left: FAR * left for left, relation, _ in regime.relations if relation == "->" and left.is_Symbol}
+        if not large:
+            raise
+        a, b = a.subs(large), b.subs(large)  # from some point on; a constant factor is nothing to a regime
+        similarity = similar(a, b, regime)
+    if not similarity.holds:
+        return None
+    write = PLAIN.write
+    assumed, evidence = written(regime.relations, write), dominated(similarity, write)
+    step = Step("claim", Reason.LEADING, write(a), "~", write(b), assumed, evidence)
+    shown = check(step, Ledger(frozenset(s.name for s in regime.least_one)))
+    return shown if similarity.certificates else IDENTITY
+
+
+def number_near(a: Expr, b: Expr, regime: Regime) -> tuple[Expr, Check] | None:
+    """The positive number that a/b tends to in the regime, and what shows it; None where it tends to none."""
+    if not (a.is_rational_function() and b.is_rational_function()):
+        return None
+    tends = quotient_limit(a, b, regime)
+    if tends is None or not tends.is_Rational or tends <= 0:
+        return None
+    shown = near(a, b * tends, regime)
+    return None if shown is None else (tends, shown)
+
+
+def quotient_limit(a: Expr, b: Expr, regime: Regime) -> Expr | None:
+    """What a/b tends to in the regime; without one, what it is."""
+    return limit(a / b, regime) if regime.scaling else cancelled(a / b)

@@ -1,0 +1,61 @@
+"""What the words and formulas around a formula offer: the sizes of its sentence, and the regimes stated beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Formula
+from symroof.reading.claims import read_regime, regime
+from symroof.reading.cues import FORMULA, stated_regimes, typed_sizes
+from symroof.reading.latex import LatexReader, read_latex_expression
+from symroof.reading.latex_tokens import Dialect
+
+# What a formula that states a regime has in it.
+GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
+Regime = tuple[Compare, ...]
+
+
+def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
+    """The sizes that a sentence puts in; None for a name that has two in it.
+
+    >>> from symroof.reading.expressions import Scope
+    >>> {name: size and size.digits for name, size in sizes_beside("at B = 48,000", Dialect(Scope(open=True))).items()}
+    {'B': '48000'}
+    """
+    read: dict[str, Formula | None] = {}
+    for name, text in typed_sizes(sentence).items():
+        with suppress(SymroofError):
+            read[name] = text and read_latex_expression(text, dialect)  # type: ignore[assignment]
+    return read
+
+
+def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...]:
+    r"""The regimes that a text states in formulas and in words, the nearest to its end first, with what says them.
+
+    >>> from symroof.reading.expressions import Scope
+    >>> text = r"For large $N$, as $B \ll D, F$"
+    >>> [words for _, words in regimes_beside(text, Dialect(Scope(open=True)))]
+    ['B \\ll D, F', 'For large N']
+    """
+    found = (*_in_words(text, dialect), *_in_formulas(text, dialect))
+    return tuple({relations: (relations, words) for relations, words in reversed(found)}.values())
+
+
+def _in_words(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
+    for written, words in stated_regimes(text):
+        with suppress(SymroofError):
+            yield read_regime(written, dialect.scope), words
+
+
+def _in_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
+    for match in FORMULA.finditer(text):
+        inside = next(group for group in match.groups() if group is not None)
+        if GROWTH.search(inside):
+            with suppress(SymroofError):
+                reader = LatexReader(inside.rstrip(" .,;"), dialect)
+                relations = regime(reader)
+                reader.expect_end()
+                yield relations, inside

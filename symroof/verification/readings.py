@@ -1,0 +1,78 @@
+"""In which ways a formula of a document may be meant, tried in turn.
+
+A formula is accepted in the first reading in which it is proved. It is wrong where every reading that the text makes
+firm is refuted, each with its counterexample; otherwise it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from symroof.formula import Compare, names
+from symroof.reading.claims import Claim
+from symroof.verification.context import Context
+from symroof.verification.judge import judge
+from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A claim in a context. What is ``firm`` has to be refuted before the formula is wrong.
+
+    ``offered`` are relations that the text says elsewhere, or in words: what is true under them is conditional on them.
+    """
+
+    claim: Claim
+    context: Context
+    firm: bool = True
+    offered: tuple[Compare, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+
+def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omission:
+    """The judgement in the first reading that decides; ``otherwise`` where none does and none is firm.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> from symroof.verification.definitions import Exercise, context_of
+    >>> context = context_of(Exercise())
+    >>> ways = [Reading(read_claim(text, context.scope), context) for text in ("A + B = A", "A + B > A")]
+    >>> settled(ways, Omission("equation")).verdict, settled(ways[:1], Omission("equation")).verdict
+    ('holds', 'wrong')
+    """
+    inferred: Judgement | None = None
+    refuted: Reading | None = None
+    undecided = False
+    for reading in readings:
+        found = judge(reading.claim, reading.context, explain=False)
+        if found.verdict in ACCEPTED or (found.verdict in GOOD and reading.offered):
+            return _told(found, reading)
+        if found.verdict in GOOD:
+            inferred = inferred or _told(found, reading)
+        elif reading.firm and found.verdict != "wrong":
+            undecided = True
+        elif reading.firm:
+            refuted = refuted or reading
+    if inferred is not None or undecided or refuted is None:
+        return inferred or (Omission("not_decided") if undecided else otherwise)
+    return _told(judge(refuted.claim, refuted.context), refuted)
+
+
+def _told(judgement: Judgement, reading: Reading) -> Judgement:
+    """The judgement with what its reading rests on."""
+    findings = tuple(_on(finding, reading) for finding in judgement.findings)
+    verdict = "conditional" if reading.offered and judgement.verdict in GOOD else judgement.verdict
+    return replace(judgement, verdict=verdict, findings=findings)
+
+
+def _on(finding: Finding, reading: Reading) -> Finding:
+    finding = replace(finding, remarks=(*finding.remarks, *reading.remarks))
+    if not reading.offered or finding.verdict not in GOOD:
+        return finding
+    needs = tuple((*reading.offered, *more) for more in finding.needs) or (reading.offered,)
+    return replace(finding, verdict="conditional", needs=needs)
+
+
+def free_names(claim: Claim, place: Context) -> set[str]:
+    """The names that are left once a claim is expanded."""
+    return {n for link in claim.links for side in (link.left, link.right) for n in names(place.put(side))}

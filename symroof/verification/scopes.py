@@ -1,0 +1,67 @@
+"""In which names a formula of a document is read: those of its problem; else letters of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from symroof.errors import ReadingError, SymroofError
+from symroof.formula import names
+from symroof.model.quantities import QUANTITIES
+from symroof.reading.claims import Chain, Claim, read_claim
+from symroof.reading.documents import Written
+from symroof.reading.exercises import Exercise
+from symroof.reading.expressions import Scope
+from symroof.reading.latex import read_latex
+from symroof.reading.latex_tokens import Dialect
+from symroof.reading.problems import GIVE_WAY
+from symroof.verification.comments import InForce
+from symroof.verification.context import Context
+from symroof.verification.definitions import context_of
+from symroof.verification.discourse import Discourse
+
+
+def contexts(force: InForce, said: Discourse) -> tuple[Context, ...]:
+    """The contexts in which a formula is read in turn, with what the document defines: that of the problem, and one in
+    which every letter declares itself."""
+    defined = {name: definition.formula for name, definition in said.in_force().items()}
+    context = force.context.defining(defined) if defined else force.context
+    bare = context_of(Exercise()).defining(defined) if context.setting is not None else context
+    letters = tuple(dict.fromkeys((*QUANTITIES, *defined, *bare.scope.names)))
+    own = replace(bare, scope=Scope(letters, open=True, indices=True, give_way=GIVE_WAY))
+    return (own,) if context.scope.open else (context, own)
+
+
+def given_names(force: InForce) -> frozenset[str]:
+    """The names that a problem explains; a document says what they are, and does not define them."""
+    stated = force.exercise.problem is not None or force.exercise.hardware is not None
+    return frozenset((*QUANTITIES, *force.context.definitions)) if stated else frozenset()
+
+
+def claims_in(written: Written, force: InForce, said: Discourse) -> tuple[tuple[Claim, ...], Context]:
+    """The claims of a formula, and the context in whose names they are read. Code without a claim has none."""
+    failed: SymroofError | None = None
+    for context in contexts(force, said):
+        try:
+            if written.kind == "math":
+                return read_latex(written.text, Dialect(context.scope, force.exercise.aliases)), context
+            return _of_code(written.text, context), context
+        except SymroofError as error:
+            failed = failed or error
+    raise failed or ReadingError("the formula cannot be read")
+
+
+def _of_code(text: str, context: Context) -> tuple[Claim, ...]:
+    """The claim of code that looks like arithmetic: in the names of a problem, else in numbers alone."""
+    if any(sign in text for sign in ("<<", ">>", "==")):
+        return ()
+    try:
+        claim = read_claim(text, context.scope)
+    except SymroofError:
+        if context.scope.open:
+            return ()
+        raise
+    spoken = {name for link in claim.links for name in names(link)}
+    if not context.scope.open or spoken <= set(context.scope.names) - set(QUANTITIES):
+        return (claim,)
+    runs = tuple(Chain((link.left, link.right), (link.relation,)) for link in claim.links if not names(link))
+    return (replace(claim, propositions=(runs,), connectives=()),) if runs else ()

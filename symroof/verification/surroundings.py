@@ -1,0 +1,59 @@
+"""What stands around a formula of a document: its sentence, and the formula before with the words between the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from symroof.formula import Compare, Formula
+from symroof.reading.cues import Cue, is_solved, step_between
+from symroof.reading.documents import Document, Written
+from symroof.reading.latex_tokens import Dialect
+from symroof.verification.offers import Regime, regimes_beside, sizes_beside
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """A formula in its document; ``given`` are the names that a problem explains, ``before`` is the formula that it
+    may go on from, with its last condition or equation."""
+
+    document: Document
+    written: Written
+    dialect: Dialect
+    given: frozenset[str] = frozenset()
+    before: tuple[Written, Compare] | None = None
+
+    @cached_property
+    def sentence(self) -> tuple[str, str]:
+        """The words before the formula, and those behind it."""
+        return self.document.prose.around(self.written.start, self.written.end)
+
+    @cached_property
+    def sizes(self) -> dict[str, Formula | None]:
+        """The sizes of its sentence; None for a name with two values there."""
+        return sizes_beside(" | ".join(self.sentence), self.dialect)
+
+    @cached_property
+    def regimes(self) -> tuple[tuple[Regime, str], ...]:
+        """The regimes that are stated in its paragraph up to the end of its sentence, and what says them."""
+        return regimes_beside(f"{self.document.prose.so_far(self.written.start)} | {self.sentence[1]}", self.dialect)
+
+    @cached_property
+    def solved(self) -> bool:
+        """Whether the words before it make an equation of it that is to be solved."""
+        return is_solved(self.sentence[0].rpartition("$")[2])
+
+    @cached_property
+    def going_on(self) -> Compare | None:
+        """The condition or equation that it may go on from: of the same paragraph, or of a display before a display."""
+        if self.before is None:
+            return None
+        formula, condition = self.before
+        paragraph = self.document.prose.paragraph
+        joined = paragraph(formula.start) == paragraph(self.written.start) or (formula.display and self.written.display)
+        return condition if joined and formula.path == self.written.path else None
+
+    @cached_property
+    def cue(self) -> Cue | None:
+        """What the words between the two say."""
+        return step_between(self.document.prose.text[self.before[0].end : self.written.start]) if self.before else None
