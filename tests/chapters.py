@@ -221,11 +221,11 @@ class Outcome:
         return f"{self.document}:{self.formula.line}: {self.label.label}: {self.formula.text}\n      {told or 'not seen'}"
 
 
-def outcomes(path: Path) -> tuple[list[Outcome], list[str]]:
+def outcomes(path: Path, pairs: list[tuple[Formula, Label]] | None = None) -> tuple[list[Outcome], list[str]]:
     """What the program says of every labelled formula, and its findings that are on none of them."""
     import symroof
 
-    text, pairs = path.read_text("utf-8"), labelled(path)
+    text, pairs = path.read_text("utf-8"), pairs or labelled(path)
     (report,) = symroof.verify(path).to_dict()["files"]
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
     verdicts, values, reasons = ([[] for _ in pairs] for _ in range(3))
@@ -233,7 +233,7 @@ def outcomes(path: Path) -> tuple[list[Outcome], list[str]]:
 
     def place(told: dict[str, Any]) -> int | None:
         offset = lines[(told["line"] or 1) - 1] + (told["column"] or 1) - 1
-        inside = (i for i, (formula, _) in enumerate(pairs) if formula.start <= offset <= formula.stop)
+        inside = (i for i, (formula, _) in enumerate(pairs) if formula.start <= offset < formula.stop)
         return next(inside, None)
 
     for judgement in report["judgements"]:

@@ -1,9 +1,22 @@
 """Documents as people write them, labelled by hand: no false alarm, most of the mistakes, most of what can be judged."""
 
+import re
 from functools import cache
 
 import pytest
-from chapters import DOCUMENTS, JUDGEABLE, LABELS, formulas, has_relation, is_true, labelled, misses, outcomes, table
+from chapters import (
+    ACCEPTED,
+    DOCUMENTS,
+    JUDGEABLE,
+    LABELS,
+    formulas,
+    has_relation,
+    is_true,
+    labelled,
+    misses,
+    outcomes,
+    table,
+)
 
 BY_NAME = {path.name: path for path in DOCUMENTS}
 
@@ -83,3 +96,23 @@ def test_two_of_three_formulas_that_can_be_judged_are_judged():
     everything, _, told = results()
     judgeable = [one for one in everything if one.is_judgeable]
     assert 3 * sum(one.is_judged for one in judgeable) >= 2 * len(judgeable), told
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_result_with_another_digit_is_wrong(name, tmp_path):
+    """The first digit behind the last equals sign is changed in every right formula that holds."""
+    text, pairs = BY_NAME[name].read_text("utf-8"), labelled(BY_NAME[name])
+    held = {one.formula.start for one in results()[0] if one.document == name and one.verdicts and set(one.verdicts) <= {*ACCEPTED}}
+    changed, characters = set(), list(text)
+    for formula, label in pairs:
+        before, _, behind = text[formula.start : formula.stop].rpartition("=")
+        digit = re.search(r"(?<![\d.^{A-Za-z_])[1-9]", behind)
+        if label.label == "right" and label.check and before and digit and formula.start in held:
+            characters[formula.start + len(before) + 1 + digit.start()] = str((int(digit[0]) + 1) % 9 + 1)
+            changed.add(formula.start)
+    path = tmp_path / name
+    path.write_text("".join(characters), "utf-8")
+    told = [one for one in outcomes(path, pairs)[0] if one.formula.start in changed]
+    assert len(told) > 5
+    assert not [str(one) for one in told if one.verdicts and not one.is_found]
+    assert 10 * sum(one.is_found for one in told) >= 9 * len(told)
