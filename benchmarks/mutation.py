@@ -170,7 +170,8 @@ def tests_of(change: Change, known: dict[str, Any]) -> dict[str, float]:
     def running(first: int, last: int) -> dict[str, float]:
         return dict(seconds[i] for line in range(first, last + 1) for i in runs.get(str(line), ()))
 
-    return running(change.first, change.last) or running(*(change.scope or (0, max(map(int, runs), default=0))))
+    own = running(change.first, change.last) if change.scope else {}
+    return own or running(*(change.scope or (0, max(map(int, runs), default=0))))
 
 
 def quickest(tests: dict[str, float], seconds: float) -> dict[str, float]:

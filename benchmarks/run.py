@@ -182,7 +182,7 @@ def regimes(runs: int) -> None:
     from symroof.derivation.solving import PLAIN
     from symroof.exploration.partition import partition
     from symroof.formula import Quotient
-    from symroof.proof.cases import partitioned
+    from symroof.proof.certificates import partitioned
     from symroof.proof.ledger import Ledger
     from symroof.symbols import symbol
 

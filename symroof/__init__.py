@@ -17,7 +17,7 @@ _ROOMS = {
     "symroof.api": ("derive", "verify", "regimes", "compare", "sweep", "plot", "operation", "chips", "dimensions"),
     "symroof.model.operation": ("Operation",),
     "symroof.model.problem": ("Problem",),
-    "symroof.derivation.derivation": ("Derivation",),
+    "symroof.derivation.pipeline": ("Derivation",),
     "symroof.verification.judgement": ("Judgement",),
     "symroof.proof.step": ("Step", "Reason"),
     "symroof.errors": ("SymroofError",),

@@ -1,6 +1,7 @@
 """Enclosures: what is said of a number is true of it, held against arithmetic that shares nothing with it."""
 
 import random
+from contextlib import nullcontext
 from fractions import Fraction
 from itertools import product
 
@@ -8,7 +9,11 @@ import mpmath
 import pytest
 
 from symroof.errors import AlgebraError
-from symroof.formula import Call, Negative, Number, Power, Product, Quotient, Sum, number
+from symroof.formula import Call, Compare, Name, Negative, Number, Power, Product, Quotient, Sum, number
+from symroof.proof.settling import OPEN
+from symroof.reading.exercises import Exercise
+from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
+from symroof.verification.definitions import context_of
 from symroof.verification.enclosures import (
     MIRRORED,
     Enclosing,
@@ -19,6 +24,7 @@ from symroof.verification.enclosures import (
     intervals,
     relation_holds,
 )
+from symroof.verification.literals import last_place
 
 ENDS = [Fraction(n, 2) for n in (-5, -2, -1, 0, 1, 3, 4)]
 INTERVALS = [Enclosure(a, b) for a in ENDS for b in ENDS if a <= b]
@@ -200,3 +206,17 @@ def test_relations_between_numbers():
         truths = {"=": a == b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
         assert {relation: relation_holds(sign, relation) for relation in truths} == truths
         assert all(relation_holds(-sign, MIRRORED[relation]) == truths[relation] for relation in MIRRORED)
+
+
+@pytest.mark.parametrize(("power", "places"), [(0, (1, 1)), (14, (1, 10**14)), (99, (1, 10**99)), (100, (0, 0)), (400, (0, 0))])
+def test_a_number_beyond_print_has_no_last_place(power, places):
+    assert last_place(Number(Fraction(10) ** power)) == places
+
+
+def test_a_question_costs_what_it_takes_to_leave_it_open(monkeypatch):
+    """An equation without facts is never put to z3; anything else that stays open has been."""
+    monkeypatch.setattr("symroof.verification.context.settle", lambda *_: OPEN)
+    order, identity, fact = (Compare(Name("B"), sign, Name("D")) for sign in (">", "=", ">="))
+    for claim, facts, asked in ((order, (), True), (order, (fact,), True), (identity, (fact,), True), (identity, (), False)):
+        with limited(LEFT_OPEN - 1), pytest.raises(Exhausted) if asked else nullcontext():
+            context_of(Exercise()).assuming(facts).settled(claim)

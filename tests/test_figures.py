@@ -164,6 +164,12 @@ def test_several_chips_say_whose_throughput_it_is():
     assert "the same bytes over each link" in shared.axes.get_xlabel()
 
 
+def test_a_roofline_of_several_chips_says_how_many_of_each_there_are():
+    split = sr.plot(SPLIT, on="tpu-v5e, tpu-v5p", mesh="X=2", at="B=64,D=F=8192").drawing
+    assert draw(split).title == f"{SPLIT}, X = 2"
+    assert "X = " not in draw(sr.plot(MATMUL, on="tpu-v5e, tpu-v5p", at="B=64,D=F=8192").drawing).title
+
+
 def test_an_axis_has_numbers_however_short_it_is():
     for over in ("B=300:400:log", "B=100:700:log", "B=1:10:log"):
         canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over, kind="times").drawing)

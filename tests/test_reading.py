@@ -17,6 +17,7 @@ from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.grids import read_bindings
 from symroof.reading.numbers import quantity
 from symroof.reading.operations import read_operation
+from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.symbols import expression
 
@@ -183,6 +184,32 @@ def test_figures_are_put_over_those_of_a_chip_in_every_form():
 def test_a_named_formula_has_a_name_of_its_own(name):
     with pytest.raises(SymroofError, match="is taken or is no name"):
         sr.derive("matmul", let={name: "T_math + T_comms"})
+
+
+@pytest.mark.parametrize("name", ["a-b", "a b", "1x", "assuming", "B*D", ""])
+def test_a_symbol_is_a_name(name):
+    with pytest.raises(ReadingError, match="is no name"):
+        sr.derive("matmul", symbols=[name])
+    with pytest.raises(ReadingError, match="is no name"):
+        sr.verify({"symbols": [name], "claims": ["1 = 1"]})
+
+
+@pytest.mark.parametrize("text", ["(B)2", "B^D2 3", "2(B)3", "max(B, D)2"])
+def test_a_number_does_not_go_on_from_what_stands_before_it(text):
+    with pytest.raises(ReadingError):
+        read_expression(text, SCOPE)
+
+
+def test_what_is_said_of_a_problem_that_was_read_replaces_what_it_says():
+    text = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+    base = {"operation": text, "hardware": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI", "solve_for": "D"}
+    asked = {"mesh": "X=8 line", "link": "HBM", "at": "D=F=8192", "given": {"HBM": "1e12"}, "count": "exact", "title": "other", "let": {"T": "T_math"}}
+    problem = read_problem(base)
+    assert sr.derive(problem, **asked).setting.problem == read_problem({**base, **asked})
+    assert sr.derive(problem, on="tpu-v5p").setting.problem == read_problem({**base, "hardware": "tpu-v5p"})
+    assert sr.derive(problem).setting.problem == problem
+    named = read_problem({"operation": "matmul", "symbols": ["n"], "let": {"twice": "2n"}})
+    assert sr.derive(named, assume="B << n").setting.problem.let == named.let
 
 
 def test_the_nearest_unit_is_offered():

@@ -21,7 +21,7 @@ from symroof.derivation.solving import PLAIN
 from symroof.errors import CheckError, SymroofError
 from symroof.exploration.partition import partition
 from symroof.formula import Infinity, Name, Quotient, names
-from symroof.proof.cases import partitioned
+from symroof.proof.certificates import partitioned
 from symroof.proof.ledger import Ledger
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope

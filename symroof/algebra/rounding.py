@@ -41,6 +41,17 @@ def to_digits(value: Fraction, digits: int) -> str:
     return to_places(value, digits - 1 - magnitude(value))
 
 
+def raised(value: Fraction, digits: int) -> str:
+    """The least decimal that is not below a value, where its nearest one of that many significant digits ends.
+
+    >>> raised(Fraction(20812, 1000), 3), raised(Fraction(533, 10), 3), raised(Fraction(2081, 10000), 2)
+    ('20.9', '53.3', '0.21')
+    """
+    text = to_digits(value, digits)
+    places = len(text.partition(".")[2])
+    return text if Fraction(text) >= value else to_places(Fraction(text) + Fraction(1, 10**places), places)
+
+
 def decimal(value: Fraction) -> str:
     """How a number is shown beside its exact value: whole numbers in full, others with two places or three digits.
 

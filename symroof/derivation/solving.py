@@ -18,10 +18,10 @@ from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
 from symroof.errors import CheckError
 from symroof.formula import Compare, Infinity, Number
-from symroof.proof.calculus import rises, slope, telescopes, tends
 from symroof.proof.check import check
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, UndecidedError
+from symroof.proof.limits import rises, slope, telescopes, tends
 from symroof.proof.step import Reason, Step
 
 PLAIN = Layout(())

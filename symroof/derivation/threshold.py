@@ -9,7 +9,7 @@ from sympy import Expr, degree
 
 from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import to_digits, to_places
+from symroof.algebra.rounding import raised, to_digits, to_places
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, supremum
@@ -150,12 +150,9 @@ def _never(draft: Draft, solution: Solution) -> Draft:
     if setting.ridge is None:
         return draft
     share = (numeric(top) or Fraction(0)) / setting.ridge
-    margin, part = Quotient(RIDGE, height), Quotient(height, RIDGE)
-    shown = [(Reason.MARGIN, margin, _shown(1 / share, 3)), (Reason.THROUGHPUT, part, _shown(share, 2))]
+    margin = to_places(1 / share, 0) if share <= Fraction(1, 100) else to_digits(1 / share, 3)
+    most = raised(share, 2)
     return draft.add(
-        *(Step("threshold", reason, left, "~", Number(Fraction(text), text)) for reason, left, text in shown)
+        Step("threshold", Reason.MARGIN, Quotient(RIDGE, height), "~", Number(Fraction(margin), margin)),
+        Step("threshold", Reason.THROUGHPUT, Quotient(height, RIDGE), "<=", Number(Fraction(most), most)),
     )
-
-
-def _shown(value: Fraction, digits: int) -> str:
-    return to_places(value, 0) if value >= 100 else to_digits(value, digits)

@@ -1,4 +1,6 @@
-"""The sections on time: the bounds on the running time, a table of them where sizes are known, and named formulas."""
+"""The sections on the machine and on time: the ridge, bounds on the running time, a table of them where sizes are known,
+and named formulas.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,19 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.rounding import short
-from symroof.derivation.draft import BANDWIDTH, PEAK, T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft, numeric, rounded
+from symroof.derivation.draft import (
+    BANDWIDTH,
+    INTENSITY,
+    PEAK,
+    RIDGE,
+    T_COMMS,
+    T_LOWER,
+    T_MATH,
+    T_UPPER,
+    Draft,
+    numeric,
+    rounded,
+)
 from symroof.derivation.layout import with_digits
 from symroof.derivation.rule import chip_step
 from symroof.derivation.sizes import put_in, valued
@@ -19,6 +33,28 @@ from symroof.model.hardware import Known
 from symroof.proof.facts import AtSize
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
+
+
+def ridge(draft: Draft) -> Draft:
+    """The intensity at which arithmetic and transfer take the same time."""
+    setting = draft.setting
+    times = (Quotient(Name(setting.flops_name), PEAK), Quotient(Name(setting.moved_name), BANDWIDTH))
+    steps = [
+        Step("ridge", Reason.DEFINE_TIMES, T_MATH, "=", times[0]),
+        Step("ridge", Reason.DEFINE_TIMES, T_COMMS, "=", times[1]),
+        Step("ridge", Reason.RIDGE, RIDGE, "=", Quotient(PEAK, BANDWIDTH)),
+    ]
+    if setting.digits:
+        steps.append(Step("ridge", Reason.FIGURES, RIDGE, "=", draft.in_digits(Quotient(PEAK, BANDWIDTH))))
+    if setting.ridge is not None:
+        steps.append(Step("ridge", Reason.FIGURES, RIDGE, "=", draft.write(setting.ridge), role="ridge"))
+        steps += rounded("ridge", RIDGE, setting.ridge)
+    same, quotients, sides = (Compare(a, ">", b) for a, b in ((T_MATH, T_COMMS), times, (INTENSITY, RIDGE)))
+    return draft.add(
+        *steps,
+        Step("ridge", Reason.COMPARE_TIMES, same, "<=>", quotients),
+        Step("ridge", Reason.COMPARE_INTENSITY, same, "<=>", sides),
+    )
 
 
 def time(draft: Draft) -> Draft:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from symroof.derivation.derivation import Derivation
-from symroof.derivation.pipeline import derive
+from symroof.derivation.pipeline import Derivation, derive
 from symroof.errors import SymroofError
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator

@@ -16,7 +16,7 @@ from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.formula import Compare, Formula, Group, Name, Quotient
-from symroof.proof.cases import Case, Partition
+from symroof.proof.certificates import Case, Partition
 from symroof.proof.step import Check, Reason, Step
 
 # Beyond this the proof would take longer than people wait: the list is exact and unproved.

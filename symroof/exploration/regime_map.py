@@ -24,7 +24,7 @@ from symroof.exploration.partition import Led, leads, partition
 from symroof.exploration.traffic import Traffic, dominant, parts, shares
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Sum, mapped, names, nodes, number
 from symroof.model.problem import Problem
-from symroof.proof.cases import partitioned
+from symroof.proof.certificates import partitioned
 from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
 

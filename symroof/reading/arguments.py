@@ -53,17 +53,22 @@ def problem_on_each(
 ) -> tuple[Problem, list[Accelerator]]:
     """The problem on the first of several chips, and each of these with the figures that the options give.
 
-    ``spoken`` are figures that something beside the problem uses. A problem that was read is asked on another chip.
+    ``spoken`` are figures that something beside the problem uses. What is said of a problem that was read replaces what
+    it says.
     """
+    said = {key: value for key, value in options.items() if value is not None}
     if isinstance(asked, Problem):
-        chips = list(filter(None, (hardware_of({"hardware": chip}) for chip in on)))
-        return (replace(asked, hardware=chips[0]) if chips else asked), chips
-    table = dict(asked) if isinstance(asked, Mapping) else {"operation": asked}
-    table |= {key: value for key, value in options.items() if value is not None}
+        table = {"operation": asked.operation, "hardware": asked.hardware, "symbols": asked.symbols} | said
+    else:
+        table = (dict(asked) if isinstance(asked, Mapping) else {"operation": asked}) | said
     if table.get("hardware") is not None:
         on = on or [table["hardware"]]
     chips = list(filter(None, (hardware_of(table | {"hardware": chip}) for chip in on)))
-    return read_problem(table | {"hardware": on[0]} if on else table, frozenset(spoken)), chips
+    problem = read_problem(table | {"hardware": on[0]} if on else table, frozenset(spoken))
+    if isinstance(asked, Problem):
+        changed = {"hardware", *said, *(("wiring",) if "mesh" in said else ())} & Problem.__dataclass_fields__.keys()
+        problem = replace(asked, **{name: getattr(problem, name) for name in changed})
+    return problem, chips
 
 
 def listed(names: Any) -> list[Any]:

@@ -84,6 +84,9 @@ def model_of(options: Mapping[str, Any], operation: AnyOperation | None, spoken:
     Without an operation names declare themselves, and what is a quantity elsewhere may be given a formula.
     """
     symbols, hardware = texts(options, "symbols"), hardware_of(options)
+    for name in symbols:
+        if not _is_name(name):
+            raise ReadingError(f"symbols: {name!r} is no name", expected="letters, digits and _, as in n_heads")
     figures = figure_names(hardware)
     if operation is not None:
         scope = Scope((*operation.dimensions, *symbols))
@@ -223,6 +226,10 @@ def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
     return tuple(name for name in (hardware.figures if hardware else ()) if "." not in name)
 
 
+def _is_name(name: str) -> bool:
+    return name not in KEYWORDS and name.replace("_", "").isalnum() and not name[:1].isdigit()
+
+
 def formulas_of(
     options: Mapping[str, Any], scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()
 ) -> dict[str, Formula]:
@@ -233,7 +240,7 @@ def formulas_of(
     names, formulas = (*scope.names, *known), {}
     for name, written in table(options, "let", '{ name = "formula" }').items():
         taken = name in names and name not in redefined
-        if taken or name in KEYWORDS or not name.replace("_", "").isalnum() or name[:1].isdigit():
+        if taken or not _is_name(name):
             raise ReadingError(f"let: the name {name!r} is taken or is no name")
         with about(f"let {name}: "):
             formulas[name] = read_expression(str(written), replace(scope, names=names))

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from symroof.derivation.derivation import Derivation
+from symroof.derivation.pipeline import Derivation
 from symroof.rendering.pages.pen import Style
 
 

@@ -25,10 +25,9 @@ from symroof.rendering.figures.strokes import (
     stroke,
     title_of,
 )
-from symroof.rendering.formulas.decimals import decimal
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import sizes
+from symroof.rendering.pages.amounts import decimal, sizes
 
 # The line of a threshold, and the words on it.
 BEYOND = ("#0072B2", "#00507D")

@@ -38,7 +38,9 @@ def draw_roofline(found: Roofline, inches: float) -> Canvas:
     low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
     high = 10 ** (ceil(2 * log10(max([*seen, *(r.ridge * 4 for r in roofs)]))) / 2)
     shared = _shared(found.tracks)
-    title = str(roofs[0].setting.problem.operation) if several else title_of(roofs[0].setting)
+    problem = roofs[0].setting.problem
+    axes = [f"{axis} = {chips}" for axis, chips in problem.mesh.items()]
+    title = ", ".join([str(problem.operation), *axes]) if several else title_of(roofs[0].setting)
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
     links = ", the same bytes over each link" if one_place and len(roofs) > 1 else ""
     whose = " per chip" if any(roof.setting.chips > 1 for roof in roofs) else ""

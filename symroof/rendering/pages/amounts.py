@@ -1,15 +1,53 @@
-"""Numbers as people write them: sizes put in, quantities with their units, shares."""
+"""Numbers as people write them: decimals, sizes put in, quantities with their units, shares.
+
+Every decimal is compared with the value that it stands for before anyone sees it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from symroof.algebra import rounding
 from symroof.algebra.rounding import magnitude, trimmed
+from symroof.errors import CheckError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.units import UNITS, Unit, unit_of_time
-from symroof.rendering.formulas.decimals import decimal, short, to_digits, to_places
+from symroof.proof.evidence import stands_for
+
+
+def decimal(value: Fraction) -> str:
+    return _compared(rounding.decimal, value)
+
+
+def short(value: Fraction, digits: int = 6) -> str:
+    return _compared(rounding.short, value, digits)
+
+
+def to_digits(value: Fraction, digits: int) -> str:
+    return _compared(rounding.to_digits, value, digits)
+
+
+def to_places(value: Fraction, places: int) -> str:
+    return _compared(rounding.to_places, value, places)
+
+
+def raised(value: Fraction, digits: int) -> str:
+    """A decimal of that many digits that is not below a value, and less than one unit of its last digit above."""
+    text = rounding.raised(value, digits)
+    if not 0 <= Fraction(text) - value < Fraction(1, 10 ** len(text.partition(".")[2])):
+        raise CheckError(f"{text} is not {float(value)} rounded up")
+    return text
+
+
+def _compared(shown: Callable[..., str], value: Fraction, *digits: int) -> str:
+    """The digits, if they are the value rounded to nearest. Raises :class:`CheckError` otherwise."""
+    text = shown(value, *digits)
+    if not stands_for(text, value):
+        raise CheckError(f"{text} does not stand for {float(value)}")
+    return text
+
 
 if TYPE_CHECKING:
     from symroof.derivation.answer import TimeRow

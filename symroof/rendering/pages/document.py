@@ -12,9 +12,9 @@ from sympy import Expr
 
 from symroof.algebra.roots import Root
 from symroof.derivation.answer import Point, Said
-from symroof.derivation.derivation import Derivation
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH, numeric
 from symroof.derivation.layout import with_digits
+from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Name, Number, number
 from symroof.model.problem import SECTIONS
 from symroof.proof.recounts import Arrays

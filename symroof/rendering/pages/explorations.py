@@ -19,8 +19,16 @@ from symroof.exploration.places import Place
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.traffic import shares
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
-from symroof.rendering.formulas.decimals import decimal, raised, to_digits, to_places
-from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals
+from symroof.rendering.pages.amounts import (
+    decimal,
+    decimal_number,
+    grouped,
+    grouped_sizes,
+    in_decimals,
+    raised,
+    to_digits,
+    to_places,
+)
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
 from symroof.rendering.records.maps import comparison_csv

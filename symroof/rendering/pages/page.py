@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from symroof.rendering.formulas.breadth import breadth
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.formulas.tex import LatexPrinter, breadth
 from symroof.rendering.pages.blocks import Display, Paragraph, Row
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.pen import FORMATS, Pen

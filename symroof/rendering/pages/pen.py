@@ -12,10 +12,10 @@ from symroof.derivation.draft import INTENSITY
 from symroof.derivation.layout import Layout
 from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, number
-from symroof.rendering.formulas.decimals import to_digits
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.pages.amounts import to_digits
 from symroof.rendering.pages.environment import load
 from symroof.rendering.pages.terminal import NBSP, glued
 

@@ -13,9 +13,8 @@ from symroof.errors import RenderingError, SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Infinity, Name, Number
 from symroof.reading.claims import Claim
 from symroof.reading.exercises import VERDICTS
-from symroof.rendering.formulas.decimals import short
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import percent, quantity, sizes
+from symroof.rendering.pages.amounts import percent, quantity, short, sizes
 from symroof.rendering.pages.environment import guarded, load, render
 from symroof.rendering.pages.pen import Sentences, Style
 from symroof.verification.enclosures import enclosed, is_numeric

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symroof.derivation.answer import Answer, Point
-from symroof.derivation.derivation import Derivation
+from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Quotient, Verdict

@@ -12,8 +12,8 @@ from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
 from symroof.formula import Formula
 from symroof.proof.step import Check
-from symroof.rendering.formulas.decimals import short
 from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.amounts import short
 
 SCHEMA = 1
 EXPLICIT = PlainPrinter(explicit=True)
