@@ -347,7 +347,8 @@ def test_verify_says_so_by_its_exit_status(run, tmp_path):
     assert done.out.startswith(f"{bad}:1:1  wrong         1 + 1 = 3\n")
     assert done.out.endswith("2 claims: 1 holds, 1 wrong.  0 comments read, 0 formulas skipped.  2 files.\n")
     done = run("verify", str(empty))
-    assert (done.code, done.out.splitlines()[0]) == (1, f"{empty}: no claims read (0 formulas, no symroof comment)")
+    assert (done.code, " ".join(done.out.split())) == (0, f"{empty}: no claims read (0 formulas, no symroof comment) 0 claims. 0 comments read, 0 formulas skipped.")
+    assert run("verify", "--require", str(empty)).code == 1
     done = run("verify", str(broken), str(bad), str(tmp_path / "missing.md"))
     assert done.code == 2
     assert "unknown key 'banana'" in done.err
@@ -378,6 +379,31 @@ def test_verify_in_other_formats(run, tmp_path):
     assert run("verify", "--format", "github", str(path)).out.startswith(f"::error file={path},line=1,col=1,title=wrong::1 + 1 = 3%0A")
     assert f"::error file={tmp_path / 'gone.md'}::" in run("verify", "--format", "github", str(tmp_path / "gone.md")).out
     assert "| **wrong** | `1 + 1 = 3` |" in run("verify", "--format", "markdown", str(path)).out
+
+
+def test_how_much_is_judged_is_said_and_may_be_asked_for(run, tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text("$1 + 1 = 2$, $\\text{Zeit} = 3$ and $S = 2N$")
+    line = f"{path}: 3 formulas with a relation, 1 judged; skipped: 1 unreadable, 1 definition"
+    assert line in " ".join(run("verify", "-v", str(path)).out.split())
+    assert "with a relation" not in run("verify", str(path)).out
+    assert run("verify", "--coverage", "50", str(path)).code == 0
+    done = run("verify", "--coverage", "50.5", str(path))
+    assert (done.code, " ".join(done.out.split())) == (1, f"{path}: 1 of the 2 formulas that claim something is judged, 50 %, and 50.5 % are asked for 1 claim: 1 holds. 0 comments read, 2 formulas skipped.")
+    assert f"::error file={path}::{path}: 1 of the 2" in run("verify", "--coverage", "90", "--format", "github", str(path)).out
+    assert "1 of the 2 formulas" in run("verify", "--coverage", "90", "--format", "markdown", str(path)).out
+    record = json.loads(run("verify", "--format", "json", str(path)).out)
+    assert record["files"][0]["coverage"] == {"formulas": 3, "judgeable": 2, "judged": 1, "skipped": {"unreadable": 1, "definition": 1}}
+    for wrong in ("-1", "101", "x", "nan"):
+        assert run("verify", "--coverage", wrong, str(path)).code == 2
+
+
+def test_findings_stand_first(run, tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text("$1 = 1$, $2 = 3$, $4 = 4$")
+    for form in ("text", "markdown"):
+        out = run("verify", "-v", "--format", form, str(path)).out
+        assert out.index("2 = 3") < out.index("1 = 1") < out.index("4 = 4")
 
 
 def test_verify_under_another_figure_lists_what_moves(run, tmp_path):

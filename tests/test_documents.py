@@ -1,5 +1,6 @@
 """Documents: which formulas are claims, where they stand, and that prose around them does no harm."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
 from symroof.verification.chapters import judge_document
 from symroof.verification.files import judge_file, judge_files, moved
+from symroof.verification.judgement import Standard
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\n-->\n'
@@ -27,7 +29,7 @@ def verdicts(report):
 def test_the_chapter_is_right_in_every_formula():
     report = judge_file(EXAMPLES / "rooflines.md")
     assert not report.findings()
-    assert len(report.judgements) == report.formulas - 1 == 29
+    assert len(report.judgements) == report.coverage.formulas - 1 == 29
     assert [s.reason.kind for s in report.skipped] == ["operation"]
 
 
@@ -208,10 +210,34 @@ def test_aliases_are_words_in_any_language(tmp_path):
     assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds", "wrong"]
 
 
-def test_nothing_judged_is_a_finding(tmp_path):
-    assert judged(tmp_path, "Prose, and $S = 2N$.").findings()
-    assert judged(tmp_path, "").findings()
-    assert not judged(tmp_path, "$1 = 1$").findings()
+def test_nothing_judged_is_a_finding_where_a_comment_or_a_flag_asks_for_it(tmp_path):
+    for text in ("Prose, and $S = 2N$.", ""):
+        assert not judged(tmp_path, text).findings()
+        assert judged(tmp_path, text).findings(Standard(require=True))
+        assert judged(tmp_path, MATMUL + text).findings()
+    assert not judged(tmp_path, "$1 = 1$").findings(Standard(require=True))
+    path = tmp_path / "empty.toml"
+    path.write_text('title = "none"', "utf-8")
+    assert judge_file(path).findings()
+
+
+COVERED = "$1 = 1$, $2 = 3 - 1$, $\\text{Zeit} = 3$, but $S = 2N$, $B > 240$, $B \\ll D$, $B = 16$, `x == y`, <!-- symroof ignore --> $1 = 2$"
+
+
+def test_how_much_is_judged_of_what_claims_something(tmp_path):
+    report = judged(tmp_path, COVERED)
+    coverage = report.coverage
+    assert (coverage.formulas, coverage.judged, coverage.judgeable, coverage.share) == (9, 2, 3, Fraction(2, 3))
+    assert sum(coverage.skipped.values()) == 7
+    assert coverage.skipped["unreadable"] == 1
+    assert not report.findings(Standard(coverage=Fraction(2, 3)))
+    assert report.findings(Standard(coverage=Fraction(67, 100)))
+    assert not judged(tmp_path, "Prose.").findings(Standard(coverage=Fraction(1)))
+
+
+def test_a_display_of_several_rows_is_one_formula(tmp_path):
+    coverage = judged(tmp_path, "$$1 &= 1 \\\\ S &= 2N$$ and $$B > 240 \\\\ P = 3M$$").coverage
+    assert (coverage.formulas, coverage.judged) == (2, 1)
 
 
 def test_a_comment_that_cannot_be_read_is_a_finding_and_the_rest_is_judged(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,16 @@ from symroof.errors import ReadingError
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show good claims as well, and what was skipped and why.")
 @click.option("--strict", is_flag=True, help="A claim that needs an unstated regime is a finding.")
+@click.option(
+    "--require", is_flag=True, help="A document of which nothing is judged is a finding, without a comment too."
+)
+@click.option(
+    "--coverage",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Less than this share judged is a finding: of the formulas with a relation that claim something, which leaves out "
+    "definitions, conditions, assumptions, sizes, operations, code and what a comment ignores.",
+)
 @click.option("--suggest", is_flag=True, help="Print the comments to paste for operations that stand in the text.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Files judged at once.")
 @output_options("text", "markdown", "json", "github", without=("heading",))
@@ -30,6 +41,8 @@ def verify(
     files: tuple[str, ...],
     verbose: bool,
     strict: bool,
+    require: bool,
+    coverage: float | None,
     suggest: bool,
     jobs: int,
     form: str,
@@ -43,7 +56,8 @@ def verify(
     \b
     symroof verify answers.toml chapter.md notes.tex
 
-    Exit status: 0 all good, 1 a claim is wrong, undecided or unreadable, or a document had none, 2 a file cannot be read.
+    Exit status: 0 all good, 1 a claim is wrong, undecided or unreadable, or a file with comments or claims has none that
+    is judged, 2 a file cannot be read.
     """
     if not files:
         raise ReadingError("there is nothing to verify", expected="files: problems (.toml), Markdown, LaTeX or text")
@@ -51,12 +65,14 @@ def verify(
         _suggest(files)
         return
     from symroof.verification.files import judge_files, moved
+    from symroof.verification.judgement import Standard
 
     overrides = given_flags(options)
     plain = {key: value for key, value in overrides.items() if key not in ("hardware", "given")}
     with progress_bar(len(files) > 1) as progress:
         reports = judge_files(files, overrides, jobs=jobs, progress=progress)
         moves = None if plain == overrides else moved(judge_files(files, plain, jobs=jobs, progress=progress), reports)
+    standard = Standard(strict, require, Fraction(str(coverage or 0)) / 100)
     errors = [report.error for report in reports if report.error is not None]
     for error in errors:
         click.echo(f"symroof: {error}", err=True)
@@ -68,12 +84,11 @@ def verify(
         from symroof.rendering.pages.pen import Style
         from symroof.rendering.pages.reports import render_report
 
-        colour = form == "text" and terminal(output, color)["colour"]
-        style = Style(brief=not verbose, template=template, colour=colour)
-        write(render_report(reports, form, style, strict, moves), output)
+        style = Style(brief=not verbose, template=template, **terminal(output, color if form == "text" else "never"))
+        write(render_report(reports, form, style, standard, moves), output)
     if errors:
         sys.exit(2)
-    if any(report.findings(strict) for report in reports):
+    if any(report.findings(standard) for report in reports):
         sys.exit(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.discourse import Discourse
 from symroof.verification.judge import judge, judge_stated
-from symroof.verification.judgement import FileReport, Judgement, Omission, Skipped
+from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.readings import settled
 from symroof.verification.scopes import claims_in, contexts, given_names
 from symroof.verification.surroundings import Surroundings
@@ -53,13 +54,15 @@ class _Chapter:
     before: Before = None
     left_out: list[Skipped] = field(default_factory=list)
     formulas: int = 0
+    unjudged: Counter[str] = field(default_factory=Counter)
 
     def report(self) -> FileReport:
         parts = self.document.parts
         found = (self._note(part) if isinstance(part, Note) else self._written(part) for part in parts)
         judgements = tuple(judgement for judged in found for judgement in judged)
         notes = sum(isinstance(part, Note) for part in parts)
-        return FileReport(self.document.name, judgements, "document", notes, tuple(self.left_out), self.formulas)
+        coverage = Coverage(self.formulas, self.unjudged)
+        return FileReport(self.document.name, judgements, "document", notes, tuple(self.left_out), coverage)
 
     def _note(self, note: Note) -> Iterator[Judgement]:
         """A comment: its options are in force from here on, its claims are judged here. One that cannot be read is a
@@ -104,6 +107,8 @@ class _Chapter:
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
         if following and "ignore" not in following and not judged:
             judged, reasons = [Judgement(written.text, "unreadable", omission=reasons[-1])], []
+        if not judged:
+            self.unjudged[reasons[0].cause] += 1
         self.left_out += [Skipped(line, column, text, reason) for reason in reasons]
         for judgement in judged:
             start = judgement.statement.start if judgement.statement else 0

@@ -28,6 +28,8 @@ OMISSIONS: Mapping[str, tuple[str, ...]] = {
     "not a claim": ("operation", "ignored", "no_claim"),
     "undecided": ("too_long", "not_decided"),
 }
+# Formulas that are skipped for these claim nothing.
+CLAIMLESS = ("assumption", "condition", "definition", "size", "code", "not a claim")
 CAUSES = {kind: cause for cause, kinds in OMISSIONS.items() for kind in kinds}
 IN_NUMBERS = Check("proved", "exact numbers")
 
@@ -160,15 +162,54 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many formulas of a document relate two sides, and how many of these nothing was judged of, by cause."""
+
+    formulas: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> int:
+        return self.formulas - sum(self.skipped.values())
+
+    @property
+    def judgeable(self) -> int:
+        """How many claim something: without definitions, conditions, assumptions, sizes, code and operations.
+
+        >>> Coverage(10, {"definition": 3, "unreadable": 2}).judgeable
+        7
+        """
+        return self.formulas - sum(count for cause, count in self.skipped.items() if cause in CLAIMLESS)
+
+    @property
+    def share(self) -> Fraction:
+        """The share of the formulas that claim something that is judged; all of them where there are none."""
+        return Fraction(self.judged, self.judgeable) if self.judgeable else Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What is a finding besides a claim that is not good: with ``strict`` one that needs an unstated regime, with
+    ``require`` a document of which nothing was judged, and less than a share that is judged."""
+
+    strict: bool = False
+    require: bool = False
+    coverage: Fraction = Fraction(0)
+
+    def met_by(self, judgement: Judgement) -> bool:
+        return judgement.good and not (self.strict and judgement.expect is None and judgement.doubtful)
+
+
+@dataclass(frozen=True, slots=True)
 class FileReport:
-    """The judgements on one file. ``error`` is why it could not be read; ``formulas`` counts those with a relation."""
+    """The judgements on one file. ``error`` is why it could not be read; ``notes`` counts its comments or problems."""
 
     file: str
     judgements: tuple[Judgement, ...]
     kind: str
     notes: int = 0
     skipped: tuple[Skipped, ...] = ()
-    formulas: int = 0
+    coverage: Coverage = Coverage()
     error: str | None = None
 
     @property
@@ -176,8 +217,16 @@ class FileReport:
         """How many judgements there are of each verdict."""
         return {verdict: sum(j.verdict == verdict for j in self.judgements) for verdict in VERDICTS}
 
-    def findings(self, strict: bool = False) -> bool:
-        """Whether there is something to mend. A document in which nothing was judged is a finding as well."""
-        if self.error is None and not self.judgements:
-            return True
-        return any(not j.good or (strict and j.expect is None and j.doubtful) for j in self.judgements)
+    def lacking(self, standard: Standard) -> bool:
+        """Whether nothing was judged where something should have been: in a file of claims, in a document with comments."""
+        wanted = self.kind == "problems" or self.notes > 0 or standard.require
+        return self.error is None and not self.judgements and wanted
+
+    def short(self, standard: Standard) -> bool:
+        """Whether less of a document is judged than its author asks for."""
+        return self.kind == "document" and self.error is None and self.coverage.share < standard.coverage
+
+    def findings(self, standard: Standard | None = None) -> bool:
+        """Whether there is something to mend."""
+        standard = standard or Standard()
+        return self.lacking(standard) or self.short(standard) or not all(map(standard.met_by, self.judgements))

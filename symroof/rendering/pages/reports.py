@@ -17,9 +17,20 @@ from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import percent, quantity, short, sizes
 from symroof.rendering.pages.environment import guarded, load, render
 from symroof.rendering.pages.pen import Sentences, Style
+from symroof.rendering.pages.terminal import fold
 from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.files import Moved
-from symroof.verification.judgement import ACCEPTED, GOOD, FileReport, Finding, Judgement, Omission, Remark
+from symroof.verification.judgement import (
+    ACCEPTED,
+    GOOD,
+    FileReport,
+    Finding,
+    Judgement,
+    Omission,
+    Remark,
+    Skipped,
+    Standard,
+)
 
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
 LONGEST_CLAIM = 120
@@ -31,27 +42,35 @@ Label = tuple[str, list[str]]
 
 
 def render_report(
-    files: tuple[FileReport, ...], form: str, style: Style, strict: bool = False, moves: tuple[Moved, ...] | None = None
+    files: tuple[FileReport, ...],
+    form: str,
+    style: Style,
+    standard: Standard | None = None,
+    moves: tuple[Moved, ...] | None = None,
 ) -> str:
-    """The report on some files; one that is not brief shows good claims and skipped formulas as well."""
+    """The report on some files, what is a finding under the standard first; one that is not brief shows good claims and
+    skipped formulas as well, and how much of each document was judged."""
+    standard = standard or Standard()
     if form not in REPORTS:
         raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(REPORTS)}, json")
 
     def shown(judgement: Judgement) -> bool:
-        conditional = judgement.verdict == "conditional"
-        doubtful = (strict and judgement.doubtful) or (conditional and judgement.expect is None)
-        return not style.brief or form == "markdown" or not judgement.good or doubtful
+        doubtful = judgement.verdict == "conditional" and judgement.expect is None
+        return not style.brief or form == "markdown" or doubtful or not standard.met_by(judgement)
 
     with guarded(style.template):
         names = {
             "files": () if moves is not None and style.brief else files,
             "shown": shown,
+            "ordered": lambda file: sorted(file.judgements, key=standard.met_by),
             "verbose": not style.brief,
+            "standard": standard,
             "explain": (explainer := Explainer(style.template)),
             "last": explainer.last(files),
             "moves": moves,
             "paint": lambda verdict: f"{verdict:<11}".join(COLOURS[verdict] if style.colour else ("", "")),
             "place": _place,
+            "folded": lambda line, indent: "\n".join(fold(line, style.width, " " * indent)),
             "elided": lambda text: text if len(text) <= LONGEST_CLAIM else text[: LONGEST_CLAIM - 4] + " ...",
             "printable": printable,
             "escaped": lambda text: text.translate(ESCAPED),
@@ -59,7 +78,7 @@ def render_report(
         return render(REPORTS[form], style.template, names).lstrip("\n")
 
 
-def _place(file: str, judgement: Judgement) -> str:
+def _place(file: str, judgement: Judgement | Skipped) -> str:
     parts = [str(part) for part in (judgement.line, judgement.column) if part is not None]
     return printable(":".join((file, *parts)) if judgement.line is not None else file)
 
@@ -78,6 +97,17 @@ class Explainer:
     def last(self, files: Iterable[FileReport]) -> str:
         """The summary: how many claims of each verdict, what was read beside them, and what was not judged."""
         return self.say.lines("last", tuple(files), VERDICTS, GOOD)
+
+    def files(self, file: FileReport, standard: Standard, verbose: bool) -> list[str]:
+        """What there is to say of a file as a whole."""
+        if file.error is not None:
+            return []
+        wanted = {
+            "nothing": not file.judgements,
+            "short": file.short(standard),
+            "coverage": verbose and file.coverage.formulas > 0,
+        }
+        return [printable(self.say(macro, file, standard)) for macro, said in wanted.items() if said]
 
     def remark(self, remark: Remark) -> str:
         return self.remarks(remark.kind, dict(remark.facts))

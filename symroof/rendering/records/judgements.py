@@ -11,7 +11,7 @@ from symroof.rendering.pages.environment import guarded
 from symroof.rendering.pages.reports import Explainer
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.verification.files import Moved
-from symroof.verification.judgement import Counterexample, FileReport, Judgement, Skipped
+from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
 
 
 def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = None) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = N
                     "judgements": [judgement_record(judgement, explainer) for judgement in file.judgements],
                     "skipped": [skipped_record(skip, explainer) for skip in file.skipped],
                     "counts": file.counts,
+                    "coverage": coverage_record(file.coverage) if file.kind == "document" else None,
                     "error": file.error,
                 }
                 for file in files
@@ -43,6 +44,11 @@ def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = N
                 for move in moves
             ]
     return spelled(record)
+
+
+def coverage_record(coverage: Coverage) -> dict[str, Any]:
+    """Formulas with a relation; those that claim something, those that are judged; and the others by cause."""
+    return {**fields(coverage, "formulas", "judgeable", "judged"), "skipped": dict(coverage.skipped)}
 
 
 def skipped_record(skip: Skipped, explainer: Explainer) -> dict[str, Any]:
