@@ -35,7 +35,7 @@ SIZES = re.compile(rf"((?:{NAME}\s*=\s*)+)({NUMBER})(?![\w.]*\w|\s*[-+*/^\\%=<>~
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """What a formula says of the one before it, "<=>" or "=>"; ``alone`` where the words between the two say nothing more."""
+    """What a formula says of the one before it: "<=>", "=>", or "or", which joins two forms or two cases; ``alone`` where the words between the two say nothing more."""
 
     sign: str
     alone: bool
@@ -52,10 +52,12 @@ def step_between(words: str) -> Cue | None:
     """
     if len(words) > LONGEST_GAP or any(True for _ in _found(CUES["turns"], words)):
         return None
+    plain = " ".join(words.split())
+    if plain.strip(" ,;").casefold() in CUES["either"]:
+        return Cue("or", alone=True)
     said = [kind for kind in ("<=>", "=>") for _ in _found(CUES["steps"][kind], words)]
     if not said:
         return None
-    plain = " ".join(words.split())
     for phrases in CUES["steps"].values():
         plain = _words(tuple(phrases)).sub(" ", plain)
     return Cue(said[0], set(re.findall(r"\w+", plain.casefold())) <= set(CUES["fillers"]["words"]))

@@ -20,7 +20,7 @@ from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission, Remark
 from symroof.verification.readings import Reading, free_names
 from symroof.verification.selection import Skip, skipped
-from symroof.verification.steps import TENDING, condition_of, in_regimes, steps
+from symroof.verification.steps import TENDING, condition_of, depends, in_regimes, of_the_unknown, steps
 from symroof.verification.surroundings import Surroundings
 
 # What is no claim by itself, and may be one at the sizes beside it, or under a definition that has ended.
@@ -41,6 +41,8 @@ class Assertion:
 def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Assertion:
     """What a claim of a formula is, in a context in which what has been said is in force."""
     place = context.at(claim.at).assuming(claim.regime)
+    if len(claim.connectives) == 1 and len(claim.links) == 2:
+        claim = _of_one_unknown(claim)
     if claim.always is not None or (claim.connectives and _valued(claim, place)):
         return Assertion(_readings(claim, context, said, around), Omission("no_claim"), said, condition_of(claim))
     links = [(chain, _skips(chain, place, said)) for chain in claim.chains]
@@ -57,6 +59,14 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
     elif not claim.connectives:
         readings = tuple(_otherwise(claim, context, said, around, otherwise.kind, place))
     return Assertion(readings, otherwise, after, condition_of(claim))
+
+
+def _of_one_unknown(claim: Claim) -> Claim:
+    """A claim on two links, where the second one speaks of the solution of the first."""
+    first, second = claim.links
+    solved = of_the_unknown(second, first)
+    chain = Chain((solved.left, solved.right), (solved.relation,))
+    return replace(claim, propositions=(claim.propositions[0], (chain,)))
 
 
 def _skips(chain: Chain, place: Context, said: Discourse) -> list[Skip | None]:
@@ -134,7 +144,7 @@ def _otherwise(
     claim: Claim, context: Context, said: Discourse, around: Surroundings, kind: str, place: Context
 ) -> Iterator[Reading]:
     """The readings of what is no claim by itself."""
-    yield from steps(claim, context, around)
+    yield from steps(claim, context, said, around)
     if claim.at:
         return
     if kind in AT_SIZES:
@@ -186,7 +196,8 @@ def _under_more(claim: Claim, context: Context, said: Discourse, remarks: tuple[
     if ended:
         told = tuple(Remark("ended", {"name": d.name, "line": d.line}) for d in ended)
         assumed = context.assuming(d.equation for d in ended)
-        yield Reading(claim, assumed, False, tuple(d.equation for d in ended), (*remarks, *told))
+        offered = tuple(d.equation for d in ended)
+        yield Reading(claim, assumed, firm=False, offered=offered, remarks=(*remarks, *told))
 
 
 def _is_equation(claim: Claim, context: Context) -> bool:
@@ -212,9 +223,9 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
 def _valued(claim: Claim, place: Context) -> bool:
     """Whether every name of a claim with <=> or => has a meaning here."""
     free, relations = free_names(claim, place), {link.relation for link in claim.links}
+    conditions = [link for link in claim.links if link.relation in ORDER or len(claim.links) == 2]
     if place.setting is not None:
         return not free & {"peak", "bandwidth"} and relations <= {*ORDER, "=", "~", "->"}
     if free & set(QUANTITIES):
         return free <= set(QUANTITIES) and relations <= set(ORDER)
-    letters = {frozenset(names(link)) for link in claim.links if link.relation in ORDER}
-    return relations <= {*ORDER, "="} and len(letters) == 1
+    return relations <= {*ORDER, "="} and len({depends(link, place) for link in conditions}) == 1

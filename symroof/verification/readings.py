@@ -21,12 +21,16 @@ class Reading:
     """A claim in a context. What is ``firm`` has to be refuted before the formula is wrong.
 
     ``offered`` are relations that the text says elsewhere, or in words: what is true under them is conditional on them.
+    Where they are ``stated`` in the sentence of the formula, another regime that would do is not inferred. What is true
+    in a reading that does not ``accept`` is not what the formula says, and not wrong either.
     """
 
     claim: Claim
     context: Context
     firm: bool = True
     offered: tuple[Compare, ...] = ()
+    stated: bool = False
+    accepts: bool = True
     remarks: tuple[Remark, ...] = ()
 
 
@@ -42,19 +46,21 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
     """
     inferred: Judgement | None = None
     refuted: Reading | None = None
-    undecided = False
+    left_open = False
     for reading in readings:
         found = judge(reading.claim, reading.context, explain=False)
-        if found.verdict in ACCEPTED or (found.verdict in GOOD and reading.offered):
+        if not reading.accepts:
+            left_open = left_open or found.verdict != "wrong"
+        elif found.verdict in ACCEPTED or (found.verdict in GOOD and reading.offered):
             return _told(found, reading)
-        if found.verdict in GOOD:
+        elif found.verdict in GOOD:
             inferred = inferred or _told(found, reading)
-        elif reading.firm and found.verdict != "wrong":
-            undecided = True
+        elif reading.firm and found.verdict == "wrong":
+            inferred, refuted = None if reading.stated else inferred, refuted or reading
         elif reading.firm:
-            refuted = refuted or reading
-    if inferred is not None or undecided or refuted is None:
-        return inferred or (Omission("not_decided") if undecided else otherwise)
+            left_open = True
+    if inferred is not None or left_open or refuted is None:
+        return inferred or (Omission("not_decided") if left_open else otherwise)
     return _told(judge(refuted.claim, refuted.context), refuted)
 
 

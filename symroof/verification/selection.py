@@ -149,6 +149,8 @@ def _own(question: Question, chained: bool) -> Skip | None:
     except SymroofError as error:
         return Skip(Omission.unreadable(error))
     left, right, approximate = a.free_symbols, b.free_symbols, question.link.relation == "~"
+    if not left and not right:  # BF/(6BF) = 1/3
+        return None
     if not left or (approximate and not right):
         return Skip(Omission("equation"))
     if question.link.relation == "=":

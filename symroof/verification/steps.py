@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from symroof.formula import Compare, names
+from symroof.algebra.rational import ratio, symbols_of
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Name, mapped, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim
+from symroof.reading.cues import CUES
 from symroof.reading.exercises import Exercise
+from symroof.symbols import expression
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
+from symroof.verification.discourse import Discourse
+from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Remark
 from symroof.verification.links import confirmed
 from symroof.verification.readings import Reading, free_names
@@ -20,37 +26,85 @@ from symroof.verification.surroundings import Surroundings
 TENDING = ("~", "->")
 
 
-def steps(claim: Claim, context: Context, around: Surroundings) -> Iterator[Reading]:
+def steps(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Iterator[Reading]:
     """A condition or an equation that goes on from the one before: the same, or what follows from it.
 
-    It is firm where the words between the two say nothing more and both speak of the same letters.
+    It is firm where the words between the two say nothing more, and both depend on the same letters: where one of them
+    is gone, numbers were put in for it, or it was neglected. Words that say that both are the same are taken at their
+    word; of two conditions on one letter an author means the same as well.
     """
-    before, links = around.going_on, claim.links
+    before, cue, links = around.going_on, around.cue, claim.links
     if before is None or len(links) != 1 or links[0].relation not in (*ORDER, "="):
         return
-    letters, others = (
-        set(names(context.put(link.left))) | set(names(context.put(link.right))) for link in (before, links[0])
-    )
-    if not (set(names(before)) & set(names(links[0])) or letters & others):
+    link = of_the_unknown(links[0], before)
+    letters, others = depends(before, context), depends(link, context)
+    shared = set(names(before)) & set(names(link)) or letters & others
+    if not shared or ("=" in (before.relation, link.relation) and not around.written.display):
         return
-    both = tuple((Chain((one.left, one.right), (one.relation,)),) for one in (before, links[0]))
-    same = replace(claim, propositions=both, connectives=("<=>",))
-    if letters == others and len(letters) == 1 and not letters & set(QUANTITIES):
+    alike = len(letters) == 1 and letters == others and not letters & set(QUANTITIES)
+    if alike:
         context = replace(context_of(Exercise()), least_one=frozenset(letters))
+    both = tuple((Chain((one.left, one.right), (one.relation,)),) for one in (before, link))
+    same = replace(claim, propositions=both, connectives=("<=>",))
+    if cue is None:
         strict = replace(context, proofs_only=True)
-        if around.cue is None and confirmed(strict.question(Compare(before, "<=>", links[0]))):
+        if alike and confirmed(strict.question(Compare(before, "<=>", link))):
             yield Reading(same, context)
-    if around.cue is None:
         return
-    if "=" in (before.relation, links[0].relation) and not around.written.display:
+    if cue.sign == "or" and _is_bound(before):  # two cases, each with its own bound
         return
     known = not letters & set(QUANTITIES) or letters | others <= set(QUANTITIES)
     growing = {name for r in context.relations for name in names(r)}
-    firm = around.cue.alone and known and (letters == others or (others < letters and letters - others <= growing))
-    for sign in dict.fromkeys((around.cue.sign, "<=>", "=>")):
+    gone = letters - others
+    sizes = {**said.sizes, **{name: size for name, size in around.sizes.items() if size is not None}}
+    if gone and others < letters and gone <= set(sizes):
+        same, gone = replace(same, at=tuple((name, sizes[name]) for name in sorted(gone))), frozenset()
+    firm = cue.alone and known and others <= letters and gone <= growing
+    only_same = cue.sign != "=>" or alike
+    for sign in ("<=>",) if only_same else ("=>", "<=>"):
         plain = Reading(replace(same, connectives=(sign,)), context, firm)
         yield plain
         yield from in_regimes(plain, around)
+    if alike and cue.sign == "=>":  # what is weaker follows, and is not what is meant
+        yield Reading(replace(same, connectives=("=>",)), context, accepts=False)
+
+
+def of_the_unknown(link: Compare, before: Compare) -> Compare:
+    """A link that speaks of the solution of the one before by a name of its own: X_opt where that one has X.
+
+    >>> of_the_unknown(Compare(Name("X_opt"), "=", Name("B")), Compare(Name("X"), "=", Name("B"))).left
+    Name(name='X')
+    """
+    known = set(names(before))
+    stems = {name: name.rpartition("_")[0] for name in names(link) if name.rpartition("_")[2] in CUES["solutions"]}
+    renamed = {name: Name(stem) for name, stem in stems.items() if name not in known and stem in known}
+    change = lambda node: renamed.get(node.name, node) if isinstance(node, Name) else node  # noqa: E731
+    return Compare(mapped(link.left, change), link.relation, mapped(link.right, change)) if renamed else link
+
+
+def depends(link: Compare, context: Context) -> frozenset[str]:
+    """The letters that make a link true or false: not those that are a factor of both sides.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> context = context_of(Exercise())
+    >>> sorted(depends(read_claim("4BDF/(YC) > 4BD/W", context.scope).links[0], context))
+    ['C', 'F', 'W', 'Y']
+    """
+    left, right = context.put(link.left), context.put(link.right)
+    every = frozenset((*names(left), *names(right)))
+    try:
+        difference = expression(left) - expression(right)
+        symbols = symbols_of(difference)
+        above, _ = ratio(difference, symbols)
+    except (SymroofError, ArithmeticError):
+        return every
+    varying = (s for i, s in enumerate(symbols) if len({exponents[i] for exponents in above}) > 1)
+    return frozenset(str(s) for s in varying)
+
+
+def _is_bound(link: Compare) -> bool:
+    """Whether a condition is a bound in numbers for one name."""
+    return isinstance(link.left, Name) and is_numeric(link.right)
 
 
 def condition_of(claim: Claim) -> Compare | None:
@@ -70,4 +124,6 @@ def in_regimes(plain: Reading, around: Surroundings) -> Iterator[Reading]:
     for relations, words in around.regimes:
         if {name for r in relations for name in names(r)} <= spoken:
             told = (*plain.remarks, Remark("stated", {"words": words}))
-            yield replace(plain, context=plain.context.assuming(relations), offered=relations, remarks=told)
+            stated = (relations, words) in around.stated
+            context = plain.context.assuming(relations)
+            yield replace(plain, context=context, offered=relations, remarks=told, stated=stated)

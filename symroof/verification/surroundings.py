@@ -39,6 +39,11 @@ class Surroundings:
         return regimes_beside(f"{self.document.prose.so_far(self.written.start)} | {self.sentence[1]}", self.dialect)
 
     @cached_property
+    def stated(self) -> tuple[tuple[Regime, str], ...]:
+        """Those that are stated in its sentence."""
+        return regimes_beside(" | ".join(self.sentence), self.dialect)
+
+    @cached_property
     def solved(self) -> bool:
         """Whether the words before it make an equation of it that is to be solved."""
         return is_solved(self.sentence[0].rpartition("$")[2])
