@@ -16,6 +16,7 @@ from chapters import (
     misses,
     outcomes,
     table,
+    value,
 )
 
 BY_NAME = {path.name: path for path in DOCUMENTS}
@@ -96,6 +97,19 @@ def test_two_of_three_formulas_that_can_be_judged_are_judged():
     everything, _, told = results()
     judgeable = [one for one in everything if one.is_judgeable]
     assert 3 * sum(one.is_judged for one in judgeable) >= 2 * len(judgeable), told
+
+
+def test_the_right_value_that_is_given_is_the_one_of_exact_fractions():
+    """Of mistakes in numbers alone; a thousand times more or less is a matter of the unit."""
+    compared = 0
+    for one in results()[0]:
+        left, sign, right = re.split(r" [~;] ", one.label.check)[0].partition(" = ")
+        in_numbers = sign and not re.search(r"[a-zA-Z_]", re.sub(r"sqrt|(?<=\d)e(?=-?\d)", "", left + right + "".join(one.values)))
+        if one.label.label == "wrong" and in_numbers and " = " not in right and one.values:
+            ratio = float(value(left, {}) / value(one.values[-1], {}))
+            assert any(abs(ratio / 10**power - 1) < 0.01 for power in (-9, -6, -3, 0, 2, 3, 6, 9)), str(one)
+            compared += 1
+    assert compared > 20
 
 
 @pytest.mark.parametrize("name", BY_NAME)
