@@ -100,8 +100,8 @@ def regimes(
     from symroof.exploration.explore import explore, infer
     from symroof.model.quantities import QUANTITIES
     from symroof.reading.claims import read_question
-    from symroof.reading.expressions import Scope
     from symroof.reading.problems import figure_names
+    from symroof.reading.scope import Scope
     from symroof.rendering.answers import ShownInferred, ShownRegimes
 
     problem = None if operation is None else problem_of(operation, on, options)

@@ -97,6 +97,14 @@ class Infinity(Formula):
     pass
 
 
+class Gap(Formula):
+    """A side of a chain that is not there, or that could not be read: ``problem`` says why, ``column`` where. It has no
+    value, and no rule of a fold: what it stands in is not judged."""
+
+    problem: str | None = None
+    column: int | None = None
+
+
 class Compare(Formula):
     """A proposition ``left relation right``."""
 
@@ -192,6 +200,20 @@ def names(formula: Formula) -> tuple[str, ...]:
     ('D', 'B')
     """
     return tuple(dict.fromkeys(node.name for node in nodes(formula) if isinstance(node, Name | Figure)))
+
+
+def opaque(words: str) -> str:
+    """The name of what only words of a document name, which nothing explains: they stand in quotation marks.
+
+    >>> opaque("batch  size"), is_opaque(opaque("batch size")), is_opaque("T_math")
+    ('"batch size"', True, False)
+    """
+    return f'"{" ".join(words.split())}"'
+
+
+def is_opaque(name: str) -> bool:
+    """Whether a name is words of a document that nothing explains."""
+    return name.startswith('"')
 
 
 def number(value: int | Fraction) -> Number:

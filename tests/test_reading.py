@@ -121,15 +121,21 @@ def test_quantities_refuse(text, problem):
 
 def test_every_unit_is_in_its_base_unit():
     """A row for each: prefixes are powers of 1000, or of 1024 with an i."""
-    prefixes = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+    prefixes = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
     times = {"s": 1, "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "µs": Fraction(1, 10**6), "μs": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}
+    times |= {"minute": 60, "hour": 3600, "day": 24 * 3600, "year": 365 * 24 * 3600}
+    prefixes |= {"K": 10**3, "ki": 2**10, "": 1}
     for name, unit in UNITS.items():
         if unit.base == "s":
-            assert unit.scale == times[name]
+            assert unit.scale == times[name if name in times else name.removesuffix("s")]
+        elif unit.base == "1":
+            assert unit.scale == 1
         else:
-            noun = next(n for n in ("FLOPs", "FLOP", "OPs", "bytes", "B") if name.endswith(n))
-            assert unit.scale == prefixes.get(name.removesuffix(noun), 1)
-            assert unit.base == ("bytes" if noun in ("bytes", "B") else "FLOPs")
+            nouns = {"bps": "bytes/s", "bytes": "bytes", "Bytes": "bytes", "byte": "bytes", "bits": "bytes", "bit": "bytes", "B": "bytes"}
+            nouns |= dict.fromkeys(("FLOPs", "FLOPS", "FLOP", "OPs", "OPS", "OP"), "FLOPs")
+            noun = next(n for n in nouns if name.endswith(n))
+            assert unit.scale == Fraction(prefixes[name.removesuffix(noun)], 8 if noun[:2] in ("bi", "bp") else 1)
+            assert unit.base == nouns[noun]
     assert [unit.scale for unit in TIMES] == sorted((unit.scale for unit in TIMES), reverse=True)
 
 

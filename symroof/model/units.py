@@ -48,7 +48,7 @@ BYTES = (
     Unit("bits", "bytes", Fraction(1, 8), ("bit",)),
 )
 # Networks are sold by the bit.
-BIT_RATES = tuple(Unit(f"{prefix}bps", "bytes/s", Fraction(10 ** (3 * i), 8)) for i, prefix in enumerate("kMGT", 1))
+BIT_RATES = tuple(Unit(f"{prefix}bps", "bytes/s", Fraction(10 ** (3 * i), 8)) for i, prefix in enumerate("kMG", 1))
 WORK = tuple(
     Unit(f"{prefix}{noun}", "FLOPs", Fraction(10**power), tuple(prefix + other for other in others))
     for noun, others in (("FLOPs", ("FLOP", "FLOPS")), ("OPs", ("OP", "OPS")))
@@ -77,8 +77,6 @@ UNITS: Mapping[str, Unit] = {
     for unit in (*TIMES, *DURATIONS, *BYTES, *BIT_RATES, *WORK, *COUNTS)
     for name in (unit.name, *unit.aliases)
 }
-# What a unit may be divided by.
-PER: Mapping[str, str] = {"s": "s", "sec": "s", "second": "s", "byte": "bytes"}
 
 
 def unit_of_time(seconds: Fraction) -> Unit:

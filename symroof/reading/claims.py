@@ -19,13 +19,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from symroof.errors import ReadingError
-from symroof.formula import Compare, Formula, Infinity, Name
-from symroof.reading.expressions import ExpressionReader, Scope
-from symroof.reading.scanner import Token
+from symroof.formula import KEYWORDS, Compare, Formula, Gap, Infinity, Name
+from symroof.reading.expressions import ExpressionReader
+from symroof.reading.scope import Scope
+from symroof.reading.tokens import Token
 
 RELATIONS = ("=", "~", "->", "<", "<=", ">", ">=", "<<", ">>")
 CONNECTIVES = ("<=>", "=>")
 SCALINGS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
+OPENINGS, CLOSINGS = ("(", "[", "{", "cases{", "\\lceil", "\\lfloor"), (")", "]", "}", "}cases", "\\rceil", "\\rfloor")
 SIDES = {"compute": ("T_math", "T_comms"), "memory": ("T_comms", "T_math"), "comms": ("T_comms", "T_math")}
 
 
@@ -79,6 +81,8 @@ def read_claim(text: str, scope: Scope) -> Claim:
 
 
 class ClaimReader(ExpressionReader):
+    grouping = True
+
     def claim(self) -> Claim:
         claim = self._sugar() or self._equivalence()
         seen: dict[str, Any] = {}
@@ -114,10 +118,50 @@ class ClaimReader(ExpressionReader):
         return tuple(self.separated(self.chain, "and")[0])
 
     def chain(self) -> Chain:
-        sides, relations = self.separated(self.expression, *RELATIONS)
-        if not relations:
+        lacks_first = self.scope.lenient and self.at(*RELATIONS)
+        first = Gap() if lacks_first else self._side()
+        sides, relations = [first], []
+        while token := self.accept(*RELATIONS):
+            relations.append(token.text)
+            sides.append(self._side())
+        if not relations and not isinstance(first, Gap):
             raise self.error(expected="a relation: " + " ".join(RELATIONS))
         return Chain(tuple(sides), tuple(relations))
+
+    def _side(self) -> Formula:
+        """A side of a chain; in a lenient scope a gap where it cannot be read, and the chain goes on behind it."""
+        start, scope = self.index, self.scope
+        try:
+            return self._until_relation()
+        except ReadingError as error:
+            end = self._side_end(start) if scope.lenient else None
+            if end is None:
+                raise
+            self.start(scope)
+            self.go_to(end)
+            return Gap(error.problem, error.column)
+
+    def _until_relation(self) -> Formula:
+        side = self.expression()
+        if self.scope.lenient and not self._at_end_of_side():
+            raise self.error(expected="a relation, or the end")
+        return side
+
+    def _at_end_of_side(self) -> bool:
+        return self.token.kind in ("end", "row") or self.at(*RELATIONS, *CONNECTIVES, *KEYWORDS)
+
+    def _side_end(self, start: int) -> int | None:
+        """Where the side that begins at a token ends: at the next relation outside of brackets, or where the chain ends.
+        None where brackets do not match, or a clause begins in which nobody knows what stands."""
+        depth = 0
+        for index in range(start, len(self.tokens)):
+            kind, text = self.tokens[index].kind, self.tokens[index].text
+            depth += (text in OPENINGS) - (text in CLOSINGS)
+            if depth < 0 or (kind == "word" and text in KEYWORDS - {"oo", "and"}):
+                return None
+            if not depth and (kind in ("end", "row") or text in (*RELATIONS, *CONNECTIVES, "and")):
+                return index
+        return None
 
     def _bindings(self) -> tuple[tuple[str, Formula], ...]:
         bound = self.bindings(self.expression, "D = 8192")

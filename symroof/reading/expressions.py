@@ -15,9 +15,9 @@ two ways, is an error: an undeclared product of letters is never a guess.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import (
@@ -34,39 +34,37 @@ from symroof.formula import (
     Power,
     Product,
     Quotient,
+    is_opaque,
     product,
     total,
 )
 from symroof.model.units import UNITS
 from symroof.reading.numbers import LARGEST_EXPONENT, read_number
-from symroof.reading.scanner import Reader, T, Token
+from symroof.reading.scanner import Reader, T, scan
+from symroof.reading.scope import Scope, split_word
+from symroof.reading.series import series
+from symroof.reading.tokens import Token
+from symroof.reading.typography import as_printed
 
 DEEPEST = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The declared names. An open scope lets single letters and runs of capitals declare themselves.
-
-    With ``indices``, as in typeset mathematics, a letter with any index does so as well. Names are never units, but
-    for those that ``give_way``: in ``2 bytes`` the quantity of that name does, unless a problem defines it.
-    """
-
-    names: tuple[str, ...] = ()
-    open: bool = False
-    indices: bool = False
-    give_way: tuple[str, ...] = ()
-
-    def admits(self, word: str) -> bool:
-        """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""
-        return self.open and (len(word) == 1 or (word[1] == "_" and (self.indices or word[2:].isupper())))
+NO_NAMES = KEYWORDS - {"oo"}
 
 
 class ExpressionReader(Reader):
+    call_brackets: tuple[str, ...] = ("(",)
+    grouping = False  # whether commas group digits by threes outside of documents as well
+
     def __init__(self, source: str, scope: Scope) -> None:
+        self.start(scope)
         super().__init__(source)
-        self.scope = scope
-        self.depth = 0
+
+    def start(self, scope: Scope) -> None:
+        """Outside of all brackets, in a scope."""
+        self.scope, self.depth, self.inside_bars = scope, 0, False
+
+    def scanned(self) -> Sequence[Token]:
+        document = self.scope.letters is not None
+        return as_printed(scan(self.source, grouping=self.grouping or document), self.source, remarks=document)
 
     def bindings(self, value: Callable[[], T], example: str) -> list[tuple[list[str], T]]:
         """``D = F = value, B = value``: names that a value stands behind, each once."""
@@ -95,9 +93,23 @@ class ExpressionReader(Reader):
     def expression(self) -> Formula:
         terms: list[Formula] = []
         while not terms or self.at("+", "-"):
-            sign, term = self.accept("+", "-"), self._term()
+            sign = self.accept("+", "-")
+            if len(terms) > 1 and sign and sign.text == "+" and self.at("..."):
+                return self._series(terms)
+            term = self._term()
             terms.append(Negative(term) if sign and sign.text == "-" else term)
         return total(*terms)
+
+    def _series(self, terms: list[Formula]) -> Formula:
+        """A sum whose middle terms are dots; its last term ends it."""
+        dots = self.next()
+        try:
+            added_up = series(terms, self._term() if self.accept("+") else None)
+        except ReadingError as error:
+            raise error if error.span else self.error(error.problem, error.expected, token=dots) from None
+        if self.at("+", "-"):
+            raise self.error("a sum with dots ends with its last term", "brackets around it")
+        return added_up
 
     def _term(self) -> Formula:
         result, divided = self._run(), False
@@ -140,22 +152,23 @@ class ExpressionReader(Reader):
         return Power(base, self._exponent()) if self.accept("^") else base
 
     def _number(self) -> Number:
-        """The number under the cursor. Letters right behind it may be a unit or declared names, but not both."""
-        number, word, names = self.token.text, self.following, self.scope.names
-        close = word.text in UNITS and not word.spaced and word.text not in names
-        if close and split_word(word.text, names):
+        """The number under the cursor. Letters behind it may be a unit or names, but not both."""
+        number, word, scope = self.token.text, self.following, self.scope
+        letters = tuple(scope.letters or ())
+        unit = word.kind == "word" and word.text in UNITS and word.text not in scope.names
+        if unit and split_word(word.text, letters if word.spaced else (*scope.names, *letters)):
             raise self.error(
                 f"{number}{word.text} has two readings",
                 span=(self.token.start, word.end),
                 expected=f"{number} {word.text} for the unit, or {number}*{word.text} for the names",
             )
-        return read_number(self, () if word.text in self.scope.give_way else names)
+        return read_number(self, () if word.text in scope.give_way else scope.names, scope.letters)
 
     def _begins_atom(self) -> bool:
-        token = self.token
-        if token.kind == "word":
-            return token.text not in KEYWORDS - {"oo"}
-        return token.kind == "number" or token.text in ("(", "\\frac")
+        kind, text = self.token.kind, self.token.text
+        if kind == "word":
+            return text not in NO_NAMES
+        return kind == "number" or text in ("(", "\\frac") or (text == "|" and not self.inside_bars)
 
     def _atom(self) -> Formula:
         token = self.token
@@ -165,12 +178,14 @@ class ExpressionReader(Reader):
             return self._number()
         if self.at("("):
             return Group(self._bracketed("(", ")"))
+        if self.at("|"):
+            return self._bars()
         self.next()
         if token.text == "\\frac":
             return Quotient(self._bracketed("{", "}"), self._bracketed("{", "}"))
         if token.text == "oo":
             return Infinity()
-        return self._call(token) if token.text in FUNCTIONS and self.at("(") else self._names(token)
+        return self._call(token) if token.text in FUNCTIONS and self.at(*self.call_brackets) else self._names(token)
 
     def _bracketed(self, opening: str, closing: str) -> Formula:
         with self._nested(opening, closing):
@@ -187,8 +202,15 @@ class ExpressionReader(Reader):
         self.depth -= 1
         self.expect(closing)
 
+    def _bars(self) -> Formula:
+        """What stands between bars: a name is a size there, anything else has its absolute value."""
+        self.inside_bars = True
+        inner = self._bracketed("|", "|")
+        self.inside_bars = False
+        return inner if isinstance(inner, Name) else Call("abs", (inner,))
+
     def _call(self, function: Token) -> Formula:
-        with self._nested("(", ")"):
+        with self._nested(self.token.text, "]" if self.at("[") else ")"):
             outer = self.scope
             if function.text == "sum" and (index := self._summation_index()) is not None:
                 self.scope = replace(outer, names=(*outer.names, index))
@@ -216,7 +238,9 @@ class ExpressionReader(Reader):
             return Name(f"{word}.{self.next().text}")
         if word in scope.names or (scope.open and len(word) == 1):
             return Name(word)
-        splits = split_word(word, scope.names)
+        if is_opaque(word):
+            return Name(word)
+        splits = split_word(word, (*scope.names, *scope.letters) if scope.open and scope.letters else scope.names)
         if len(splits) == 1:
             return Product(tuple(Name(name) for name in splits[0]))
         if len(splits) > 1:
@@ -232,19 +256,6 @@ class ExpressionReader(Reader):
         known = ", ".join(self.scope.names[:24]) or "no names are declared here"
         hint = suggestion(token.text, self.scope.names)
         return self.error(f"unknown name {token.text!r}", f"one of {known}", token=token, hint=hint)
-
-
-def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The splits of ``word`` into declared names: none, the only one, or the first two found.
-
-    >>> split_word("BDF", ("B", "D", "F")), split_word("abc", ("a", "ab", "bc", "c"))
-    ([('B', 'D', 'F')], [('a', 'bc'), ('ab', 'c')])
-    """
-    ways: dict[int, list[tuple[str, ...]]] = {len(word): [()]}
-    for start in reversed(range(len(word))):
-        here = [name for name in dict.fromkeys(names) if name and word.startswith(name, start)]
-        ways[start] = [(name, *rest) for name in here for rest in ways[start + len(name)]][:2]
-    return ways[0]
 
 
 def read_expression(text: str, scope: Scope) -> Formula:

@@ -19,9 +19,10 @@ from typing import Any
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Number
-from symroof.reading.expressions import ExpressionReader, Scope
+from symroof.reading.expressions import ExpressionReader
 from symroof.reading.numbers import read_number
-from symroof.reading.scanner import Token
+from symroof.reading.scope import Scope
+from symroof.reading.tokens import Token
 
 LARGEST_SIZE = 10**18
 LONGEST_AXIS = 10_000_000

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable
 
 from symroof.errors import ReadingError
-from symroof.model.units import UNITS
-from symroof.reading.expressions import Scope
-from symroof.reading.scanner import GREEK, Token, require_short
-from symroof.reading.vocabulary import KNOWN, SYNONYMS, WORDS, folded, meanings, named
+from symroof.formula import KEYWORDS
+from symroof.reading.latex_names import TEXTS, index_at
+from symroof.reading.latex_phrases import Dialect, Phrases
+from symroof.reading.macros import expanded
+from symroof.reading.scanner import GREEK, require_short
+from symroof.reading.tokens import Token
+from symroof.reading.typography import PLAIN, SUBSCRIPTS, SUPERSCRIPTS, THOUSANDS, lowered, raised
+from symroof.reading.vocabulary import SYNONYMS, WORDS, meanings
 
 
 def _greek_command(letter: str) -> str:
@@ -30,88 +32,73 @@ GREEK_COMMANDS = {_greek_command(letter): letter for letter in GREEK}
 COMMANDS = {command: text for command, text in SYNONYMS.items() if command.startswith("\\")}
 COMMANDS |= meanings(WORDS["latex"]["commands"])
 FUNCTIONS = meanings(WORDS["latex"]["functions"])
-LOOKS, COUNTED = frozenset(WORDS["latex"]["looks"]), frozenset(WORDS["latex"]["counted"])
-TEXTS = "|".join(WORDS["latex"]["texts"])
-FUNCTION_WORDS = ("max", "min", "log2", "exp", "floor", "ceil")
-UNIT_WORDS, CLAUSES = meanings(WORDS["units"]), meanings(WORDS["clauses"])
+LOOKS = frozenset(WORDS["latex"]["looks"])
 ENVIRONMENTS = "|".join((*WORDS["latex"]["environments"], *WORDS["latex"]["inner"]))
+IGNORED = "|".join(WORDS["latex"]["ignored"])
 
+POWER = rf"\s*(?:\\times|\\cdot|×|·)\s*10\s*(?:\^\s*\{{\s*[+-]?\d+\s*\}}|\^\s*\d(?!\d)|[{SUPERSCRIPTS}]+)"
 TOKEN = re.compile(
     rf"""
     (?P<space>   \s+ | ~ | & | %[^\n]*\n? | \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$))
-               | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}})? | \\(?:label|tag|vspace|hspace)\*?\{{[^}}]*\}} )
+               | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}}|\{{[lcr|@\s]*\}}|\[[tbc]\])?
+               | \\(?:{TEXTS})(?=\s*\{{[\d.,\s]*\d\s*\}}) | \\(?:{IGNORED})\*?\s*\{{[^{{}}]*\}} )
   | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b | ,\s*(?:\\q?quad\b|&)                )
-  | (?P<number>  (?:[1-9]\d{{0,2}}(?:(?:\{{,\}}|\\,)\d{{3}})+(?:\.\d*)? | \d+(?:\.\d*)? | \.\d+) (?:[eE][+-]?\d+)?
-                 (?: \s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{{\s*[+-]?\d+\s*\}} )?          )
-  | \\(?:{TEXTS})\s*\{{(?P<words> [^{{}}$\\]*(?:\\[_ %&,][^{{}}$\\]*)* )\}}
-  | (?P<word>    [A-Za-z{GREEK}]+                                                            )
+  | (?P<number>  (?:{THOUSANDS} | [1-9]\d{{0,2}}(?:(?:\{{,\}}|\\,)\d{{3}})+(?:\.\d*)? | \d+(?:\.\d*)? | \.\d+) (?:[eE][+-]?\d+)?
+                 (?: {POWER} )?                                                                       )
+  | (?P<raised>  [{SUPERSCRIPTS}]+                                                           )
+  | \\(?:{TEXTS})\s*\{{(?P<words> [^{{}}$\\]*(?:\\[_ %&,$][^{{}}$\\]*)* )\}}
+  | (?P<word>    [A-Za-z{GREEK}]+[{SUBSCRIPTS}]*                                             )
+  | (?P<cases>   \\(?:begin|end)\{{[dr]?cases\}}                                             )
   | (?P<command> \\[A-Za-z]+ | \\.                                                           )
-  | (?P<symbol>  <=>|=>|<=|>=|<<|>>|->|~~|:=|[-+*/^=<>(){{}}\[\],.!:;|_'·•×−≈→≤≥≪≫⇒⇔∞]     )
+  | (?P<symbol>  <=>|=>|<=|>=|<<|>>|->|~~|:=|==|\.\.\.|[-+*/^=<>(){{}}\[\],.!:;|_'·•×−≈→≤≥≪≫⇒⇔∞…]     )
     """,
     re.VERBOSE,
 )
-INDEX = re.compile(
-    rf"\s*_\s*(?:\{{\s*(?:\\(?:{TEXTS})\s*\{{([^{{}}\\$]*)\}}|([^{{}}\\$]*))\s*\}}|\\(?:{TEXTS})\s*\{{([^{{}}\\$]*)\}}|([A-Za-z0-9]))"
-)
 PLAIN_INDEX = re.compile(r"_[A-Za-z]{2,}")  # T_math, as people type it
-OF = re.compile(r"\s*(?:\\left)?\(\s*\\text(?:rm)?\s*\{([^{}$\\]*)\}\s*(?:\\right)?\)")
-POWER_OF_TEN = re.compile(r"\s*(?:\\times|\\cdot|×|·)\s*10\s*\^\s*\{\s*([+-]?\d+)\s*\}")
+POWER_OF_TEN = re.compile(rf"{POWER}\Z")
 LOG_BASE = re.compile(r"\s*_\s*(?:\{\s*2\s*\}|2)")
-ENDS = re.compile(
-    r"(?:\s|~|\\[,;:! ]|[.,;])*(?:$|\\\\|\\end|&|[=<>)}]|\\(?:le|leq|ge|geq|approx|sim|iff|implies|ll|gg|quad|qquad|to|rightarrow|right)\b)"
-)
-SUFFIX = re.compile(r"_*[A-Za-z0-9][A-Za-z0-9_]*")
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a document names things: the declared names, and words of its own for known quantities."""
-
-    scope: Scope
-    aliases: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def own(self) -> dict[str, str]:
-        """What the words of the document mean, in the form in which words are compared."""
-        return {folded(alias): name for alias, name in self.aliases.items()}
+MICRO = re.compile(rf"\s*(?:s\b|\\(?:{TEXTS})\s*\{{\s*s\s*\}})")
 
 
 def scan_latex(source: str, dialect: Dialect) -> tuple[Token, ...]:
-    r"""The tokens of LaTeX mathematics, closed by an end token.
+    r"""The tokens of LaTeX mathematics, closed by an end token. In a lenient scope what cannot be read is a token as well:
+    of the kind "unread", with what is wrong as its text.
 
+    >>> from symroof.reading.scope import Scope
     >>> [t.text for t in scan_latex(r"T_\text{math} \leq \frac{2BDF}{1.97 \times 10^{14}}", Dialect(Scope()))]
     ['T_math', '<=', '\\frac', '{', '2', 'BDF', '}', '{', '1.97e14', '}', '']
     """
     require_short(source)
-    return _Scanner(source, dialect).tokens()
+    if not (dialect.macros or "\\newcommand" in source or "\\def" in source) or "\\" not in source:
+        return _Scanner(source, dialect).tokens()
+    text, places = expanded(source, dialect.macros)
+    places.append((len(source), len(source)))
+    try:
+        tokens = _Scanner(text, dialect).tokens()
+    except ReadingError as error:
+        start, end = error.span or (0, 0)
+        span = places[start][0], places[max(start, end - 1)][1]
+        raise ReadingError(error.problem, source=source, span=span, expected=error.expected, hint=error.hint) from None
+    return tuple(t._replace(start=places[t.start][0], end=places[max(t.start, t.end - 1)][1]) for t in tokens)
 
 
-class _Scanner:
+class _Scanner(Phrases):
     """A rule for each group of ``TOKEN`` adds what it finds, and gives the place where the next one begins."""
-
-    def __init__(self, source: str, dialect: Dialect) -> None:
-        self.source, self.dialect = source, dialect
-        self.names = dialect.scope.names
-        self.found: list[Token] = []
-        self.spaced = False
-        self.gap = False  # a wide space, after which words are remarks
 
     def tokens(self) -> tuple[Token, ...]:
         position, end = 0, len(self.source)
-        while match := TOKEN.match(self.source, position):
-            position = getattr(self, f"_{match.lastgroup}")(match)
-        if position < end:
-            raise self.error(f"unexpected character {self.source[position]!r}", position, position + 1)
+        while position < end:
+            match = TOKEN.match(self.source, position)
+            try:
+                if match is None:
+                    raise self.error(f"unexpected character {self.source[position]!r}", position, position + 1)
+                rule: Callable[[re.Match[str]], int] = getattr(self, f"_{match.lastgroup}")
+                position = rule(match)
+            except ReadingError as error:
+                if not self.lenient:
+                    raise
+                position = self.add("unread", error.problem, position, match.end() if match else position + 1)
         return (*self.found, Token("end", "", end, end, self.spaced))
-
-    def error(self, problem: str, start: int, end: int, expected: str | None = None) -> ReadingError:
-        return ReadingError(problem, source=self.source, span=(start, end), expected=expected)
-
-    def add(self, kind: str, text: str, start: int, end: int) -> int:
-        """A token, and the place behind it."""
-        self.found.append(Token(kind, text, start, end, self.spaced))
-        self.spaced = self.gap = False
-        return end
 
     def _space(self, match: re.Match[str]) -> int:
         self.spaced = True
@@ -126,6 +113,11 @@ class _Scanner:
         (start, end), before = match.span(), self.found[-1].text if self.found else ""
         power = POWER_OF_TEN.search(match.group())
         digits = self.source[start : start + power.start() if power else end].replace("{,}", "").replace("\\,", "")
+        if "," in digits:
+            if self.brackets.separate(before, self.source[end : end + 1]):
+                digits = digits.partition(",")[0]
+                return self.add("number", digits, start, start + len(digits))
+            digits = digits.replace(",", "")
         if power is None:
             return self.add("number", digits, start, end)
         scientific = "." in digits or any("e" in token.text for token in self.found if token.kind == "number")
@@ -133,89 +125,42 @@ class _Scanner:
             return self.add("number", digits, start, start + power.start())
         if "e" in digits.lower():
             raise self.error("the number has two exponents", start, end)
-        return self.add("number", f"{digits}e{power[1]}", start, end)
+        raised_to = re.sub(r"[\s{}^]", "", power.group().partition("10")[2]).translate(PLAIN)
+        return self.add("number", f"{digits}e{raised_to}", start, end)
+
+    def _raised(self, match: re.Match[str]) -> int:
+        self.found += raised(match.group(), *match.span())
+        return match.end()
 
     def _word(self, match: re.Match[str]) -> int:
         """Letters; an index belongs to the last of them."""
         word, (start, end) = match.group(), match.span()
+        if not word.isalpha():  # an index of Unicode
+            whole = lowered(word)
+            head = whole.index("_") - 1
+            start = self.add("word", whole[:head], start, start + head) if head else start
+            return self.add("word", whole[head:], start, end)
         typed = PLAIN_INDEX.match(self.source, end)
         if typed is not None and self._named(word + typed.group()):
             return self.add("word", self._known(word + typed.group()), start, typed.end())
-        suffix, behind = self._index(end)
-        if behind == end:
-            return self.add("word", self._bare(word), start, end)
-        whole = f"{word}_{suffix}"
-        known = whole in self.names or self._named(whole) is not None
-        if not known and not SUFFIX.fullmatch(suffix):
-            raise self.error(f"the index {suffix!r} is no name", end, behind, expected="letters and digits")
-        if not known and len(word) > 1:
-            start = self.add("word", word[:-1], start, end - 1)
-            whole = f"{word[-1]}_{suffix}"
-        return self.add("word", self._known(whole), start, behind)
-
-    def _bare(self, word: str) -> str:
-        """A word without an index may be one of the vocabulary for a declared name; behind a number it may be a unit."""
-        declared = word in self.names and word not in self.dialect.scope.give_way
-        if self._follows_number() and word in UNITS and not declared:
-            return word
-        own = self.dialect.own.get(folded(word))
-        meaning = own or (KNOWN.get(folded(word)) if len(word) > 1 and word not in self.names else None)
-        return meaning if meaning in self.names else word
-
-    def _index(self, position: int) -> tuple[str, int]:
-        """The index that stands here, and where it ends."""
-        index = INDEX.match(self.source, position)
+        index = index_at(self.source, end)
+        if index is None and word in KEYWORDS and set(word) <= (self.dialect.scope.letters or set()):
+            for at, letter in enumerate(word, start):  # words stand in \\text: this is a product
+                self.add("word", letter, at, at + 1)
+            return end
         if index is None:
-            return "", position
-        return next(part for part in index.groups() if part is not None).strip(), index.end()
+            return self.add("word", self._bare(word), start, end)
+        for whole in (f"{word}_{index.written}", f"{word}_{index.name}"):
+            if whole in self.names or self._named(whole) is not None:
+                return self._applied(self._known(whole), start, index.end, index.written)
+        if not index.is_name:
+            raise self.error(f"the index {index.written!r} is no name", end, index.end, expected="letters and digits")
+        if len(word) > 1:
+            start = self.add("word", word[:-1], start, end - 1)
+        return self._applied(f"{word[-1]}_{index.name}", start, index.end, index.written)
 
-    def _named(self, words: str) -> str | None:
-        return named(words, self.dialect.own)
-
-    def _known(self, name: str) -> str:
-        return name if name in self.names else self._named(name) or name
-
-    def _follows_number(self) -> bool:
-        return bool(self.found) and self.found[-1].kind == "number"
-
-    def _words(self, match: re.Match[str]) -> int:
-        """Words: a quantity, a unit after a number, or a word of the grammar."""
-        words, (start, end) = re.sub(r"\\([_ %&])", r"\1", match["words"]).strip(), match.span()
-        if words in FUNCTION_WORDS:
-            return self.add("word", words, start, end)
-        if not words.strip(".,;: ") or self._is_remark(words, end):
-            self.spaced = True
-            return end
-        of = OF.match(self.source, end)
-        if of is not None and (quantity := self._named(f"{words}({of[1]})")):
-            return self.add("word", quantity, start, of.end())
-        family, slash, per = UNIT_WORDS.get(words, words).partition("/")
-        if self._follows_number() and family in UNITS and per in ("", "s"):
-            self.add("word", family, start, end)
-            if slash:
-                self.add("symbol", "/", start, end)
-                self.add("word", per, start, end)
-            return end
-        if words in CLAUSES:
-            self.add("word", CLAUSES[words], start, end)
-            self.spaced = True
-            return end
-        suffix, behind = self._index(end)
-        if behind > end:
-            return self.add("word", self._known(f"{words}_{suffix}"), start, behind)
-        if words not in self.names and self._named(words) is None:
-            expected = "a word of `symroof names`, or one of the aliases of the problem"
-            raise self.error(f"unknown words {words!r}", start, end, expected)
-        return self.add("word", self._known(words), start, end)
-
-    def _is_remark(self, words: str, end: int) -> bool:
-        """Words that say what is counted, or in which unit, behind an expression; or anything behind a wide space."""
-        last = self.found[-1] if self.found else None
-        if last is None or last.kind == "row" or (last.kind == "symbol" and last.text not in (")", "}", "]")):
-            return False
-        unit = UNIT_WORDS.get(words, words).partition("/")[0] in UNITS and last.kind != "number"
-        known = words in self.names or self._named(words) is not None or words in CLAUSES
-        return ENDS.match(self.source, end) is not None and (words in COUNTED or unit or (self.gap and not known))
+    def _cases(self, match: re.Match[str]) -> int:
+        return self.add("symbol", "cases{" if "begin" in match.group() else "}cases", *match.span())
 
     def _command(self, match: re.Match[str]) -> int:
         command, (start, end) = match.group(), match.span()
@@ -225,8 +170,12 @@ class _Scanner:
             self.spaced = self.spaced or not paired
             return end + (paired and self.source.startswith(".", end))
         if command in GREEK_COMMANDS:
-            suffix, end = self._index(end)
-            return self.add("word", GREEK_COMMANDS[command] + (f"_{suffix}" if suffix else ""), start, end)
+            micro = MICRO.match(self.source, end) if command == "\\mu" and self._follows_number() else None
+            if micro is not None:
+                return self.add("unit", "us", start, micro.end())
+            index = index_at(self.source, end)
+            name = GREEK_COMMANDS[command] + (f"_{index.name}" if index else "")
+            return self.add("word", name, start, index.end if index else end)
         if command in FUNCTIONS:
             base = LOG_BASE.match(self.source, end) if command == "\\log" else None
             if command == "\\log" and base is None:
@@ -242,4 +191,5 @@ class _Scanner:
         return self._sign(SYNONYMS.get(match.group(), match.group()), *match.span())
 
     def _sign(self, text: str, start: int, end: int) -> int:
+        self.brackets.see(text, self.found[-1] if self.found else None)
         return self.add("word" if text == "oo" else "symbol", text, start, end)

@@ -1,6 +1,8 @@
 """Numbers with units: seconds, bytes, FLOPs and their rates, with decimal and binary prefixes.
 
 A number is an exact rational and remembers its digits: ``3.35 TB/s`` is 3350000000000 bytes/s, shown as 3.35e12.
+In a document ``k`` and ``M`` directly behind a number are thousands and millions where nothing there has that name, and
+``B`` is billions before what is counted: ``7B parameters``.
 """
 
 from __future__ import annotations
@@ -9,13 +11,19 @@ from fractions import Fraction
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Number
-from symroof.model.units import PER, UNITS
+from symroof.model.units import UNITS
 from symroof.reading.scanner import Reader
+from symroof.reading.vocabulary import WORDS, meanings
 
 # Decimal exponents beyond this size are refused, never expanded.
 LARGEST_EXPONENT = 10_000
 # Known quantities outside of this range are refused: no machine has them.
 SMALLEST = Fraction(1, 10**100)
+# What people write for a unit; what stands for a power of ten; what is counted, and is no unit.
+UNIT_WORDS = meanings(WORDS["units"])
+SCALES = {letter: Fraction(10) ** power for letter, power in WORDS["scales"].items()}
+COUNT_SCALES = SCALES | {letter: Fraction(10) ** power for letter, power in WORDS["scales_of_counts"].items()}
+COUNTED = frozenset(WORDS["counted"])
 
 
 def exact(digits: str) -> Fraction:
@@ -32,8 +40,13 @@ def exact(digits: str) -> Fraction:
     return Fraction(mantissa.rstrip(".") + (f"e{exponent}" if exponent else ""))
 
 
-def read_number(reader: Reader, declared: frozenset[str] | tuple[str, ...] = ()) -> Number:
-    """The number under the cursor with its percent sign or unit; a declared name is never a unit."""
+def read_number(
+    reader: Reader, declared: frozenset[str] | tuple[str, ...] = (), letters: frozenset[str] | None = None
+) -> Number:
+    """The number under the cursor with its percent sign, power of ten or unit; a declared name is none of these.
+
+    In a document ``letters`` are those that stand alone somewhere in it.
+    """
     token = reader.next()
     try:
         value = exact(token.text)
@@ -43,14 +56,72 @@ def read_number(reader: Reader, declared: frozenset[str] | tuple[str, ...] = ())
         raise reader.error(f"{token.text}{reader.token.text} is not a number", span=(token.start, reader.token.end))
     if reader.accept("%"):
         return Number(value / 100, token.text + "%", "%")
-    if reader.token.kind != "word" or reader.token.text not in UNITS or reader.token.text in declared:
-        return Number(value, token.text)
-    spelled = reader.next().text
-    unit, per, base = UNITS[spelled], "", ""
-    if reader.at("/") and reader.following.text in PER and "/" not in UNITS[spelled].base:
-        per, base = (f"/{word}" for word in (reader.following.text, PER[reader.following.text]))
-        reader.go_to(reader.index + 2)
-    return Number(value * unit.scale, f"{token.text} {spelled}{per}", unit.base + base)
+    digits = token.text
+    if letters is not None and _is_scale(reader, {*declared, *letters}):
+        letter = reader.next().text
+        digits, value = digits + letter, value * COUNT_SCALES[letter]
+    if letters is not None and reader.token.text in COUNTED and reader.token.text not in declared:
+        reader.next()
+    unit = _unit_behind(reader, declared)
+    if unit is None:
+        return Number(value, digits)
+    scale, base = measured(unit)
+    return Number(value * scale, f"{digits} {unit}", base)
+
+
+def measured(unit: str) -> tuple[Fraction, str]:
+    """How many base units a unit is, and which: two units with a bar between them are one.
+
+    >>> measured("TB/s"), measured("Gbps"), measured("FLOPs/bytes")
+    ((Fraction(1000000000000, 1), 'bytes/s'), (Fraction(125000000, 1), 'bytes/s'), (Fraction(1, 1), 'FLOPs/bytes'))
+    """
+    above, _, below = unit.partition("/")
+    if not below:
+        return UNITS[above].scale, UNITS[above].base
+    return UNITS[above].scale / UNITS[below].scale, f"{UNITS[above].base}/{UNITS[below].base}"
+
+
+def unit_named(words: str) -> str | None:
+    """The unit that words name, in its shortest spelling; None where they name none.
+
+    >>> unit_named("TFLOP/s"), unit_named("FLOPS/byte"), unit_named("bytes/second"), unit_named("rows")
+    ('TFLOPs/s', 'FLOPs/bytes', 'bytes/s', None)
+    """
+    words = UNIT_WORDS.get(words, words)
+    above, slash, below = words.partition("/")
+    parts = [UNIT_WORDS.get(part.strip(), part.strip()) for part in ((above, below) if slash else (above,))]
+    return "/".join(UNITS[part].name for part in parts) if all(part in UNITS for part in parts) else None
+
+
+def _unit_behind(reader: Reader, declared: frozenset[str] | tuple[str, ...]) -> str | None:
+    """The unit under the cursor, where there is one."""
+    token = reader.token
+    if token.kind not in ("word", "unit") or (token.kind == "word" and token.text in declared):
+        return None
+    unit = unit_named(token.text)
+    if unit is None:
+        return None
+    reader.next()
+    per, slash = reader.following, reader.token
+    if slash.text == "/" and "/" not in unit and "/" not in UNITS[unit].base:
+        close = per.text == "s" or per.kind == "unit" or not (slash.spaced or per.spaced or per.text in declared)
+        whole = unit_named(f"{token.text}/{per.text}") if close else None
+        if whole is not None:
+            reader.go_to(reader.index + 2)
+            return whole
+    return unit
+
+
+def _is_scale(reader: Reader, taken: set[str]) -> bool:
+    """Whether the letter under the cursor is a power of ten, with no letter behind it and none of that name."""
+    letter, behind = reader.token, reader.following
+    if letter.kind == "unit":
+        return letter.text in COUNT_SCALES
+    if letter.kind != "word" or letter.spaced or letter.text in taken or letter.text not in COUNT_SCALES:
+        return False
+    if not behind.spaced and (behind.kind in ("word", "number") or behind.text in ("(", "[", "{", "^", ".")):
+        return False
+    return letter.text in SCALES or behind.text in COUNTED
 
 
 def quantity(text: str, unit: str | None) -> Number:

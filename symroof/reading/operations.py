@@ -25,7 +25,8 @@ from symroof.model.einsum import Einsum, OperandError
 from symroof.model.library import LIBRARY, library_operation
 from symroof.model.operation import AnyOperation
 from symroof.model.tensor import Dim, Tensor
-from symroof.reading.scanner import Reader, T, Token
+from symroof.reading.scanner import Reader, T
+from symroof.reading.tokens import Token
 
 ARROW = r"->|→|\\rightarrow|\\to"
 EINSUM = re.compile(rf"\s*[A-Za-z]+(\s*,\s*[A-Za-z]+)*\s*({ARROW})\s*[A-Za-z]*\s*")

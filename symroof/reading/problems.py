@@ -20,9 +20,10 @@ from symroof.model.problem import SECTIONS, Problem
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
-from symroof.reading.expressions import Scope, read_expression
+from symroof.reading.expressions import read_expression
 from symroof.reading.grids import axes_of, read_bindings, read_mesh
 from symroof.reading.operations import read_operation
+from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, read_table_file, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
 

@@ -6,10 +6,12 @@ Synonyms (``≤``, ``\\leq``) become one spelling here and nowhere else. Nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from symroof.errors import ReadingError
+from symroof.reading.tokens import Token
+from symroof.reading.typography import SUBSCRIPTS, SUPERSCRIPTS, THOUSANDS, Brackets, lowered, raised
 from symroof.reading.vocabulary import SYNONYMS
 
 LONGEST_TEXT = 4096
@@ -21,28 +23,19 @@ GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
 TOKEN = re.compile(
     r"""
     (?P<space>   [ \t\r\n]+ | \\[,;:!]                                     )
+  | (?P<grouped> THOUSANDS                                                 )
   | (?P<number>  (?: \d[\d_]* (?:\.(?:\d[\d_]*)?)? | \.\d[\d_]* ) (?:[eE][+-]?\d[\d_]*)? )
-  | (?P<word>    [A-Za-zGREEK][A-Za-z0-9GREEK]*
-                 (?:_[A-Za-z0-9GREEK]+)*                           )
+  | (?P<raised>  [SUPERSCRIPTS]+                                           )
+  | (?P<word>    [A-Za-zµGREEK][A-Za-z0-9GREEK]*
+                 (?:_[A-Za-z0-9GREEK]+)* [SUBSCRIPTS]*                     )
   | (?P<command> \\[A-Za-z]+                                               )
-  | (?P<symbol>  <=>|\*\*|=>|<=|>=|<<|>>|->|~~|[-+*/^=~<>(){}\[\],.%@:|_&·•×−≈→≤≥≪≫⇒⇔∞] )
-    """.replace("GREEK", GREEK),
+  | (?P<symbol>  <=>|\*\*|=>|==|<=|>=|<<|>>|->|~~|\.\.\.|[-+*/^=~<>(){}\[\],.%@:|_&·•×−≈→≤≥≪≫⇒⇔∞…] )
+    """.replace("GREEK", GREEK)
+    .replace("THOUSANDS", THOUSANDS)
+    .replace("SUPERSCRIPTS", SUPERSCRIPTS)
+    .replace("SUBSCRIPTS", SUBSCRIPTS),
     re.VERBOSE | re.ASCII,
 )
-
-
-class Token(NamedTuple):
-    """``kind`` is number, word, command, symbol or end; ``spaced`` tells of a space before it."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-    spaced: bool
-
-    @property
-    def span(self) -> tuple[int, int]:
-        return self.start, self.end
 
 
 def require_short(source: str) -> None:
@@ -52,21 +45,33 @@ def require_short(source: str) -> None:
         )
 
 
-def scan(source: str) -> tuple[Token, ...]:
-    """The tokens of ``source``, closed by an end token.
+def scan(source: str, *, grouping: bool = False) -> tuple[Token, ...]:
+    """The tokens of ``source``, closed by an end token. With ``grouping`` commas group the digits of a number by threes,
+    but for those between the arguments of a function or in a shape.
 
-    >>> [t.text for t in scan("B ≥ 2e3F")]
-    ['B', '>=', '2e3', 'F', '']
+    >>> [t.text for t in scan("B ≥ 2e3F")], [t.text for t in scan("x² = 32,768", grouping=True)]
+    (['B', '>=', '2e3', 'F', ''], ['x', '^', '2', '=', '32768', ''])
     """
     require_short(source)
     tokens: list[Token] = []
+    brackets = Brackets()
     position, spaced = 0, False
     while match := TOKEN.match(source, position):
-        kind, text = str(match.lastgroup), SYNONYMS.get(match.group(), match.group())
-        if kind != "space":
+        kind, text, end = str(match.lastgroup), SYNONYMS.get(match.group(), match.group()), match.end()
+        if kind == "grouped":
+            before = tokens[-1].text if tokens else ""
+            if not grouping or brackets.separate(before, source[end : end + 1]):
+                text = text.partition(",")[0]
+                end = position + len(text)
+            kind, text = "number", text.replace(",", "")
+        if kind == "raised":
+            tokens += raised(text, position, end)
+        elif kind != "space":
             kind = "word" if text == "oo" else "symbol" if kind == "command" and text != match.group() else kind
-            tokens.append(Token(kind, text, match.start(), match.end(), spaced))
-        position, spaced = match.end(), kind == "space"
+            brackets.see(text, tokens[-1] if tokens else None)
+            text = lowered(text.replace("µ", "μ")) if kind == "word" else text
+            tokens.append(Token(kind, text, position, end, spaced))
+        position, spaced = end, kind == "space"
     if position < len(source):
         raise ReadingError(f"unexpected character {source[position]!r}", source=source, span=(position, position + 1))
     return (*tokens, Token("end", "", len(source), len(source), spaced))
@@ -77,8 +82,12 @@ class Reader:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.tokens = scan(source)
+        self.tokens = self.scanned()
         self.go_to(0)
+
+    def scanned(self) -> Sequence[Token]:
+        """The tokens of the text, in the language of the grammar."""
+        return scan(self.source)
 
     def go_to(self, index: int) -> None:
         self.index = index

@@ -19,12 +19,12 @@ from symroof.model.quantities import DERIVED, TABLE
 from symroof.reading.claims import Chain, Claim
 from symroof.reading.documents import RELATED, RELATING, Written
 from symroof.reading.exercises import Exercise
-from symroof.reading.expressions import Scope, read_expression
+from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
-from symroof.reading.latex_tokens import COUNTED, UNIT_WORDS, Dialect
 from symroof.reading.markup import Row
-from symroof.reading.numbers import quantity
+from symroof.reading.numbers import COUNTED, quantity
 from symroof.reading.operations import typed_operation
+from symroof.reading.scope import Scope
 from symroof.reading.vocabulary import folded, named
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
@@ -164,7 +164,7 @@ def _column(head: str, force: InForce) -> Column | None:
     if unit in COUNTED:
         return Column(name)
     with suppress(SymroofError):
-        one = quantity(f"1 {UNIT_WORDS.get(unit, unit)}", None)
+        one = quantity(f"1 {unit}", None)
         if name not in TABLE or one.unit == TABLE[name].unit:
             return Column(name, replace(one, digits=unit))
     return None
@@ -177,7 +177,7 @@ def _name(words: str, force: InForce) -> str | None:
     if known is not None or words in force.exercise.let:
         return known or words
     with suppress(SymroofError):
-        formula = read_latex_expression(words, Dialect(BARE.scope, aliases)) if "\\" in words or "_" in words else None
+        formula = read_latex_expression(words, force.dialect(BARE.scope)) if "\\" in words or "_" in words else None
         if isinstance(formula, Name) and formula.name in TABLE:
             return formula.name
     return None
@@ -192,12 +192,13 @@ def _sign(text: str) -> tuple[str, str]:
 def _value(text: str, kind: str, column: Column, scope: Scope, force: InForce) -> Formula:
     """What a cell holds, in the unit of its column where it has none of its own."""
     latex = kind == "math"
-    value = (
-        read_latex_expression(text, Dialect(scope, force.exercise.aliases)) if latex else read_expression(text, scope)
-    )
+    dialect = force.dialect(scope)
+    value = read_latex_expression(text, dialect) if latex else read_expression(text, dialect.scope)
     unit = column.unit
     if unit is None or (isinstance(value, Number) and value.unit is not None):
         return value
     if not isinstance(value, Number):
+        if unit.value == 1:
+            return value
         raise ReadingError("a formula below a unit has two readings", expected="a number, or a head without a unit")
     return Number(value.value * unit.value, f"{value.digits} {unit.digits}", unit.unit)

@@ -16,9 +16,9 @@ from symroof.reading.documents import RELATED, Document, Note, Written, read_doc
 from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
-from symroof.reading.latex_tokens import Dialect
 from symroof.reading.operations import typed_operation
 from symroof.reading.problems import WORD
+from symroof.reading.spelling import spelling
 from symroof.verification.assertions import asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
@@ -38,7 +38,8 @@ Before = tuple[Written, Compare] | None
 def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
     """The judgements on a document; ``overrides`` are options that go before those of its comments."""
     document = read_document(path)
-    force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), path.parent)
+    spelled = spelling(document.text, (part.text for part in document.parts if isinstance(part, Written)))
+    force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), path.parent, spelled)
     return _Chapter(document, force.adding({}) if overrides else force).report()
 
 
@@ -142,7 +143,7 @@ class _Chapter:
             return
         with limited():
             claims, context = self._claims(written, following, before)
-            dialect = Dialect(context.scope, self.force.exercise.aliases)
+            dialect = self.force.dialect(context.scope)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before)
         for claim in claims:
             if following:
@@ -162,7 +163,7 @@ class _Chapter:
         stated = str(following.get("same", following.get("is", "")))
         if "is" in following and not any(sign in stated for sign in RELATED):
             context = contexts(self.force, self.said)[0]
-            dialect, math = Dialect(context.scope, self.force.exercise.aliases), written.kind == "math"
+            dialect, math = self.force.dialect(context.scope), written.kind == "math"
             read = (
                 read_latex_expression(written.text, dialect) if math else read_expression(written.text, context.scope)
             )

@@ -11,7 +11,10 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError, suggestion
 from symroof.reading.exercises import Exercise, read_exercise
 from symroof.reading.headings import Headings
+from symroof.reading.latex_phrases import Dialect
 from symroof.reading.problems import WORD, merged
+from symroof.reading.scope import Scope
+from symroof.reading.spelling import Spelling
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 
@@ -26,15 +29,21 @@ ANY_WIDTH = "bf16"
 @dataclass(frozen=True)
 class InForce:
     """``overrides`` go before what the comments say; ``words`` are those of the document, which may use what is given;
-    ``folder`` is where the document lies; ``places`` are the headings below which each named formula was stated."""
+    ``folder`` is where the document lies, ``spelled`` how it spells; ``places`` are the headings below which each named formula was stated."""
 
     overrides: Mapping[str, Any]
     words: frozenset[str]
     folder: Path
+    spelled: Spelling = field(default_factory=Spelling)
     options: Mapping[str, Any] = field(default_factory=dict)
     places: Mapping[str, Headings] = field(default_factory=dict)
     exercise: Exercise = field(default_factory=Exercise)
     context: Context = field(default_factory=lambda: context_of(Exercise()))
+
+    def dialect(self, scope: Scope) -> Dialect:
+        """How the document writes the names of a scope."""
+        letters = self.spelled.letters
+        return Dialect(replace(scope, letters=letters), self.exercise.aliases, self.spelled.macros)
 
     def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> InForce:
         """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""

@@ -57,7 +57,8 @@ LAST = symbol("last index")
 def worked_out(node: Call, least_one: frozenset[str]) -> tuple[Formula, str]:
     """What a call of which the names are put in is for the judge, and what shows that a construction has that value.
 
-    >>> from symroof.reading.expressions import Scope, read_expression
+    >>> from symroof.reading.expressions import read_expression
+    >>> from symroof.reading.scope import Scope
     >>> call = read_expression("argmin(A/X + B X, X)", Scope(open=True))
     >>> value, by = worked_out(call, frozenset())
     >>> expression(value), by

@@ -23,7 +23,7 @@ from symroof.model.hardware import Accelerator
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import OPEN, Settled, settle
 from symroof.reading.exercises import TOLERANCE
-from symroof.reading.expressions import Scope
+from symroof.reading.scope import Scope
 from symroof.symbols import expression, symbol
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend, weighed
 from symroof.verification.constructions import worked_out

@@ -10,7 +10,7 @@ from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
 from symroof.reading.exercises import Exercise, giving_way
-from symroof.reading.expressions import Scope
+from symroof.reading.scope import Scope
 from symroof.verification.context import Context
 
 # What the quantities mean wherever nobody says otherwise, and the units of the others.

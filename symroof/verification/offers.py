@@ -11,7 +11,7 @@ from symroof.formula import Compare, Formula
 from symroof.reading.claims import read_regime, regime
 from symroof.reading.cues import FORMULA, stated_regimes, typed_sizes
 from symroof.reading.latex import LatexReader, read_latex_expression
-from symroof.reading.latex_tokens import Dialect
+from symroof.reading.latex_phrases import Dialect
 
 # What a formula that states a regime has in it.
 GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
@@ -21,7 +21,7 @@ Regime = tuple[Compare, ...]
 def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
     """The sizes that a sentence puts in; None for a name that has two in it.
 
-    >>> from symroof.reading.expressions import Scope
+    >>> from symroof.reading.scope import Scope
     >>> {name: size and size.digits for name, size in sizes_beside("at B = 48,000", Dialect(Scope(open=True))).items()}
     {'B': '48000'}
     """
@@ -35,7 +35,7 @@ def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
 def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...]:
     r"""The regimes that a text states in formulas and in words, the nearest to its end first, with what says them.
 
-    >>> from symroof.reading.expressions import Scope
+    >>> from symroof.reading.scope import Scope
     >>> text = r"For large $N$, as $B \ll D, F$"
     >>> [words for _, words in regimes_beside(text, Dialect(Scope(open=True)))]
     ['B \\ll D, F', 'For large N']

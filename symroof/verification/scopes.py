@@ -7,13 +7,12 @@ from dataclasses import replace
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import names
 from symroof.model.quantities import QUANTITIES
+from symroof.reading.attempts import read_formula
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import Written
 from symroof.reading.exercises import Exercise
-from symroof.reading.expressions import Scope
-from symroof.reading.latex import read_latex
-from symroof.reading.latex_tokens import Dialect
 from symroof.reading.problems import GIVE_WAY
+from symroof.reading.scope import Scope
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
@@ -39,12 +38,14 @@ def given_names(force: InForce) -> frozenset[str]:
 
 def claims_in(written: Written, force: InForce, said: Discourse) -> tuple[tuple[Claim, ...], Context]:
     """The claims of a formula, and the context in whose names they are read. Code without a claim has none."""
+    in_turn = contexts(force, said)
+    if written.kind == "math":
+        claims, which = read_formula(written.text, [force.dialect(context.scope) for context in in_turn])
+        return claims, in_turn[which]
     failed: SymroofError | None = None
-    for context in contexts(force, said):
+    for context in in_turn:
         try:
-            if written.kind == "math":
-                return read_latex(written.text, Dialect(context.scope, force.exercise.aliases)), context
-            return _of_code(written.text, context), context
+            return _of_code(written.text, replace(context, scope=force.dialect(context.scope).scope)), context
         except SymroofError as error:
             failed = failed or error
     raise failed or ReadingError("the formula cannot be read")

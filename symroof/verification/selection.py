@@ -13,7 +13,7 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Group, Infinity, Name, Product, names
+from symroof.formula import Call, Compare, Formula, Gap, Group, Infinity, Name, Product, is_opaque, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import negated
@@ -40,7 +40,8 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
     A link that is ``chained`` goes on from one before it: S = 2N = N + N asserts that its last two sides are the same.
 
     >>> from symroof.reading.latex import read_latex
-    >>> from symroof.reading.latex_tokens import Dialect, Scope
+    >>> from symroof.reading.latex_phrases import Dialect
+    >>> from symroof.reading.scope import Scope
     >>> from symroof.verification.definitions import Exercise, context_of
     >>> context, scope = context_of(Exercise()), Scope(open=True)
     >>> for text in ("\\\\frac{486}{2} = 243", "B > 240", "S = 2N", "\\\\frac{BDF}{DF} = B", "B \\\\ll D"):
@@ -53,6 +54,8 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
     assumption
     """
     link, left, right, context = question.link, question.left, question.right, question.context
+    if (reason := _without_value(question)) is not None:
+        return Skip(reason)
     name = link.left.name if isinstance(link.left, Name) and link.relation == "=" else None
     if link.relation in ("<<", ">>") or isinstance(bare(link.right), Infinity):
         return Skip(Omission("assumption"))
@@ -71,6 +74,25 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
         return Skip(Omission("definition"), name)
     spoken = {n for n in names(link) if n in QUANTITIES or n in context.definitions}
     return _quantities(question) if spoken else _own(question, chained)
+
+
+def _without_value(question: Question) -> Omission | None:
+    """Why a link has a side of which nobody knows what it is: one that is not there or not read, words that nothing
+    explains where the other side does not have them, or the derivative of something that is no formula of its variable."""
+    link = question.link
+    for side in (link.left, link.right):
+        if isinstance(side, Gap):
+            facts = {"problem": side.problem, "column": side.column}
+            return Omission("unreadable", facts) if side.problem else Omission("no_left")
+    words = [dict.fromkeys(filter(is_opaque, names(side))) for side in (question.left, question.right)]
+    if words[0].keys() != words[1].keys() or (isinstance(link.left, Name) and is_opaque(link.left.name)):
+        return Omission("words", {"name": next(iter({**words[0], **words[1]}))[1:-1]})
+    for node in nodes(link):
+        if isinstance(node, Call) and node.function == "diff" and len(node.arguments) == 2:
+            body, variable = node.arguments
+            if not set(names(variable)) & set(names(question.context.put(body))):
+                return Omission("function")
+    return None
 
 
 def _condition(question: Question) -> Skip | None:

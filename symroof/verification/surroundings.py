@@ -8,7 +8,7 @@ from functools import cached_property
 from symroof.formula import Compare, Formula
 from symroof.reading.cues import Cue, is_solved, step_between
 from symroof.reading.documents import Document, Written
-from symroof.reading.latex_tokens import Dialect
+from symroof.reading.latex_phrases import Dialect
 from symroof.verification.offers import Regime, regimes_beside, sizes_beside
 
 

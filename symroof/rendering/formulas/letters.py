@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 from string import ascii_letters
 
+from symroof.formula import is_opaque
 from symroof.model.quantities import TABLE
 
 PLAIN = {"flops_exact": "flops"}
@@ -62,6 +63,8 @@ class Letters:
             if quantity.instead is not None and quantity.letter in self.dimensions:
                 return quantity.instead.replace("LINK", self.link.replace("_", " "))
             return quantity.letter
+        if is_opaque(name):
+            return rf"\text{{{_spelled(name[1:-1])}}}"
         head, _, tail = name.partition("_")
         if not tail and len(head) > 1 and head[1:].isdigit():
             head, tail = head[0], head[1:]

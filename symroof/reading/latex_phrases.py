@@ -1,0 +1,157 @@
+r"""Words in LaTeX: quantities, units and powers of ten behind numbers, words of the grammar, remarks, opaque names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from symroof.errors import ReadingError
+from symroof.formula import opaque
+from symroof.reading.latex_names import arguments_at, index_at
+from symroof.reading.macros import Macro
+from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named
+from symroof.reading.scope import Scope
+from symroof.reading.tokens import Token
+from symroof.reading.typography import Brackets
+from symroof.reading.vocabulary import KNOWN, WORDS, folded, meanings, named
+
+FUNCTION_WORDS = ("max", "min", "log2", "exp", "floor", "ceil")
+CLAUSES = meanings(WORDS["clauses"])
+
+OF = re.compile(r"\s*(?:\\left)?\(\s*\\text(?:rm)?\s*\{([^{}$\\]*)\}\s*(?:\\right)?\)")
+ENDS = re.compile(
+    r"(?:\s|~|\\[,;:! ]|[.,;])*(?:$|\\\\|\\end|&|[=<>)}]|\\(?:le|leq|ge|geq|approx|sim|iff|implies|ll|gg|quad|qquad|to|rightarrow|right)\b)"
+)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a document names things: the declared names, words of its own for known quantities, and its macros."""
+
+    scope: Scope
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    macros: Mapping[str, Macro] = field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> dict[str, str]:
+        """What the words of the document mean, in the form in which words are compared."""
+        return {folded(alias): name for alias, name in self.aliases.items()}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.scope.names)
+
+
+class Phrases:
+    """The tokens that have been found in a formula, and the rules for words, which look back at them."""
+
+    def __init__(self, source: str, dialect: Dialect) -> None:
+        self.source, self.dialect = source, dialect
+        self.names, self.lenient = dialect.names, dialect.scope.lenient
+        self.found: list[Token] = []
+        self.brackets = Brackets()
+        self.spaced = False
+        self.gap = False  # a wide space, after which words are remarks
+
+    def error(self, problem: str, start: int, end: int, expected: str | None = None) -> ReadingError:
+        return ReadingError(problem, source=self.source, span=(start, end), expected=expected)
+
+    def add(self, kind: str, text: str, start: int, end: int) -> int:
+        """A token, and the place behind it."""
+        self.found.append(Token(kind, text, start, end, self.spaced))
+        self.spaced = self.gap = False
+        return end
+
+    def _applied(self, name: str, start: int, end: int, index: str) -> int:
+        r"""A name, and the arguments behind it where its index is a word: ``T_\text{comms}(X)`` is a function."""
+        arguments = arguments_at(self.source, end) if len(index) > 1 else None
+        if arguments is None:
+            return self.add("word", name, start, end)
+        inside, behind = arguments
+        if not self.lenient:
+            raise self.error(f"{name}({inside}) has two readings", start, behind, expected="a function, or a product")
+        return self.add("word", opaque(f"{name}({inside})"), start, behind)
+
+    def _bare(self, word: str) -> str:
+        """A word without an index may be one of the vocabulary for a declared name; behind a number it may be a unit."""
+        declared = word in self.names and word not in self.dialect.scope.give_way
+        if self._follows_number() and not declared and unit_named(word):
+            return word
+        own = self.dialect.own.get(folded(word))
+        meaning = own or (KNOWN.get(folded(word)) if len(word) > 1 and word not in self.names else None)
+        return meaning if meaning in self.names else word
+
+    def _named(self, words: str) -> str | None:
+        return named(words, self.dialect.own)
+
+    def _known(self, name: str) -> str:
+        return name if name in self.names else self._named(name) or name
+
+    def _follows_number(self) -> bool:
+        return bool(self.found) and self.found[-1].kind == "number"
+
+    def _words(self, match: re.Match[str]) -> int:
+        """Words: a quantity, a unit after a number, or a word of the grammar."""
+        words, (start, end) = re.sub(r"\\([_ %&$])", r"\1", match["words"]).replace("\\,", " ").strip(), match.span()
+        if words in FUNCTION_WORDS:
+            return self.add("word", words, start, end)
+        if not words.strip(".,;: ") or self._is_remark(words, end):
+            self.spaced = True
+            return end
+        of = OF.match(self.source, end)
+        if of is not None and (quantity := self._named(f"{words}({of[1]})")):
+            return self.add("word", quantity, start, of.end())
+        if self._is_unit(words):
+            return self.add("unit", unit_named(words) or words[:1], start, end)
+        if words in CLAUSES:
+            self.add("symbol" if CLAUSES[words] == "otherwise" else "word", CLAUSES[words], start, end)
+            self.spaced = True
+            return end
+        index = index_at(self.source, end)
+        if index is not None:
+            words, end = f"{words}_{index.written}", index.end
+        return self._applied(self._meaning(words, start, end), start, end, words)
+
+    def _meaning(self, words: str, start: int, end: int) -> str:
+        """The name that words stand for: a declared one, a letter, a quantity, or in a lenient scope words as they are."""
+        if words in self.names or self._named(words) is not None:
+            return self._known(words)
+        if self.dialect.scope.admits(words):
+            return words
+        if self.lenient:
+            return opaque(words)
+        expected = "a word of `symroof names`, or one of the aliases of the problem"
+        raise self.error(f"unknown words {words!r}", start, end, expected)
+
+    def _is_unit(self, words: str) -> bool:
+        """Words behind a number, or behind a unit and a bar; a power of ten alone or with what is counted by it."""
+        last, before = (*self.found[-2:], None, None)[:2] if len(self.found) < 2 else (self.found[-1], self.found[-2])
+        if last is not None and before is not None and last.text == "/" and before.kind == "unit":
+            return unit_named(words) is not None
+        if not self._follows_number():
+            return False
+        scale, _, noun = words.partition(" ")
+        return unit_named(words) is not None or (scale in COUNT_SCALES and (not noun or noun in COUNTED))
+
+    def _is_remark(self, words: str, end: int) -> bool:
+        """Words that say what is counted, or in which unit, behind an expression; words in brackets behind a number; or
+        anything behind a wide space."""
+        last = self.found[-1] if self.found else None
+        if last is None or last.kind == "row" or (last.kind == "symbol" and last.text not in (")", "}", "]")):
+            return False
+        if last.kind == "number" and words[0] == "(" and words[-1] == ")":
+            return True
+        if words in COUNTED and self._ends_with_scale():
+            self.found[-1] = last._replace(kind="unit")
+            return True
+        unit = unit_named(words) is not None and last.kind not in ("number", "unit")
+        known = words in self.names or self._named(words) is not None or words in CLAUSES
+        return ENDS.match(self.source, end) is not None and (words in COUNTED or unit or (self.gap and not known))
+
+    def _ends_with_scale(self) -> bool:
+        """Whether a number and a power of ten stand here, as in 7B."""
+        number, letter = self.found[-2:] if len(self.found) > 1 else (None, self.found[-1])
+        taken = letter.spaced or letter.text in self.names or letter.text not in COUNT_SCALES
+        return number is not None and (number.kind, letter.kind) == ("number", "word") and not taken

@@ -1,0 +1,149 @@
+r"""Macros of a document: ``\newcommand``, ``\def``, ``\DeclareMathOperator``, put in before a formula is read.
+
+Only what a formula can use is understood: a body, and at most nine arguments in braces, the first of which may have a
+default. Expansion is bounded in depth and in length; what is expanded keeps the places of its source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from symroof.errors import ReadingError
+
+LONGEST_BODY = 1000
+LONGEST_EXPANSION = 16_384
+DEEPEST = 16
+
+DEFINITION = re.compile(
+    r"""
+    \\(?:(?:re|provide)?newcommand|(?P<operator>DeclareMathOperator))\*?\s*
+      (?:\{\s*\\(?P<braced>[A-Za-z]+)\s*\}|\\(?P<name>[A-Za-z]+))\s*
+      (?:\[(?P<count>[0-9])\]\s*(?:\[(?P<default>[^][{}\n]{0,200})\]\s*)?)? (?=\{)
+  | \\def\s*\\(?P<plain>[A-Za-z]+)\s*(?P<parameters>(?:\#[1-9]){0,9})\s* (?=\{)
+    """,
+    re.VERBOSE,
+)
+COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
+ARGUMENT = re.compile(r"\s*(?:(?=\{)|(\\[A-Za-z]+|[^\s\\{}]))")
+BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+PARAMETER = re.compile(r"#([1-9])")
+OPTION = re.compile(r"\s*\[([^][{}]{0,200})\]")
+
+
+class Macro(NamedTuple):
+    """What stands for a command: ``#1`` in the ``body`` is its first argument, which may have a ``default``."""
+
+    body: str
+    arguments: int = 0
+    default: str | None = None
+
+
+class Placed(NamedTuple):
+    """A text, and for each of its characters the span of the source that it comes from."""
+
+    text: str
+    places: list[tuple[int, int]]
+
+    def part(self, start: int, end: int | None = None) -> Placed:
+        return Placed(self.text[start:end], self.places[start:end])
+
+
+class Definition(NamedTuple):
+    """A macro, its name, and where its definition stands."""
+
+    name: str
+    macro: Macro
+    start: int
+    end: int
+
+
+def definitions(text: str) -> list[Definition]:
+    r"""The definitions of a text; one that is not closed, or too long, is none.
+
+    >>> [(d.name, d.macro) for d in definitions(r"\newcommand{\bw}[1]{W_{#1}} \def\B{8}")]
+    [('bw', Macro(body='W_{#1}', arguments=1, default=None)), ('B', Macro(body='8', arguments=0, default=None))]
+    """
+    found: list[Definition] = []
+    for match in DEFINITION.finditer(text):
+        end = _closing(text, match.end())
+        if end is None or (found and match.start() < found[-1].end):
+            continue
+        body = text[match.end() + 1 : end - 1]
+        body = rf"\operatorname{{{body}}}" if match["operator"] else body
+        arguments = int(match["count"] or 0) or len(match["parameters"] or "") // 2
+        name = match["braced"] or match["name"] or match["plain"]
+        found.append(Definition(name, Macro(body, arguments, match["default"]), match.start(), end))
+    return found
+
+
+def _closing(text: str, start: int) -> int | None:
+    """The place behind the brace that closes the one at ``start``, where it stands near enough."""
+    depth = 0
+    for match in BRACE.finditer(text, start, start + LONGEST_BODY):
+        depth += (match.group() == "{") - (match.group() == "}")
+        if not depth:
+            return match.end()
+    return None
+
+
+def expanded(source: str, macros: Mapping[str, Macro]) -> Placed:
+    r"""The text with its macros put in, and their definitions left out.
+
+    >>> expanded(r"\bw{2} = 3", {"bw": Macro("W_{#1}", 1)}).text
+    'W_{2} = 3'
+    """
+    now = Placed(source, [(i, i + 1) for i in range(len(source))])
+    for definition in reversed(definitions(source)):
+        now = _joined(now.part(0, definition.start), now.part(definition.end))
+    for _ in range(DEEPEST):
+        after = _once(now, macros, source)
+        if after is None:
+            return now
+        now = after
+    raise ReadingError("the macros are nested too deeply", expected=f"at most {DEEPEST} levels")
+
+
+def _once(now: Placed, macros: Mapping[str, Macro], source: str) -> Placed | None:
+    """Every macro of the text replaced by its body; None where there is none."""
+    pieces: list[Placed] = []
+    begin, length = 0, len(now.text)
+    for match in COMMAND.finditer(now.text):
+        macro = macros.get(match[1])
+        if macro is None or match.start() < begin:
+            continue
+        arguments, end = _arguments(now, macro, match.end(), source)
+        call = now.places[match.start()][0], now.places[end - 1][1]
+        pieces.append(now.part(begin, match.start()))
+        for index, piece in enumerate(PARAMETER.split(macro.body)):
+            put_in = index % 2 and int(piece) <= len(arguments)
+            pieces.append(arguments[int(piece) - 1] if put_in else Placed(piece, [call] * len(piece)))
+            length += len(pieces[-1].text)
+        begin = end
+        if length > LONGEST_EXPANSION:
+            raise ReadingError(f"with its macros put in, the formula has more than {LONGEST_EXPANSION} characters")
+    return _joined(*pieces, now.part(begin)) if pieces else None
+
+
+def _joined(*pieces: Placed) -> Placed:
+    return Placed("".join(piece.text for piece in pieces), [place for piece in pieces for place in piece.places])
+
+
+def _arguments(now: Placed, macro: Macro, position: int, source: str) -> tuple[list[Placed], int]:
+    """The arguments that stand here, and where they end."""
+    found: list[Placed] = []
+    if macro.default is not None:
+        option = OPTION.match(now.text, position)
+        given = Placed(macro.default, [now.places[position - 1]] * len(macro.default))
+        found.append(now.part(*option.span(1)) if option else given)
+        position = option.end() if option else position
+    while len(found) < macro.arguments:
+        match = ARGUMENT.match(now.text, position)
+        end = None if match is None else match.end() if match[1] else _closing(now.text, match.end())
+        if match is None or end is None:
+            span = (now.places[position - 1][1],) * 2
+            raise ReadingError("the macro lacks an argument", source=source, span=span, expected="{…}")
+        found.append(now.part(match.start(1), end) if match[1] else now.part(match.end() + 1, end - 1))
+        position = end
+    return found, position

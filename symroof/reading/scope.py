@@ -1,0 +1,41 @@
+"""Which names a text may use, and how a word splits into them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The declared names. An open scope lets single letters and runs of capitals declare themselves.
+
+    With ``indices``, as in typeset mathematics, a letter with any index does so as well. Names are never units, but
+    for those that ``give_way``: in ``2 bytes`` the quantity of that name does, unless a problem defines it.
+
+    In a document ``letters`` are those that stand alone somewhere in it, and so are names when they are multiplied; a
+    ``lenient`` scope reads as much of a chain as can be read: unknown words are opaque names, other sides are gaps.
+    """
+
+    names: tuple[str, ...] = ()
+    open: bool = False
+    indices: bool = False
+    give_way: tuple[str, ...] = ()
+    letters: frozenset[str] | None = None
+    lenient: bool = False
+
+    def admits(self, word: str) -> bool:
+        """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""
+        return self.open and (len(word) == 1 or (word[1] == "_" and (self.indices or word[2:].isupper())))
+
+
+def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The splits of ``word`` into declared names: none, the only one, or the first two found.
+
+    >>> split_word("BDF", ("B", "D", "F")), split_word("abc", ("a", "ab", "bc", "c"))
+    ([('B', 'D', 'F')], [('a', 'bc'), ('ab', 'c')])
+    """
+    ways: dict[int, list[tuple[str, ...]]] = {len(word): [()]}
+    for start in reversed(range(len(word))):
+        here = [name for name in dict.fromkeys(names) if name and word.startswith(name, start)]
+        ways[start] = [(name, *rest) for name in here for rest in ways[start + len(name)]][:2]
+    return ways[0]
