@@ -137,7 +137,7 @@ class _Chapter:
 
     def _judged(self, written: Written, following: Mapping[str, Any], before: Before) -> Iterator[Outcome]:
         """The outcome of each claim of a formula."""
-        if written.row is not None and not following:
+        if written.row is not None:
             cell = cell_claim(written, self.force)
             yield cell if isinstance(cell, Omission) else _closed(replace(judge(*cell), claim=cell[0].text))
             return
