@@ -138,11 +138,11 @@ def suggestion(word: str, known: Iterable[str]) -> str | None:
     return None if name is None else f"did you mean {name}?"
 
 
-def require_one_of(name: object, known: Iterable[str], problem: str) -> None:
-    """Raise a ReadingError where a name is none of the known ones; the nearest of them is offered.
+def require_one_of(name: object, known: Iterable[str], problem: str, error: type[SymroofError] = ReadingError) -> None:
+    """Raise an error where a name is none of the known ones; the nearest of them is offered.
 
     >>> require_one_of("fma", ("fma", "exact"), "count is not known")
     """
     known = tuple(known)
     if name not in known:
-        raise ReadingError(problem, expected=f"one of {', '.join(known)}", hint=suggestion(str(name), known))
+        raise error(problem, expected=f"one of {', '.join(known)}", hint=suggestion(str(name), known))

@@ -9,7 +9,7 @@ import test_regimes
 
 from symroof.algebra import fan as fans
 from symroof.errors import SymroofError
-from symroof.exploration import curves, edges, explore, knobs, partition, places, regime_map, sweeping, traffic
+from symroof.exploration import curves, edges, explore, knobs, partition, places, regime_map, sweeping
 from symroof.formula import Quotient, number
 from symroof.model.einsum import Einsum
 
@@ -34,7 +34,7 @@ FAULTS = {
     "a limit is the value at one": (edges, "limit", lambda f: lambda value, x, least_one: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
     "a knob turns the other way": (knobs, "_tends", lambda f: lambda *a: replace(f(*a), right=Quotient(number(1), f(*a).right)), lambda: test_regimes.test_knobs_are_what_a_change_does("matmul")),
     "int8 is as wide as bf16": (knobs, "narrower", lambda f: lambda given: given, lambda: test_regimes.test_doubling_and_storing_by_hand()),
-    "the output is not among the bytes": (traffic, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
+    "the output is not among the bytes": (partition, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "the far corner is the nearest": (places, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", [["B << D", "B << F"]])),
     "a dtype is not put in": (Einsum, "stored", lambda f: lambda operation, types: operation, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),

@@ -16,10 +16,10 @@ from typing import Any
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
+from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.setting import Setting
-from symroof.derivation.values import quantities
-from symroof.errors import AlgebraError, ModelError, suggestion
+from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Group, Name
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
@@ -55,12 +55,7 @@ class QuantityFunction:
             )
         given = dict(zip(self.parameters, sizes, strict=False))
         for name, value in named.items():
-            if name not in self.parameters:
-                raise ModelError(
-                    f"{self.name} does not depend on {name}",
-                    expected=f"one of {', '.join(self.parameters)}",
-                    hint=suggestion(name, self.parameters),
-                )
+            require_one_of(name, self.parameters, f"{self.name} does not depend on {name}", ModelError)
             if name in given:
                 raise ModelError(f"{name} is given twice")
             given[name] = value
@@ -91,12 +86,7 @@ def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunct
     """The functions of several quantities, proved beside one another."""
     known = quantities(setting)
     for name in (wanted := list(wanted)):
-        if name not in known:
-            raise ModelError(
-                f"there is no quantity {name!r}",
-                expected=f"one of {', '.join(known)}",
-                hint=suggestion(str(name), known),
-            )
+        require_one_of(name, known, f"there is no quantity {name!r}", ModelError)
     require_proved(setting, {name: known[name] for name in wanted})
     figures = {figure: rational(x) for figure, x in setting.values.items()}
     order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}

@@ -1,4 +1,5 @@
-"""What names mean, told by the problem and the textbook: what the second engine holds every first statement against."""
+"""What names mean, told by the problem and the textbook: what the second engine holds every first statement against, and
+the SymPy values of named quantities in sizes and figures."""
 
 from __future__ import annotations
 
@@ -7,13 +8,17 @@ from inspect import signature
 from math import lcm
 from typing import Any
 
+from sympy import Expr
+
+from symroof.algebra.rational import cancelled
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number
 from symroof.model.operation import AnyOperation
-from symroof.model.quantities import TABLE, meaning
+from symroof.model.quantities import DERIVED, TABLE, meaning
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
+from symroof.symbols import expression, symbol
 
 # What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
 KINDS = "flops by kind"
@@ -65,3 +70,60 @@ def _counts(operation: AnyOperation, count: str) -> dict[str, Any]:
 
 def _function(function: Callable[..., Any]) -> Function:
     return Function(function, tuple(signature(function).parameters))
+
+
+PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))
+
+
+def quantities(setting: Setting) -> dict[str, Expr]:
+    """Every quantity by its name: in the sizes, ``peak`` and ``bandwidth``; and the formulas that the problem names.
+
+    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.model.library import library_operation
+    >>> from symroof.model.problem import Problem
+    >>> quantities(setting_of(Problem(library_operation("dot"))))["T_comms"]
+    (4*N + 2)/bandwidth
+    """
+    cost, apply = setting.cost, setting.regime.apply
+    found = {
+        "flops": apply(cost.flops),
+        "reads": apply(cost.reads),
+        "writes": apply(cost.writes),
+        "bytes": apply(cost.bytes),
+        setting.flops_name: apply(setting.flops),
+        setting.moved_name: apply(setting.moved),
+        "peak": PEAK,
+        "bandwidth": BANDWIDTH,
+    }
+    for name in DERIVED:
+        formula = meaning(name, setting.flops_name, setting.moved_name)
+        assert formula is not None
+        found[name] = put(expression(formula), found)
+    found["intensity"] = setting.intensity
+    for name, formula in setting.problem.let.items():
+        found[name] = put(apply(expression(formula)), found)
+    return found
+
+
+def put(value: Expr, known: Mapping[str, Expr]) -> Expr:
+    """The value with named quantities replaced by what they are."""
+    return value.subs(
+        {
+            symbol(name): found
+            for name, found in known.items()
+            if symbol(name) in value.free_symbols and found != symbol(name)
+        },
+        simultaneous=True,
+    )
+
+
+def in_ridge(value: Expr) -> Expr:
+    """A rational function with peak/bandwidth written as the ridge, where the two occur in no other way.
+
+    >>> in_ridge(PEAK * symbol("B") / (2 * BANDWIDTH))
+    B*ridge/2
+    """
+    if not {PEAK, BANDWIDTH} <= value.free_symbols:
+        return value
+    found = cancelled(value.subs(PEAK, RIDGE * BANDWIDTH))
+    return value if BANDWIDTH in found.free_symbols else found

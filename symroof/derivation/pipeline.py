@@ -13,8 +13,7 @@ from symroof.derivation.intensity import intensity, regime
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.rule import rule
 from symroof.derivation.setting import Setting, setting_of
-from symroof.derivation.sizes import at
-from symroof.derivation.summary import summary
+from symroof.derivation.sizes import at, summary
 from symroof.derivation.threshold import threshold
 from symroof.derivation.times import formulas, ridge, time
 from symroof.model.problem import Problem

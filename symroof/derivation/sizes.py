@@ -1,21 +1,24 @@
-"""The section with sizes put in, once for each set of them."""
+"""The section with sizes put in, once for each set of them; and where an operation is compute-bound in the shortest words,
+for all sizes and for these: steps that answers, pages and comparisons read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.rounding import to_digits, to_places
+from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
 from symroof.derivation.rule import whole_size
 from symroof.derivation.setting import require_agreement
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.derivation.threshold import ABOVE
-from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, number
+from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, names, number
 from symroof.proof.evidence import Beside
 from symroof.proof.facts import Solved
 from symroof.proof.step import Reason, Step
@@ -100,3 +103,34 @@ def _evaluated(draft: Draft, value: Fraction, where: tuple[Formula, ...], point:
         return draft
     relation = ">" if value > ridge else "<" if value < ridge else "="
     return draft.add(Step("at", Reason.SIDE, INTENSITY, relation, RIDGE, where, role="side", point=point))
+
+
+def summary(draft: Draft) -> Draft:
+    """Where the problem is compute-bound: for all sizes, and at each set of them."""
+    answer = draft.answer
+    whole = answer.step("rule") or answer.step("threshold")
+    assert whole is not None, "a derivation solves its condition, or finds that it is always or never met"
+    points = (
+        _side(point, put_in(draft, place), place) if step is None else _shortest(point, step)
+        for place, point in enumerate(answer.at)
+        for step in (point.step("threshold"),)
+    )
+    return draft.add(_shortest(answer, whole), *points)
+
+
+def _shortest(said: Said, step: Step) -> Step:
+    """A solved condition by its bound alone, where that is a number, or the rule of thumb without a guard."""
+    solution = said.solution(step.role)
+    assert solution is not None
+    right, rule = solution.formula, step.role == "rule"
+    if solution.end is not None:
+        bound = said.formula("rule_bound" if rule else "bound") or solution.end.right
+        if not names(bound) or (rule and solution.guard is None):
+            right = replace(solution.end, right=bound)
+    return replace(step, section="summary", right=right, role="condition", evidence=None, facts=None)
+
+
+def _side(point: Point, where: tuple[Formula, ...], place: int) -> Step:
+    """The condition where every size has a value: always or never; itself, where the ridge is not known or is met."""
+    known = ABOVE if point.outcome == "depends" else Verdict(point.outcome == "always")
+    return Step("summary", Reason.OUTCOME, ABOVE, "<=>", known, where, role="condition", point=place)

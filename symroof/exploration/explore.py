@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from symroof.algebra.approximation import approximation
-from symroof.algebra.inference import weakest_regimes
+from symroof.algebra.approximation import approximation, weakest_regimes
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import INTENSITY, written
 from symroof.derivation.intensity import within

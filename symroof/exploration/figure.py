@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from symroof.derivation.setting import require_sizes_agree, setting_of
-from symroof.errors import ModelError, suggestion
+from symroof.errors import ModelError, require_one_of
 from symroof.exploration.curves import QUANTITIES, Curves, Roofline, curves, roofline
 from symroof.exploration.planes import Plane, plane
 from symroof.model.hardware import Accelerator
@@ -33,10 +33,7 @@ def figure(
     Raises :class:`ModelError` where the kind and the axes do not go together, or the axes and the sizes that are put in.
     """
     kind = kind or ("roofline", "throughput", "regimes")[min(len(over), 2)]
-    if kind not in KINDS:
-        raise ModelError(
-            f"there is no figure {kind!r}", expected=f"one of {', '.join(KINDS)}", hint=suggestion(str(kind), KINDS)
-        )
+    require_one_of(kind, KINDS, f"there is no figure {kind!r}", ModelError)
     if kind != "roofline" and (len(chips) > 1 or len(links) > 1):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
     least, most = KINDS[kind]

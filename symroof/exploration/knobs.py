@@ -13,8 +13,7 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, Draft
 from symroof.derivation.pipeline import counted
-from symroof.exploration.partition import tends_to
-from symroof.exploration.traffic import shares
+from symroof.exploration.partition import shares, tends_to
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
 from symroof.model.dtype import Dtype, dtype
 from symroof.proof.evidence import Doubled
@@ -50,7 +49,7 @@ def knobs(draft: Draft, name: Formula, value: Expr, regimes: Sequence[Regime]) -
 
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
-    >>> from symroof.exploration.traffic import parts
+    >>> from symroof.exploration.partition import parts
     >>> draft = counted(Problem(library_operation("matmul")))
     >>> draft = draft.add(*parts(draft))
     >>> [(k.kind, k.what) for k in knobs(draft, INTENSITY, draft.setting.intensity, [])][:2]

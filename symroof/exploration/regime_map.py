@@ -14,14 +14,13 @@ from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, written
+from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import counted
 from symroof.derivation.setting import Setting
-from symroof.derivation.values import put, quantities
 from symroof.errors import AlgebraError
 from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.exploration.knobs import Knob, knobs
-from symroof.exploration.partition import Led, leads, partition
-from symroof.exploration.traffic import Traffic, dominant, parts, shares
+from symroof.exploration.partition import Led, Traffic, dominant, leads, partition, parts, shares
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Sum, mapped, names, nodes, number
 from symroof.model.problem import Problem
 from symroof.proof.certificates import partitioned

@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from sympy import Expr
 
-from symroof.algebra.approximation import approximation
+from symroof.algebra.approximation import MOST_SHOWN, approximation, weakest_regimes
 from symroof.algebra.dominance import leading
-from symroof.algebra.inference import MOST_SHOWN, weakest_regimes
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import written

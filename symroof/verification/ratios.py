@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from sympy import Expr
 
+from symroof.algebra.approximation import weakest_regimes
 from symroof.algebra.dominance import leading
-from symroof.algebra.inference import weakest_regimes
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, sign_of, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.solving import PLAIN

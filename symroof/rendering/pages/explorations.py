@@ -12,12 +12,12 @@ from sympy import Expr, oo
 
 from symroof.algebra.rounding import magnitude
 from symroof.derivation.layout import with_digits
-from symroof.derivation.values import in_ridge
+from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
+from symroof.exploration.partition import shares
 from symroof.exploration.places import Place
 from symroof.exploration.regime_map import RegimeMap
-from symroof.exploration.traffic import shares
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
 from symroof.rendering.pages.amounts import (
     decimal,

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-from symroof.derivation.values import in_ridge
+from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
