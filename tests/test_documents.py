@@ -93,7 +93,7 @@ def test_what_is_no_mathematics_is_left_alone(tmp_path, text):
     ("formula", "reason"),
     [
         ("B > 240", "condition"), ("B \\ll D", "assumption"), ("N \\to \\infty", "assumption"), ("S = 2N", "definition"),
-        ("F = D = 4096", "definition"), ("X * Y = Z", "other_letters"), ("E F = m c^2", "other_letters"),
+        ("F = D = 4096", "size"), ("X * Y = Z", "other_letters"), ("E F = m c^2", "other_letters"),
         ("\\text{Zeit} = 3", "words"), ("\\foo = 3", "unreadable"), ("T_\\text{math} > T_\\text{comms}", "condition"),
         ("\\text{FLOPs} = 2BDF", "definition"), ("X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]", "operation"), ("D/2 = 4096", "other_letters"),
         ("0/0 = 1", None),

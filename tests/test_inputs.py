@@ -62,7 +62,7 @@ def test_devices_and_pipes_are_refused(tmp_path):
         assert done.returncode == 2
         assert "is a device or a pipe" in done.stderr
     (tmp_path / "d.md").write_text('<!-- symroof\nchips = ["/dev/zero"]\noperation = "matmul"\nhardware = "tpu-v5e"\n-->\n$1 = 1$\n')
-    assert ended("verify", str(tmp_path / "d.md")).returncode == 2
+    assert ended("verify", str(tmp_path / "d.md")).returncode == 1  # of a comment alone: the rest is judged
     assert ended("derive", "matmul", "--on", "x", "--chips", "/dev/zero").returncode == 2
 
 
@@ -202,8 +202,8 @@ def test_a_file_names_chips_of_its_own_folder_alone(run, tmp_path, suffix):
     assert verified("inside.toml").code == 0
     for chips in ("../outside.toml", str(tmp_path / "outside.toml"), "linked.toml", "/dev/zero"):
         done = verified(chips)
-        assert done.code == 2
-        assert "is not in the folder of the file that names it" in done.err
+        assert done.code == (2 if suffix == ".toml" else 1)
+        assert "is not in the folder of the file that names it" in " ".join((done.err + done.out).split())
     assert verified("../outside.toml", "--chips", str(tmp_path / "outside.toml")).code == 0
 
 

@@ -12,13 +12,14 @@ KNOWN = {"nothing": {}, "operation": PRODUCT, "chip": {**PRODUCT, "hardware": "t
 
 # What is known; the formula; why it is skipped, None where it is judged.
 FORMULAS = [
-    *(("nothing", formula, None) for formula in ["486/2 = 243", "1/3 ~ 0.33", "2 < 3", "A + B > A", "A > A + B", "(B + C) A = AB + AC", "BDF/(DF) = B", "AB/B = A", "AB = BA", "A + 1 = A", "(A + B)^2 = A^2 + B^2", "AB/(A+B) ~ A", "A + B ~ A", "log(A) = log(A)", "intensity = flops/bytes", "T_lower = max(T_math, T_comms)", "T_upper = T_math + T_comms", "T_lower = T_math", "T_lower <= T_upper", "ridge = peak/bandwidth", "T_lower ~ T_math", "2 T_lower >= T_upper"]),
+    *(("nothing", formula, None) for formula in ["486/2 = 243", "1/3 ~ 0.33", "2 < 3", "A + B > A", "A > A + B", "(B + C) A = AB + AC", "BDF/(DF) = B", "AB/B = A", "AB = BA", "A + 1 = A", "(A + B)^2 = A^2 + B^2", "A(B + C) = AB + AC", "BF/(6BF) = 1/3", "log(A B) = log(A) + log(B)", "AB/(A+B) ~ A", "A + B ~ A", "log(A) = log(A)", "intensity = flops/bytes", "T_lower = max(T_math, T_comms)", "T_upper = T_math + T_comms", "T_lower = T_math", "T_lower <= T_upper", "ridge = peak/bandwidth", "T_lower ~ T_math", "2 T_lower >= T_upper"]),
     *(("nothing", formula, "assumption") for formula in ["B << D", "N -> oo"]),
+    *(("nothing", formula, "operation") for formula in ["h -> 4h", "X -> Y"]),
     *(("nothing", formula, "condition") for formula in ["B > 240", "240 > B", "A + B > C", "T_math > T_comms"]),
     *(("nothing", formula, "definition") for formula in ["S = 2N", "A = A", "flops = 2BDF", "flops = 240"]),
     *(("nothing", formula, "other_letters") for formula in ["2N = S", "sqrt(A) = B"]),
-    *(("nothing", formula, "function") for formula in ["f(N) = 3", "A(B + C) = AB + AC"]),
-    *(("nothing", formula, "equation") for formula in ["A^2 = 2A", "x^2 = 4x", "A ~ 3", "A/B ~ 3", "3 ~ A", "log(A B) = log(A) + log(B)"]),
+    *(("nothing", formula, "function") for formula in ["f(N) = 3", "f(N) = N + f(N)", "T(N) = 2T(N/2) + N"]),
+    *(("nothing", formula, "equation") for formula in ["A^2 = 2A", "x^2 = 4x", "A ~ 3", "A/B ~ 3", "3 ~ A"]),
     *(("nothing", formula, "letters_alone") for formula in ["A B ~ A"]),
     *(("nothing", formula, "letters_added") for formula in ["A ~ A B"]),
     *(("nothing", formula, "no_meaning") for formula in ["intensity ~ B"]),

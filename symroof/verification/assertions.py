@@ -17,7 +17,7 @@ from symroof.reading.claims import Chain, Claim
 from symroof.verification.context import Context
 from symroof.verification.discourse import Definition, Discourse
 from symroof.verification.enclosures import is_numeric
-from symroof.verification.judgement import Omission, Remark
+from symroof.verification.judgement import Omission
 from symroof.verification.readings import Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import TENDING, condition_of, depends, in_regimes, of_the_unknown, steps
@@ -44,7 +44,8 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
     if len(claim.connectives) == 1 and len(claim.links) == 2:
         claim = _of_one_unknown(claim)
     if claim.always is not None or (claim.connectives and _valued(claim, place)):
-        return Assertion(_readings(claim, context, said, around), Omission("no_claim"), said, condition_of(claim))
+        readings = tuple(_named(reading, said) for reading in _readings(claim, context, said, around))
+        return Assertion(readings, Omission("no_claim"), said, condition_of(claim))
     links = [(chain, _skips(chain, place, said)) for chain in claim.chains]
     after = said
     for chain, skips in links:
@@ -52,13 +53,15 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
     kept = tuple(run for chain, skips in links for run in _runs(chain, skips))
-    readings: tuple[Reading, ...] = (Reading(claim, context, firm=False),) if claim.connectives else ()
+    readings = (Reading(claim, context, firm=False),) if claim.connectives else ()
     if kept:
         judged = replace(claim, propositions=(kept,), connectives=())
         readings += _readings(judged, context, said, around)
     elif not claim.connectives:
         readings = tuple(_otherwise(claim, context, said, around, otherwise.kind, place))
-    return Assertion(readings, otherwise, after, condition_of(claim))
+    if after.sizes is not said.sizes:
+        otherwise = Omission("size")
+    return Assertion(tuple(_named(reading, said) for reading in readings), otherwise, after, condition_of(claim))
 
 
 def _of_one_unknown(claim: Claim) -> Claim:
@@ -72,6 +75,8 @@ def _of_one_unknown(claim: Claim) -> Claim:
 def _skips(chain: Chain, place: Context, said: Discourse) -> list[Skip | None]:
     """Why links of a chain are not judged."""
     defined = said.in_force()
+    if chain.relations.count("->") > 1:  # h -> 4h -> h, the widths of layers
+        return [Skip(Omission("operation"))] * len(chain.relations)
     found = []
     for i, link in enumerate(chain.links):
         chained = i > 0 and chain.relations[i - 1] in ("=", "~")
@@ -94,7 +99,9 @@ def _noting(
     for link, skip in zip(chain.links, skips, strict=True):
         if skip is None or not isinstance(link.left, Name) or link.relation != "=":
             continue
-        if skip.defines and not equal:
+        if skip.reason.kind in ("words", "unreadable"):  # what it stands for is not known any more
+            said = said.forgetting([link.left.name])
+        elif skip.defines and not equal:
             said = said.forgetting([skip.defines])
         elif skip.defines or (equal and skip.reason.kind == "size" and not is_numeric(link.right)):
             said = _defining(link.left.name, link, place, said, around)
@@ -122,22 +129,12 @@ def _defining(name: str, link: Compare, place: Context, said: Discourse, around:
 
 def _readings(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> tuple[Reading, ...]:
     """A claim as it stands; with the sizes that its paragraph relates; in the regimes that are stated beside it."""
-    used = said.in_force()
-    spoken = {name for link in claim.links for name in names(link)}
-    remarks = tuple(
-        Remark("defined", {"name": d.name, "formula": d.formula, "line": d.line})
-        for d in used.values()
-        if d.name in spoken
-    )
-    firm = not (around.solved and _is_equation(claim, context))
-    plain = Reading(claim, context, firm, remarks=remarks)
+    plain = Reading(claim, context, firm=not (around.solved and _is_equation(claim, context)))
     related = [d for d in said.in_force(size=True).values() if d.name in free_names(claim, context)]
-    readings = [plain]
-    if related:
-        told = tuple(Remark("defined", {"name": d.name, "formula": d.formula, "line": d.line}) for d in related)
-        assumed = context.assuming(d.equation for d in related)
-        readings.append(replace(plain, context=assumed, remarks=(*remarks, *told)))
-    return (*readings, *in_regimes(plain, around), *_under_more(claim, context, said, remarks))
+    assumed = replace(
+        plain, context=context.assuming(d.equation for d in related), remarks=tuple(d.in_use for d in related)
+    )
+    return (plain, *((assumed,) if related else ()), *in_regimes(plain, around), *_under_more(claim, context, said))
 
 
 def _otherwise(
@@ -147,6 +144,8 @@ def _otherwise(
     yield from steps(claim, context, said, around)
     if claim.at:
         return
+    if kind == "definition":
+        yield from _defined_again(claim, context, said, around)
     if kind in AT_SIZES:
         yield from _at_sizes(claim, context, said, around, kind, place)
     if kind in UNDER_MORE:
@@ -156,6 +155,17 @@ def _otherwise(
             grown = {name for relations, _ in around.regimes for r in relations for name in names(r)}
             firm = bool(names(claim.links[0].left)) and free_names(claim, place) <= grown
             yield from in_regimes(replace(plain, firm=firm), around)
+
+
+def _defined_again(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Iterator[Reading]:
+    """A second definition of a name agrees with the first, or is another one. It has to agree where words join the two
+    and both speak of the same letters."""
+    left, right = claim.links[0].left, claim.links[0].right
+    first = said.in_force().get(left.name) if isinstance(left, Name) else None
+    if first is None or len(claim.links) != 1 or is_numeric(right) or context.put(right) == first.formula:
+        return
+    joined = around.cue is not None and around.cue.alone and around.going_on == first.equation
+    yield Reading(claim, context, firm=joined and set(names(first.formula)) == set(names(context.put(right))))
 
 
 def _at_sizes(
@@ -187,17 +197,25 @@ def _defined(claim: Claim, said: Discourse) -> bool:
     return isinstance(left, Name) and left.name in said.in_force()
 
 
-def _under_more(claim: Claim, context: Context, said: Discourse, remarks: tuple[Remark, ...] = ()) -> Iterator[Reading]:
+def _under_more(claim: Claim, context: Context, said: Discourse) -> Iterator[Reading]:
     """A claim under the definitions that it would need and that have ended."""
-    used, spoken = said.in_force(), free_names(claim, context)
-    ended = [
-        d for d in said.ended().values() if d.name in spoken and not set(names(d.formula)) & {*used, *said.ended()}
-    ]
+    used, past = said.in_force(), said.ended()
+    spoken = {*free_names(claim, context), *(name for link in claim.links for name in names(link))}
+    ended = [d for name, d in past.items() if name in spoken]
+    if any({*used, *(d.name for d in ended)} & set(names(d.formula)) for d in ended):
+        return  # one of them would be put into another, or means something else by now
     if ended:
-        told = tuple(Remark("ended", {"name": d.name, "line": d.line}) for d in ended)
-        assumed = context.assuming(d.equation for d in ended)
+        named = context.defining({d.name: d.formula for d in ended if not d.size})
+        assumed = named.assuming(d.equation for d in ended if d.size)
         offered = tuple(d.equation for d in ended)
-        yield Reading(claim, assumed, firm=False, offered=offered, remarks=(*remarks, *told))
+        yield Reading(claim, assumed, firm=False, offered=offered, remarks=tuple(d.past for d in ended))
+
+
+def _named(reading: Reading, said: Discourse) -> Reading:
+    """A reading that names the definitions that it uses."""
+    spoken = {name for link in reading.claim.links for name in names(link)}
+    used = (d.in_use for d in said.in_force().values() if d.name in spoken)
+    return replace(reading, remarks=(*reading.remarks, *used))
 
 
 def _is_equation(claim: Claim, context: Context) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
+from symroof.reading.cues import measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
-from symroof.reading.latex import read_latex_expression
+from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.operations import typed_operation
 from symroof.reading.problems import WORD
 from symroof.reading.spelling import spelling
@@ -27,8 +29,10 @@ from symroof.verification.context import Context
 from symroof.verification.discourse import Discourse
 from symroof.verification.judge import judge, judge_stated
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
+from symroof.verification.offers import read_latex_regime
 from symroof.verification.readings import settled
-from symroof.verification.scopes import claims_in, contexts, given_names
+from symroof.verification.scopes import claims_in, contexts, given_names, going_on
+from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Surroundings
 
 Outcome = Judgement | Omission
@@ -53,17 +57,20 @@ class _Chapter:
     following: dict[str, Any] = field(default_factory=dict)
     said: Discourse = field(default_factory=Discourse)
     before: Before = None
+    previous: Written | None = None
     left_out: list[Skipped] = field(default_factory=list)
     formulas: int = 0
     unjudged: Counter[str] = field(default_factory=Counter)
 
     def report(self) -> FileReport:
         parts = self.document.parts
-        found = (self._note(part) if isinstance(part, Note) else self._written(part) for part in parts)
-        judgements = tuple(judgement for judged in found for judgement in judged)
+        judgements: list[Judgement] = []
+        for part in parts:
+            judgements += self._note(part) if isinstance(part, Note) else self._written(part)
+            self.previous = None if isinstance(part, Note) else part
         notes = sum(isinstance(part, Note) for part in parts)
         coverage = Coverage(self.formulas, self.unjudged)
-        return FileReport(self.document.name, judgements, "document", notes, tuple(self.left_out), coverage)
+        return FileReport(self.document.name, tuple(judgements), "document", notes, tuple(self.left_out), coverage)
 
     def _note(self, note: Note) -> Iterator[Judgement]:
         """A comment: its options are in force from here on, its claims are judged here. One that cannot be read is a
@@ -83,7 +90,8 @@ class _Chapter:
         except SymroofError as error:
             self.force, self.said, self.before = self.force.afresh(), Discourse(), None
             line, column = note.place
-            yield Judgement("symroof", "unreadable", line=line, column=column, error=str(error))
+            comment = self.document.text.split("\n")[line - 1][column - 1 :].strip()
+            yield Judgement(comment, "unreadable", line=line, column=column, error=str(error))
             return
         lines = self.document.text.split("\n")[note.place.line - 1 :]
         for stated in self.force.exercise.claims:
@@ -131,8 +139,12 @@ class _Chapter:
         except RecursionError:
             return [Omission("too_deep")]
         except SymroofError as error:
-            if not following:
-                self.said = self.said.forgetting(_redefined(written.text, self.said))
+            if following:
+                return [Omission.unreadable(error)]
+            self.said = self.said.forgetting(_redefined(written.text, self.said))
+            with suppress(SymroofError):
+                read_latex_regime(written.text, self.force.dialect(contexts(self.force, self.said)[-1].scope))
+                return [Omission("assumption")]
             return [Omission.unreadable(error)]
 
     def _judged(self, written: Written, following: Mapping[str, Any], before: Before) -> Iterator[Outcome]:
@@ -145,16 +157,37 @@ class _Chapter:
             claims, context = self._claims(written, following, before)
             dialect = self.force.dialect(context.scope)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before)
-        for claim in claims:
+            meant = () if following else self._measured(written, context)
+        for i, claim in enumerate(claims):
             if following:
                 outcome: Outcome = judge(claim, context)
+                condition = condition_of(claim)
             else:
                 with limited():
                     found = asserted(claim, context, self.said, around)
-                outcome = settled(found.readings, found.otherwise)
-                self.said, around = found.said, replace(around, before=None)
-                self.before = (written, found.condition) if found.condition is not None else None
-            yield replace(outcome, claim=claim.text) if isinstance(outcome, Judgement) else outcome
+                    more = asserted(meant[i], context, self.said, around).readings if len(meant) == len(claims) else ()
+                outcome = settled((*more, *found.readings), found.otherwise)
+                self.said, condition = found.said, found.condition
+            around = replace(around, before=None)
+            self.before = (written, condition) if condition is not None else None
+            joined = (
+                isinstance(outcome, Judgement) and not outcome.claim
+            )  # a step: it is shown with what it goes on from
+            yield replace(outcome, claim=claim.text) if isinstance(outcome, Judgement) and not joined else outcome
+
+    def _adjoining(self, written: Written) -> Written | None:
+        """The formula directly before, in the same sentence, with no word between the two."""
+        before = self.previous
+        between = self.document.prose.text[before.end : written.start] if before is not None else ""
+        return None if re.search(r"[^\W_]|\n\s*\n", between) or before is written else before
+
+    def _measured(self, written: Written, context: Context) -> tuple[Claim, ...]:
+        """The claims of a formula with the unit that stands behind it in words: $17.7$ microseconds."""
+        behind = self.document.prose.text[written.end : written.end + 40]
+        text = measured(written.text, behind) if written.kind == "math" else None
+        with suppress(SymroofError):
+            return read_latex(text, self.force.dialect(context.scope)) if text else ()
+        return ()
 
     def _claims(
         self, written: Written, following: Mapping[str, Any], before: Before
@@ -170,6 +203,7 @@ class _Chapter:
             chain = Chain((read_expression(stated, context.scope), read), ("=",))
             return (Claim(written.text, ((chain,),)),), context
         claims, context = claims_in(written, self.force, self.said)
+        claims = going_on(claims, self._adjoining(written), self.force.dialect(context.scope))
         if "follows" in following:
             if before is None:
                 raise ReadingError(

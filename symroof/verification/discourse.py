@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from symroof.formula import Compare, Formula, Name
 from symroof.reading.documents import Written
 from symroof.reading.headings import Headings
+from symroof.verification.judgement import Remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,16 @@ class Definition:
     def equation(self) -> Compare:
         """The definition as a relation."""
         return Compare(Name(self.name), "=", self.formula)
+
+    @property
+    def in_use(self) -> Remark:
+        """What a judgement says of it that uses it."""
+        return Remark("defined", {"name": self.name, "formula": self.formula, "line": self.line})
+
+    @property
+    def past(self) -> Remark:
+        """What a judgement says of it that would need it."""
+        return Remark("ended", {"line": self.line})
 
     def holds(self, path: Headings, paragraph: int) -> bool:
         """Whether it is in force in a section and a paragraph."""

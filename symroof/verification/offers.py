@@ -53,9 +53,14 @@ def _in_words(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
 def _in_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
     for match in FORMULA.finditer(text):
         inside = next(group for group in match.groups() if group is not None)
-        if GROWTH.search(inside):
-            with suppress(SymroofError):
-                reader = LatexReader(inside.rstrip(" .,;"), dialect)
-                relations = regime(reader)
-                reader.expect_end()
-                yield relations, inside
+        with suppress(SymroofError):
+            if GROWTH.search(inside):
+                yield read_latex_regime(inside, dialect), inside
+
+
+def read_latex_regime(text: str, dialect: Dialect) -> Regime:
+    """The relations of a regime in LaTeX: B \\ll D, F."""
+    reader = LatexReader(text.rstrip(" .,;"), dialect)
+    relations = regime(reader)
+    reader.expect_end()
+    return relations

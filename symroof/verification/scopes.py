@@ -7,10 +7,12 @@ from dataclasses import replace
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import names
 from symroof.model.quantities import QUANTITIES
-from symroof.reading.attempts import read_formula
+from symroof.reading.attempts import read_formula, unread
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import Written
 from symroof.reading.exercises import Exercise
+from symroof.reading.latex import read_latex, read_latex_expression
+from symroof.reading.latex_phrases import Dialect
 from symroof.reading.problems import GIVE_WAY
 from symroof.reading.scope import Scope
 from symroof.verification.comments import InForce
@@ -34,6 +36,19 @@ def given_names(force: InForce) -> frozenset[str]:
     """The names that a problem explains; a document says what they are, and does not define them."""
     stated = force.exercise.problem is not None or force.exercise.hardware is not None
     return frozenset((*QUANTITIES, *force.context.definitions)) if stated else frozenset()
+
+
+def going_on(claims: tuple[Claim, ...], before: Written | None, dialect: Dialect) -> tuple[Claim, ...]:
+    """Claims of which the first one may lack its left side, with what the formula directly before it ends with."""
+    sides = claims[0].chains[0].sides if claims and claims[0].chains else ()
+    if before is None or before.kind != "math" or not sides or unread(sides[0]) != "":
+        return claims
+    try:
+        left = read_latex(before.text, dialect)[-1].chains[-1].sides[-1]
+    except SymroofError:
+        left = read_latex_expression(before.text, dialect)
+    (first, *chains), *more = claims[0].propositions
+    return (replace(claims[0], propositions=((replace(first, sides=(left, *sides[1:])), *chains), *more)), *claims[1:])
 
 
 def claims_in(written: Written, force: InForce, said: Discourse) -> tuple[tuple[Claim, ...], Context]:

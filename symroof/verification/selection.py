@@ -6,6 +6,7 @@ its names have values, or when its two sides stand on their own; every other one
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container
 from dataclasses import dataclass
 
@@ -59,8 +60,10 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
     name = link.left.name if isinstance(link.left, Name) and link.relation == "=" else None
     if link.relation in ("<<", ">>") or isinstance(bare(link.right), Infinity):
         return Skip(Omission("assumption"))
-    if isinstance(link.left, Product) and tuple(map(type, link.left.factors)) == (Name, Group):
+    if _applied(link):
         return Skip(Omission("function"))
+    if link.relation == "->" and isinstance(link.left, Name) and link.left.name not in context.definitions:
+        return Skip(Omission("operation"))  # h -> 4h
     if name is not None and name in redefined:
         return Skip(Omission("definition"), name)
     if is_numeric(left) and is_numeric(right):
@@ -74,6 +77,25 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
         return Skip(Omission("definition"), name)
     spoken = {n for n in names(link) if n in QUANTITIES or n in context.definitions}
     return _quantities(question) if spoken else _own(question, chained)
+
+
+def _applied(link: Compare) -> bool:
+    """Whether the left side may be a function of something: a name before brackets that stands nowhere as a factor.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> from symroof.reading.expressions import Scope
+    >>> texts = ("f(N) = N + f(N)", "E (1 - k/E) = E - k")
+    >>> [_applied(read_claim(text, Scope(open=True)).links[0]) for text in texts]
+    [True, False]
+    """
+    if not isinstance(link.left, Product) or tuple(map(type, link.left.factors)) != (Name, Group):
+        return False
+    head = link.left.factors[0]
+    applied = [
+        f for side in (link.left, link.right) for f in nodes(side) if isinstance(f, Product) and head in f.factors
+    ]
+    calls = sum(isinstance(b, Group) and a == head for f in applied for a, b in itertools.pairwise(f.factors))
+    return sum(node == head for side in (link.left, link.right) for node in nodes(side)) <= calls
 
 
 def _without_value(question: Question) -> Omission | None:

@@ -45,7 +45,7 @@ def steps(claim: Claim, context: Context, said: Discourse, around: Surroundings)
     if alike:
         context = replace(context_of(Exercise()), least_one=frozenset(letters))
     both = tuple((Chain((one.left, one.right), (one.relation,)),) for one in (before, link))
-    same = replace(claim, propositions=both, connectives=("<=>",))
+    same = replace(claim, text="", propositions=both, connectives=("<=>",))
     if cue is None:
         strict = replace(context, proofs_only=True)
         if alike and confirmed(strict.question(Compare(before, "<=>", link))):

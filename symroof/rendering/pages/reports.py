@@ -118,7 +118,8 @@ class Explainer:
 
     def claim(self, judgement: Judgement) -> str:
         """The claim in claim syntax, in the order and with the names of its author."""
-        if judgement.statement is None or not any(mark in judgement.claim for mark in ("\\", "{", "\n")):
+        marked = not judgement.claim or any(mark in judgement.claim for mark in ("\\", "{", "\n"))
+        if judgement.statement is None or not marked:
             return " ".join(judgement.claim.split())
         return self.statement(judgement.statement)
 
@@ -180,7 +181,10 @@ class Explainer:
             yield from self._wrong(finding, judgement)
 
     def _conditional(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
-        yield "needs", [self.say("needs", [self.regime(r, " and ") for r in finding.needs], judgement.line)]
+        said = "; ".join(self.remark(r) for r in finding.remarks if r.kind in ("stated", "ended"))
+        yield "needs", [self.say("needs", [self.regime(r, " and ") for r in finding.needs], judgement.line, said)]
+        if said:
+            return
         yield from (("without", [self.remark(r)]) for r in finding.remarks if r.kind == "at_equal")
         exact = finding.value if finding.leaves is not None else None
         yield "fix", [self.say("fix", self.regime(finding.needs[0]), exact and self.print(exact))]
