@@ -1,0 +1,38 @@
+"""Random claims and their truth in exact fractions agree with the judge, and a judge that errs is noticed."""
+
+from fractions import Fraction
+
+import pytest
+from differential import disagreements, rounds
+
+
+def test_the_judge_agrees_with_exact_fractions():
+    listed, verdicts = disagreements(150, seed=11)
+    assert not listed
+    assert all(any(kind in name and verdict in name for name in verdicts) for kind in ("identity", "order", "equivalence", "number") for verdict in ("holds", "wrong"))
+
+
+@pytest.mark.parametrize("verdict", ["holds", "wrong"])
+def test_a_judge_that_says_one_thing_of_everything_is_noticed(verdict, monkeypatch):
+    import differential
+
+    from symroof.verification.judgement import Judgement
+
+    class Report:
+        def __init__(self, claims):
+            self.judgements = [Judgement(claim, verdict) for claim in claims]
+
+    monkeypatch.setattr(differential.sr, "verify", lambda problem: Report(problem["claims"]), raising=False)
+    assert len(disagreements(60, seed=1)[0]) > 10
+
+
+@pytest.mark.parametrize(
+    ("exact", "printed", "whole", "right"),
+    [
+        (Fraction(16), "10", True, False), (Fraction(199), "100", True, False), (Fraction(3903), "3000", True, False),
+        (Fraction(12345), "12000", True, True), (Fraction(12845), "12000", True, False), (Fraction(17, 2), "8.5", False, True),
+        (Fraction(2999, 10), "300", False, True), (Fraction(2999, 10), "299", False, True), (Fraction(19), "10", False, False), (Fraction(14), "1e1", False, True),
+    ],
+)  # fmt: skip
+def test_the_rounding_rule(exact, printed, whole, right):
+    assert rounds(exact, printed, whole) is right
