@@ -25,11 +25,16 @@ KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", 
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Formula:
-    """A node of the tree; the subclasses are the whole grammar, each a frozen dataclass."""
+class Frozen:
+    """A value: every subclass is a frozen dataclass, with its fields as it writes them down."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         dataclass(frozen=True)(cls)
+
+
+class Formula(Frozen):
+    """A node of the tree; the subclasses are the whole grammar."""
 
 
 class Number(Formula):

@@ -10,7 +10,6 @@ found, or a monomial small beside a sum alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product as choices
 
@@ -21,13 +20,13 @@ from symroof.algebra.inequality import growth
 from symroof.algebra.rational import cancelled, monomial, plus, ratio, sign, subtract, symbols_of
 from symroof.algebra.regime import Regime, Relation, much_less, quotient
 from symroof.errors import AlgebraError
+from symroof.formula import Frozen
 from symroof.symbols import fraction, rational
 
 TOLERANCE = Fraction(1, 20)
 
 
-@dataclass(frozen=True, slots=True)
-class Approximation:
+class Approximation(Frozen):
     """``factor`` = approximate / exact. ``within`` are pairs (y, x): the factor is 1 ± 5 % once every y >= x.
 
     ``next_order`` is the leading form and its first correction; both are None where the class does not give them.

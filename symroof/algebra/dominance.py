@@ -13,7 +13,6 @@ program; where it fails, there is a scaling along which m is not negligible (Mot
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -23,12 +22,12 @@ from symroof.algebra.rational import Exponents, Polynomial, cancelled, plus, pol
 from symroof.algebra.regime import Cone, Regime
 from symroof.algebra.simplex import weights
 from symroof.errors import AlgebraError
+from symroof.formula import Frozen
 
 Weights = tuple[tuple[Exponents, Fraction], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Frozen):
     """``monomial`` = product of beside**weight, small**weight and bounded**weight, as exponents over ``symbols``."""
 
     symbols: tuple[Expr, ...]
@@ -38,8 +37,7 @@ class Certificate:
     bounded: Weights
 
 
-@dataclass(frozen=True, slots=True)
-class Similarity:
+class Similarity(Frozen):
     """Whether a/b = numerator/denominator tends to 1 along every scaling of the regime.
 
     Certificates show it, one for each monomial of the difference.

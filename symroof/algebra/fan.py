@@ -12,7 +12,7 @@ That no set is missing is proved apart from all this, by the second engine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from sympy import Expr
@@ -22,6 +22,7 @@ from symroof.algebra.polyhedron import dot, generators, negated
 from symroof.algebra.rational import Exponents, Polynomial, cancelled, polynomial, ratio
 from symroof.algebra.regime import Cone, Regime
 from symroof.errors import AlgebraError
+from symroof.formula import Frozen
 
 MOST_CELLS = 200_000
 
@@ -30,8 +31,7 @@ MOST_CELLS = 200_000
 Spanning = tuple[tuple[int, ...], int]
 
 
-@dataclass(frozen=True)
-class Fan:
+class Fan(Frozen):
     """The cells of a rational function over ``symbols``, the corners first: each is a set of terms, one bit for each."""
 
     symbols: tuple[Expr, ...]

@@ -18,7 +18,6 @@ Sage refuse the first line as soon as a is symbolic.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -38,6 +37,7 @@ from symroof.algebra.rational import (
     symbols_of,
 )
 from symroof.algebra.roots import ALWAYS, NEVER, Case, End, Interval, Root, Threshold, real_roots
+from symroof.formula import Frozen
 from symroof.symbols import rational
 
 
@@ -78,8 +78,7 @@ def _sign(
     return sign(evaluated(terms, symbols, values), symbols, least_one, weak=weak)
 
 
-@dataclass(frozen=True, slots=True)
-class _Solver:
+class _Solver(Frozen):
     """Where a polynomial in one symbol is positive; ``parts`` are its coefficients, from the constant upwards."""
 
     variable: Expr

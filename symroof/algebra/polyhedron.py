@@ -9,8 +9,9 @@ Prodon, "Double description method revisited", 1996.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
+
+from symroof.formula import Frozen
 
 Vector = tuple[int, ...]
 
@@ -33,16 +34,14 @@ def primitive(vector: Vector) -> Vector:
     return vector if shared in (0, 1) else tuple(x // shared for x in vector)
 
 
-@dataclass(frozen=True, slots=True)
-class Ray:
+class Ray(Frozen):
     """A direction, and the set of inequalities that it meets with equality, one bit for each."""
 
     vector: Vector
     tight: int
 
 
-@dataclass(frozen=True, slots=True)
-class Generators:
+class Generators(Frozen):
     """Every vector of the cone is a combination of the lines plus a combination of the rays that is nowhere negative."""
 
     lines: tuple[Vector, ...]

@@ -16,7 +16,6 @@ below. Relations <= and >= are facts about sizes and no part of the scaling.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from sympy import Expr, oo
@@ -25,6 +24,7 @@ from symroof.algebra.polyhedron import negated, unit
 from symroof.algebra.rational import Exponents, cancelled, monomial, plus, ratio, sign_of, symbols_of
 from symroof.algebra.simplex import weights
 from symroof.errors import AlgebraError, ContradictionError
+from symroof.formula import Frozen
 
 Relation = tuple[Expr, str, Expr]
 
@@ -33,8 +33,7 @@ Relation = tuple[Expr, str, Expr]
 Directions = Mapping[Exponents, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Cone:
+class Cone(Frozen):
     """A regime over a tuple of symbols: ``small`` tends to 0, ``bounded`` stays bounded."""
 
     symbols: tuple[Expr, ...]
@@ -42,8 +41,7 @@ class Cone:
     bounded: Directions
 
 
-@dataclass(frozen=True)
-class Regime:
+class Regime(Frozen):
     """Relations between positive symbols; ``least_one`` are the symbols that are at least 1."""
 
     relations: tuple[Relation, ...] = ()

@@ -3,7 +3,6 @@ means to be solved: intervals between ends, guarded cases, and the least whole n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from typing import TypeAlias
@@ -11,14 +10,14 @@ from typing import TypeAlias
 from sympy import QQ, Expr, Poly
 from sympy.abc import x as _x
 
+from symroof.formula import Frozen
 from symroof.symbols import fraction, rational
 
 # Irrational roots are held in an interval no wider than this part of their size.
 WIDTH = Fraction(1, 10**12)
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Frozen):
     """A real root: exact where ``low == high``, else the only root of its polynomial between the two."""
 
     low: Fraction
@@ -36,8 +35,7 @@ class Root:
 End: TypeAlias = "Expr | Root | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Frozen):
     """The open interval between two ends; None is the end of the domain."""
 
     low: End = None
@@ -48,8 +46,7 @@ ALWAYS = (Interval(),)
 NEVER: tuple[Interval, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Frozen):
     """Where every ``guard`` is positive the solution is the union of the intervals.
 
     ``implicit`` stands for a polynomial that must be positive and has no solved form.
@@ -60,8 +57,7 @@ class Case:
     implicit: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Frozen):
     """The solution of an inequality for ``variable``: the first case whose guard holds, else ``otherwise``.
 
     ``one_root`` tells that an implicit solution is everything beyond (1) or below (-1) the only positive root.

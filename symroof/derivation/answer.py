@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sympy import Expr
 
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Either, Formula, Sum
+from symroof.formula import Compare, Either, Formula, Frozen, Sum
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Frozen):
     """Checked steps, each found by the part of the answer that it says: what no step says is None."""
 
     steps: tuple[Step, ...]
@@ -106,8 +104,7 @@ class Said:
         return "depends" if solution is None else solution.outcome
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRow:
+class TimeRow(Frozen):
     """The times at one size, in seconds, and which of the first two is longer. ``threshold`` marks the first whole
     size beyond the bound."""
 
@@ -124,7 +121,6 @@ class TimeRow:
         return self.relation == ">"
 
 
-@dataclass(frozen=True, slots=True)
 class Point(Said):
     """The answer at the sizes that are put in. Expressions are in what stays free."""
 
@@ -175,8 +171,7 @@ def _row(size: Fraction, steps: list[Step], first: int | None) -> TimeRow:
     return TimeRow(size, math, comms, lower, upper, steps[4].relation, size == first)
 
 
-@dataclass(frozen=True, slots=True)
-class Leading:
+class Leading(Frozen):
     """The leading form: ``factor`` = approximate/exact; ``within`` are pairs (y, x): 1 ± 5 % once every y >= x."""
 
     approximate: Expr
@@ -185,7 +180,6 @@ class Leading:
     next_order: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
 class Answer(Said):
     """The answer of a derivation; ``points`` are the sizes that are put in. A field is None where it does not apply."""
 

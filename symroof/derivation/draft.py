@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,7 @@ from symroof.algebra.rounding import decimal
 from symroof.derivation.answer import Answer
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.setting import Setting
-from symroof.formula import Compare, Formula, Infinity, Name, Number
+from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number
 from symroof.proof.certificates import Dominated
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
@@ -27,8 +27,7 @@ INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "ba
 FLOPS, T_MATH, T_COMMS, T_LOWER, T_UPPER = map(Name, ("flops", "T_math", "T_comms", "T_lower", "T_upper"))
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Frozen):
     """The steps so far, all of them decided; ``ledger`` is what they have established."""
 
     setting: Setting

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from operator import add, iadd, imul, itruediv, mul, truediv
 from typing import Any
@@ -20,7 +19,7 @@ from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, ModelError, require_one_of
-from symroof.formula import Formula, Group, Name
+from symroof.formula import Formula, Frozen, Group, Name
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 
@@ -36,8 +35,7 @@ FUNCTIONS: Mapping[Any, tuple[Callable[..., Any], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class QuantityFunction:
+class QuantityFunction(Frozen):
     """A quantity of the ``parameters``, called by name or in their order. Values are floating-point numbers.
 
     Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter.

@@ -29,31 +29,23 @@ def intensity(draft: Draft) -> Draft:
     setting, value = draft.setting, draft.setting.intensity
     quotient = Quotient(*(_as_written(draft, name) for name in (setting.flops_name, setting.moved_name)))
     lowest = draft.layout.factored(value)
-    draft = draft.add(
-        Step("intensity", Reason.DIVIDE, INTENSITY, "=", Quotient(Name(setting.flops_name), Name(setting.moved_name)))
-    )
-    if setting.equalities:
-        draft = draft.add(
-            Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient),
-            Step("intensity", Reason.EQUALITY, INTENSITY, "=", lowest, setting.equalities, role="intensity"),
-        )
-    elif _is_reduced(quotient, value):
-        draft = draft.add(
-            Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient),
-            Step("intensity", Reason.TOTAL, INTENSITY, "=", lowest, role="intensity"),
-        )
-    else:
+    named, equal, gone = Quotient(Name(setting.flops_name), Name(setting.moved_name)), setting.equalities, None
+    reason = Reason.EQUALITY if equal else Reason.TOTAL if _is_reduced(quotient, value) else Reason.CANCEL
+    if reason is Reason.CANCEL:
         gone = Gone(tuple(Name(n) for n in names(quotient) if symbol(n) not in value.free_symbols))
-        draft = draft.add(
-            Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient),
-            Step("intensity", Reason.CANCEL, INTENSITY, "=", lowest, facts=gone, role="intensity"),
-        )
-    for x in _sizes(draft):
-        towards = Compare(Name(x.name), "->", Infinity())
-        tends = draft.write(limit(value, x, setting.least_one))
-        where = (*setting.equalities, towards)
-        draft = draft.add(Step("intensity", Reason.GROWS, INTENSITY, "->", tends, where, Growing(x.name)))
+    draft = draft.add(
+        Step("intensity", Reason.DIVIDE, INTENSITY, "=", named),
+        Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient),
+        Step("intensity", reason, INTENSITY, "=", lowest, equal, facts=gone, role="intensity"),
+        *(grows("intensity", draft, x, limit(value, x, setting.least_one)) for x in _sizes(draft)),
+    )
     return _approach(_reciprocal(draft))
+
+
+def grows(section: str, draft: Draft, x: Expr, top: Expr, role: str = "") -> Step:
+    """What the intensity tends to as one size grows alone."""
+    where = (*draft.setting.equalities, Compare(Name(x.name), "->", Infinity()))
+    return Step(section, Reason.GROWS, INTENSITY, "->", draft.write(top), where, Growing(x.name), role=role)
 
 
 def _as_written(draft: Draft, name: str) -> Formula:

@@ -6,7 +6,6 @@ operation, otherwise by falling degree, constants before quotients.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,6 +17,7 @@ from symroof.formula import (
     Call,
     Figure,
     Formula,
+    Frozen,
     Infinity,
     Name,
     Negative,
@@ -35,8 +35,7 @@ from symroof.symbols import fraction, symbol
 CALLS = {Max: "max", Min: "min"}
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Frozen):
     """``order`` are the dimensions as they appear, ``shapes`` the dimensions of each tensor, in their own order."""
 
     order: tuple[str, ...]

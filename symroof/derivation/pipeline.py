@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from symroof.derivation.answer import Answer
@@ -16,6 +15,7 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at, summary
 from symroof.derivation.threshold import threshold
 from symroof.derivation.times import formulas, ridge, time
+from symroof.formula import Frozen
 from symroof.model.problem import Problem
 from symroof.proof.step import Reason, Step
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from symroof.derivation.evaluation import QuantityFunction
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(Frozen):
     """The derivation of one problem: ``written`` are its steps, each decided by the second engine."""
 
     setting: Setting

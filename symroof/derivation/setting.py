@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sympy import Add, Expr, Rational
@@ -13,7 +12,7 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.layout import Layout
 from symroof.derivation.splitting import require_played
 from symroof.errors import AlgebraError, ModelError, suggestion
-from symroof.formula import Compare
+from symroof.formula import Compare, Frozen
 from symroof.model.cost import Cost
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, ways
@@ -25,8 +24,7 @@ NETWORK = ("ICI", "NVLink", "DCN")
 LARGEST_NUMBER = 10**100
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Frozen):
     """A problem with its numbers. ``flops`` and ``moved`` are those of one chip, over the link of the problem;
     ``intensity`` is their quotient in lowest terms, with equal sizes put in."""
 

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sympy import Add, Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import ALWAYS, NEVER, Case, Interval, Root, Threshold
 from symroof.derivation.layout import Layout, content, is_negative
-from symroof.formula import Both, Cases, Compare, Either, Formula, Name, Number, Quotient, Verdict, names, product
+from symroof.formula import (
+    Both,
+    Cases,
+    Compare,
+    Either,
+    Formula,
+    Frozen,
+    Name,
+    Number,
+    Quotient,
+    Verdict,
+    names,
+    product,
+)
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction, symbol
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(Frozen):
     """A condition solved for ``variable``: what is read off is read off the ``formula`` that was proved.
 
     ``bands`` hold the irrational ends: the formula is stated outside of them. ``one_root`` tells that an implicit

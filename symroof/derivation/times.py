@@ -4,6 +4,7 @@ and named formulas.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
@@ -62,20 +63,17 @@ def time(draft: Draft) -> Draft:
     setting = draft.setting
     equal, apply = setting.equalities, setting.regime.apply
     amounts = apply(setting.flops), apply(setting.moved)
-    math, comms = (
-        draft.in_digits(_over(draft.write(amount), rate))
-        for amount, rate in zip(amounts, (PEAK, BANDWIDTH), strict=True)
-    )
+    math, comms = _each(draft, amounts, equal)
     lower, upper = Call("max", (T_MATH, T_COMMS)), Sum((T_MATH, T_COMMS))
     draft = draft.add(
-        Step("time", Reason.TIME, T_MATH, "=", math, equal, role="T_math"),
+        math,
         *_in_seconds(T_MATH, amounts[0], setting.peak),
-        Step("time", Reason.TIME, T_COMMS, "=", comms, equal, role="T_comms"),
+        comms,
         *_in_seconds(T_COMMS, amounts[1], setting.bandwidth),
         Step("time", Reason.LOWER, T_LOWER, "=", lower),
         Step("time", Reason.UPPER, T_UPPER, "=", upper),
         Step("time", Reason.TWICE, T_UPPER, "<=", Product((number(2), T_LOWER))),
-        *_bounds(math, comms, equal),
+        *_bounds(math, comms),
     )
     if setting.over_network and setting.ridge is not None:
         value = draft.write(cancelled(rational(setting.ridge) / setting.intensity))
@@ -86,11 +84,23 @@ def time(draft: Draft) -> Draft:
     return draft
 
 
-def _bounds(math: Formula, comms: Formula, where: tuple[Formula, ...], point: int | None = None) -> tuple[Step, ...]:
+def _each(
+    draft: Draft, amounts: tuple[Expr, ...], where: tuple[Formula, ...], point: int | None = None
+) -> tuple[Step, Step]:
+    """T_math and T_comms, each an amount over its rate."""
+    math, comms = (
+        Step("time", Reason.TIME, name, "=", draft.in_digits(value), where, role=name.name, point=point)
+        for name, value in zip((T_MATH, T_COMMS), map(_over, map(draft.write, amounts), (PEAK, BANDWIDTH)), strict=True)
+    )
+    return math, comms
+
+
+def _bounds(math: Step, comms: Step) -> tuple[Step, ...]:
     """The two bounds with what the times are."""
+    both = (math.right, comms.right)
     return (
-        Step("time", Reason.LOWER, T_LOWER, "=", Call("max", (math, comms)), where, role="T_lower", point=point),
-        Step("time", Reason.UPPER, T_UPPER, "=", Sum((math, comms)), where, role="T_upper", point=point),
+        replace(math, reason=Reason.LOWER, left=T_LOWER, right=Call("max", both), role="T_lower"),
+        replace(math, reason=Reason.UPPER, left=T_UPPER, right=Sum(both), role="T_upper"),
     )
 
 
@@ -131,16 +141,9 @@ def _timed(draft: Draft, point: int) -> Draft:
     setting, at, where = draft.setting, draft.answer.at[point], put_in(draft, point)
     if setting.peak is None or setting.bandwidth is None:
         return draft
-    amounts = [valued(draft, amount, at.values) for amount in (setting.flops, setting.moved)]
-    math, comms = (
-        draft.in_digits(Quotient(draft.write(amount), rate))
-        for amount, rate in zip(amounts, (PEAK, BANDWIDTH), strict=True)
-    )
-    draft = draft.add(
-        Step("time", Reason.TIME, T_MATH, "=", math, where, role="T_math", point=point),
-        Step("time", Reason.TIME, T_COMMS, "=", comms, where, role="T_comms", point=point),
-        *_bounds(math, comms, where, point),
-    )
+    amounts = tuple(valued(draft, amount, at.values) for amount in (setting.flops, setting.moved))
+    math, comms = _each(draft, amounts, where, point)
+    draft = draft.add(math, comms, *_bounds(math, comms))
     free = {s.name for amount in amounts for s in amount.free_symbols}
     x = at.variable or setting.variable.name
     if not free <= {x}:
@@ -155,7 +158,7 @@ def _timed(draft: Draft, point: int) -> Draft:
 
 def _row(
     draft: Draft,
-    amounts: list[Expr],
+    amounts: tuple[Expr, ...],
     rates: tuple[Fraction, Fraction],
     x: str,
     size: Fraction,

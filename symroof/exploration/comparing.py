@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sympy import Expr
 
 from symroof.derivation.pipeline import Derivation, derive
 from symroof.errors import SymroofError
+from symroof.formula import Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Frozen):
     """One chip with one dtype; where it has no figures for that, ``error`` says what is missing, and there is no
     ``derivation``."""
 
@@ -33,8 +33,7 @@ class Compared:
         return answer.limits.get(f"{self.derivation.setting.variable} -> oo", answer.intensity)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Frozen):
     """``problem`` is the one that all rows share, ``variable`` what the conditions are solved for."""
 
     problem: Problem

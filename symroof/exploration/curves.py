@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from sympy import Expr, oo
@@ -16,6 +16,7 @@ from symroof.derivation.rule import first_size
 from symroof.derivation.setting import Setting
 from symroof.derivation.solving import limit, solution_of, supremum
 from symroof.errors import ModelError
+from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
@@ -26,8 +27,7 @@ PLACES = 400
 QUANTITIES = {"throughput": ("throughput",), "times": ("T_math", "T_comms", "T_lower", "T_upper")}
 
 
-@dataclass(frozen=True, slots=True)
-class Roof:
+class Roof(Frozen):
     """The peak of a chip, and the slope of a bandwidth that ends at it."""
 
     setting: Setting
@@ -58,8 +58,7 @@ class Roof:
         return min(float(self.peak.value), intensity * float(self.bandwidth.value))
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Frozen):
     """Quantities over one size: ``xs`` are its values, ``values`` the other sizes, ``lines`` the quantities by name.
 
     ``bound`` is the size at which the intensity reaches the ridge, ``first`` the least whole size beyond; None where it
@@ -79,8 +78,7 @@ class Curve:
         return list(zip(self.xs if over is None else self.lines[over], self.lines[name], strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
+class Curves(Frozen):
     """Attainable throughput, or times, against a size: a curve for each point. ``rule`` is the throughput by the rule of
     thumb, in which the other sizes are large.
 
@@ -96,8 +94,7 @@ class Curves:
     miss: tuple[int, Curve, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Roofline:
+class Roofline(Frozen):
     """Roofs, the highest first, and the operations at each set of sizes: under every roof a curve of the intensity and
     of the throughput that is attainable on one chip. A curve over ``variable`` is a path, one without sizes a point."""
 

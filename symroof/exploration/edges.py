@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import lcm
 
@@ -16,17 +16,17 @@ from symroof.algebra.regime import Regime
 from symroof.algebra.roots import smallest_integer
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
+from symroof.derivation.intensity import grows
 from symroof.derivation.rule import chip_step
 from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, limit, monotony, solution_of
 from symroof.exploration.partition import tends_to
-from symroof.formula import Compare, Formula, Infinity, Name, Quotient, Verdict, number
-from symroof.proof.limits import Growing, Highest, Whole
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
+from symroof.proof.limits import Highest, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 
-@dataclass(frozen=True, slots=True)
 class Single(Said):
     """What the intensity does as ``variable`` grows alone; ``equal_sizes_from`` is about its limit."""
 
@@ -143,17 +143,13 @@ def singles(draft: Draft, order: Sequence[Expr]) -> tuple[Single, ...]:
 
 
 def _alone(draft: Draft, x: Expr) -> tuple[Step, ...]:
-    setting, value, equal = draft.setting, draft.setting.intensity, draft.setting.equalities
-    towards = Compare(Name(x.name), "->", Infinity())
+    setting, value = draft.setting, draft.setting.intensity
     top = limit(value, x, setting.least_one)
-    tends = Step(
-        "regime", Reason.GROWS, INTENSITY, "->", draft.write(top), (*equal, towards), Growing(x.name), role="limit"
-    )
+    tends = grows("regime", draft, x, top, role="limit")
     how: tuple[Step, ...] = ()
     if top in (0, oo):
-        grows = Regime((*(r for r in setting.regime.relations if r[1] == "="), (x, "->", oo)), setting.least_one)
-        form = leading(value, grows)
-        how = (replace(tends_to(INTENSITY, value, form, grows, setting.layout), role=""),)
+        alone = Regime((*(r for r in setting.regime.relations if r[1] == "="), (x, "->", oo)), setting.least_one)
+        how = (replace(tends_to(INTENSITY, value, leading(value, alone), alone, setting.layout), role=""),)
     if top == oo:
         return (tends, *how)
     return (tends, *how, *_highest(draft, x, top), above_ridge(draft, top, cleared), *equal_sizes(draft, top))

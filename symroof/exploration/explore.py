@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sympy import Expr
 
@@ -16,7 +16,7 @@ from symroof.errors import AlgebraError
 from symroof.exploration.partition import Led, leads
 from symroof.exploration.places import Place, Remains, covers, place, remains
 from symroof.exploration.regime_map import RegimeMap, at_sizes, regime_map, valued
-from symroof.formula import Formula, names
+from symroof.formula import Formula, Frozen, names
 from symroof.model.problem import Problem
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
@@ -24,8 +24,7 @@ from symroof.proof.step import Step
 from symroof.symbols import expression
 
 
-@dataclass(frozen=True, slots=True)
-class Exploration:
+class Exploration(Frozen):
     """A map, the points that were asked for on it, and what its fixed sizes leave to find."""
 
     found: RegimeMap
@@ -56,8 +55,7 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Inferred:
+class Inferred(Frozen):
     """The weakest regimes that make ``exact ~ approximate`` true. None is needed where one of them has no relations."""
 
     exact: Formula

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sympy import Expr, Integer, oo
 
@@ -24,7 +24,6 @@ from symroof.symbols import expression, symbol
 KINDS = ("doubled", "stored", "unwritten")
 
 
-@dataclass(frozen=True, slots=True)
 class Knob(Said):
     """A change: ``kind`` is doubled, stored or unwritten, ``what`` the dimensions or the tensor."""
 

@@ -4,7 +4,6 @@ of all regimes as evidence for the second engine."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sympy import Add, Expr
@@ -19,7 +18,7 @@ from symroof.derivation.draft import INTENSITY, Draft, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import sent_names
-from symroof.formula import Compare, Formula, Group, Name, Quotient, total
+from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, total
 from symroof.model.mesh import local_bytes
 from symroof.proof.certificates import Case, Partition
 from symroof.proof.step import Check, Reason, Step
@@ -29,7 +28,6 @@ from symroof.symbols import fraction, rational, symbol
 MOST_PROVED = 500
 
 
-@dataclass(frozen=True, slots=True)
 class Led(Said):
     """A quantity in a regime: ``relations`` are what it adds to the problem."""
 
@@ -91,8 +89,7 @@ def _case(fan: Fan, mask: int, relations: tuple[Relation, ...] | None, layout: L
     return Case(weights, None if relations is None else written(relations, layout.write))
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Frozen):
     """What one tensor, one exchange or one given count adds to the bytes of a chip over the link: ``name`` is its own
     in the steps, ``amount`` has the equal sizes put in."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sympy import Add, Expr
@@ -25,7 +24,6 @@ from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, fraction, rational, symbol
 
 
-@dataclass(frozen=True, slots=True)
 class Place(Said):
     """A point on a map, beside the leading forms of its corners."""
 
@@ -101,7 +99,6 @@ def _known(found: RegimeMap, values: Mapping[str, Fraction]) -> list[Knob]:
     return [knob for knob in found.knobs if {s.name for s in knob.ratio.free_symbols} <= {*values}]
 
 
-@dataclass(frozen=True, slots=True)
 class Remains(Said):
     """What fixed sizes leave: the ``condition`` that the other ``sizes`` have to meet, and from where on all of them do if
     they are equal. The part "top" is what the intensity cannot exceed, and "share" that over the ridge, where nothing helps."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from math import log10
 
@@ -20,7 +19,7 @@ from symroof.derivation.solving import solution_of
 from symroof.errors import CheckError, ModelError
 from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import at_sizes, regime_map
-from symroof.formula import Compare, Name, Quotient, number, total
+from symroof.formula import Compare, Frozen, Name, Quotient, number, total
 from symroof.model.problem import Problem
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
@@ -31,8 +30,7 @@ Point = tuple[float, float]
 Affine = tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Frozen):
     """A polygon in which one term of the reciprocal intensity is the largest: ``form`` is the intensity's leading form
     there, ``rule`` the ends of the line along which that is the ridge."""
 
@@ -41,8 +39,7 @@ class Region:
     rule: tuple[Point, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plane:
+class Plane(Frozen):
     """Regions that cover the plane of two sizes, straight on logarithmic axes; ``threshold`` are points where the
     intensity is the ridge, by rising x. Where there are none, ``side`` is how the intensity stands to the ridge on the
     whole map, ``<`` or ``>``, if that was proved."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -21,7 +21,7 @@ from symroof.errors import AlgebraError
 from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.exploration.knobs import Knob, knobs
 from symroof.exploration.partition import Led, Traffic, dominant, leads, partition, parts, shares
-from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Sum, mapped, names, nodes, number
+from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, mapped, names, nodes, number
 from symroof.model.problem import Problem
 from symroof.proof.certificates import partitioned
 from symroof.proof.step import Check, Reason, Step
@@ -31,7 +31,6 @@ from symroof.symbols import expression, symbol
 MOST_LISTED = 8
 
 
-@dataclass(frozen=True, slots=True)
 class RegimeRow(Led):
     """One regime of a map, and the parts of the bytes. Where the quantity is the intensity, ``condition`` and
     ``equal_sizes_from`` are about its leading form."""
@@ -48,8 +47,7 @@ class RegimeRow(Led):
         return tuple(part for part in self.parts if moves is not None and part.name.name in names(moves))
 
 
-@dataclass(frozen=True)
-class RegimeMap:
+class RegimeMap(Frozen):
     """The regimes of a quantity within ``base``. ``rows`` are those that are listed: all, or the corners of a long list."""
 
     draft: Draft

@@ -10,7 +10,6 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from dataclasses import dataclass
 from itertools import islice
 from math import prod
 from pathlib import Path
@@ -20,6 +19,7 @@ from symroof.derivation.evaluation import QuantityFunction, functions_of
 from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
 from symroof.exploration.parts import held, join_parts, parts_in, require_table, write_part
+from symroof.formula import Frozen
 from symroof.reading.grids import Axis, size_of
 from symroof.symbols import symbol
 
@@ -31,8 +31,7 @@ GO_ON = "what is there stays: give the command again to go on"
 QUANTITIES = ("intensity", "T_math", "T_comms", "T_lower", "T_upper", "throughput")
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Frozen):
     """The functions to compute on a grid. ``fixed`` are sizes that have one value."""
 
     functions: tuple[QuantityFunction, ...]

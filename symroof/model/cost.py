@@ -5,17 +5,18 @@ The order is the order of reading, load X, load Y, store Z, and it is what a der
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from sympy import Add, Expr, cancel
+
+from symroof.formula import Frozen
 
 Counting = Literal["fma", "exact"]
 COUNTINGS: tuple[Counting, ...] = ("fma", "exact")
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Frozen):
     """FLOPs and bytes as sums of amounts. ``work`` is exact; ``rounded`` counts an addition with every
     multiplication and is what ``flops`` means under ``count="fma"``.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from symroof.errors import ModelError, suggestion
+from symroof.formula import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Dtype:
+class Dtype(Frozen):
     """An element type: its canonical name, its width in bits, and the other names it goes by."""
 
     name: str

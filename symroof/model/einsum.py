@@ -10,12 +10,13 @@ means 2BDF + 2BFE.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sympy import Expr, Mul
 
 from symroof.errors import ModelError
+from symroof.formula import Frozen
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, widest
 from symroof.model.quantities import QUANTITIES
@@ -30,8 +31,7 @@ class OperandError(ModelError):
         self.operand = operand
 
 
-@dataclass(frozen=True, slots=True)
-class Einsum:
+class Einsum(Frozen):
     """A product of tensors, summed over the dimensions that the output lacks.
 
     >>> from symroof.model.dtype import dtype

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from symroof.errors import ModelError, suggestion
+from symroof.formula import Frozen
 from symroof.model.dtype import BY_NAME, Dtype
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Frozen):
     """A figure: its exact value in base units, the digits it was read with, and where it comes from."""
 
     value: Fraction
@@ -21,8 +21,7 @@ class Known:
     alternatives: tuple[Known, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Accelerator:
+class Accelerator(Frozen):
     """A chip. A mesh axis closes to a ring where its size is a multiple of ``wraparound``; None: every axis is a line."""
 
     name: str

@@ -6,10 +6,10 @@ An elementary function (exp, a comparison, a reciprocal square root) counts as o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from symroof.errors import ModelError, suggestion
+from symroof.formula import Frozen
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.operation import AnyOperation, Operation
@@ -25,8 +25,7 @@ SOFTMAX = "Milakov, Gimelshein, Online normalizer calculation for softmax, arXiv
 RMS_NORM = "Zhang, Sennrich, Root mean square layer normalization, arXiv:1910.07467"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Frozen):
     """A library operation, as it is where nobody says what its elements are."""
 
     name: str

@@ -29,13 +29,13 @@ all-to-all, half of the chips send to the other half over the middle of a line.)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
 from sympy import Expr
 
 from symroof.errors import ModelError, suggestion
+from symroof.formula import Frozen
 from symroof.model.operation import AnyOperation
 from symroof.model.tensor import Tensor
 from symroof.symbols import rational
@@ -50,8 +50,7 @@ COLLECTIVES: Mapping[str, Callable[[int, int], Fraction]] = {
 Split = frozenset[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Frozen):
     """A collective over one axis: ``payload`` is V, in bytes."""
 
     collective: str

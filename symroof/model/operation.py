@@ -11,7 +11,7 @@ import inspect
 import numbers
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from symroof.formula import (
     FUNCTIONS,
     KEYWORDS,
     Formula,
+    Frozen,
     Group,
     Name,
     Negative,
@@ -43,8 +44,7 @@ from symroof.symbols import rational, symbol
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load)
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Frozen):
     """An operation given by its costs, as Python functions of its dimensions.
 
     The functions are called with SymPy symbols and must give rational functions; they are typeset as written.

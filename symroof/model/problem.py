@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
-from symroof.formula import Compare, Formula
+from symroof.formula import Compare, Formula, Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
@@ -15,8 +15,7 @@ from symroof.model.operation import AnyOperation
 SECTIONS = ["work", "traffic", "intensity", "regime", "ridge", "threshold", "rule", "at", "time", "formulas"]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Frozen):
     """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read,
     ``wiring`` the axes of the mesh that are said to be a ring or a line."""
 

@@ -10,17 +10,15 @@ In these, flops and bytes are those of one chip over the link of the problem, wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from symroof.formula import Call, Formula, Name, Quotient, Sum, mapped
+from symroof.formula import Call, Formula, Frozen, Name, Quotient, Sum, mapped
 
 FLOPS, BYTES, PEAK, BANDWIDTH, T_MATH, T_COMMS, T_LOWER = map(
     Name, ("flops", "bytes", "peak", "bandwidth", "T_math", "T_comms", "T_lower")
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Frozen):
     """``formula`` is what the textbook says it is, None where it is counted or known. ``letter`` is printed in
     formulas; where a dimension has that letter, ``instead`` is, with the problem's link for LINK."""
 

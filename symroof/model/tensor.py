@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sympy import Expr, Integer, Mul
 
+from symroof.formula import Frozen
 from symroof.model.dtype import Dtype
 from symroof.symbols import rational, symbol
 
 
-@dataclass(frozen=True, slots=True)
-class Dim:
+class Dim(Frozen):
     """One dimension: a name or a whole number, and the mesh axis that it is split over, if any."""
 
     label: str
@@ -29,8 +27,7 @@ class Dim:
         return self.label if self.axis is None else f"{self.label}_{self.axis}"
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(Frozen):
     """An array in memory: ``elements`` and ``bytes`` are exact expressions in its dimensions."""
 
     dtype: Dtype

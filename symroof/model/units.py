@@ -6,14 +6,14 @@ Decimal prefixes are powers of 1000 and binary ones of 1024 (IEC 80000-13).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from symroof.formula import Frozen
 
 Exponents = Mapping[str, Fraction]
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Frozen):
     """A unit by the name that is printed: ``scale`` of the base unit. ``aliases`` are other spellings."""
 
     name: str

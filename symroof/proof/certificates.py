@@ -11,12 +11,11 @@ of the scalings t**w is true of all others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Infinity, names
+from symroof.formula import Compare, Formula, Frozen, Infinity, names
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted, replaced
 from symroof.proof.polynomials import ONE, Monomial, Poly, Rat, join, power_product
@@ -24,7 +23,6 @@ from symroof.proof.prover import Directions, Scalings
 from symroof.proof.step import Check, Step
 
 
-@dataclass(frozen=True, slots=True)
 class Dominated(Evidence):
     """Evidence of an approximation: left/right = numerator/denominator, and a certificate for each monomial of
     numerator - denominator beside one of the two."""
@@ -127,16 +125,14 @@ def _multiplies_out(m: Monomial, certificate: Any, measure: Poly, known: Directi
 Largest = tuple[frozenset[Monomial], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Frozen):
     """One scaling of the case, and the relations that hold along its scalings and no others; None claims nothing."""
 
     weights: Mapping[str, int]
     relations: tuple[Compare, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Frozen):
     """The quantity as numerator/denominator, each written out, and all of its cases."""
 
     numerator: Formula

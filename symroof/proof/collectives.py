@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
 from symroof.errors import CheckError
+from symroof.formula import Frozen
 
 # A piece and its way: the chips that it comes by, the first being the one that has it.
 Way = tuple[tuple[int, int], list[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class MeshAxis:
+class MeshAxis(Frozen):
     """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring."""
 
     name: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from symroof.formula import Call, Cases, Compare, Formula, Name, Negative, Number, Product, Quotient, Sum, number
@@ -13,7 +12,6 @@ from symroof.proof.settling import read
 from symroof.proof.step import Check, Step
 
 
-@dataclass(frozen=True, slots=True)
 class Excess(Evidence):
     """Evidence of a working count: right - left is exactly this, and positive."""
 
@@ -31,7 +29,6 @@ class Excess(Evidence):
         return Check("proved", "exact difference")
 
 
-@dataclass(frozen=True, slots=True)
 class Harmonic(Evidence):
     """Evidence of a bracket: 1/right is the sum of the reciprocals of the parts, and left is their least over their
     number.
@@ -62,7 +59,6 @@ class Harmonic(Evidence):
         return Check("proved", "harmonic mean, exact identity")
 
 
-@dataclass(frozen=True, slots=True)
 class Doubled(Evidence):
     """Evidence of a change: the left side is a quantity with this name doubled, over the quantity."""
 
@@ -82,7 +78,6 @@ class Doubled(Evidence):
         return Check("proved", "exact identity, with the size doubled")
 
 
-@dataclass(frozen=True, slots=True)
 class Beside(Evidence):
     """Evidence of a factor or a distance: the bounds of two checked conditions, one over the other or one less the other;
     a distance is one between whole sizes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from symroof.formula import Cases, Compare, Formula, Name, Number, Sum, Verdict, names, nodes, number
@@ -12,7 +11,6 @@ from symroof.proof.sampling import free_names
 from symroof.proof.step import Step
 
 
-@dataclass(frozen=True, slots=True)
 class Gone(Facts):
     """Facts of a cancellation: the names that cancel. They stand behind the names on the left, and not on the right."""
 
@@ -23,7 +21,6 @@ class Gone(Facts):
         return {name.name for name in self.names} <= before - set(names(step.right))
 
 
-@dataclass(frozen=True, slots=True)
 class Unbounded(Facts):
     """Facts of 1 + 1/x ~ 1: x grows without bound."""
 
@@ -31,7 +28,6 @@ class Unbounded(Facts):
         return step.right == number(1) and isinstance(step.left, Sum) and step.left.terms[0] == number(1)
 
 
-@dataclass(frozen=True, slots=True)
 class Solved(Facts):
     """Facts of a solved condition: what it is solved for. The first case bounds it, or is not linear in it."""
 
@@ -49,7 +45,6 @@ class Solved(Facts):
         return self.variable in names(end) and gap.degree(self.variable) > (1 if solved else 0)
 
 
-@dataclass(frozen=True, slots=True)
 class AtSize(Facts):
     """Facts of a row: the size that it is about, assumed of what the condition was solved for, here or without sizes."""
 

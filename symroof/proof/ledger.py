@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Name, Number, names
+from symroof.formula import Compare, Formula, Frozen, Name, Number, names
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Rat
 from symroof.proof.step import Check, Step
@@ -56,13 +56,12 @@ class Ledger:
         return name not in self.definitions and name not in self.figures and name not in self.least_one
 
 
-class Evidence(ABC):
+class Evidence(Frozen, ABC):
     """What a step rests on beyond its formulas. Each kind speaks of certain relations, and of no others.
 
     One that ``counts`` the right side says nothing of the left: that is a name which has to rest on this evidence.
     """
 
-    __slots__ = ()
     relations: ClassVar[tuple[str, ...]] = ("=",)
     counts: ClassVar[bool] = False
 
@@ -71,10 +70,8 @@ class Evidence(ABC):
         """Go through it again. Raises :class:`~symroof.errors.CheckError` where it does not show the step."""
 
 
-class Facts(ABC):
+class Facts(Frozen, ABC):
     """What the prose of a step needs beyond its formulas."""
-
-    __slots__ = ()
 
     @abstractmethod
     def agree(self, step: Step, ledger: Ledger) -> bool:

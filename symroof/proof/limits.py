@@ -7,7 +7,6 @@ right if it telescopes: S(n) - S(n - 1) is the n-th term, and S is 0 before the 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm
@@ -85,7 +84,6 @@ def telescopes(total: Formula, body: Formula, index: str, last: str, first: Form
     return not exact.atoms and risen.is_zero() and whole.put(last, exact.rational(first) - one).is_zero()
 
 
-@dataclass(frozen=True, slots=True)
 class Growing(Evidence):
     """Evidence of a limit: one name grows alone."""
 
@@ -102,7 +100,6 @@ class Growing(Evidence):
         return Check("proved", "highest powers compared")
 
 
-@dataclass(frozen=True, slots=True)
 class Highest(Evidence):
     """Evidence of a supremum, which is never exceeded: it is approached as these names grow together, or is the value
     where they are 1 if ``reached``."""
@@ -127,7 +124,6 @@ class Highest(Evidence):
         return Check("proved", f"{below}; " + ("reached at 1" if self.reached else "highest powers compared"))
 
 
-@dataclass(frozen=True, slots=True)
 class OneRoot(Evidence):
     """Evidence of a condition without a solved form: it holds beyond (1) or below (-1) the one positive root in ``name``.
 
@@ -151,7 +147,6 @@ class OneRoot(Evidence):
         return Check("proved", "Descartes' rule of signs")
 
 
-@dataclass(frozen=True, slots=True)
 class Whole(Evidence):
     """Evidence of a rounding to whole numbers: the multiples of ``step``. Where the left side is no bound on the size
     itself it is one by ``bound``, and without one it holds for every size.

@@ -17,13 +17,14 @@ polynomial in that number, which is known from as many smaller axes as its degre
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
 from math import prod
 
 from symroof.errors import CheckError
+from symroof.formula import Frozen
 from symroof.proof.collectives import MeshAxis, played
 from symroof.proof.polynomials import Poly
 
@@ -35,8 +36,7 @@ Split = frozenset[tuple[str, str]]
 Exchange = tuple[str, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Frozen):
     """What one chip of a mesh does, as the user wrote it: the dimensions of each tensor with their axes, the output last,
     the bits of an element and a name for each, the mesh, and how additions are counted."""
 
@@ -50,8 +50,7 @@ class Placement:
         return next(axis for axis in self.mesh if axis.name == name)
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Frozen):
     """The exchanges of the play, and its amounts by what they are and their number: the operations of a chip ("work"), bytes in its
     own memory ("memory", and "part" for each tensor), what a link carries ("link", and "sending" for each exchange), the
     "payload" of each exchange, and how many chips do different work ("sharing"). ``whole`` says that the mesh was played
@@ -90,8 +89,7 @@ def play(given: Placement) -> Played:
     return Played(smaller[0].exchanges, amounts, whole=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
+class _Spread(Frozen):
     """A tensor over the mesh: every chip holds the blocks that have its own place on the axes that split it."""
 
     board: _Board
@@ -126,8 +124,7 @@ class _Spread:
         raise CheckError(f"the chips along {axis} need an exchange that has no name")
 
 
-@dataclass(frozen=True, slots=True)
-class _Board:
+class _Board(Frozen):
     """The blocks of every dimension, and the chips of the mesh."""
 
     given: Placement

@@ -7,13 +7,13 @@ cross-multiplication.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
 from operator import mul
 
 from symroof.errors import CheckError
+from symroof.formula import Frozen
 
 Monomial = tuple[tuple[str, int], ...]
 
@@ -144,8 +144,7 @@ class Poly(dict[Monomial, Fraction]):
 ONE = Poly.number(Fraction(1))
 
 
-@dataclass(frozen=True, slots=True)
-class Rat:
+class Rat(Frozen):
     """A quotient of polynomials, with the denominators as they come: nothing is cancelled."""
 
     above: Poly

@@ -6,14 +6,14 @@ A count is a polynomial of degree at most one in each size, so that it is known 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product as tuples
 from math import prod
 from random import Random
 from typing import Any
 
-from symroof.formula import Formula, Sum
+from symroof.formula import Formula, Frozen, Sum
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.polynomials import Rat
 from symroof.proof.step import Check, Step
@@ -26,8 +26,7 @@ LONGEST_LOOP = 4096
 LARGEST_SIZE = 10**6
 
 
-@dataclass(frozen=True, slots=True)
-class Points:
+class Points(Frozen):
     """Sizes to count at; ``complete`` where a polynomial of the degree in question is known from its values there."""
 
     points: tuple[Point, ...]
@@ -81,7 +80,6 @@ def _nest(shapes: Iterable[Iterable[str]], formula: Rat) -> Points:
     return replace(first, points=tuple({**dict.fromkeys(labels, 1), **point} for point in first.points))
 
 
-@dataclass(frozen=True, slots=True)
 class Loops(Evidence):
     """Evidence of a count: the loop nest. ``operands`` are labels for each input; numbers are sizes of their own.
 
@@ -132,7 +130,6 @@ class Loops(Evidence):
         return outcome if longest <= LONGEST_LOOP else replace(outcome, by="counted, long contractions multiplied out")
 
 
-@dataclass(frozen=True, slots=True)
 class Counted(Facts):
     """Facts of a count: what each of ``outputs`` takes; ``length`` is that of the contraction, None without one."""
 
@@ -157,7 +154,6 @@ class Counted(Facts):
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Uses(Evidence):
     """Evidence of a use: how often the loop nest touches each element of the operand at ``place`` (the output is last)."""
 
@@ -179,7 +175,6 @@ class Uses(Evidence):
         return self.loops.points(value).compared(step, value, count, "uses of an element counted")
 
 
-@dataclass(frozen=True, slots=True)
 class Arrays(Evidence):
     """Evidence of traffic: for each array its labels, the bits of an element, and the dtype that has them."""
 
@@ -203,7 +198,6 @@ class Arrays(Evidence):
         return points.compared(step, value, count, "elements counted")
 
 
-@dataclass(frozen=True, slots=True)
 class Function(Evidence):
     """Evidence of a given cost: the Python function and its parameters."""
 
@@ -229,7 +223,6 @@ class Function(Evidence):
         return Check("proved" if grid.complete and polynomial else "sampled", "the function run on whole numbers")
 
 
-@dataclass(frozen=True, slots=True)
 class Kinds(Evidence):
     """Evidence of a sum: each term is the number of operations of one kind of the problem, as its function gives it."""
 

@@ -9,11 +9,10 @@ asked last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Both, Cases, Compare, Either, Formula, Name, Verdict
+from symroof.formula import Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.polynomials import Poly, Rat, join
 from symroof.proof.prover import Prover
@@ -22,8 +21,7 @@ TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 Facts = tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Frozen):
     """``truth`` is None where the question stays open; ``point`` is a candidate for a counterexample, unconfirmed."""
 
     truth: bool | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,6 @@ from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.step import Check, Step
 
 
-@dataclass(frozen=True, slots=True)
 class OnChip(Evidence):
     """Evidence that the formula is an amount of the played mesh: work, memory, link, or the sending or the part of that
     number."""
@@ -38,7 +36,6 @@ class OnChip(Evidence):
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Shared(Facts):
     """Facts of what one chip does: over how many chips the work is split, and the exchanges that this needs."""
 
@@ -54,7 +51,6 @@ class Shared(Facts):
         return same and [_said(e) for e in self.exchanges] == [_needed(e, placement) for e in found.exchanges]
 
 
-@dataclass(frozen=True, slots=True)
 class Sent(Facts):
     """Facts of an exchange: its payload in bytes, and the part of it that one direction of a link carries."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from symroof.formula import Compare, Formula, Number
+from symroof.formula import Compare, Formula, Frozen, Number
 
 
 class Reason(Enum):
@@ -79,16 +78,14 @@ class Reason(Enum):
     NAMED = "named"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Frozen):
     """``proved`` or ``sampled``, and by what; ``searched`` where the second engine has not decided it again."""
 
     status: str
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Frozen):
     """``left relation right``, under ``assumptions``.
 
     ``evidence`` is what the check needs beyond the formulas; ``facts`` is what prose needs beyond them. ``role`` is the

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from symroof.formula import Frozen
 from symroof.model.units import UNITS
 from symroof.reading.numbers import UNIT_WORDS
 from symroof.reading.toml import read_table
@@ -34,8 +34,7 @@ NUMBER = r"\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e\d+|\s*\\(?:times
 SIZES = re.compile(rf"((?:{NAME}\s*=\s*)+)({NUMBER})(?![\w.]*\w|\s*[-+*/^\\%=<>~])\s*(\w*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
+class Cue(Frozen):
     """What a formula says of the one before it: "<=>", "=>", or "or", which joins two forms or two cases; ``alone`` where the words between the two say nothing more."""
 
     sign: str

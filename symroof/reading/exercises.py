@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
 from symroof.errors import ReadingError, require_one_of
-from symroof.formula import Compare, Formula
+from symroof.formula import Compare, Formula, Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
@@ -22,8 +22,7 @@ VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable
 CLAIM_KEYS = ("claim", "expect", "source")
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Frozen):
     """A claim as it stands in its file: the verdict that its author expects, and where it comes from."""
 
     text: str
@@ -31,8 +30,7 @@ class Stated:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Exercise:
+class Exercise(Frozen):
     """What claims are judged against. Without a ``problem`` the named formulas ``let`` are the whole model.
 
     ``tolerance`` is how far ``~`` lets numbers differ. ``aliases`` are names that a document uses for known ones.

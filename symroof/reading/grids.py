@@ -12,13 +12,13 @@ whole numbers that are evenly spaced on a logarithmic scale.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from math import prod
 from typing import Any
 
 from symroof.errors import ReadingError, suggestion
-from symroof.formula import Number
+from symroof.formula import Frozen, Number
 from symroof.reading.expressions import ExpressionReader
 from symroof.reading.numbers import read_number
 from symroof.reading.scope import Scope
@@ -30,8 +30,7 @@ LARGEST_MESH_AXIS = 10**9
 WIRINGS = ("ring", "line")
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Frozen):
     """Sizes that run together, and the values that they take. What is drawn reaches from one of the ``ends`` to the
     other, on a logarithmic scale if that was asked for."""
 

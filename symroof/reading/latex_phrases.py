@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from symroof.errors import ReadingError
-from symroof.formula import opaque
+from symroof.formula import Frozen, opaque
 from symroof.reading.latex_names import arguments_at, index_at
 from symroof.reading.macros import Macro
 from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named
@@ -26,8 +26,7 @@ ENDS = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Frozen):
     """How a document names things: the declared names, words of its own for known quantities, and its macros."""
 
     scope: Scope

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
+
+from symroof.formula import Frozen
 
 TABULAR = re.compile(
     r"\\begin\{(?P<name>tabular[xy*]?|longtable)\}(?:\[[^\]]*\])?(?:\{[^{}]*\})*(?P<body>.{0,20000}?)\\end\{(?P=name)\}",
@@ -23,8 +24,7 @@ RULES = re.compile(
 MARKS = re.compile(r"\$`?|`\$|`+|\A(?:\*\*|__)|(?:\*\*|__)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Frozen):
     """What stands in a cell without marks of mathematics, code and bold type, where it begins, and how it is written."""
 
     text: str
@@ -32,8 +32,7 @@ class Cell:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Frozen):
     """A row of a table below the ``heads`` of its columns; it has as many cells."""
 
     heads: tuple[Cell, ...]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from symroof.formula import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Frozen):
     """The declared names. An open scope lets single letters and runs of capitals declare themselves.
 
     With ``indices``, as in typeset mathematics, a letter with any index does so as well. Names are never units, but

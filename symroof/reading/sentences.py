@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from symroof.formula import Frozen
 
 SENTENCE_END = re.compile(
     r"(?<!\bi\.e)(?<!\be\.g)(?<!\bcf)(?<!\bvs)(?<!\bEq)(?<!\bFig)(?<!\bSec)[.!?][\"”'*_)]*(?=\s+[A-Z$\"“*_(\\가-힣一-鿿]|\s*\Z)"
@@ -21,8 +22,7 @@ GOES_ON = re.compile(r"[a-z$,;)]|\\\(")
 NEAR = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Frozen):
     """A text, and where its sentences and paragraphs end. Everything that is no prose is blank."""
 
     text: str

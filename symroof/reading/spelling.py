@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from symroof.formula import Frozen
 from symroof.reading.latex_names import TEXTS
 from symroof.reading.macros import Macro, definitions
 from symroof.reading.scanner import GREEK
@@ -21,8 +22,7 @@ ASIDE = re.compile(
 LETTERS = re.compile(rf"[A-Za-z{GREEK}]\w*")
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(Frozen):
     """The ``macros`` of a document, and the ``letters`` that stand alone in it."""
 
     macros: Mapping[str, Macro] = field(default_factory=dict)

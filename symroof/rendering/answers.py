@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, rows
 from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
+from symroof.formula import Frozen
 from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -24,8 +24,7 @@ from symroof.rendering.shown import Shown
 from symroof.verification.judgement import FileReport, Judgement
 
 
-@dataclass(frozen=True, slots=True)
-class ShownReport(Shown):
+class ShownReport(Shown, Frozen):
     """The judgements on claims, and their text.
 
     >>> import symroof as sr
@@ -57,8 +56,7 @@ class ShownReport(Shown):
         return f"<{Explainer().last(self.files)}>"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRegimes(Shown):
+class ShownRegimes(Shown, Frozen):
     """Maps of regimes, and their text.
 
     >>> import symroof as sr
@@ -88,8 +86,7 @@ class ShownRegimes(Shown):
         return f"<{count} regime{'s' if count != 1 else ''} of {self.map.setting.problem.operation}{known}>"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownComparison(Shown):
+class ShownComparison(Shown, Frozen):
     """Chips and dtypes side by side, and their table."""
 
     comparison: Comparison
@@ -108,8 +105,7 @@ class ShownComparison(Shown):
         return f"<{self.comparison.problem.operation} on {len(self.comparison.rows)} chips and dtypes>"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownInferred(Shown):
+class ShownInferred(Shown, Frozen):
     """The weakest regimes that make an approximation true, and their text.
 
     >>> import symroof as sr
@@ -136,8 +132,7 @@ class ShownInferred(Shown):
         return f"<{count or 'no'} regime{'s make' if count > 1 else ' makes'} {claim} true>"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFigure:
+class ShownFigure(Frozen):
     """A figure: its numbers are ``drawing``, its picture is made when it is asked for.
 
     >>> import symroof as sr

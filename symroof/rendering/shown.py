@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from symroof.derivation.pipeline import Derivation
@@ -45,7 +44,6 @@ class Shown:
         return self.to_markdown()
 
 
-@dataclass(frozen=True, slots=True)
 class ShownDerivation(Shown, Derivation):
     """Steps and answer of one problem, and their text.
 

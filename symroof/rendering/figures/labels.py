@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import cos, radians, sin
+
+from symroof.formula import Frozen
 
 Point = tuple[float, float]
 # A convex polygon by its corners; two corners are a segment.
@@ -14,8 +15,7 @@ CROSSED = 6  # what a line behind the words costs, in steps of the order of spot
 BUDGET = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Frozen):
     """A place of the data, the side of it on which words stand, and how far; ``angle`` turns them about the place."""
 
     place: Point

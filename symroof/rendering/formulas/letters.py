@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from string import ascii_letters
 
-from symroof.formula import is_opaque
+from symroof.formula import Frozen, is_opaque
 from symroof.model.quantities import TABLE
 
 PLAIN = {"flops_exact": "flops"}
@@ -28,8 +28,7 @@ def _greek(letter: str) -> str:
 GREEK = {letter: _greek(letter) for letter in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"}
 
 
-@dataclass(frozen=True, slots=True)
-class Letters:
+class Letters(Frozen):
     """The printed forms of names, given the dimensions and the link of a problem; some stand for longer names."""
 
     dimensions: frozenset[str] = frozenset()

@@ -9,10 +9,24 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
-from symroof.formula import Call, Cases, Compare, Figure, Formula, Name, Number, Power, Product, Verdict, Written, fold
+from symroof.formula import (
+    Call,
+    Cases,
+    Compare,
+    Figure,
+    Formula,
+    Frozen,
+    Name,
+    Number,
+    Power,
+    Product,
+    Verdict,
+    Written,
+    fold,
+)
 from symroof.rendering.formulas.letters import Letters
 
 # How tightly a part binds, the loosest first.
@@ -26,8 +40,7 @@ class Kind(Enum):
     LETTER, COMMAND, WORD, NUMERAL, FRACTION, BRACKET, CHAIN = range(7)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Frozen):
     """What a rule gives: the text, how tightly it binds, whether it is taller than a line, and what it looks like."""
 
     text: str
@@ -36,8 +49,7 @@ class Part:
     kind: Kind = Kind.BRACKET
 
 
-@dataclass(frozen=True, slots=True)
-class Notation(ABC):
+class Notation(Frozen, ABC):
     """The rules of the tree that are the same in every notation. A sign or word without a sign of its own is as it is."""
 
     letters: Letters = field(default_factory=Letters)
@@ -100,7 +112,6 @@ class Notation(ABC):
         return Part(between.join(part.text for part in parts), SUM, any(part.tall for part in parts))
 
 
-@dataclass(frozen=True, slots=True)
 class PlainPrinter(Notation):
     """``unicode`` signs for relations; ``explicit`` writes every ``*`` and ``**``.
 

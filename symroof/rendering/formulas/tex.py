@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
-from symroof.formula import Call, Cases, Figure, Formula, Name, Number, Written
+from symroof.formula import Call, Cases, Figure, Formula, Frozen, Name, Number, Written
 from symroof.rendering.formulas.plain import ATOM, NEGATIVE, POWER, PRODUCT, SUM, Kind, Notation, Part
 
 SIGNS = {
@@ -37,8 +37,7 @@ ANYTHING = frozenset(Kind)
 DOT = r" \cdot "
 
 
-@dataclass(frozen=True, slots=True)
-class Joint:
+class Joint(Frozen):
     """A sign between two factors that cannot stand side by side."""
 
     before: frozenset[Kind]
@@ -57,7 +56,6 @@ JOINTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class LatexPrinter(Notation):
     """
     >>> from symroof.formula import *

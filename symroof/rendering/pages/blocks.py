@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from symroof.formula import Cases, Compare, Formula, Name, Number, Quotient, Sum, Verdict, names
+from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Quotient, Sum, Verdict, names
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -110,14 +110,12 @@ class Row:
         return [f"{printer.relation(relation)} {printer.print(right)}" for relation, right in self.parts]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Frozen):
     kind: ClassVar[str] = "paragraph"
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Display:
+class Display(Frozen):
     """Formulas of their own lines, aligned at their relations."""
 
     kind: ClassVar[str] = "display"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from symroof.formula import Frozen
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter, breadth
 from symroof.rendering.pages.blocks import Display, Paragraph, Row
@@ -17,16 +17,14 @@ from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger,
 BOLD = "\x1b[1m", "\x1b[0m"
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Frozen):
     """Sentences, each on a line of its own."""
 
     kind: ClassVar[str] = "lines"
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Frozen):
     """A table; ``right`` are the columns that are set to the right, the first ``keys`` say what a row is about.
 
     A terminal shows a ``ledger`` without its head: labels, values, remarks.
@@ -52,16 +50,14 @@ class Grid:
 Block: TypeAlias = "Paragraph | Lines | Display | Grid"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Frozen):
     """A head that runs into the prose below it."""
 
     head: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Frozen):
     """``title`` and ``aside`` are set already; ``landscape`` is how a sheet of paper lies."""
 
     title: str

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from symroof.derivation.draft import INTENSITY
 from symroof.derivation.layout import Layout
 from symroof.errors import RenderingError
-from symroof.formula import Compare, Formula, Name, Number, Quotient, number
+from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, number
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -33,8 +33,7 @@ TEX_SPECIAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Frozen):
     """How a page is to look: ``brief`` is the answer alone, ``heading`` the level of the title (0 for none; a LaTeX page
     without a title is a fragment), ``template`` a folder whose templates replace the shipped ones. For a terminal:
     its ``width``, and whether it shows more than ASCII and in ``colour``."""
@@ -47,8 +46,7 @@ class Style:
     colour: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Frozen):
     """A format is a page template, a template of sentences, and what stands around mathematics and strong words."""
 
     page: str
@@ -64,8 +62,7 @@ FORMATS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Pen:
+class Pen(Frozen):
     """One format, or ``claims``: lines that are read back."""
 
     form: str
