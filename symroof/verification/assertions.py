@@ -20,7 +20,7 @@ from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
 from symroof.verification.readings import Reading, free_names
 from symroof.verification.selection import Skip, skipped
-from symroof.verification.steps import TENDING, condition_of, depends, in_regimes, of_the_unknown, steps
+from symroof.verification.steps import TENDING, condition_of, depends, has_poles, in_regimes, of_the_unknown, steps
 from symroof.verification.surroundings import Surroundings
 
 # What is no claim by itself, and may be one at the sizes beside it, or under a definition that has ended.
@@ -246,4 +246,5 @@ def _valued(claim: Claim, place: Context) -> bool:
         return not free & {"peak", "bandwidth"} and relations <= {*ORDER, "=", "~", "->"}
     if free & set(QUANTITIES):
         return free <= set(QUANTITIES) and relations <= set(ORDER)
-    return relations <= {*ORDER, "="} and len({depends(link, place) for link in conditions}) == 1
+    alike = len({depends(link, place) for link in conditions}) == 1
+    return relations <= {*ORDER, "="} and alike and not any(has_poles(link, place) for link in conditions)

@@ -63,4 +63,6 @@ def read_latex_regime(text: str, dialect: Dialect) -> Regime:
     reader = LatexReader(text.rstrip(" .,;"), dialect)
     relations = regime(reader)
     reader.expect_end()
+    if not all(relation.relation in ("<<", "->") for relation in relations):
+        raise reader.error(expected="sizes that are small beside others, or that grow")
     return relations

@@ -60,7 +60,7 @@ def claims_in(written: Written, force: InForce, said: Discourse) -> tuple[tuple[
     failed: SymroofError | None = None
     for context in in_turn:
         try:
-            return _of_code(written.text, replace(context, scope=force.dialect(context.scope).scope)), context
+            return _of_code(written.text, context), context
         except SymroofError as error:
             failed = failed or error
     raise failed or ReadingError("the formula cannot be read")

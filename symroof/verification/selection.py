@@ -14,7 +14,20 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import SymroofError
-from symroof.formula import Call, Compare, Formula, Gap, Group, Infinity, Name, Product, is_opaque, names, nodes
+from symroof.formula import (
+    Call,
+    Compare,
+    Formula,
+    Gap,
+    Group,
+    Infinity,
+    Name,
+    Product,
+    Quotient,
+    is_opaque,
+    names,
+    nodes,
+)
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import negated
@@ -181,12 +194,22 @@ def _never_equal(question: Question) -> bool:
     return any(question.context.settled(order).truth for order in orders)
 
 
+def _reduces(question: Question, value: Expr) -> bool:
+    """Whether the left side is a fraction with a letter that cancels, in letters that all are on the right as well."""
+    left = question.left
+    gone = set(names(left)) - {symbol.name for symbol in value.free_symbols}
+    return (
+        isinstance(left, Quotient) and bool(gone) and {s.name for s in value.free_symbols} <= set(names(question.right))
+    )
+
+
 def _own(question: Question, chained: bool) -> Skip | None:
     """Two sides in letters alone: an identity, or an approximation that drops letters.
 
     An equation between different letters may be one to be solved, or a definition; within a chain it is an identity as
     soon as the letters of one side are among those of the other. An equation that stands alone and is true for some
-    sizes and false for others is one to be solved.
+    sizes and false for others is one to be solved, unless its left side is a fraction that can be reduced: that is what
+    the right side does, 2BD/(4D) = B/2.
     """
     try:
         a, b = _value(question.left), _value(question.right)
@@ -202,7 +225,7 @@ def _own(question: Question, chained: bool) -> Skip | None:
         of_sizes = {s.name for s in left | right} <= question.context.least_one
         if left != right and not (within and (chained or of_sizes)):
             return Skip(Omission("other_letters"))
-        judged = chained or _alike(question) or _never_equal(question)
+        judged = chained or _alike(question) or _never_equal(question) or _reduces(question, a)
         return None if judged else Skip(Omission("equation"))
     if not right <= left:
         return Skip(Omission("letters_added"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from symroof.algebra.rational import ratio, symbols_of
+from sympy import Expr
+
+from symroof.algebra.rational import Polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, mapped, names
 from symroof.model.quantities import QUANTITIES
@@ -59,7 +61,8 @@ def steps(claim: Claim, context: Context, said: Discourse, around: Surroundings)
     sizes = {**said.sizes, **{name: size for name, size in around.sizes.items() if size is not None}}
     if gone and others < letters and gone <= set(sizes):
         same, gone = replace(same, at=tuple((name, sizes[name]) for name in sorted(gone))), frozenset()
-    firm = cue.alone and known and others <= letters and gone <= growing
+    poles = has_poles(before, context) or has_poles(link, context)
+    firm = cue.alone and known and not poles and others <= letters and gone <= growing
     only_same = cue.sign != "=>" or alike
     for sign in ("<=>",) if only_same else ("=>", "<=>"):
         plain = Reading(replace(same, connectives=(sign,)), context, firm)
@@ -90,16 +93,34 @@ def depends(link: Compare, context: Context) -> frozenset[str]:
     >>> sorted(depends(read_claim("4BDF/(YC) > 4BD/W", context.scope).links[0], context))
     ['C', 'F', 'W', 'Y']
     """
-    left, right = context.put(link.left), context.put(link.right)
-    every = frozenset((*names(left), *names(right)))
     try:
-        difference = expression(left) - expression(right)
-        symbols = symbols_of(difference)
-        above, _ = ratio(difference, symbols)
+        symbols, above, _ = _difference(link, context)
     except (SymroofError, ArithmeticError):
-        return every
+        return frozenset((*names(context.put(link.left)), *names(context.put(link.right))))
     varying = (s for i, s in enumerate(symbols) if len({exponents[i] for exponents in above}) > 1)
     return frozenset(str(s) for s in varying)
+
+
+def has_poles(link: Compare, context: Context) -> bool:
+    """Whether a side may be divided by 0 at positive sizes, as n > F/(F - 240) is: authors mean those sizes where it is not.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> context = context_of(Exercise())
+    >>> [has_poles(read_claim(text, context.scope).links[0], context) for text in ("N > F/(F - 240)", "N > F/(F + 240)")]
+    [True, False]
+    """
+    try:
+        _, _, below = _difference(link, context)
+    except (SymroofError, ArithmeticError):
+        return False
+    return len({coefficient > 0 for coefficient in below.values()}) > 1
+
+
+def _difference(link: Compare, context: Context) -> tuple[tuple[Expr, ...], Polynomial, Polynomial]:
+    """The symbols of left - right, its numerator and its denominator."""
+    difference = expression(context.put(link.left)) - expression(context.put(link.right))
+    symbols = symbols_of(difference)
+    return (symbols, *ratio(difference, symbols))
 
 
 def _is_bound(link: Compare) -> bool:
