@@ -8,9 +8,9 @@ holds its value. Every printer, and every evaluator, is one :func:`fold` over th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 from symroof.errors import AlgebraError
 
@@ -28,9 +28,12 @@ KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", 
 class Frozen:
     """A value: every subclass is a frozen dataclass, with its fields as it writes them down."""
 
+    _parts: ClassVar[tuple[str, ...]] = ()  # the fields that hold formulas, in reading order
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         dataclass(frozen=True)(cls)
+        cls._parts = tuple(part.name for part in fields(cls) if "Formula" in str(part.type))  # type: ignore[arg-type]
 
 
 class Formula(Frozen):
@@ -163,15 +166,15 @@ def fold(formula: Formula, rules: Any) -> Any:
 
 def children(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly below a node, in reading order."""
-    return tuple(child for value in vars(formula).values() for child in _formulas(value))
-
-
-def _formulas(value: Any) -> Iterator[Formula]:
-    if isinstance(value, Formula):
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _formulas(part)
+    found: list[Formula] = []
+    for part in formula._parts:
+        value = getattr(formula, part)
+        if isinstance(value, Formula):
+            found.append(value)
+        elif value is not None:
+            for one in value:
+                found.extend(one if isinstance(one, tuple) else (one,))
+    return tuple(found)
 
 
 def nodes(formula: Formula) -> Iterator[Formula]:

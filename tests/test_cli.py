@@ -182,7 +182,7 @@ FAULTS = {
     "digits of another script": (["derive", TWO_CHIPS, "--mesh", "X=²"], "is not a number of chips"),
     "a figure that nothing uses": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBN=8e11"], "did you mean HBM?"),
     "a figure of another unit": (["derive", "dot", "--on", "tpu-v5e", "--given", "peak=HBM"], "peak is in FLOPs/s, and HBM in bytes/s"),
-    "a figure that is not there": (["derive", "dot", "--on", "tpu-v5e", "--given", "peak=peak.vector"], "has no figure peak.vector"),
+    "a figure that is not there": (["derive", "dot", "--on", "tpu-v5e", "--given", "peak=peak.vector"], "peak = peak.vector: there is no figure of that name"),
     "two chips at once": (["derive", "dot", "--on", "tpu-v5e", "--on", "h100"], "a derivation has one --on"),
     "an axis twice": (["derive", TWO_CHIPS, "--mesh", "X=2,X=4"], "gives a name twice"),
     "an axis for nothing": (["derive", TWO_CHIPS, "--mesh", "X=2,Y=4"], "no dimension of the operation is split over Y"),

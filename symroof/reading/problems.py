@@ -191,7 +191,13 @@ def _referred(accelerator: Accelerator, name: str, value: Any) -> Known | None:
     """A figure given by the name of another: peak = peak.vector."""
     if not isinstance(value, str) or not value.strip()[:1].isalpha():
         return None
-    known = accelerator.figure(value.strip())
+    known = accelerator.figures.get(value.strip())
+    if known is None:
+        number = f"a number such as 8.2e11 {unit_of(name) or ''}".rstrip()
+        expected = ", or ".join(
+            (number, *([f"one of {', '.join(accelerator.figures)}"] if accelerator.figures else ()))
+        )
+        raise ReadingError(f"given: {name} = {value.strip()}: there is no figure of that name", expected=expected)
     if unit_of(name) not in (None, known.unit):
         raise ReadingError(f"given: {name} is in {unit_of(name)}, and {value.strip()} in {known.unit}")
     return known

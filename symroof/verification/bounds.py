@@ -20,7 +20,7 @@ from symroof.proof.step import Check
 from symroof.symbols import expression, fraction
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
-from symroof.verification.literals import bare, in_print, precise, printed_digits
+from symroof.verification.literals import bare, in_print, may_stand, precise, printed_digits
 from symroof.verification.nearness import IDENTITY, eventually_positive, near, number_near
 from symroof.verification.unknowns import Unknown
 
@@ -101,7 +101,9 @@ def _as_numbers(unknown: Unknown, true: Enclosure, by: Check) -> Finding | None:
     if whole is not None:
         return Finding(unknown.question.link, "holds", by, remarks=(whole,))
     rounded = printed_digits(true, unknown.printed, unknown.question.context)
-    if rounded is not None and rounded.kind != "exact" and isinstance(bare(unknown.printed), Number):
+    if rounded is None or rounded.kind == "exact" or not isinstance(bare(unknown.printed), Number):
+        return None
+    if may_stand(rounded, unknown.question.link.left, unknown.question.context):
         return Finding(unknown.question.link, "rounded", by, remarks=(rounded,))
     return None
 

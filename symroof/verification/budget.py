@@ -64,8 +64,13 @@ def weighed(formula: Formula) -> Formula:
     Traceback (most recent call last):
     symroof.errors.AlgebraError: the formula is too large to be multiplied out
     """
-    spend(max(_terms(formula)))
+    spend(weight(formula))
     return formula
+
+
+def weight(formula: Formula) -> int:
+    """The work that it is to multiply a formula out."""
+    return max(_terms(formula))
 
 
 def _terms(formula: Formula) -> tuple[int, int]:

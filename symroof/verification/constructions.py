@@ -66,7 +66,8 @@ def worked_out(node: Call, least_one: frozenset[str]) -> tuple[Formula, str]:
     """
     wanted = FUNCTIONS.get(node.function)
     if wanted not in (None, len(node.arguments)):
-        raise AlgebraError(f"{node.function}(…) has {len(node.arguments)} arguments", expected=f"{wanted}")
+        count = len(node.arguments)
+        raise AlgebraError(f"{node.function}(…) has {count} argument{'s' * (count != 1)} and takes {wanted}")
     if node.function == "abs" and not is_numeric(node):
         body = node.arguments[0]
         return Call("max", (body, Negative(Group(body)))), ""

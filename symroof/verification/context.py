@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Any
 
 from sympy import Expr
 
@@ -25,7 +26,7 @@ from symroof.proof.settling import OPEN, Settled, settle
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
 from symroof.symbols import expression, symbol
-from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend, weighed
+from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend, weight
 from symroof.verification.constructions import worked_out
 from symroof.verification.enclosures import enclosed
 
@@ -114,18 +115,29 @@ class Context:
         return {}
 
     @cached_property
+    def _weights(self) -> dict[Formula, int]:
+        return {}
+
+    @cached_property
     def _answers(self) -> dict[Formula, Settled]:
         return {}
 
     def put(self, formula: Formula) -> Formula:
         """The formula with its names put in, where it is not too large to be multiplied out."""
-        return weighed(self.expanded(formula).formula)
+        return self._weighed(self.expanded(formula).formula)
 
     def question(self, link: Compare) -> Question:
         """What a link asks once its names are put in."""
         left, right = self.expanded(link.left), self.expanded(link.right)
         workings = dict.fromkeys((*left.workings, *right.workings))
-        return Question(link, weighed(left.formula), weighed(right.formula), self, tuple(workings))
+        return Question(link, self._weighed(left.formula), self._weighed(right.formula), self, tuple(workings))
+
+    def _weighed(self, formula: Formula) -> Formula:
+        """The formula, its work counted each time that it is asked for."""
+        if formula not in self._weights:
+            self._weights[formula] = weight(formula)
+        spend(self._weights[formula])
+        return formula
 
     def settled(self, claim: Formula) -> Settled:
         """What the second engine makes of a proposition, under the facts."""
@@ -184,6 +196,11 @@ class Context:
     def defining(self, definitions: Mapping[str, Formula]) -> Context:
         """With other formulas for some names: another world, as a mistake would have it."""
         return replace(self, definitions={**self.definitions, **definitions}, other=None)
+
+    @cached_property
+    def worlds(self) -> dict[str, Any]:
+        """Other worlds that were made of this one: what a kind of mistake leads to."""
+        return {}
 
     @cached_property
     def strict(self) -> Context:

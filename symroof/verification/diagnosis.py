@@ -18,11 +18,13 @@ from symroof.formula import Compare
 from symroof.proof.exact import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
-from symroof.verification.judgement import Finding, Remark
-from symroof.verification.links import confirmed
+from symroof.verification.counterexamples import truth
+from symroof.verification.judgement import ACCEPTED, Finding, Remark
+from symroof.verification.links import proved
 from symroof.verification.screening import may_hold
 
 TRIAL = 2  # units of work
+TELLING = 2  # so many digits in print tell one mistake from another
 # The work that the mistake behind one claim may take.
 SEARCH = 20_000
 
@@ -50,6 +52,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.upside_down,
     )
 }
+# The worlds that these lead to are the same for every link of a context.
+WORLDS = ("elements_for_bytes", "not_moved", "other_figure", "other_rate", "multiply_add", "other_width")
 # An order that is false becomes true with any number that is large enough: no other mistake is told from that.
 OF_ORDERS = ("turned", "at_the_edge")
 
@@ -59,10 +63,10 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
     link = finding.link
     if finding.verdict != "wrong" or not isinstance(link, Compare) or finding.by == "units":
         return finding
-    question = context.strict.question(link)
-    for kind, facts, changed in _undone(question):
+    at = finding.counterexample.values if finding.counterexample is not None and link.relation in ORDER else None
+    for kind, facts, changed in _undone(context.strict.question(link)):
         spend(TRIAL)
-        if _is_right(changed, question):
+        if (at is None or truth(changed.claim, at) is not False) and _is_right(changed):
             return replace(finding, diagnosis=Remark(kind, facts))
     return finding
 
@@ -71,7 +75,9 @@ def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Questi
     """What the link would ask without each of the mistakes."""
     link, context = question.link, question.context
     for kind in OF_ORDERS if link.relation in (*ORDER, "<<", ">>") else MISTAKES:
-        for facts, changed in MISTAKES[kind](link, context):
+        if kind in WORLDS and kind not in context.worlds:
+            context.worlds[kind] = tuple(MISTAKES[kind](link, context))
+        for facts, changed in context.worlds.get(kind) or MISTAKES[kind](link, context):
             with suppress(SymroofError, RecursionError):
                 if isinstance(changed, Compare):
                     yield kind, facts, context.question(changed)
@@ -79,11 +85,13 @@ def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Questi
                     yield kind, facts, other
 
 
-def _is_right(changed: Question, question: Question) -> bool:
+def _is_right(changed: Question) -> bool:
     """Whether a link is proved as it stands, where a quick look does not tell that it is not. What P implies has to be
     just what P says: a weaker condition is no better guess than another."""
     if changed.link.relation == "=>":
         changed = replace(changed, link=replace(changed.link, relation="<=>"))
     with suppress(SymroofError, RecursionError):
-        return may_hold(changed) and confirmed(changed)
+        finding = proved(changed) if may_hold(changed) else None
+        digits = [remark.facts["digits"] for remark in finding.remarks if "digits" in remark.facts] if finding else []
+        return finding is not None and finding.verdict in ACCEPTED and min(digits, default=TELLING) >= TELLING
     return False

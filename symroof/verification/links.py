@@ -42,7 +42,7 @@ def decide(question: Question) -> Finding:
         verdict, remark = unlike
         return Finding(question.link, verdict, UNITS if verdict == "wrong" else None, remarks=(remark,))
     try:
-        finding = _of_any_times(question) or _decided(question)
+        finding = _of_any_times(question) or proved(question)
     except (AlgebraError, CheckError) as error:
         return undecided(question.link, "not_decided", why=error.problem)
     if finding.verdict == "holds" and context.count == "fma" and context.other is not None:
@@ -56,10 +56,10 @@ def decide(question: Question) -> Finding:
 
 def confirmed(question: Question) -> bool:
     """Whether a link is proved as it stands, in a context in which nothing is refuted and nothing inferred."""
-    return _decided(question).verdict in ACCEPTED
+    return proved(question).verdict in ACCEPTED
 
 
-def _decided(question: Question) -> Finding:
+def proved(question: Question) -> Finding:
     return DECISIONS[_kind(question)](question) or undecided(question.link, "no_proof")
 
 
@@ -82,10 +82,10 @@ def _of_any_times(question: Question) -> Finding | None:
         return None
     known = {name: formula for name, formula in context.definitions.items() if name not in TIMES}
     any_times = replace(context, definitions=known, other=None)
-    finding = _decided(any_times.question(link))
+    finding = proved(any_times.question(link))
     if finding.verdict != "wrong":
         return finding
-    settled = _decided(question) if context.setting is not None else finding
+    settled = proved(question) if context.setting is not None else finding
     return replace(finding, value=context.definitions[link.left.name]) if settled.verdict == "wrong" else settled
 
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError
-from symroof.formula import Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, children
+from symroof.formula import Compare, Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, children
 from symroof.proof.step import Check
 from symroof.reading.numbers import exact
 from symroof.symbols import expression, fraction
@@ -159,11 +159,11 @@ def stands_in_print(formula: Formula, context: Context) -> bool:
 
 
 def is_count(formula: Formula, context: Context) -> bool:
-    """Whether a side is arithmetic of whole numbers in print, without exponents and units, and of free names."""
+    """Whether a side, or a condition, is of whole numbers in print, without exponents and units, and of free names."""
     match formula:
         case Number(value=value, digits=digits, unit=unit):
             return value.denominator == 1 and unit is None and "e" not in (digits or "").lower()
-        case Sum() | Product() | Negative() | Group():
+        case Sum() | Product() | Negative() | Group() | Compare():
             return all(is_count(child, context) for child in children(formula))
     return _is_free(formula, context)
 

@@ -14,10 +14,26 @@ from functools import wraps
 from typing import Any
 
 from symroof.algebra.rounding import to_digits
-from symroof.formula import Call, Compare, Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, nodes
+from symroof.formula import (
+    Call,
+    Compare,
+    Formula,
+    Group,
+    Name,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    mapped,
+    names,
+    nodes,
+)
+from symroof.model.quantities import QUANTITIES
 from symroof.model.units import UNITS
 from symroof.verification.context import Context
 from symroof.verification.enclosures import MIRRORED
+from symroof.verification.unit_agreement import unit_of
 
 TURNED = {**MIRRORED, "<<": ">>", ">>": "<<"}
 MOST_LETTERS = 48
@@ -86,9 +102,17 @@ def power_of_ten(statement: Compare, context: Context) -> Meant:
 
 @slip
 def binary_prefix(statement: Compare, context: Context) -> Meant:
-    """Powers of 1024 for powers of 1000, or the other way round."""
-    for power in (1, -1, 2, -2, 3, -3, 4, -4):
+    """Powers of 1024 for powers of 1000, or the other way round, where bytes are counted or powers of 2 are written."""
+    spoken = unit_of(statement.left, context) == "bytes" or any(map(_is_binary, nodes(statement)))
+    for power in (1, -1, 2, -2, 3, -3, 4, -4) if spoken else ():
         yield {"binary": power > 0, "power": abs(power)}, _times(statement, Fraction(1024, 1000) ** power)
+
+
+def _is_binary(node: Formula) -> bool:
+    """Whether a number counts bytes or is a power of 1024."""
+    if isinstance(node, Power):
+        return isinstance(node.base, Number) and node.base.value in (2, 1024)
+    return isinstance(node, Number) and (node.unit == "bytes" or node.value in (2**10, 2**20, 2**30, 2**40))
 
 
 def _times(statement: Compare, factor: Fraction) -> Compare:
@@ -134,8 +158,9 @@ def other_letter(statement: Compare, context: Context) -> Meant:
     """One letter for another, at one place of the right side."""
     scope = context.scope
     free = {n for n in scope.names if n in context.least_one or n not in context.definitions}
-    spoken = dict.fromkeys((*names(statement), *scope.names))
-    letters = [n for n in spoken if n in free or (n not in scope.names and scope.admits(n))]
+    subject = {statement.left.name} if isinstance(statement.left, Name) else set()
+    spoken = dict.fromkeys((*names(statement), *(n for n in scope.names if n not in QUANTITIES)))
+    letters = [n for n in spoken if n not in subject and (n in free or (n not in scope.names and scope.admits(n)))]
     places = [node for node in nodes(statement.right) if isinstance(node, Name) and node.name in letters]
     pairs = [(place, Name(letter)) for place in places for letter in letters if letter != place.name]
     for place, letter in pairs[:MOST_LETTERS]:

@@ -27,7 +27,7 @@ from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import Enclosure
 from symroof.verification.judgement import Finding
-from symroof.verification.literals import precise, rounding
+from symroof.verification.literals import may_stand, precise, rounding
 from symroof.verification.nearness import near
 
 OPEN = symbol("printed number")
@@ -47,7 +47,7 @@ def by_ratio(question: Question, regime: Regime) -> Finding | None:
     for literal in dict.fromkeys(precise(link.right)):
         needed = _needed(condition, _with(link.right, literal, Name(OPEN.name), context))
         rounded = None if needed is None else rounding(Enclosure(needed, needed), literal)
-        if needed is None or rounded is None:
+        if needed is None or rounded is None or not may_stand(rounded, link.left, context):
             continue
         settled = context.settled(Compare(condition, "<=>", _with(link.right, literal, number(needed), context)))
         if settled.truth:

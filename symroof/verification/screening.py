@@ -6,29 +6,29 @@ far apart. That a link passes says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from random import Random
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Infinity, Name, Product, Verdict, names, number
+from symroof.formula import Compare, Formula, Infinity, Product, Verdict, names, number
 from symroof.verification.budget import spend
 from symroof.verification.context import Question
 from symroof.verification.counterexamples import Point, truth
-from symroof.verification.enclosures import enclosed
-from symroof.verification.literals import precise
+from symroof.verification.enclosures import compared, enclosed, is_numeric
+from symroof.verification.literals import last_place, literals, precise
 
 DIGITS = 12
 LOOK = 3  # units of work
-POINTS = 4
+POINTS = 5
 TRIED = 400  # points at random until those of a regime are found
 FAR = number(10**4)  # a size is this many times another that is much smaller
 LARGE = number(10**6)
 # A number in print is within these of the one that it rounds to two digits, or truncates.
 NEAR = (Fraction(9, 10), Fraction(10, 9))
-AROUND = (Fraction(4, 5), Fraction(5, 4))
 CLOSE = Fraction(1, 20)
 SLACK = Fraction(1, 10**9)
 
@@ -36,7 +36,7 @@ SLACK = Fraction(1, 10**9)
 def may_hold(question: Question) -> bool:
     """Whether a link agrees with some points of its domain and regime.
 
-    >>> from symroof.formula import Sum
+    >>> from symroof.formula import Name, Sum
     >>> from symroof.reading.scope import Scope
     >>> from symroof.verification.context import Context
     >>> a, b, empty = Name("A"), Name("B"), Context(Scope(), {}, {})
@@ -77,6 +77,7 @@ def _found(letters: tuple[str, ...], least_one: frozenset[str], facts: tuple[Com
 
 def _drawn(letters: tuple[str, ...], least_one: frozenset[str], largest: int) -> Iterator[Point]:
     random = Random(7)
+    yield dict.fromkeys(letters, Fraction(1))
     while True:
         yield {
             name: Fraction(random.randint(100, 999), 100 if name in least_one else 137)
@@ -99,22 +100,22 @@ def _alike(question: Question) -> bool:
 
 
 def _in_ratio(question: Question, points: tuple[Point, ...], close: Fraction) -> bool:
-    ratios, printed = [], precise(question.link.left) or precise(question.link.right)
+    ratios: list[Fraction] = []
     for point in points:
         spend(LOOK)
-        a, b = (enclosed(side, DIGITS, point) for side in (question.left, question.right))
-        apart = a.low > b.high or b.low > a.high
-        if not apart:
+        try:
+            a, b = (enclosed(side, DIGITS, point) for side in (question.left, question.right))
+        except SymroofError:
             continue
-        if a.low * b.low <= 0:
-            return False
-        ratio = a.middle / b.middle
-        if not printed and not 1 - close <= ratio <= 1 + close:
-            return False
+        if a.low <= b.high and b.low <= a.high:
+            continue
+        ratio = a.middle / b.middle if a.low * b.low > 0 else Fraction(0)
+        if 1 - close <= ratio <= 1 + close:
+            continue
         ratios.append(ratio)
         if not NEAR[0] - close < ratio < NEAR[1] + close or abs(ratio - ratios[0]) > close + SLACK:
             return False
-    return True
+    return not ratios or bool(precise(question.link.left) or precise(question.link.right))
 
 
 def _negligible(question: Question) -> bool:
@@ -135,30 +136,59 @@ def _true(proposition: Formula, points: tuple[Point, ...]) -> bool:
 
 
 def _conditions(question: Question) -> bool:
-    """The conditions agree; where the right one is a bound of a name, at both sides of it."""
-    p, q, written, both = question.left, question.right, question.link.right, question.link.relation == "<=>"
-    points: Iterator[Point] | tuple[Point, ...] = _points(question, typical=True)
-    if isinstance(q, Compare) and isinstance(written, Compare) and isinstance(q.left, Name) and q.relation != "=":
-        points = _around(q.left.name, q.right, points, question)
-    for point in points:
-        spend(LOOK)
-        left, right = truth(p, point), q.holds if isinstance(q, Verdict) else truth(q, point)
-        if left is not right and None not in (left, right) and (both or left):
+    """The conditions agree, and on both sides of the edge of the right one as well."""
+    p, q = question.left, question.right
+    shares = _shares(question) if isinstance(q, Compare) else ()
+    for point in _points(question, typical=True):
+        around = _around(q, point, shares, question) if isinstance(q, Compare) else ()
+        if isinstance(q, Compare) and q.relation == "=":
+            if around and not _crossing(around, p):
+                return False
+        elif not all(_agree(question, at) for at in (*around, point)):
             return False
     return True
 
 
-def _around(x: str, bound: Formula, points: tuple[Point, ...], question: Question) -> Iterator[Point]:
-    """The points with the name on both sides of its bound, where they stay in the domain and in the regime."""
+def _agree(question: Question, point: Point) -> bool:
+    spend(LOOK)
+    left, q = truth(question.left, point), question.right
+    right = q.holds if isinstance(q, Verdict) else truth(q, point)
+    return None in (left, right) or left is right or (question.link.relation == "=>" and not left)
+
+
+def _around(q: Compare, point: Point, shares: Iterable[Fraction], question: Question) -> tuple[Point, ...]:
+    """The point with one name moved below and above the edge of a condition, inside of the domain and the regime."""
     context = question.context
     kept = (*context.facts, *map(_apart, context.growing))
-    for point in points:
-        edge = enclosed(bound, DIGITS, point).middle
-        for share in AROUND:
-            moved = {**point, x: edge * share}
-            inside = edge * share >= 1 if x in context.least_one else edge > 0
-            if inside and all(truth(fact, moved) is not False for fact in kept):
-                yield moved
+    with suppress(SymroofError):
+        for x in names(q.left):
+            level, bound = (enclosed(side, DIGITS, point).middle for side in (q.left, q.right))
+            edge = point[x] * bound / level if level else Fraction(0)
+            if edge <= 0 or abs(enclosed(q.left, DIGITS, {**point, x: edge}).middle / bound - 1) > SLACK:
+                continue
+            least = 1 if x in context.least_one else 0
+            around = [{**point, x: edge * share} for share in shares if least <= edge * share]
+            return tuple(at for at in around if all(truth(fact, at) is not False for fact in kept))
+    return ()
+
+
+def _shares(question: Question) -> tuple[Fraction, Fraction]:
+    """Between which shares of the edge of the right condition that of the left one may lie."""
+    bound, q = question.link.right, question.right
+    assert isinstance(bound, Compare)
+    assert isinstance(q, Compare)
+    digits = [last_place(n)[1] / abs(n.value) for side in (bound.left, bound.right) for n in literals(side) if n.value]
+    whole = 1 / (1 + abs(enclosed(q.right, DIGITS).middle)) if is_numeric(q.right) else Fraction(0)
+    width = max((*digits, CLOSE / 5 if question.context.growing else SLACK * 1000))
+    return 1 - width / 2 - whole, 1 + width + whole
+
+
+def _crossing(pair: tuple[Point, ...], p: Formula) -> bool:
+    """Whether the sides of an equation change places between two points."""
+    if not isinstance(p, Compare):
+        return True
+    signs = {compared(p.left, p.right, point) for point in pair}
+    return len(pair) < 2 or signs >= {1, -1} or None in signs
 
 
 LOOKS: Mapping[str, Callable[[Question], bool]] = {

@@ -15,6 +15,7 @@ from symroof.errors import CheckError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.units import UNITS, Unit, unit_of_time
 from symroof.proof.evidence import stands_for
+from symroof.reading.numbers import exact
 
 
 def decimal(value: Fraction) -> str:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from symroof.derivation.answer import TimeRow
     from symroof.derivation.layout import Layout
 
+MOST_DIGITS = 16
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -88,16 +90,31 @@ def number(value: Fraction) -> str:
     return str(value) if small and (value.denominator == 1 or len(str(value)) < 12) else short(value, 6)
 
 
-def quantity(value: Fraction, unit: str) -> str:
-    """A value with its unit; times in the unit that gives them digits before the point, or in powers of ten.
+def quantity(value: Fraction, unit: str, beside: Fraction | None = None) -> str:
+    """A value with its unit; times in the unit that gives them digits before the point, or in powers of ten. What
+    stands ``beside`` another value has digits enough to tell which of them is larger.
 
     >>> quantity(Fraction(872, 10**7), "s"), quantity(Fraction(3), "bytes"), quantity(Fraction(508, 10**17), "s")
     ('87.2 us', '3 bytes', '5.08e-15 s')
+    >>> quantity(Fraction(1270004, 10**4), "", Fraction(127)), quantity(Fraction(127), "", Fraction(1270004, 10**4))
+    ('127.0004', '127')
     """
-    if unit != "s":
-        return f"{short(value, 4)} {unit}".rstrip()
-    of_time = unit_of_time(value)
-    return f"{short(value / of_time.scale, 4)} {of_time.name}"
+    of_time = unit_of_time(value) if unit == "s" else Unit(unit, "", Fraction(1))
+    other = None if beside is None else beside / of_time.scale
+    return f"{told_apart(value / of_time.scale, other, 4)} {of_time.name}".rstrip()
+
+
+def told_apart(value: Fraction, other: Fraction | None, digits: int) -> str:
+    """A value in some digits; in more of them where a tenth of what it differs by from another one does not show.
+
+    >>> told_apart(Fraction("1.41421356"), Fraction("1.415"), 6), told_apart(Fraction("1.41421356"), Fraction(2), 6)
+    ('1.414214', '1.41')
+    """
+    text = short(value, digits)
+    while other is not None and digits < MOST_DIGITS and abs(exact(text) - value) * 10 > abs(value - other):
+        digits += 1
+        text = trimmed(to_digits(value, digits))
+    return text
 
 
 def unit_of_times(rows: Iterable[TimeRow]) -> Unit:

@@ -14,7 +14,7 @@ from symroof.formula import Both, Compare, Formula, Infinity, Name, Number
 from symroof.reading.claims import Claim
 from symroof.reading.exercises import VERDICTS
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import percent, quantity, short, sizes
+from symroof.rendering.pages.amounts import percent, quantity, short, sizes, told_apart
 from symroof.rendering.pages.environment import guarded, load, render
 from symroof.rendering.pages.pen import Sentences, Style
 from symroof.rendering.pages.terminal import fold
@@ -139,7 +139,7 @@ class Explainer:
     def right(self, finding: Finding, judgement: Judgement) -> str | None:
         """What the claim should say."""
         value, link = finding.value, finding.link
-        if value is None:
+        if value is None or (isinstance(link, Compare) and value == link.left and isinstance(value, Number)):
             return None
         if isinstance(value, Compare):
             edge, least = value_of(value.right), ""
@@ -150,16 +150,18 @@ class Explainer:
                 "right", f"{self.print(value.left)} {value.relation} {self.shown(value.right)}", least, assumed
             )
         if isinstance(link, Compare) and link.relation in ("=", "~", "->"):
-            return f"{self.print(link.left)} {link.relation} {self.shown(value, finding.unit)}"
-        return self.shown(value)
+            return f"{self.print(link.left)} {link.relation} {self.shown(value, finding.unit, value_of(link.right))}"
+        return self.shown(value, beside=value_of(link.right) if isinstance(link, Compare) else None)
 
-    def shown(self, value: Formula, unit: str = "") -> str:
+    def shown(self, value: Formula, unit: str = "", beside: Fraction | None = None) -> str:
+        """A value, with digits enough to tell it from the one that stands ``beside`` it in the claim."""
         number = value_of(value)
         if number is None:
             return self.print(value)
         if unit == "s":
-            return quantity(number, unit)
-        return f"{short(number, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
+            return quantity(number, unit, beside)
+        beside = None if beside == number else beside
+        return f"{told_apart(number, beside, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
 
     def labels(self, judgement: Judgement) -> list[Label]:
         """The explanation of a judgement, line by line; one that was expected needs none."""
