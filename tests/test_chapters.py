@@ -103,7 +103,7 @@ def test_the_right_value_that_is_given_is_the_one_of_exact_fractions():
     """Of mistakes in numbers alone; a thousand times more or less is a matter of the unit."""
     compared = 0
     for one in results()[0]:
-        left, sign, right = re.split(r" [~;] ", one.label.check)[0].partition(" = ")
+        left, sign, right = one.label.check.split(" ; ")[-1].split(" ~ ")[0].partition(" = ")
         in_numbers = sign and not re.search(r"[a-zA-Z_]", re.sub(r"sqrt|(?<=\d)e(?=-?\d)", "", left + right + "".join(one.values)))
         if one.label.label == "wrong" and in_numbers and " = " not in right and one.values:
             ratio = float(value(left, {}) / value(one.values[-1], {}))
