@@ -16,16 +16,16 @@ BELOW = {room: {below for floor in FLOORS[:height] for below in floor} for heigh
 BELOW |= {"proof": {"errors", "formula"}, "__main__": {"cli"}, "": {"errors"}}
 ONLY_IN = {
     "jinja2": {"symroof.rendering.pages.environment"},
-    "latexify": {"symroof.rendering.formulas.latexified"},
+    "latexify": {"symroof.rendering.formulas.tex"},
     "z3": {"symroof.proof.prover"},
     "tomllib": {"symroof.reading.toml"},
     "markdown_it": {"symroof.reading.markup"},
-    "click": {"symroof.cli", "symroof.cli.asking", "symroof.cli.listing", "symroof.cli.options", "symroof.cli.output", "symroof.cli.verifying"},
+    "click": {"symroof.cli", "symroof.cli.asking", "symroof.cli.options", "symroof.cli.output", "symroof.cli.verifying"},
     "rich": {"symroof.cli.output"},
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},
     "pyarrow": {"symroof.exploration.parts"},
     "matplotlib": {"symroof.rendering.figures.canvas"},
-    "ast": {"symroof.model.operation", "symroof.rendering.formulas.latexified"},
+    "ast": {"symroof.model.operation", "symroof.rendering.formulas.tex"},
 }
 FORBIDDEN = {"sympify", "simplify", "nsimplify", "parse_expr", "eval", "exec", "solve", "compile"}
 

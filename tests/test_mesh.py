@@ -15,10 +15,9 @@ from symroof.derivation import setting as settings
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Name
 from symroof.model import mesh as meshes
-from symroof.model.dtype import dtype
+from symroof.model.dtype import Dim, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh import COLLECTIVES, Exchange, division
-from symroof.model.tensor import Dim, Tensor
 from symroof.proof.check import check
 from symroof.proof.collectives import MeshAxis, played
 from symroof.proof.ledger import Ledger

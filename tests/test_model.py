@@ -321,8 +321,8 @@ def test_without_latexify_the_formula_is_typeset_here(monkeypatch):
     """As on Python 3.14, where latexify does not install."""
     import sys
 
-    from symroof.rendering.formulas.latexified import typeset
     from symroof.rendering.formulas.letters import Letters
+    from symroof.rendering.formulas.tex import typeset
 
     typeset.cache_clear()
     dot = sr.Operation("dot product", flops=flops, reads=reads, writes=writes)

@@ -18,9 +18,9 @@ from functools import lru_cache
 
 from sympy import Expr, oo
 
+from symroof.algebra.polyhedron import weights
 from symroof.algebra.rational import Exponents, Polynomial, cancelled, plus, polynomial, ratio, shift, subtract
 from symroof.algebra.regime import Cone, Regime
-from symroof.algebra.simplex import weights
 from symroof.errors import AlgebraError
 from symroof.formula import Frozen
 

@@ -20,9 +20,8 @@ from functools import cached_property
 
 from sympy import Expr, oo
 
-from symroof.algebra.polyhedron import negated, unit
+from symroof.algebra.polyhedron import negated, unit, weights
 from symroof.algebra.rational import Exponents, cancelled, monomial, plus, ratio, sign_of, symbols_of
-from symroof.algebra.simplex import weights
 from symroof.errors import AlgebraError, ContradictionError
 from symroof.formula import Frozen
 

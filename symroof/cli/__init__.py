@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from symroof import __version__
-from symroof.cli.asking import compare, derive, plot, regimes, sweep
-from symroof.cli.listing import hardware, names, operations
+from symroof.cli.asking import compare, derive, hardware, names, operations, plot, regimes, sweep
 from symroof.cli.options import QUOTE
 from symroof.cli.output import complain
 from symroof.cli.verifying import verify

@@ -18,9 +18,8 @@ from sympy import Expr, Mul
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.cost import Cost, Counting
-from symroof.model.dtype import Dtype, widest
+from symroof.model.dtype import Dim, Dtype, Tensor, widest
 from symroof.model.quantities import QUANTITIES
-from symroof.model.tensor import Dim, Tensor
 
 
 class OperandError(ModelError):

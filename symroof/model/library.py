@@ -10,10 +10,9 @@ from typing import Any
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
-from symroof.model.dtype import Dtype, dtype
+from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.operation import AnyOperation, Operation
-from symroof.model.tensor import Dim, Tensor
 
 Cost = Callable[..., Any]
 

@@ -36,8 +36,8 @@ from sympy import Expr
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
+from symroof.model.dtype import Tensor
 from symroof.model.operation import AnyOperation
-from symroof.model.tensor import Tensor
 from symroof.symbols import rational
 
 COLLECTIVES: Mapping[str, Callable[[int, int], Fraction]] = {
@@ -112,7 +112,7 @@ def division(operation: AnyOperation) -> Split:
 
     >>> from symroof.model.dtype import dtype
     >>> from symroof.model.einsum import Einsum
-    >>> from symroof.model.tensor import Dim
+    >>> from symroof.model.dtype import Dim
     >>> bf16, D = dtype("bf16"), Dim("D", "X")
     >>> product = Einsum((Tensor(bf16, (Dim("B"), D)), Tensor(bf16, (D, Dim("F")))), Tensor(bf16, (Dim("B"), Dim("F"))))
     >>> division(product)

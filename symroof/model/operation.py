@@ -34,10 +34,9 @@ from symroof.formula import (
     children,
 )
 from symroof.model.cost import Cost, Counting
-from symroof.model.dtype import Dtype
+from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.quantities import QUANTITIES
-from symroof.model.tensor import Tensor
 from symroof.symbols import rational, symbol
 
 # The arithmetic that is read, and typeset as it stands.

@@ -20,11 +20,10 @@ from functools import reduce
 
 from symroof.errors import ModelError, ReadingError, SymroofError, nearest, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS
-from symroof.model.dtype import BY_NAME, Dtype, dtype
+from symroof.model.dtype import BY_NAME, Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum, OperandError
 from symroof.model.library import LIBRARY, library_operation
 from symroof.model.operation import AnyOperation
-from symroof.model.tensor import Dim, Tensor
 from symroof.reading.scanner import Reader, T
 from symroof.reading.tokens import Token
 

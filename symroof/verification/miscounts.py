@@ -16,7 +16,7 @@ from sympy import Rational
 
 from symroof.algebra.rounding import to_digits
 from symroof.formula import Compare, Name, Number, names
-from symroof.model.tensor import Tensor
+from symroof.model.dtype import Tensor
 from symroof.symbols import rational
 from symroof.verification.context import Context
 from symroof.verification.definitions import costs, printed
