@@ -160,7 +160,6 @@ class Explainer:
             return self.print(value)
         if unit == "s":
             return quantity(number, unit, beside)
-        beside = None if beside == number else beside
         return f"{told_apart(number, beside, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
 
     def labels(self, judgement: Judgement) -> list[Label]:
