@@ -384,7 +384,7 @@ def test_verify_in_other_formats(run, tmp_path):
 def test_how_much_is_judged_is_said_and_may_be_asked_for(run, tmp_path):
     path = tmp_path / "x.md"
     path.write_text("$1 + 1 = 2$, $\\text{Zeit} = 3$ and $S = 2N$")
-    line = f"{path}: 3 formulas with a relation, 1 judged; skipped: 1 unreadable, 1 definition"
+    line = f"{path}: 3 formulas with a relation, 1 judged; skipped: 1 without a model, 1 definition"
     assert line in " ".join(run("verify", "-v", str(path)).out.split())
     assert "with a relation" not in run("verify", str(path)).out
     assert run("verify", "--coverage", "50", str(path)).code == 0
@@ -393,7 +393,7 @@ def test_how_much_is_judged_is_said_and_may_be_asked_for(run, tmp_path):
     assert f"::error file={path}::{path}: 1 of the 2" in run("verify", "--coverage", "90", "--format", "github", str(path)).out
     assert "1 of the 2 formulas" in run("verify", "--coverage", "90", "--format", "markdown", str(path)).out
     record = json.loads(run("verify", "--format", "json", str(path)).out)
-    assert record["files"][0]["coverage"] == {"formulas": 3, "judgeable": 2, "judged": 1, "skipped": {"unreadable": 1, "definition": 1}}
+    assert record["files"][0]["coverage"] == {"formulas": 3, "judgeable": 2, "judged": 1, "skipped": {"no model": 1, "definition": 1}}
     for wrong in ("-1", "101", "x", "nan"):
         assert run("verify", "--coverage", wrong, str(path)).code == 2
 

@@ -229,7 +229,7 @@ def test_how_much_is_judged_of_what_claims_something(tmp_path):
     coverage = report.coverage
     assert (coverage.formulas, coverage.judged, coverage.judgeable, coverage.share) == (9, 2, 3, Fraction(2, 3))
     assert sum(coverage.skipped.values()) == 7
-    assert coverage.skipped["opaque words"] == 1
+    assert coverage.skipped["no model"] == 1
     assert not report.findings(Standard(coverage=Fraction(2, 3)))
     assert report.findings(Standard(coverage=Fraction(67, 100)))
     assert not judged(tmp_path, "Prose.").findings(Standard(coverage=Fraction(1)))

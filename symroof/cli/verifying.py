@@ -56,6 +56,14 @@ def verify(
     \b
     symroof verify answers.toml chapter.md notes.tex
 
+    \b
+    Comments in a document:
+    <!-- symroof operation = "matmul" -->       what formulas speak of from here on
+    <!-- symroof let = { T_step = "B/C" } -->   to the end of the section
+    <!-- symroof forget T_step -->              or to here
+    <!-- symroof same = "T_math > T_comms" -->  the next formula is the same
+    <!-- symroof follows -->                    it follows from the one before it
+
     Exit status: 0 all good, 1 a claim is wrong, undecided or unreadable, or a file with comments or claims has none that
     is judged, 2 a file cannot be read.
     """

@@ -147,7 +147,7 @@ def _pattern(phrase: str, index: int) -> str:
 
 @cache
 def _words(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(rf"(?<![A-Za-z]){re.escape(p)}(?![A-Za-z])" for p in phrases), re.IGNORECASE)
+    return re.compile("|".join(rf"(?<![A-Za-z<]){re.escape(p)}(?![A-Za-z])" for p in phrases), re.IGNORECASE)
 
 
 def _found(phrases: Iterable[str], words: str) -> Iterator[re.Match[str]]:

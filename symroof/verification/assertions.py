@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from symroof.formula import Compare, Formula, Name, names
+from symroof.formula import Compare, Formula, Gap, Name, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
-from symroof.reading.claims import Chain, Claim
+from symroof.reading.claims import Chain, Claim, Proposition
 from symroof.verification.context import Context
 from symroof.verification.discourse import Definition, Discourse
 from symroof.verification.enclosures import is_numeric
@@ -41,6 +41,9 @@ class Assertion:
 def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Assertion:
     """What a claim of a formula is, in a context in which what has been said is in force."""
     place = context.at(claim.at).assuming(claim.regime)
+    if claim.connectives and _is_gap(claim.propositions[0]):  # ⇒ B > 240, after a condition
+        around = replace(around, arrow=claim.connectives[0])
+        claim = replace(claim, propositions=claim.propositions[1:], connectives=claim.connectives[1:])
     if len(claim.connectives) == 1 and len(claim.links) == 2:
         claim = _of_one_unknown(claim)
     if claim.always is not None or (claim.connectives and _valued(claim, place)):
@@ -53,7 +56,8 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
     kept = tuple(run for chain, skips in links for run in _runs(chain, skips))
-    readings = (Reading(claim, context, firm=False),) if claim.connectives else ()
+    whole = claim.connectives and not any(isinstance(side, Gap) for chain in claim.chains for side in chain.sides)
+    readings = (Reading(claim, context, firm=False),) if whole else ()
     if kept:
         judged = replace(claim, propositions=(kept,), connectives=())
         readings += _readings(judged, context, said, around)
@@ -62,6 +66,11 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
     if after.sizes is not said.sizes:
         otherwise = Omission("size")
     return Assertion(tuple(_named(reading, said) for reading in readings), otherwise, after, condition_of(claim))
+
+
+def _is_gap(proposition: Proposition) -> bool:
+    """Whether nothing stands in the place of a proposition."""
+    return all(isinstance(side, Gap) for chain in proposition for side in chain.sides)
 
 
 def _of_one_unknown(claim: Claim) -> Claim:
@@ -145,7 +154,7 @@ def _otherwise(
     if claim.at:
         return
     if kind == "definition":
-        yield from _defined_again(claim, context, said, around)
+        yield from _defined_again(claim, context, said)
     if kind in AT_SIZES:
         yield from _at_sizes(claim, context, said, around, kind, place)
     if kind in UNDER_MORE:
@@ -157,15 +166,13 @@ def _otherwise(
             yield from in_regimes(replace(plain, firm=firm), around)
 
 
-def _defined_again(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Iterator[Reading]:
-    """A second definition of a name agrees with the first, or is another one. It has to agree where words join the two
-    and both speak of the same letters."""
+def _defined_again(claim: Claim, context: Context, said: Discourse) -> Iterator[Reading]:
+    """A second definition of a name agrees with the first, or is another one."""
     left, right = claim.links[0].left, claim.links[0].right
     first = said.in_force().get(left.name) if isinstance(left, Name) else None
     if first is None or len(claim.links) != 1 or is_numeric(right) or context.put(right) == first.formula:
         return
-    joined = around.cue is not None and around.cue.alone and around.going_on == first.equation
-    yield Reading(claim, context, firm=joined and set(names(first.formula)) == set(names(context.put(right))))
+    yield Reading(claim, context, firm=False)
 
 
 def _at_sizes(
@@ -239,7 +246,9 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
 
 
 def _valued(claim: Claim, place: Context) -> bool:
-    """Whether every name of a claim with <=> or => has a meaning here."""
+    """Whether every name of a claim with <=> or => has a meaning here, and every side stands there."""
+    if any(isinstance(side, Gap) for chain in claim.chains for side in chain.sides):
+        return False
     free, relations = free_names(claim, place), {link.relation for link in claim.links}
     conditions = [link for link in claim.links if link.relation in ORDER or len(claim.links) == 2]
     if place.setting is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from symroof.formula import Compare, Formula
@@ -14,14 +14,15 @@ from symroof.verification.offers import Regime, regimes_beside, sizes_beside
 
 @dataclass(frozen=True)
 class Surroundings:
-    """A formula in its document; ``given`` are the names that a problem explains, ``before`` is the formula that it
-    may go on from, with its last condition or equation."""
+    """A formula in its document; ``given`` are the names that a problem explains, ``before`` is the formula that it may
+    go on from, with its last condition or equation, and ``arrow`` the sign that it begins with."""
 
     document: Document
     written: Written
     dialect: Dialect
     given: frozenset[str] = frozenset()
     before: tuple[Written, Compare] | None = None
+    arrow: str | None = None
 
     @cached_property
     def sentence(self) -> tuple[str, str]:
@@ -60,5 +61,9 @@ class Surroundings:
 
     @cached_property
     def cue(self) -> Cue | None:
-        """What the words between the two say."""
-        return step_between(self.document.prose.text[self.before[0].end : self.written.start]) if self.before else None
+        """What the words between the two say, or the arrow that the formula begins with."""
+        if self.before is None:
+            return None
+        words = self.document.prose.text[self.before[0].end : self.written.start]
+        said = step_between(f"{words} {self.arrow or ''}")
+        return said and replace(said, sign=self.arrow or said.sign)

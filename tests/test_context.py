@@ -1,0 +1,268 @@
+"""What a formula is beside what was said before it: definitions and their ends, sizes, steps, regimes, comments.
+
+Every row is a document and the verdicts in it, in order; what is left out has none. Each rule has a fault, in which a row
+changes its verdicts.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+import symroof.verification.assertions as assertions
+import symroof.verification.chapters as chapters
+import symroof.verification.comments as comments
+import symroof.verification.discourse as discourse
+import symroof.verification.readings as readings
+import symroof.verification.scopes as scopes
+import symroof.verification.selection as selection
+import symroof.verification.steps as steps
+import symroof.verification.surroundings as surroundings
+from symroof.reading.cues import Cue, step_between
+from symroof.verification.chapters import judge_document
+from symroof.verification.discourse import Definition, Discourse
+from symroof.verification.judgement import CAUSES
+
+MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\n-->\n\n'
+REGIME = MATMUL.replace("-->", 'assume = ["B << D", "B << F"]\n-->')
+TIMES = "$$\nT_\\text{math} = \\frac{2BDF}{C}\n$$\n\n$$\nT_\\text{comms} = \\frac{2DF}{W}\n$$\n\n"
+RATIO = "\\frac{T_\\text{math}}{T_\\text{comms}}"
+
+
+def display(*formulas):
+    """Displays with the words between them."""
+    return "".join(f"$$\n{one}\n$$\n\n" if i % 2 == 0 else f"{one}\n\n" for i, one in enumerate(formulas))
+
+
+ROWS = {
+    # definitions and their ends
+    "a definition of a sentence ends with its paragraph": ("If $F = 4D$, then $8DF = 32D^2$, not $8DF = 30D^2$.\n\nLater $8DF = 32D^2$ and $8DF = 30D^2$.", ["holds", "wrong", "conditional"]),
+    "one of a display lasts for its section": ("# A\n\n" + TIMES + f"## B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", ["holds", "wrong"]),
+    "and is offered behind it": ("# A\n\n" + TIMES + f"# B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", ["conditional"]),
+    "another definition replaces it": ("$$S = 2N$$\n\nHere $S/N = 2$.\n\n$$S = 3N$$\n\nHere $S/N = 3$, but $S/N = 2$.", ["holds", "holds", "wrong"]),
+    "a formula that cannot be read may replace it": ("$$S = 2N$$\n\n$$S = \\foo{N}$$\n\nHere $S/N = 3$.", []),
+    "a relation of sizes is used under an operation": (REGIME + "If $F = 4D$, $\\text{FLOPs} = 8BD^2$, not $\\text{FLOPs} = 7BD^2$.\n\nLater $\\text{FLOPs} = 8BD^2$.", ["holds", "wrong", "conditional"]),
+    "a second definition of a name agrees": (display("S = 2N + 2N", "There are more.", "S = 4N", "that is,", "S = 5N"), ["holds", "wrong"]),
+    "and is another one elsewhere": (display("S = 2N", "For the backward pass", "S = 4N"), []),
+    # equations to be solved
+    "what is set equal is no identity": ("<!-- symroof let = { a = 'B D', b = 'D F' } -->\n\nWe set $2 a = b D$. The same is $2 a = 2BD$, not $a = 2BD$.", ["holds", "wrong"]),
+    "a fraction that is reduced is one": ("Here $\\frac{4BD}{8D} = \\frac{B}{2}$, $\\frac{4BD}{8D} = \\frac{2}{B}$. It is even when $\\frac{4BD}{8D} = \\frac{2}{B}$, and $X^2 = 4X$.", ["holds", "wrong"]),
+    # steps
+    "words join displays": (TIMES + display(f"{RATIO} > 1", "or equivalently", "B > \\frac{C}{W}", "which means", "B > \\frac{W}{C}"), ["holds", "wrong"]),
+    "a step may follow in one direction": (display("B > 2C", "so", "B > C", "so", "B > 3C"), ["holds", "wrong"]),
+    "what is more than a step is left out": (display("B > 2C", "so on a larger chip", "B > 3C", "But", "B > 4C"), []),
+    "the same is not weaker": ("when $4B > 295$, i.e. $B > 59$, or $B > 73.75$, so $B > 50$", ["wrong"]),
+    "two forms, and two cases": ("when $2D > 480$ or $D > 480$. When $B > 240$ or $B > 298$.", ["wrong"]),
+    "letters that are gone were put in": (display("B > \\frac{C}{W}", "so", "B > 240"), []),
+    "sizes are put in": ("With $p = 8$ we need $m > 10(p - 1)$, so $m > 70$. With $p = 8$ we need $m > 10(p - 1)$, so $m > 80$.", ["holds", "wrong"]),
+    "in the regime of the section": (REGIME + display("T_\\text{math} > T_\\text{comms}", "so", "B > 240", "so", "B > 250"), ["holds", "wrong"]),
+    "the solution has a name of its own": (display("X^2 = \\frac{BN}{F}", "and we find", "X_\\text{opt} = \\sqrt{\\frac{BN}{F}}"), ["holds"]),
+    "an arrow": ("$\\frac{4BDF}{YC} > \\frac{4BD}{W} \\Leftrightarrow Y < \\frac{FW}{C}$ and $\\frac{4BDF}{YC} > \\frac{4BD}{W} \\Leftrightarrow Y < \\frac{C}{FW}$", ["holds", "wrong"]),
+    "an arrow between two formulas": ("$2B > 243$ $\\Rightarrow B > 121.5$", ["holds"]),
+    "a bound with a pole refutes nothing": ("$\\frac{nF}{F + n} > 240 \\iff n > \\frac{240 F}{F - 240}$", []),
+    # sizes
+    "sizes of the sentence, typed and behind": (REGIME + "With B = 16 and D = F = 4,096, $\\text{Intensity} = 15.9$. And $\\text{Intensity} = 341.3$ for $B = D = F = 1024$.", ["rounded", "rounded"]),
+    "values of what was defined": ("$$S = 2BN$$\n\nWith B = 48,000 and N = 64, $S = 6{,}144{,}000$, and with B = 48,000 and N = 64 also $S = 6.5e6$.", ["holds", "wrong"]),
+    "two sizes for a name in one sentence": (REGIME + "With $D = F = 1024$, $\\text{Intensity} = 341.3$ for $B = 1024$ and $\\text{Intensity} = 15.5$ for $B = 16$.", []),
+    # regimes
+    "words": ("If $B$ is small relative to $D$ and $F$, $\\frac{BDF}{BD + DF + BF} \\approx B$.", ["conditional"]),
+    "a formula beside": ("Assume $B \\ll D, F$. Then $\\frac{BDF}{BD + DF + BF} \\approx B$.", ["conditional"]),
+    "below the display": (display("\\frac{2N - 1}{4N + 2} \\rightarrow \\frac{1}{2}", "as $N \\to \\infty$. For large $N$, $\\frac{2N - 1}{4N + 2} \\rightarrow \\frac{1}{3}$."), ["conditional", "wrong"]),
+    "Korean": ("$B$가 $D$와 $F$에 비해서 작다고 가정하면 $\\frac{BDF}{BD + DF + BF} \\approx B$ 이다. $2B > 295$, 즉 $B > 147.5$ 또는 $B > 100$.", ["conditional", "holds"]),
+    "Chinese": ("当批次 $B$ 远小于矩阵维度 $D$ 和 $F$ 时,$\\frac{BDF}{BD + DF + BF} \\approx B$。$2B > 295$,即 $B > 100$。", ["conditional", "wrong"]),
+    # comments
+    "the same": (REGIME + "<!-- symroof same = 'T_math > T_comms' -->\n$B > 240$ and <!-- symroof is = 'T_math > T_comms' --> $B > 250$", ["holds", "wrong"]),
+    "what follows": (display("B > 2C", "<!-- symroof follows -->", "B > C", "And now something else. <!-- symroof follows -->", "B > 3C"), ["holds", "wrong"]),
+    "what follows from nothing": ("<!-- symroof follows -->\n$B > C$", ["unreadable"]),
+    "a named formula ends with its section": ("# A\n\n## B\n\n<!-- symroof let = { a = '2B' } -->\n\n$3a = 7B$\n\n## C\n\n$3a = 7B$", ["wrong"]),
+    "or is forgotten": ("<!-- symroof let = { a = '2B' } -->\n$3a = 6B$\n\n<!-- symroof forget a -->\n$3a = 7B$", ["holds"]),
+    "named formulas in the order of their uses": (MATMUL + "<!-- symroof let = { a = 'B', c = 'D' } -->\n<!-- symroof let = { a = '2 c' } -->\n$3a = 6D$", ["holds"]),
+    "one that cannot be read is a finding": ("$1 = 1$\n\n<!-- symroof let = { a = '2B' -->\n\n$1 = 2$\n\n<!-- symroof let = { a = '2B' } -->\n\n$a = 3B$", ["holds", "unreadable", "wrong", "wrong"]),
+    # the rest
+    "no left side": ("It is $16 \\cdot 1024$ $= 16{,}384$, and $16 \\cdot 1024$ $(= 16{,}380)$; for keys $16 \\cdot 1024$ and for values $= 3$.", ["holds"]),
+    "units behind the formula": ("It takes $\\frac{1.4 \\times 10^{11}}{8 \\times 9.89 \\times 10^{14}} = 17.7$ microseconds, $4096 \\cdot 2550 = 10.4$ million, $4096 \\cdot 2550 = 11.4$ million.", ["rounded", "rounded", "wrong"]),
+    "code": ("`NCCL_ALGO=NVLS`, `X * Y = N`, `S = 2N`, `B > 240`, `n = 3`, `x + 1 = x`, `2 * 3 = 7`, `1e12 / 1e9 = 1000`", ["wrong", "holds"]),
+    "maps": ("$h \\to 4h \\to h$, $X \\rightarrow Y$", []),
+}  # fmt: skip
+
+
+def judged(tmp_path, text):
+    path = tmp_path / "chapter.md"
+    path.write_text(text, "utf-8")
+    return judge_document(path)
+
+
+def verdicts(tmp_path, row):
+    return [judgement.verdict for judgement in judged(tmp_path, ROWS[row][0]).judgements]
+
+
+def rests_on(tmp_path, row):
+    """The verdicts, and what each rests on."""
+    found = judged(tmp_path, ROWS[row][0]).judgements
+    return [(j.verdict, [(r.kind, r.facts.get("words") or r.facts.get("line")) for r in j.findings[0].remarks if r.kind in ("defined", "ended", "stated")] if j.findings else []) for j in found]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_a_document_says(tmp_path, row):
+    assert verdicts(tmp_path, row) == ROWS[row][1]
+
+
+def test_a_judgement_names_what_it_rests_on(tmp_path):
+    def remarks(row):
+        return [said for _, said in rests_on(tmp_path, row)]
+
+    assert remarks("a definition of a sentence ends with its paragraph") == [[("defined", 1)], [("defined", 1)], [("ended", 1)]]
+    assert remarks("a relation of sizes is used under an operation")[0] == [("defined", 7)]
+    assert remarks("words") == [[("stated", "B is small relative to D and F")]]
+    assert remarks("a formula beside") == [[("stated", "B \\ll D, F")]]
+
+
+def test_every_reason_has_one_cause():
+    assert all(CAUSES.values())
+
+
+def definitions_never_end(m):
+    m.setattr(Definition, "holds", lambda *_: True)
+
+
+def definitions_end_at_once(m):
+    m.setattr(Definition, "holds", lambda self, path, paragraph: False)
+
+
+def what_has_ended_is_forgotten(m):
+    m.setattr(Discourse, "ended", lambda self: {})
+
+
+def an_unreadable_formula_replaces_nothing(m):
+    m.setattr(Discourse, "forgetting", lambda self, names: self)
+
+
+def relations_of_sizes_are_forgotten(m):
+    original = Discourse.in_force
+    m.setattr(Discourse, "in_force", lambda self, *, size=False: {} if size else original(self))
+
+
+def second_definitions_are_not_compared(m):
+    m.setattr(assertions, "_defined_again", lambda *_: iter(()))
+
+
+def every_equation_is_an_identity(m):
+    m.setattr(surroundings, "is_solved", lambda words: False)
+
+
+def fractions_are_not_reduced(m):
+    m.setattr(selection, "_reduces", lambda *_: False)
+
+
+def words_join_nothing(m):
+    m.setattr(surroundings, "step_between", lambda words: None)
+
+
+def words_say_nothing_more(m):
+    m.setattr(surroundings, "step_between", lambda words: (cue := step_between(words)) and replace(cue, alone=True))
+
+
+def any_words_join(m):
+    m.setattr(surroundings, "step_between", lambda words: step_between(words) or Cue("=>", alone=True))
+
+
+def the_same_may_be_weaker(m):
+    m.setattr(steps, "depends", lambda link, context: frozenset("BC"))
+
+
+def two_cases_are_two_forms(m):
+    m.setattr(steps, "_is_bound", lambda link: False)
+
+
+def poles_do_not_matter(m):
+    m.setattr(assertions, "has_poles", lambda *_: False)
+
+
+def letters_may_go(m):
+    m.setattr(steps, "depends", lambda link, context: frozenset({"B"}))
+
+
+def solutions_have_no_name(m):
+    m.setattr(steps, "of_the_unknown", lambda link, before: link)
+
+
+def no_sizes_are_typed(m):
+    m.setattr(surroundings, "sizes_beside", lambda *_: {})
+
+
+def the_last_size_counts(m):
+    m.setattr(surroundings, "sizes_beside", lambda *_: {})
+
+
+def no_regime_is_stated(m):
+    m.setattr(surroundings, "regimes_beside", lambda *_: ())
+
+
+def what_is_offered_is_in_force(m):
+    m.setattr(readings, "_on", lambda finding, reading: finding)
+
+
+def a_named_formula_never_ends(m):
+    m.setattr(comments.InForce, "below", lambda self, path: self)
+
+
+def nothing_is_forgotten(m):
+    m.setattr(comments.InForce, "forgetting", lambda self, *names: self)
+
+
+def named_formulas_keep_their_order(m):
+    m.setattr(comments, "_in_order", dict)
+
+
+def nothing_goes_on(m):
+    m.setattr(chapters, "going_on", lambda claims, before, dialect: claims)
+
+
+def words_do_not_measure(m):
+    m.setattr(chapters, "measured", lambda formula, behind: None)
+
+
+def code_is_text(m):
+    m.setattr(scopes, "_of_code", lambda text, context: (scopes.read_claim(text, context.scope),))
+
+
+FAULTS = {
+    definitions_never_end: "and is offered behind it",
+    definitions_end_at_once: "one of a display lasts for its section",
+    what_has_ended_is_forgotten: "and is offered behind it",
+    an_unreadable_formula_replaces_nothing: "a formula that cannot be read may replace it",
+    relations_of_sizes_are_forgotten: "a relation of sizes is used under an operation",
+    second_definitions_are_not_compared: "a second definition of a name agrees",
+    every_equation_is_an_identity: "what is set equal is no identity",
+    fractions_are_not_reduced: "a fraction that is reduced is one",
+    words_join_nothing: "words join displays",
+    words_say_nothing_more: "what is more than a step is left out",
+    any_words_join: "what is more than a step is left out",
+    the_same_may_be_weaker: "the same is not weaker",
+    two_cases_are_two_forms: "two forms, and two cases",
+    poles_do_not_matter: "a bound with a pole refutes nothing",
+    letters_may_go: "letters that are gone were put in",
+    solutions_have_no_name: "the solution has a name of its own",
+    no_sizes_are_typed: "sizes of the sentence, typed and behind",
+    the_last_size_counts: "two sizes for a name in one sentence",
+    no_regime_is_stated: "below the display",
+    what_is_offered_is_in_force: "words",
+    a_named_formula_never_ends: "a named formula ends with its section",
+    nothing_is_forgotten: "or is forgotten",
+    named_formulas_keep_their_order: "named formulas in the order of their uses",
+    nothing_goes_on: "no left side",
+    words_do_not_measure: "units behind the formula",
+    code_is_text: "code",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_every_fault_is_noticed(tmp_path, monkeypatch, fault):
+    before = rests_on(tmp_path, FAULTS[fault])
+    fault(monkeypatch)
+    assert rests_on(tmp_path, FAULTS[fault]) != before
+
+
+def test_the_end_of_a_definition_is_that_of_its_section():
+    there, below, beside = (0, 1), (0, 1, 2), (0, 3)
+    of_a_display = Definition("S", discourse.Name("N"), 1, there)
+    assert [of_a_display.holds(path, 7) for path in (there, below, beside, (0,))] == [True, True, False, False]
