@@ -106,7 +106,7 @@ def rounds(exact: Fraction, printed: str, whole: bool) -> bool | None:
         return shown == exact
     zeros = 0 if decimals or power else len(digits) - max(len(digits.rstrip("0")), min(len(digits), 2))
     last = Fraction(10) ** (int(power or 0) - len(decimals) + zeros)
-    if exact < shown - last / 10 and set(digits + decimals) <= {"1", "0"} and exact > shown - last:
+    if exact < shown - last / 20 and set(digits + decimals) <= {"1", "0"} and exact > shown - last:
         return None
     return abs(shown - exact) <= last / 2 or (not whole and shown <= exact < shown + last)
 
