@@ -8,17 +8,20 @@ def main():
 
     with atheris.instrument_imports(include=["symroof.reading"]):
         from symroof.errors import SymroofError
+        from symroof.reading.attempts import read_formula
         from symroof.reading.claims import read_claim
         from symroof.reading.documents import read_text
-        from symroof.reading.expressions import Scope
         from symroof.reading.latex import read_latex
-        from symroof.reading.latex_tokens import Dialect
+        from symroof.reading.latex_phrases import Dialect
+        from symroof.reading.macros import definitions
+        from symroof.reading.scope import Scope
 
-    scope = Scope(("B", "D", "F", "flops", "T_math"), open=True, indices=True)
+    scope = Scope(("B", "D", "F", "flops", "T_math"), open=True, indices=True, letters=frozenset("bsk"))
+    macros = {one.name: one.macro for one in definitions(r"\newcommand{\a}[2][x]{\b{#1}+#2} \def\b#1{#1#1}")}
 
     def one(data):
         text = atheris.FuzzedDataProvider(data).ConsumeUnicodeNoSurrogates(len(data))
-        for read in (lambda: read_claim(text, scope), lambda: read_latex(text, Dialect(scope)), lambda: read_text(text), lambda: read_text(text, tex=True)):
+        for read in (lambda: read_claim(text, scope), lambda: read_latex(text, Dialect(scope)), lambda: read_formula(text, [Dialect(scope, {}, macros)]), lambda: read_text(text), lambda: read_text(text, tex=True)):
             try:
                 read()
             except SymroofError as error:

@@ -1,5 +1,6 @@
 """Any input gives a report or one error: claims, LaTeX and documents made of pieces, and of anything."""
 
+import contextlib
 import os
 import sys
 import time
@@ -11,11 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symroof.errors import SymroofError
+from symroof.reading.attempts import read_formula, unread
 from symroof.reading.claims import read_claim
 from symroof.reading.exercises import VERDICTS, Exercise, Stated, read_exercise
-from symroof.reading.expressions import Scope
 from symroof.reading.latex import read_latex
-from symroof.reading.latex_tokens import Dialect
+from symroof.reading.latex_phrases import Dialect
+from symroof.reading.macros import Macro
+from symroof.reading.scope import Scope
 from symroof.verification.definitions import context_of
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_stated
@@ -30,12 +33,16 @@ PIECES = [
 COMMANDS = [
     r"\frac", r"\sqrt", "{", "}", r"\cdot", r"\times", r"\max(", r"\text{FLOPs}", r"\text{Unsinn}", r"T_\text{math}", r"\\", "&", r"\left(", r"\right)",
     r"\approx", r"\iff", r"\implies", r"\to", r"\infty", r"\lceil", r"\rceil", "_", "'", r"\ll", r"\begin{align}", r"\end{align}", r"10^{14}", "$", "%", "\\",
+    r"\sum_{i=1}^{N}", r"\dots", "+ ", "|", r"\frac{d}{dX}", r"\partial", r"\begin{cases}", r"\end{cases}", r"\text{if }", r"\text{otherwise}", r"\underbrace{B}_{x}", r"\quad", r"\mu s",
+    "32,768", r"\text{ GB}", r"\text{batch size}", "k", "M", "bsh", "²", "₁", "(X)", r"T_\text{a b}", r"\foo", r"\mac{3}", r"\def\x{3}", "[", "]", r"\log_2", r"\%",
 ]  # fmt: skip
 MARKUP = [
     "$", "$$", "`", "```", "\n", "\n\n", "<!--", "-->", "<!-- symroof", "operation = \"matmul\"", "hardware = 'tpu-v5e'", "ignore", "expect = 'wrong'", "is = 'flops'",
     "claims = ['1 = 1']", "---", "# A", "- ", "> ", "|", "{% x %}", "\\[", "\\]", "\\(", "\\)", "<b>", "ß", "필", "\x00", "\r\n", "% symroof: ",
 ]  # fmt: skip
 
+MACROS = {"mac": Macro("W_{#1}", 1), "x": Macro(r"\mac{3} \x")}
+DIALECT = Dialect(Scope(("T_math", "flops"), open=True, indices=True, letters=frozenset("bshX")), {}, MACROS)
 QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
@@ -61,9 +68,13 @@ def test_any_pair_of_sides_is_judged(text):
 def test_any_latex_is_read_or_refused_at_a_place(text):
     fault = None
     try:
-        read_latex(text, Dialect(Scope(("T_math", "flops"), open=True, indices=True)))
+        read_latex(text, DIALECT)
     except SymroofError as error:
         fault = error
+    with contextlib.suppress(SymroofError):
+        claims, _ = read_formula(text, [DIALECT])
+        assert any(unread(link.right) is None for claim in claims for link in claim.links)
+        assert fault is not None or claims == read_latex(text, DIALECT)
     if fault is not None:
         assert str(fault)
         assert fault.span is None or 0 <= fault.span[0] <= len(text)

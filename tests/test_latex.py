@@ -3,9 +3,13 @@
 import pytest
 
 from symroof.errors import ReadingError
-from symroof.reading.expressions import Scope
+from symroof.formula import Gap
+from symroof.reading.attempts import read_formula
 from symroof.reading.latex import read_latex, read_latex_expression
-from symroof.reading.latex_tokens import Dialect
+from symroof.reading.latex_phrases import Dialect
+from symroof.reading.macros import definitions
+from symroof.reading.scope import Scope
+from symroof.reading.spelling import spelling
 from symroof.rendering.formulas.plain import PlainPrinter
 
 NAMES = ("T_math", "T_comms", "T_lower", "flops", "bytes", "intensity", "ridge", "peak", "bandwidth")
@@ -106,3 +110,130 @@ def test_what_is_not_known_is_refused_at_its_place(text, column, problem):
     assert problem in str(caught.value)
     if column is not None:
         assert caught.value.column == column
+
+
+def read(text, *, letters="", macros=""):
+    """As much of a formula of a document as can be read, in plain text; ? for a gap."""
+    scope = Scope(NAMES, open=True, indices=True, give_way=("bytes",), letters=frozenset(letters))
+    dialect = Dialect(scope, {}, {one.name: one.macro for one in definitions(macros)})
+    printer = PlainPrinter()
+
+    def side(formula):
+        return "?" if isinstance(formula, Gap) else printer.print(formula)
+
+    claims, _ = read_formula(text, [dialect])
+    chains = [chain for claim in claims for chain in claim.chains]
+    return "; ".join(side(c.sides[0]) + "".join(f" {r} {side(s)}" for r, s in zip(c.relations, c.sides[1:], strict=True)) for c in chains)
+
+
+# As documents are written: thousands, names and words, units and counts, sums, layout, gaps, and the rest.
+AS_WRITTEN = [
+    (r"32,768 = 2^{15}", "32768 = 2^15"),
+    (r"2,240 \cdot 10 = \textbf{15,728,640,000}", "2240*10 = 15728640000"),
+    (r"1{,}024 + (3,000 + 1) = 1\,024", "1024 + (3000 + 1) = 1024"),
+    (r"\max(1,024) = \max[2,048, 3]", "max(1, 024) = max(2, 048, 3)"),
+    (r"T_\text{FSDP comms} = T_{\text{model parallel comms}}", "T_FSDP_comms = T_model_parallel_comms"),
+    (r"\text{AI}_{\text{MHA}} = 3 = 2 + 1", '"AI_MHA" = 3 = 2 + 1'),
+    (r"T_\text{comms}(X) = \frac{2X}{W}", "T_comms = 2X/W"),
+    (r"T = T_\text{math}(X) + T_{\text{comms}}(X/2)", 'T = "T_math(X)" + "T_comms(X/2)"'),
+    (r"\text{batch size} < 240", '"batch size" < 240'),
+    (r"\text{num tokens} \cdot \text{param count} = B", '"num tokens" "param count" = B'),
+    (r"W_{} = W_{1,2}", "W = W_1_2"),
+    (r"5 \mu s = 5000\text{ ns} = 5\,\mu\text{s}", "5 us = 5000 ns = 5 us"),
+    (r"2 \text{ days} = 48 \text{ hours} < 1 \text{ year}", "2 days = 48 hours < 1 years"),
+    (r"400 \text{ Gbps} = 50 \text{ GB}/\text{s} = 50 \text{ GB/second}", "400 Gbps = 50 GB/s = 50 GB/s"),
+    (r"240 \text{ FLOPS/byte} = 240 \text{ FLOPs/byte}", "240 FLOPs/bytes = 240 FLOPs/bytes"),
+    (r"2 \cdot 67 = ~134\text{MB} = 2\text{ kiB} = 16 \text{ bits}", "2*67 = 134 MB = 2 KiB = 16 bits"),
+    (r"8192\ (T) \times 40\ (K) = 327,680", "8192*40 = 327680"),
+    (r"8192 \text{ (tokens)} \cdot 2 = 3", "8192*2 = 3"),
+    (r"512 \cdot 4096 = 2M = 2\text{M} = 2\text{M tokens}", "512*4096 = 2M = 2M = 2M tokens"),
+    (r"16k = 16,384", "16k = 16384"),
+    (r"7B \text{ parameters} \cdot 2 = 14e9", "7B*2 = 14e9"),
+    (r"7B + B = 8B", "7B + B = 8B"),
+    (r"\sum_{i=1}^{N} i = \sum\limits_{i=1}^N 2", "sum(i, i, 1, N) = sum(2, i, 1, N)"),
+    (r"1 + 2 + \dots + N = N(N + 1)/2", "sum(i, i, 1, N) = N(N + 1)/2"),
+    (r"D/2 + (D/2 - 1) + \ldots = 3", "sum(i, i, 1, D/2) = 3"),
+    (r"1 + 3 + 5 + \cdots + 99 = 2500", "sum(1 + 2(i - 1), i, 1, (99 - 1)/2 + 1) = 2500"),
+    (r"\small x = \mathbf{3} \cdot \tiny\displaystyle 4 \tag{1} \label{eq}", "x = 3*4"),
+    (r"\begin{split} a &= b \\ &= c \end{split}", "a = b = c"),
+    (r"\begin{array}{rcl} a &=& b \\ c &=& 12 \end{array}", "a = b; c = 12"),
+    (r"\underbrace{2BDF}_{\text{FLOPs}} = \overbrace{B + D}^{x = 3} F", "(2BDF) = (B + D)F"),
+    (r"x = \begin{cases} 1 & \text{if } N > 3 \\ 2, & \text{otherwise.} \end{cases}", "x = 1 if N > 3; 2 otherwise"),
+    (r"= 16,384", "? = 16384"),
+    (r"\approx 2400", "? ~ 2400"),
+    (r"\frac{d}{dX} (X^2 + 3) = \frac{d}{d X} X^2", "diff((X^2 + 3), X) = diff(X^2, X)"),
+    (r"\frac{\partial f}{\partial X} = \frac{dT_\text{comms}}{dX}", "diff(f, X) = diff(T_comms, X)"),
+    (r"\frac{|X| - 1}{|X|} = |3 - 5|", "(X - 1)/X = abs(3 - 5)"),
+    (r"\max[A, B] \ge \log_2 8 = \log_2(N)", "max(A, B) >= log2(8) = log2(N)"),
+    (r"A \simeq B == C \leqslant D \le F", "A ~ B = C <= D <= F"),
+    (r"12\% = x² + 10⁹ = x_1 + x₁", "12% = x^2 + 10^9 = x_1 + x_1"),
+    (r"1.5·10^9 = 1.5e9 = 1.5 × 10⁹ = 1.5 \times 10^{9}", "1.5e9 = 1.5e9 = 1.5e9 = 1.5e9"),
+    (r"a = \foo{x = 3} = 12 = 3 \cdot 4", "a = ? = 12 = 3*4"),
+    (r"B, D = 12 = 3 \cdot 4 \neq 5 = 2 + 3", "? = 12 = ? = 2 + 3"),
+    (r"a = b \\ c = \foo \\ 3 = 4 - 1", "a = b; c = ?; 3 = 4 - 1"),
+    (r"a = 3 \qquad b = 4 \quad (1)", "a = 3; b = 4"),
+    (r"a &= b & c &= d \\ e &= f", "a = b; c = d; e = f"),
+    (r"x &= a \\ &\quad + b", "x = a + b"),
+    (r"x &= a \\ - b &= c", "x = ? = c"),
+    (r"x &= a \\ & \otimes b \\ 3 &= 4", "x = ?; 3 = 4"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), AS_WRITTEN)
+def test_formulas_of_documents_are_read_as_they_are_written(text, expected):
+    assert read(text) == expected
+
+
+def test_letters_that_stand_alone_are_names_of_their_own():
+    assert read(r"11bsh + 5bs^2a = bs(11h + 5as)", letters="bsha") == "11bsh + 5bs^2a = bs(11h + 5as)"
+    assert read(r"2M = 2k = 3", letters="kM") == "2M = 2k = 3"
+    assert read(r"5 \text{ s} = 5 = 2 + 3", letters="s") == "5 s = 5 = 2 + 3"
+    assert read(r"\frac{2PB}{P} = 2B", letters="PB") == "2PB/P = 2B"
+    assert read(r"5 s = 3 = 2ms = 1 + 2", letters="ms") == "? = 3 = ? = 1 + 2"
+    assert sorted(spelling("", ["b", "s = 2048", "12lh^2", "2 k", "x_i", r"\frac{d}{dX} X", "9 GB/s"]).letters) == ["X", "b", "s"]
+
+
+def test_macros_of_the_document_are_put_in_and_errors_keep_their_places():
+    macros = r"\newcommand{\bs}{\text{batch size}} \newcommand{\gb}[1]{#1 \text{ GB}} \def\half{\frac12} \DeclareMathOperator*{\AI}{intensity} \newcommand{\bw}[1][W]{#1_\text{hbm}}"
+    assert read(r"\bs \cdot \gb{3} = \half", macros=macros) == '"batch size"*3 GB = 1/2'
+    assert read(r"\AI > \bw + \bw[V]", macros=macros) == "intensity > W_hbm + V_hbm"
+    assert read(r"\def\x{3} \x = 2 + 1", macros=r"\def\x{3}") == "3 = 2 + 1"
+    dialect = Dialect(Scope(open=True), {}, {one.name: one.macro for one in definitions(r"\def\bad{\foo} \def\a{\b\b} \def\b{\a} \newcommand{\two}[2]{#1}")})
+    for text, column, problem in ((r"A = B + \bad", 9, r"unknown command \foo"), (r"A = \two{3}", 12, "lacks an argument"), (r"\a = 3", None, "macros")):
+        with pytest.raises(ReadingError, match=problem.replace("\\", "\\\\")) as caught:
+            read_latex(text, dialect)
+        assert caught.value.column == column
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (r"1 + 2 + \dots + 64 = x", "the sum has two readings"),
+        (r"1 + 2 + 4 + \dots + 2^N = x", "no common step"),
+        (r"1 + 2 + \dots = x", "no last term"),
+        (r"1 + 2 + \dots + 2^N = x", "outside rational functions"),
+        (r"1 + 3 + \dots + 8 = x", "none of its terms"),
+        (r"\sum_{i=1}^N x_i = x", "depends on the index"),
+        (r"\sum_{i=1}^N 2i + i = x", "where the sum ends has two readings"),
+        (r"\sum_i x = x", "expected"),
+        (r"\frac{d}{dX} (X^2) X = x", "where the derivative ends has two readings"),
+        (r"\log_2 2 N = x", "where the logarithm ends has two readings"),
+        (r"T_\text{math}(X) D = x", "two readings"),
+        (r"x = |A|B|", "the text ends too early"),
+        (r"\text{some words} = x", "unknown words"),
+        (r"T_{i+1} = x", "is no name"),
+        (r"X[32,768] = x", "unexpected"),
+        (r"x = (1,024)", "unexpected ','"),
+        (r"x = 1,0245", "unexpected ','"),
+        (r"= 3", "unexpected '='"),
+    ],
+)
+def test_what_has_two_readings_is_refused(text, problem):
+    with pytest.raises(ReadingError, match=problem):
+        read_latex(text, DIALECT)
+
+
+def test_what_brackets_or_a_clause_hide_is_not_gone_on_from():
+    for text in (r"a = ( 3 = 4", r"3 = 4 \text{ if } x > \foo", r"\foo = 3 - "):
+        with pytest.raises(ReadingError):
+            read(text)

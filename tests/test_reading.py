@@ -123,7 +123,7 @@ def test_every_unit_is_in_its_base_unit():
     """A row for each: prefixes are powers of 1000, or of 1024 with an i."""
     prefixes = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
     times = {"s": 1, "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "µs": Fraction(1, 10**6), "μs": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}
-    times |= {"minute": 60, "hour": 3600, "day": 24 * 3600, "year": 365 * 24 * 3600}
+    times |= {"minute": 60, "sec": 1, "second": 1, "hour": 3600, "day": 24 * 3600, "year": 365 * 24 * 3600}
     prefixes |= {"K": 10**3, "ki": 2**10, "": 1}
     for name, unit in UNITS.items():
         if unit.base == "s":

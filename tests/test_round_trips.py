@@ -6,11 +6,12 @@ from random import Random
 import pytest
 from statements import NoValueError, value
 
-from symroof.formula import Call, Name, Negative, Number, Power, Product, Quotient, Sum
+from symroof.formula import Call, Name, Negative, Number, Power, Product, Quotient, Sum, opaque
 from symroof.reading.claims import read_claim
-from symroof.reading.expressions import Scope, read_expression
+from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
-from symroof.reading.latex_tokens import Dialect
+from symroof.reading.latex_phrases import Dialect
+from symroof.reading.scope import Scope
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 
@@ -58,6 +59,15 @@ def test_a_printed_formula_is_read_back_with_its_value(kind, seed):
         after = value(again, point)
         assert before == after or abs(before / after - 1) < Fraction(1, 10**40), (write(formula), formula)
     assert compared > 40
+
+
+OPAQUE = [Name(opaque(words)) for words in ("batch size", "AI_MHA", "50% of it", "Zeit")]
+
+
+@pytest.mark.parametrize("formula", [*OPAQUE, Product((Number(Fraction(2), "2"), OPAQUE[0], Name("B"))), Quotient(OPAQUE[2], OPAQUE[3]), Number(Fraction(16000), "16k"), Number(Fraction(3 * 10**9, 8), "3 Gbps", "bytes/s"), Number(Fraction(5, 10**6), "5 us", "s"), Number(Fraction(7 * 86400), "7 days", "s"), Number(Fraction(240), "240 FLOPs/bytes", "FLOPs/bytes")], ids=str)
+def test_what_documents_write_is_printed_and_read_back(formula):
+    dialect = Dialect(Scope(NAMES, open=True, lenient=True, letters=frozenset()))
+    assert read_latex_expression(LatexPrinter().print(formula), dialect) == formula
 
 
 @pytest.mark.parametrize("relation", ["=", "~", "<", "<=", ">", ">=", "<<"])

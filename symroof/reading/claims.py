@@ -22,12 +22,11 @@ from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS, Compare, Formula, Gap, Infinity, Name
 from symroof.reading.expressions import ExpressionReader
 from symroof.reading.scope import Scope
-from symroof.reading.tokens import Token
+from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 
 RELATIONS = ("=", "~", "->", "<", "<=", ">", ">=", "<<", ">>")
 CONNECTIVES = ("<=>", "=>")
 SCALINGS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
-OPENINGS, CLOSINGS = ("(", "[", "{", "cases{", "\\lceil", "\\lfloor"), (")", "]", "}", "}cases", "\\rceil", "\\rfloor")
 SIDES = {"compute": ("T_math", "T_comms"), "memory": ("T_comms", "T_math"), "comms": ("T_comms", "T_math")}
 
 

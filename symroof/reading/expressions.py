@@ -152,17 +152,21 @@ class ExpressionReader(Reader):
         return Power(base, self._exponent()) if self.accept("^") else base
 
     def _number(self) -> Number:
-        """The number under the cursor. Letters behind it may be a unit or names, but not both."""
+        """The number under the cursor. Letters behind it may be a unit or names, but not both; they are names where each
+        of them stands alone in the same formula."""
         number, word, scope = self.token.text, self.following, self.scope
-        letters = tuple(scope.letters or ())
-        unit = word.kind == "word" and word.text in UNITS and word.text not in scope.names
-        if unit and split_word(word.text, letters if word.spaced else (*scope.names, *letters)):
-            raise self.error(
-                f"{number}{word.text} has two readings",
-                span=(self.token.start, word.end),
-                expected=f"{number} {word.text} for the unit, or {number}*{word.text} for the names",
-            )
-        return read_number(self, () if word.text in scope.give_way else scope.names, scope.letters)
+        names, letters = scope.names, tuple(scope.letters or ())
+        if word.kind == "word" and word.text in UNITS and word.text not in names:
+            alone = {token.text for token in self.tokens if token.kind == "word" and len(token.text) == 1}
+            if len(word.text) > 1 and split_word(word.text, tuple(alone.intersection(letters))):
+                names = (*names, word.text)
+            elif split_word(word.text, letters if word.spaced else (*names, *letters)):
+                raise self.error(
+                    f"{number}{word.text} has two readings",
+                    span=(self.token.start, word.end),
+                    expected=f"{number} {word.text} for the unit, or {number}*{word.text} for the names",
+                )
+        return read_number(self, () if word.text in scope.give_way else names, scope.letters)
 
     def _begins_atom(self) -> bool:
         kind, text = self.token.kind, self.token.text

@@ -10,6 +10,7 @@ from symroof.errors import ReadingError
 from symroof.formula import Both, Call, Cases, Formula, Gap, Group, Name, Number, Quotient, names, number
 from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, ClaimReader
 from symroof.reading.latex_phrases import Dialect
+from symroof.reading.latex_rows import joined
 from symroof.reading.latex_tokens import scan_latex
 from symroof.reading.tokens import Token
 from symroof.reading.typography import SUPERSCRIPTS, without_remarks
@@ -25,7 +26,7 @@ class LatexReader(ClaimReader):
         super().__init__(source, dialect.scope)
 
     def scanned(self) -> Sequence[Token]:
-        return without_remarks(_joined(scan_latex(self.source, self.dialect)))
+        return without_remarks(joined(scan_latex(self.source, self.dialect)))
 
     def error(self, problem: str | None = None, *rest: Any, **where: Any) -> ReadingError:
         unread = self.token.kind == "unread"
@@ -245,18 +246,6 @@ class LatexReader(ClaimReader):
         """Other tokens for the one under the cursor."""
         self.tokens = (*self.tokens[: self.index], *tokens, *self.tokens[self.index + 1 :])
         self.go_to(self.index)
-
-
-def _joined(tokens: tuple[Token, ...]) -> list[Token]:
-    """Rows that begin with a relation go on with the chain; marks at the end are punctuation."""
-    kept: list[Token] = []
-    for token, after in zip(tokens, (*tokens[1:], tokens[-1]), strict=True):
-        joins = not kept or after.kind == "end" or {after.text, kept[-1].text} & {*RELATIONS, *CONNECTIVES}
-        if token.kind != "row" or not joins:
-            kept.append(token)
-    while len(kept) > 1 and kept[-2].text in (".", ",", ";", ":") and kept[-2].kind == "symbol":
-        del kept[-2]
-    return kept
 
 
 def read_latex(source: str, dialect: Dialect) -> tuple[Claim, ...]:

@@ -23,13 +23,15 @@ INDEX = re.compile(
 INNER = re.compile(rf"\\(?:{TEXTS})\s*\{{([^{{}}]*)\}}|\\([ ,;:!])|\\(\w+|.)")
 BETWEEN = re.compile(r"[\s,/&]+|(?<=[A-Za-z]{2})-(?=[A-Za-z]{2})")
 SUFFIX = re.compile(r"_*[A-Za-z0-9][A-Za-z0-9_]*")
-# Letters and words in brackets behind a name that no product has: the name is that of a function.
+# Sizes and words in brackets behind a name that no product has: the name is that of a function.
 ARGUMENTS = re.compile(
     rf"""(?:\\,|\\!|~)?(?:\\left)?\(
-         (?P<inside> \s*(?:[A-Za-z](?:_(?:\w|\{{\w*\}}))?|\\(?:{TEXTS})\s*\{{[^{{}}\\$]*\}})\s*(?:,\s*[A-Za-z]\s*)* )
+         (?P<inside> \s*(?:\d*[A-Za-z](?:_(?:\w|\{{\w*\}}))?(?:/\d+)?|\d+|\\(?:{TEXTS})\s*\{{[^{{}}\\$]*\}})\s*(?:,\s*[A-Za-z]\s*)* )
          (?:\\right)?\)""",
     re.VERBOSE,
 )
+LETTERS_ALONE = re.compile(r"[A-Za-z](?:, [A-Za-z])*")
+EQUALS = re.compile(r"[\s&]*(?:=|\\approx|\\simeq)")
 
 
 class Index(NamedTuple):
@@ -56,7 +58,7 @@ def index_at(source: str, position: int) -> Index | None:
     written = next(part for part in match.groups() if part is not None).strip()
     if "\\" in written:
         written = INNER.sub(lambda inner: inner[1] or (" " if inner[2] else inner[3] or ""), written).strip()
-    return Index(BETWEEN.sub("_", written), written, match.end())
+    return Index(BETWEEN.sub("_", written), written, match.end()) if written else None
 
 
 def arguments_at(source: str, position: int) -> tuple[str, int] | None:

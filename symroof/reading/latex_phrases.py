@@ -8,12 +8,12 @@ from dataclasses import field
 from functools import cached_property
 
 from symroof.errors import ReadingError
-from symroof.formula import Frozen, opaque
-from symroof.reading.latex_names import arguments_at, index_at
+from symroof.formula import KEYWORDS, Frozen, opaque
+from symroof.reading.latex_names import EQUALS, LETTERS_ALONE, arguments_at, index_at
 from symroof.reading.macros import Macro
-from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named
+from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named, unit_words
 from symroof.reading.scope import Scope
-from symroof.reading.tokens import Token
+from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 from symroof.reading.typography import Brackets
 from symroof.reading.vocabulary import KNOWN, WORDS, folded, meanings, named
 
@@ -51,17 +51,29 @@ class Phrases:
         self.names, self.lenient = dialect.names, dialect.scope.lenient
         self.found: list[Token] = []
         self.brackets = Brackets()
+        self.depth, self.in_cases = 0, False
         self.spaced = False
-        self.gap = False  # a wide space, after which words are remarks
+        self.gap = False  # a wide space, behind which words are remarks, and formulas begin anew
 
     def error(self, problem: str, start: int, end: int, expected: str | None = None) -> ReadingError:
         return ReadingError(problem, source=self.source, span=(start, end), expected=expected)
 
     def add(self, kind: str, text: str, start: int, end: int) -> int:
-        """A token, and the place behind it."""
+        """A token, and the place behind it. What begins behind a wide space is a row of its own."""
+        if self.gap and self._begins_anew(kind, text):
+            self.found.append(Token("row", "\\\\", start, start, True))
+        self.depth += (text in OPENINGS) - (text in CLOSINGS)
         self.found.append(Token(kind, text, start, end, self.spaced))
         self.spaced = self.gap = False
         return end
+
+    def _begins_anew(self, kind: str, text: str) -> bool:
+        """Whether an expression begins here, outside of brackets and behind a complete one."""
+        last = self.found[-1] if self.found else None
+        ended = last is not None and (last.text in CLOSINGS or last.kind in ("number", "word", "unit", "unread"))
+        begins = kind in ("number", "word", "unread") or text in OPENINGS or text.startswith("\\")
+        clause = text in KEYWORDS or (last is not None and last.text in KEYWORDS)
+        return ended and begins and not clause and not self.depth and kind != "row"
 
     def _applied(self, name: str, start: int, end: int, index: str) -> int:
         r"""A name, and the arguments behind it where its index is a word: ``T_\text{comms}(X)`` is a function."""
@@ -69,9 +81,20 @@ class Phrases:
         if arguments is None:
             return self.add("word", name, start, end)
         inside, behind = arguments
+        if self._is_function_of(inside, behind):
+            return self.add("word", name, start, behind)
         if not self.lenient:
             raise self.error(f"{name}({inside}) has two readings", start, behind, expected="a function, or a product")
         return self.add("word", opaque(f"{name}({inside})"), start, behind)
+
+    def _is_function_of(self, inside: str, behind: int) -> bool:
+        """Whether a name is defined as a function of letters here, or its derivative by one of them is taken."""
+        if LETTERS_ALONE.fullmatch(inside) is None:
+            return False
+        last = [token.text for token in self.found[-3:]]
+        begins = not last or self.found[-1].kind == "row"
+        by = last[-2:] == ["d" + inside, "}"] or last in (["d", inside, "}"], ["∂", inside, "}"])
+        return by or (begins and EQUALS.match(self.source, behind) is not None)
 
     def _bare(self, word: str) -> str:
         """A word without an index may be one of the vocabulary for a declared name; behind a number it may be a unit."""
@@ -102,10 +125,13 @@ class Phrases:
         of = OF.match(self.source, end)
         if of is not None and (quantity := self._named(f"{words}({of[1]})")):
             return self.add("word", quantity, start, of.end())
-        if self._is_unit(words):
-            return self.add("unit", unit_named(words) or words[:1], start, end)
-        if words in CLAUSES:
-            self.add("symbol" if CLAUSES[words] == "otherwise" else "word", CLAUSES[words], start, end)
+        if self._may_be_unit() and (units := unit_words(words)):
+            for unit in units:
+                self.add("unit", unit, start, end)
+            return end
+        clause = CLAUSES.get(words.rstrip(".,;: "))
+        if clause is not None:
+            self.add("symbol" if clause == "otherwise" else "word", clause, start, end)
             self.spaced = True
             return end
         index = index_at(self.source, end)
@@ -124,15 +150,10 @@ class Phrases:
         expected = "a word of `symroof names`, or one of the aliases of the problem"
         raise self.error(f"unknown words {words!r}", start, end, expected)
 
-    def _is_unit(self, words: str) -> bool:
-        """Words behind a number, or behind a unit and a bar; a power of ten alone or with what is counted by it."""
-        last, before = (*self.found[-2:], None, None)[:2] if len(self.found) < 2 else (self.found[-1], self.found[-2])
-        if last is not None and before is not None and last.text == "/" and before.kind == "unit":
-            return unit_named(words) is not None
-        if not self._follows_number():
-            return False
-        scale, _, noun = words.partition(" ")
-        return unit_named(words) is not None or (scale in COUNT_SCALES and (not noun or noun in COUNTED))
+    def _may_be_unit(self) -> bool:
+        """Whether words stand behind a number, or behind a unit and a bar."""
+        kinds = [token.kind if token.text != "/" else "/" for token in self.found[-2:]]
+        return kinds[-1:] == ["number"] or kinds == ["unit", "/"]
 
     def _is_remark(self, words: str, end: int) -> bool:
         """Words that say what is counted, or in which unit, behind an expression; words in brackets behind a number; or

@@ -39,7 +39,7 @@ IGNORED = "|".join(WORDS["latex"]["ignored"])
 POWER = rf"\s*(?:\\times|\\cdot|×|·)\s*10\s*(?:\^\s*\{{\s*[+-]?\d+\s*\}}|\^\s*\d(?!\d)|[{SUPERSCRIPTS}]+)"
 TOKEN = re.compile(
     rf"""
-    (?P<space>   \s+ | ~ | & | %[^\n]*\n? | \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$))
+    (?P<space>   \s+ | ~ | & | _\s*\{{\s*\}} | %[^\n]*\n? | \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$))
                | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}}|\{{[lcr|@\s]*\}}|\[[tbc]\])?
                | \\(?:{TEXTS})(?=\s*\{{[\d.,\s]*\d\s*\}}) | \\(?:{IGNORED})\*?\s*\{{[^{{}}]*\}} )
   | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b | ,\s*(?:\\q?quad\b|&)                )
@@ -102,10 +102,14 @@ class _Scanner(Phrases):
 
     def _space(self, match: re.Match[str]) -> int:
         self.spaced = True
+        if "&" in match.group() and self.in_cases:
+            return self.add("symbol", ",", *match.span())
         self.gap = self.gap or "&" in match.group()
         return match.end()
 
     def _row(self, match: re.Match[str]) -> int:
+        if self.in_cases and match.group()[0] == ",":
+            return self.add("symbol", ",", *match.span())
         return self.add("row", "\\\\", *match.span())
 
     def _number(self, match: re.Match[str]) -> int:
@@ -160,7 +164,8 @@ class _Scanner(Phrases):
         return self._applied(f"{word[-1]}_{index.name}", start, index.end, index.written)
 
     def _cases(self, match: re.Match[str]) -> int:
-        return self.add("symbol", "cases{" if "begin" in match.group() else "}cases", *match.span())
+        self.in_cases = "begin" in match.group()
+        return self.add("symbol", "cases{" if self.in_cases else "}cases", *match.span())
 
     def _command(self, match: re.Match[str]) -> int:
         command, (start, end) = match.group(), match.span()

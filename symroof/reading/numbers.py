@@ -7,6 +7,7 @@ In a document ``k`` and ``M`` directly behind a number are thousands and million
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from symroof.errors import ReadingError, suggestion
@@ -24,6 +25,7 @@ UNIT_WORDS = meanings(WORDS["units"])
 SCALES = {letter: Fraction(10) ** power for letter, power in WORDS["scales"].items()}
 COUNT_SCALES = SCALES | {letter: Fraction(10) ** power for letter, power in WORDS["scales_of_counts"].items()}
 COUNTED = frozenset(WORDS["counted"])
+IN_PROSE = re.compile(r"(?:\s|~|\\,){1,2}((?:[mb]illion\s|thousand\s)?[A-Za-zµμ]{1,12}(?:/[A-Za-z]{1,12})?)(?![\w/-])")
 
 
 def exact(digits: str) -> Fraction:
@@ -57,12 +59,12 @@ def read_number(
     if reader.accept("%"):
         return Number(value / 100, token.text + "%", "%")
     digits = token.text
-    if letters is not None and _is_scale(reader, {*declared, *letters}):
+    if (letters is not None or reader.token.kind == "unit") and _is_scale(reader, {*declared, *(letters or ())}):
         letter = reader.next().text
         digits, value = digits + letter, value * COUNT_SCALES[letter]
-    if letters is not None and reader.token.text in COUNTED and reader.token.text not in declared:
-        reader.next()
     unit = _unit_behind(reader, declared)
+    if unit is None and letters is not None and reader.token.text in COUNTED and reader.token.text not in declared:
+        reader.next()
     if unit is None:
         return Number(value, digits)
     scale, base = measured(unit)
@@ -91,6 +93,30 @@ def unit_named(words: str) -> str | None:
     above, slash, below = words.partition("/")
     parts = [UNIT_WORDS.get(part.strip(), part.strip()) for part in ((above, below) if slash else (above,))]
     return "/".join(UNITS[part].name for part in parts) if all(part in UNITS for part in parts) else None
+
+
+def unit_words(words: str) -> tuple[str, ...]:
+    """The unit that words are; or a power of ten, and the unit behind it. Empty where they are neither.
+
+    >>> unit_words("GB/s"), unit_words("million tokens"), unit_words("B parameters"), unit_words("more")
+    (('GB/s',), ('million', 'tokens'), ('B', 'parameters'), ())
+    """
+    unit = unit_named(words)
+    if unit is not None:
+        return (unit,)
+    scale, _, noun = words.partition(" ")
+    unit = unit_named(noun)
+    return () if scale not in COUNT_SCALES or (noun and not unit) else (scale, unit) if unit else (scale,)
+
+
+def unit_behind(text: str, position: int) -> str:
+    """The unit that stands in prose behind a number; empty where none does.
+
+    >>> unit_behind("$17.7$ microseconds", 6), unit_behind("$16$ of them", 4)
+    ('us', '')
+    """
+    match = IN_PROSE.match(text, position)
+    return " ".join(unit_words(" ".join(match[1].split()))) if match else ""
 
 
 def _unit_behind(reader: Reader, declared: frozenset[str] | tuple[str, ...]) -> str | None:

@@ -15,9 +15,10 @@ from symroof.reading.latex_names import TEXTS
 from symroof.reading.macros import Macro, definitions
 from symroof.reading.scanner import GREEK
 
-# What holds no letter that stands alone: words, commands, indices, exponents of ten, and what stands behind a number.
+# What holds no letter that stands alone: derivatives, words, commands, indices, and what stands behind a number or a bar.
 ASIDE = re.compile(
-    rf"\\(?:{TEXTS}|begin|end|label|tag)\s*\{{[^{{}}]*\}}|\\[A-Za-z]+|_\s*(?:\{{[^{{}}]*\}}|\w)|\d[\d.]*(?:[eE][+-]?\d+)?\s*(?:[A-Za-z]\b)?"
+    r"\\frac\s*\{\s*d\b[^{}]*\}\s*\{\s*d|/s\b|"
+    rf"\\(?:{TEXTS}|begin|end|label|tag)\s*\{{[^{{}}]*\}}|\\[A-Za-z]+|[A-Za-z]?_\s*(?:\{{[^{{}}]*\}}|\w)|\d[\d.]*(?:[eE][+-]?\d+)?\s*(?:[A-Za-z]\b)?"
 )
 LETTERS = re.compile(rf"[A-Za-z{GREEK}]\w*")
 
@@ -33,7 +34,7 @@ def spelling(text: str, formulas: Iterable[str]) -> Spelling:
     """How a text with these formulas spells.
 
     >>> sorted(spelling("", ["b", "s = 2048", "12lh^2", "2 k", "x_i"]).letters)
-    ['b', 's', 'x']
+    ['b', 's']
     """
     words = {word for formula in formulas for word in LETTERS.findall(ASIDE.sub(" ", formula))}
     letters = frozenset(word for word in words if len(word) == 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+OPENINGS, CLOSINGS = ("(", "[", "{", "cases{", "\\lceil", "\\lfloor"), (")", "]", "}", "}cases", "\\rceil", "\\rfloor")
+
 
 class Token(NamedTuple):
     """``kind`` is number, word, unit, command, symbol, row, end, or "unread", which says in its text what is wrong with it;

@@ -42,7 +42,8 @@ Before = tuple[Written, Compare] | None
 def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
     """The judgements on a document; ``overrides`` are options that go before those of its comments."""
     document = read_document(path)
-    spelled = spelling(document.text, (part.text for part in document.parts if isinstance(part, Written)))
+    formulas = (part.text for part in document.parts if isinstance(part, Written) and part.kind == "math")
+    spelled = spelling(document.text, formulas)
     force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), path.parent, spelled)
     return _Chapter(document, force.adding({}) if overrides else force).report()
 

@@ -22,6 +22,7 @@ from symroof.formula import (
     Group,
     Infinity,
     Name,
+    Number,
     Product,
     Quotient,
     is_opaque,
@@ -96,7 +97,7 @@ def _applied(link: Compare) -> bool:
     """Whether the left side may be a function of something: a name before brackets that stands nowhere as a factor.
 
     >>> from symroof.reading.claims import read_claim
-    >>> from symroof.reading.expressions import Scope
+    >>> from symroof.reading.scope import Scope
     >>> texts = ("f(N) = N + f(N)", "E (1 - k/E) = E - k")
     >>> [_applied(read_claim(text, Scope(open=True)).links[0]) for text in texts]
     [True, False]
@@ -122,12 +123,26 @@ def _without_value(question: Question) -> Omission | None:
     words = [dict.fromkeys(filter(is_opaque, names(side))) for side in (question.left, question.right)]
     if words[0].keys() != words[1].keys() or (isinstance(link.left, Name) and is_opaque(link.left.name)):
         return Omission("words", {"name": next(iter({**words[0], **words[1]}))[1:-1]})
+    counted = [
+        {n.digits for n in nodes(side) if isinstance(n, Number) and n.unit == "1"} for side in (link.left, link.right)
+    ]
+    nouns = [{(digits or "").partition(" ")[2] for digits in each} for each in counted]
+    if all(nouns) and not nouns[0] & nouns[1]:  # 1 layer = 16 heads
+        return Omission("words", {"name": min(nouns[0])})
     for node in nodes(link):
+        if isinstance(node, Product) and _nouns(node) > 1:
+            return Omission("words", {"name": next(iter(words[0]))[1:-1]})
         if isinstance(node, Call) and node.function == "diff" and len(node.arguments) == 2:
             body, variable = node.arguments
             if not set(names(variable)) & set(names(question.context.put(body))):
                 return Omission("function")
     return None
+
+
+def _nouns(product: Product) -> int:
+    """How many words stand directly behind numbers, where they may be no factors: 2 copies * 3 copies."""
+    pairs = itertools.pairwise(product.factors)
+    return sum(isinstance(a, Number) and isinstance(b, Name) and is_opaque(b.name) for a, b in pairs)
 
 
 def _condition(question: Question) -> Skip | None:

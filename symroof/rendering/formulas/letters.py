@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import replace
 from string import ascii_letters
@@ -63,7 +64,7 @@ class Letters(Frozen):
                 return quantity.instead.replace("LINK", self.link.replace("_", " "))
             return quantity.letter
         if is_opaque(name):
-            return rf"\text{{{_spelled(name[1:-1])}}}"
+            return r"\text{" + re.sub(r"([_%&])", r"\\\1", name[1:-1]) + "}"
         head, _, tail = name.partition("_")
         if not tail and len(head) > 1 and head[1:].isdigit():
             head, tail = head[0], head[1:]
