@@ -210,12 +210,10 @@ def _never_equal(question: Question) -> bool:
 
 
 def _reduces(question: Question, value: Expr) -> bool:
-    """Whether the left side is a fraction with a letter that cancels, in letters that all are on the right as well."""
-    left = question.left
-    gone = set(names(left)) - {symbol.name for symbol in value.free_symbols}
-    return (
-        isinstance(left, Quotient) and bool(gone) and {s.name for s in value.free_symbols} <= set(names(question.right))
-    )
+    """Whether the left side is a fraction with a letter that cancels, and the right side has no letters but its own."""
+    left, right = set(names(question.left)), set(names(question.right))
+    gone = left - {symbol.name for symbol in value.free_symbols}
+    return isinstance(question.left, Quotient) and bool(gone) and bool(right) and right <= left
 
 
 def _own(question: Question, chained: bool) -> Skip | None:
@@ -238,9 +236,10 @@ def _own(question: Question, chained: bool) -> Skip | None:
     if question.link.relation == "=":
         within = right and (left <= right or right <= left)
         of_sizes = {s.name for s in left | right} <= question.context.least_one
-        if left != right and not (within and (chained or of_sizes)):
+        reduced = _reduces(question, a)
+        if left != right and not reduced and not (within and (chained or of_sizes)):
             return Skip(Omission("other_letters"))
-        judged = chained or _alike(question) or _never_equal(question) or _reduces(question, a)
+        judged = chained or reduced or _alike(question) or _never_equal(question)
         return None if judged else Skip(Omission("equation"))
     if not right <= left:
         return Skip(Omission("letters_added"))
