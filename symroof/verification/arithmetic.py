@@ -9,7 +9,7 @@ from symroof.proof.exact import ORDER
 from symroof.verification.context import Question
 from symroof.verification.enclosures import Enclosure, compared, enclosed, relation_holds
 from symroof.verification.judgement import ACCEPTED, IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import is_printed, may_stand, printed_digits
+from symroof.verification.literals import bare, is_printed, may_stand, printed_digits
 from symroof.verification.unit_agreement import carried, in_unknown_units
 
 NOTHING = Enclosure(Fraction(0), Fraction(0))
@@ -59,8 +59,8 @@ def _compared(question: Question) -> Finding:
     deviation = () if off is None else (Remark("deviation", {"share": off}),)
     if link.relation != "=" and off is not None and abs(off) <= context.tolerance:
         return Finding(link, "holds", IN_NUMBERS, true_value, deviation)
-    rounded = printed_digits(value, printed, context)
-    if rounded is not None and may_stand(rounded, link.left if printed_right else link.right, context):
+    rounded, other = printed_digits(value, printed, context), link.left if printed_right else link.right
+    if rounded is not None and may_stand(rounded, other, context, bare(printed)):
         return Finding(link, "rounded", IN_NUMBERS, true_value, (rounded,))
     if sign is None:
         return undecided(link, "no_proof", true_value)

@@ -32,7 +32,6 @@ from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import is_printed
 from symroof.verification.nearness import joined
 from symroof.verification.ratios import by_ratio, possible_regimes
 from symroof.verification.unit_agreement import unit_of
@@ -105,18 +104,17 @@ def _attempts(readings: Iterable[Reading], context: Context) -> Iterator[Callabl
 def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, turned: bool) -> Finding | None:
     """The bounds of one symbol compared in the regime, or both conditions as ratios.
 
-    Of two numbers in print the first is the true one, so that ``B >= 240 <=> B > 240.24`` is not read backwards.
+    Of two conditions in print the first is the true one, so that ``B >= 240 <=> B > 240.24`` is not read backwards.
     """
     finding = None if unknown is None else by_bound(unknown, regime)
     finding = finding or by_ratio(question, regime)
     rounded = finding is not None and finding.verdict == "rounded"
-    return None if rounded and turned and _bound_in_print(question.link) else finding
+    return None if rounded and turned and _in_print(question.link, question.context) else finding
 
 
-def _bound_in_print(link: Compare) -> bool:
-    """Whether both conditions bound the same formula by numbers in print."""
-    sides = [(side.left, side.right) for side in (link.left, link.right) if isinstance(side, Compare)]
-    return all(any(map(is_printed, pair)) for pair in sides) and bool(set(sides[0]) & set(sides[-1]))
+def _in_print(link: Compare, context: Context) -> bool:
+    """Whether no name of the link stands for anything: what it says is all there is to know."""
+    return not any(name in context.definitions for name in names(link))
 
 
 def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> Finding | None:

@@ -136,15 +136,15 @@ def literals(side: Formula) -> Iterator[Number]:
             yield from literals(child)
 
 
-def may_stand(rounded: Remark, other: Formula, context: Context) -> bool:
+def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formula | None = None) -> bool:
     """Whether a number may be rounded in this way beside what it stands for.
 
     Beside a number in print only to nearest; beside arithmetic of whole numbers not at all below 10^4, and from there
-    to nearest with two digits or more.
+    to nearest with two digits or more. Where a unit is ``printed`` with it, it is no whole number any more.
     """
     if stands_in_print(other, context):
         return rounded.kind == "rounded"
-    if not is_count(other, context):
+    if not is_count(other, context) or (isinstance(printed, Number) and printed.unit is not None):
         return True
     return rounded.kind == "rounded" and rounded.facts["digits"] > 1 and abs(rounded.facts["value"]) >= COUNTED
 

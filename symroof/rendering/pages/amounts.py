@@ -111,7 +111,11 @@ def told_apart(value: Fraction, other: Fraction | None, digits: int) -> str:
     ('1.414214', '1.41')
     """
     text = short(value, digits)
-    while other not in (None, value) and digits < MOST_DIGITS and abs(exact(text) - value) * 10 > abs(value - (other or 0)):
+    while (
+        other not in (None, value)
+        and digits < MOST_DIGITS
+        and abs(exact(text) - value) * 10 > abs(value - (other or 0))
+    ):
         digits += 1
         text = trimmed(to_digits(value, digits))
     return text
