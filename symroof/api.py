@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -70,8 +69,7 @@ def derive(operation: Asked, *, on: Chip = None, **options: Unpack[Options]) -> 
     """
     from symroof.derivation.pipeline import derive as run
 
-    derivation = run(problem_of(operation, on, options))
-    return ShownDerivation(*(getattr(derivation, field.name) for field in fields(derivation)))
+    return ShownDerivation(**vars(run(problem_of(operation, on, options))))
 
 
 def regimes(

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from sympy import Expr
 
+from symroof.algebra.approximation import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Sum
@@ -171,15 +172,6 @@ def _row(size: Fraction, steps: list[Step], first: int | None) -> TimeRow:
     return TimeRow(size, math, comms, lower, upper, steps[4].relation, size == first)
 
 
-class Leading(Frozen):
-    """The leading form: ``factor`` = approximate/exact; ``within`` are pairs (y, x): 1 ± 5 % once every y >= x."""
-
-    approximate: Expr
-    factor: Expr | None
-    within: tuple[tuple[Expr, Expr], ...]
-    next_order: Expr | None
-
-
 class Answer(Said):
     """The answer of a derivation; ``points`` are the sizes that are put in. A field is None where it does not apply."""
 
@@ -197,18 +189,14 @@ class Answer(Said):
         return tuple((step.evidence.operand, step.right) for step in self.steps if step.reason is Reason.USED)
 
     @property
-    def leading(self) -> Leading | None:
+    def leading(self) -> Approximation | None:
+        """The intensity and its leading form: what no step says of them is None."""
         step = self.step("leading")
         if step is None:
             return None
         next_order = self.formula("next")
-        following = next_order.terms[1].body if isinstance(next_order, Sum) else None  # type: ignore[attr-defined]
-        return Leading(
-            expression(step.right),
-            self.value("factor"),
-            self.within or (),
-            None if following is None else expression(following),
-        )
+        following = expression(next_order.terms[1].body) if isinstance(next_order, Sum) else None  # type: ignore[attr-defined]
+        return Approximation(self.intensity, expression(step.right), self.value("factor"), self.within, following)
 
     @property
     def limits(self) -> Mapping[str, Expr]:

@@ -52,7 +52,7 @@ def bracket(answer: Answer) -> str | None:
 
 def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
     said, leading, write = answer.formula, answer.leading, setting.layout.write
-    within = leading and " and ".join(f"{text(y, write)} >= {text(x, write)}" for y, x in leading.within)
+    within = leading and " and ".join(f"{text(y, write)} >= {text(x, write)}" for y, x in leading.within or ())
     return {
         "flops": said("flops"),
         "flops_exact": said("flops_exact") or said("flops"),
