@@ -119,16 +119,16 @@ class Phrases:
         words, (start, end) = re.sub(r"\\([_ %&$])", r"\1", match["words"]).replace("\\,", " ").strip(), match.span()
         if words in FUNCTION_WORDS:
             return self.add("word", words, start, end)
+        if self._may_be_unit() and (units := unit_words(words)):
+            for unit in units:
+                self.add("unit", unit, start, end)
+            return end
         if not words.strip(".,;: ") or self._is_remark(words, end):
             self.spaced = True
             return end
         of = OF.match(self.source, end)
         if of is not None and (quantity := self._named(f"{words}({of[1]})")):
             return self.add("word", quantity, start, of.end())
-        if self._may_be_unit() and (units := unit_words(words)):
-            for unit in units:
-                self.add("unit", unit, start, end)
-            return end
         clause = CLAUSES.get(words.rstrip(".,;: "))
         if clause is not None:
             self.add("symbol" if clause == "otherwise" else "word", clause, start, end)
