@@ -100,9 +100,20 @@ def carried(link: Compare) -> Iterator[tuple[Formula, str]]:
     match link.right:
         case Number(value=value, digits=str(digits), unit=str()) if " " in digits and value:
             amount, _, unit = digits.partition(" ")
-            scaled = _scaled(link.left, value / exact(amount))
+            size = value / exact(amount)
+            scaled = Product((Number(size), link.left)) if _converts(link.left, size) else _scaled(link.left, size)
             if scaled is not None:
                 yield scaled, unit
+
+
+def _converts(formula: Formula, size: Fraction) -> bool:
+    """Whether a bare number is divided by the size of a unit, as ``131072/1024 = 128 KiB``."""
+    match formula:
+        case Quotient(above=Number(unit=unit), below=Number(value=value, unit=other)):
+            return value == size and unit in UNITLESS and other in UNITLESS
+        case Quotient(above=Number(unit=unit), below=Power(base=Number(value=base), exponent=Number(value=exponent))):
+            return unit in UNITLESS and exponent in range(50) and base ** int(exponent) == size
+    return False
 
 
 def _scaled(formula: Formula, scale: Fraction) -> Formula | None:
