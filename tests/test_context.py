@@ -43,6 +43,8 @@ ROWS = {
     "a relation of sizes is used under an operation": (REGIME + "If $F = 4D$, $\\text{FLOPs} = 8BD^2$, not $\\text{FLOPs} = 7BD^2$.\n\nLater $\\text{FLOPs} = 8BD^2$.", ["holds", "wrong", "conditional"]),
     "a second definition of a name agrees": (display("S = 2N + 2N", "There are more.", "S = 4N", "that is,", "S = 5N"), ["holds", "wrong"]),
     "and is another one elsewhere": (display("S = 2N", "For the backward pass", "S = 4N"), []),
+    "what the rest of the sentence puts in": (REGIME + "It does $\\text{FLOPs} = 8BD^2$ for $F = 4D$, and $\\text{FLOPs} = 7BD^2$ for $F = 4D$.\n\nWith $F = 16$, $\\text{FLOPs} = 32BD$, not $\\text{FLOPs} = 30BD$.", ["holds", "wrong", "holds", "wrong"]),
+    "and what was defined before gives way": ("$$F = 4D$$\n\nA layer does $2BDF = 8BD^2$, but $2BDF = 7BD^2$ with $F = 3.5 D$.", ["holds", "holds"]),
     # equations to be solved
     "what is set equal is no identity": ("<!-- symroof let = { a = 'B D', b = 'D F' } -->\n\nWe set $2 a = b D$. The same is $2 a = 2BD$, not $a = 2BD$.", ["holds", "wrong"]),
     "a fraction that is reduced is one": ("Here $\\frac{4BD}{8D} = \\frac{B}{2}$, $\\frac{4BD}{8D} = \\frac{2}{B}$. It is even when $\\frac{4BD}{8D} = \\frac{2}{B}$, and $X^2 = 4X$.", ["holds", "wrong"]),
@@ -52,6 +54,8 @@ ROWS = {
     "what is more than a step is left out": (display("B > 2C", "so on a larger chip", "B > 3C", "But", "B > 4C"), []),
     "the same is not weaker": ("when $4B > 295$, i.e. $B > 59$, or $B > 73.75$, so $B > 50$", ["wrong"]),
     "two forms, and two cases": ("when $2D > 480$ or $D > 480$. When $B > 240$ or $B > 298$.", ["wrong"]),
+    "two cases again": (display("B > 240", "or when", "B > 512"), []),
+    "what we have is no step": (display("B > 240", "We have", "B > 512"), []),
     "letters that are gone were put in": (display("B > \\frac{C}{W}", "so", "B > 240"), []),
     "sizes are put in": ("With $p = 8$ we need $m > 10(p - 1)$, so $m > 70$. With $p = 8$ we need $m > 10(p - 1)$, so $m > 80$.", ["holds", "wrong"]),
     "in the regime of the section": (REGIME + display("T_\\text{math} > T_\\text{comms}", "so", "B > 240", "so", "B > 250"), ["holds", "wrong"]),
@@ -61,7 +65,9 @@ ROWS = {
     "a bound with a pole refutes nothing": ("$\\frac{nF}{F + n} > 240 \\iff n > \\frac{240 F}{F - 240}$", []),
     # sizes
     "sizes of the sentence, typed and behind": (REGIME + "With B = 16 and D = F = 4,096, $\\text{Intensity} = 15.9$. And $\\text{Intensity} = 341.3$ for $B = D = F = 1024$.", ["rounded", "rounded"]),
-    "values of what was defined": ("$$S = 2BN$$\n\nWith B = 48,000 and N = 64, $S = 6{,}144{,}000$, and with B = 48,000 and N = 64 also $S = 6.5e6$.", ["holds", "wrong"]),
+    "values of what was defined": ("$$S = 2BN$$\n\nWith B = 48,000 and N = 64, $S = 6{,}144{,}000$. With B = 48,000 and N = 64, $S = 6.5e6$. With B = 48,000 and N = 64 on two chips $S = 3e6$.", ["holds", "wrong"]),
+    "sizes of the sentence or of the paragraph": ("$p = 8$. So $m > 10(p-1)$, i.e. $m > 70$; and for $p = 16$ it is more. Now $m > 10(p-1)$, i.e. $m > 75$, for $p = 16$.", ["holds", "wrong"]),
+    "whole numbers": ("$n > 10 \\iff n \\ge 11$, $n > 10 \\iff n \\ge 12$", ["holds", "wrong"]),
     "two sizes for a name in one sentence": (REGIME + "With $D = F = 1024$, $\\text{Intensity} = 341.3$ for $B = 1024$ and $\\text{Intensity} = 15.5$ for $B = 16$.", []),
     # regimes
     "words": ("If $B$ is small relative to $D$ and $F$, $\\frac{BDF}{BD + DF + BF} \\approx B$.", ["conditional"]),
@@ -79,7 +85,6 @@ ROWS = {
     "one that cannot be read is a finding": ("$1 = 1$\n\n<!-- symroof let = { a = '2B' -->\n\n$1 = 2$\n\n<!-- symroof let = { a = '2B' } -->\n\n$a = 3B$", ["holds", "unreadable", "wrong", "wrong"]),
     # the rest
     "no left side": ("It is $16 \\cdot 1024$ $= 16{,}384$, and $16 \\cdot 1024$ $(= 16{,}380)$; for keys $16 \\cdot 1024$ and for values $= 3$.", ["holds"]),
-    "units behind the formula": ("It takes $\\frac{1.4 \\times 10^{11}}{8 \\times 9.89 \\times 10^{14}} = 17.7$ microseconds, $4096 \\cdot 2550 = 10.4$ million, $4096 \\cdot 2550 = 11.4$ million.", ["rounded", "rounded", "wrong"]),
     "code": ("`NCCL_ALGO=NVLS`, `X * Y = N`, `S = 2N`, `B > 240`, `n = 3`, `x + 1 = x`, `2 * 3 = 7`, `1e12 / 1e9 = 1000`", ["wrong", "holds"]),
     "maps": ("$h \\to 4h \\to h$, $X \\rightarrow Y$", []),
 }  # fmt: skip
@@ -217,15 +222,16 @@ def nothing_goes_on(m):
     m.setattr(chapters, "going_on", lambda claims, before, dialect: claims)
 
 
-def words_do_not_measure(m):
-    m.setattr(chapters, "measured", lambda formula, behind: None)
-
-
 def code_is_text(m):
     m.setattr(scopes, "_of_code", lambda text, context: (scopes.read_claim(text, context.scope),))
 
 
+def a_sentence_puts_nothing_in(m):
+    m.setattr(assertions, "with_sizes", lambda *_: iter(()))
+
+
 FAULTS = {
+    a_sentence_puts_nothing_in: "what the rest of the sentence puts in",
     definitions_never_end: "and is offered behind it",
     definitions_end_at_once: "one of a display lasts for its section",
     what_has_ended_is_forgotten: "and is offered behind it",
@@ -250,7 +256,6 @@ FAULTS = {
     nothing_is_forgotten: "or is forgotten",
     named_formulas_keep_their_order: "named formulas in the order of their uses",
     nothing_goes_on: "no left side",
-    words_do_not_measure: "units behind the formula",
     code_is_text: "code",
 }
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from symroof.formula import Frozen
 from symroof.model.units import UNITS
-from symroof.reading.numbers import UNIT_WORDS
 from symroof.reading.toml import read_table
 
 CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml").read_text("utf-8"), "the cues")
@@ -25,9 +24,10 @@ NAME = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]+\}?)?|\\(?!ll|gg|le|ge|to)[a-z]{2,7})"
 FORMULA = re.compile(r"\$\$?\s*([^$\n]{1,60}?)\s*\$\$?|`([^`\n]{1,60})`|\\\((.{1,60}?)\\\)")
 # A capital that stands alone in prose is a name; A and I are words.
 LETTER = re.compile(r"(?<![\w$⟨\\{.'’-])([B-HJ-Z](?:_[A-Za-z0-9])?)(?![\w'’⟩-])")
-AMONG = r"\s*(?:,\s*(?:and|or)\b|,|、|and\b|or\b|와|과|하고|和|与|及|以及)\s*"
+AMONG = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|、|and\b|or\b|와|과|하고|和|与|及|以及)\s*")
+PUTTING_IN = re.compile(rf"[\s,(]*(?:{'|'.join(map(re.escape, CUES['putting_in']))})[^.;:]{{0,30}}", re.IGNORECASE)
 ONE = rf"⟨{NAME}⟩"
-SEVERAL = rf"{ONE}(?:{AMONG}{ONE})*"
+SEVERAL = rf"{ONE}(?:{AMONG.pattern}{ONE})*"
 FILLER = r"[^⟨⟩.,;:。，；：]{0,24}?"
 
 NUMBER = r"\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e\d+|\s*\\(?:times|cdot)\s*10\^\{?\d+\}?|\^\{?\d+\}?)?"
@@ -50,7 +50,7 @@ def step_between(words: str) -> Cue | None:
     >>> step_between("so we need").alone, step_between("so on a larger chip").alone
     (True, False)
     """
-    if len(words) > LONGEST_GAP or any(True for _ in _found(CUES["turns"], words)):
+    if len(words) > LONGEST_GAP or turns(words):
         return None
     plain = " ".join(words.split())
     if plain.strip(" ,;").casefold() in CUES["either"]:
@@ -72,6 +72,28 @@ def is_solved(words: str) -> bool:
     return any(True for _ in _found(CUES["solving"], words))
 
 
+def says_sizes_alone(before: str, behind: str) -> bool:
+    """Whether a sentence says nothing of a value but the sizes that it is for.
+
+    >>> says_sizes_alone("With B = 48,000 and $N = 64$ we get ", "."), says_sizes_alone("With $B = 16$ on two chips ", ".")
+    (True, False)
+    >>> says_sizes_alone("For $B = 16$, ", " on a TPU")
+    False
+    """
+    known = {*CUES["fillers"]["words"], *CUES["putting_in"]}
+    words = re.findall(r"[^\W\d_]+", SIZES.sub(r" \3 ", before.replace("$", " ")).casefold())
+    return set(words) <= known and re.match(r"\s*(?:[,.;:)|。，]|and\b|\Z)", behind) is not None
+
+
+def turns(words: str) -> bool:
+    """Whether words turn to something else.
+
+    >>> turns("with int8 instead"), turns("so that")
+    (True, False)
+    """
+    return any(True for _ in _found(CUES["turns"], words))
+
+
 def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
     """The regimes that the words of a sentence state, in claim syntax, and those words.
 
@@ -86,21 +108,6 @@ def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
             groups = [value for value in match.groupdict().items() if value[1] is not None]
             parts = {name[0]: re.findall(rf"⟨({NAME})⟩", value) for name, value in groups}
             yield _regime(relation, parts.get("x", []), parts["y"]), re.sub("[⟨⟩]", "", match.group())
-
-
-def measured(formula: str, behind: str) -> str | None:
-    """A formula with the unit or the power of ten that the words behind it say, or None where they say none.
-
-    >>> measured("4 + 6 = 10", " million tokens"), measured("5.2 = 5", " GB."), measured("2 = 2", " cards")
-    ('4 + 6 = 10 \\\\times 10^{6}', '5.2 = 5\\\\text{ GB}', None)
-    """
-    word = re.match(r"\s?([A-Za-zµμ]+(?:/[A-Za-z]+)?|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])", behind)
-    if word is None or not re.search(r"[\d}]\Z", formula.rstrip(" .,;")):
-        return None
-    power = next((power for power, words in CUES["powers"].items() if word[1] in words), None)
-    unit = word[1] if word[1] in UNITS or word[1] in UNIT_WORDS else None
-    text = formula.rstrip(" .,;")
-    return rf"{text} \times 10^{{{power}}}" if power else rf"{text}\text{{ {unit}}}" if unit else None
 
 
 def typed_sizes(sentence: str) -> dict[str, str | None]:

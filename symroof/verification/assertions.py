@@ -6,11 +6,11 @@ the reason why. What the formula defines or puts in is noted in what has been sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from symroof.formula import Compare, Formula, Gap, Name, names
+from symroof.formula import Compare, Gap, Name, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim, Proposition
@@ -21,6 +21,7 @@ from symroof.verification.judgement import Omission
 from symroof.verification.readings import Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import TENDING, condition_of, depends, has_poles, in_regimes, of_the_unknown, steps
+from symroof.verification.substitutions import at_sizes, is_equation, with_sizes
 from symroof.verification.surroundings import Surroundings
 
 # What is no claim by itself, and may be one at the sizes beside it, or under a definition that has ended.
@@ -47,6 +48,7 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
     if len(claim.connectives) == 1 and len(claim.links) == 2:
         claim = _of_one_unknown(claim)
     if claim.always is not None or (claim.connectives and _valued(claim, place)):
+        context = _of_whole_numbers(claim, context)
         readings = tuple(_named(reading, said) for reading in _readings(claim, context, said, around))
         return Assertion(readings, Omission("no_claim"), said, condition_of(claim))
     links = [(chain, _skips(chain, place, said)) for chain in claim.chains]
@@ -66,6 +68,13 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
     if after.sizes is not said.sizes:
         otherwise = Omission("size")
     return Assertion(tuple(_named(reading, said) for reading in readings), otherwise, after, condition_of(claim))
+
+
+def _of_whole_numbers(claim: Claim, context: Context) -> Context:
+    """The context of conditions on one letter that nothing explains: a size, so that n > 10 is n >= 11."""
+    letters = frozenset(free_names(claim, context))
+    alone = claim.connectives and context.setting is None and len(letters) == 1 and not letters & set(QUANTITIES)
+    return replace(context, least_one=context.least_one | letters) if alone else context
 
 
 def _is_gap(proposition: Proposition) -> bool:
@@ -138,12 +147,19 @@ def _defining(name: str, link: Compare, place: Context, said: Discourse, around:
 
 def _readings(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> tuple[Reading, ...]:
     """A claim as it stands; with the sizes that its paragraph relates; in the regimes that are stated beside it."""
-    plain = Reading(claim, context, firm=not (around.solved and _is_equation(claim, context)))
+    plain = Reading(claim, context, firm=not (around.solved and is_equation(claim, context)))
     related = [d for d in said.in_force(size=True).values() if d.name in free_names(claim, context)]
     assumed = replace(
         plain, context=context.assuming(d.equation for d in related), remarks=tuple(d.in_use for d in related)
     )
-    return (plain, *((assumed,) if related else ()), *in_regimes(plain, around), *_under_more(claim, context, said))
+    beside = with_sizes(plain, said, around)
+    return (
+        plain,
+        *((assumed,) if related else ()),
+        *beside,
+        *in_regimes(plain, around),
+        *_under_more(claim, context, said),
+    )
 
 
 def _otherwise(
@@ -156,7 +172,7 @@ def _otherwise(
     if kind == "definition":
         yield from _defined_again(claim, context, said)
     if kind in AT_SIZES:
-        yield from _at_sizes(claim, context, said, around, kind, place)
+        yield from at_sizes(claim, context, said, around, kind, place)
     if kind in UNDER_MORE:
         yield from _under_more(claim, context, said)
         plain = Reading(claim, context)
@@ -173,35 +189,6 @@ def _defined_again(claim: Claim, context: Context, said: Discourse) -> Iterator[
     if first is None or len(claim.links) != 1 or is_numeric(right) or context.put(right) == first.formula:
         return
     yield Reading(claim, context, firm=False)
-
-
-def _at_sizes(
-    claim: Claim, context: Context, said: Discourse, around: Surroundings, kind: str, place: Context
-) -> Iterator[Reading]:
-    """A value, at the sizes of its sentence and paragraph; else at those that were put in before."""
-    free = free_names(claim, place)
-    one_number = len(claim.links) == 1 and sum(is_numeric(side) for side in _sides(claim)) == 1
-    if not free or not (kind == "at_sizes" or one_number) or (kind == "definition" and not _defined(claim, said)):
-        return
-    typed = {name: value for name, value in around.sizes.items() if value is not None and name in free}
-    doubtful = any(value is None for name, value in around.sizes.items() if name in free)
-    sizes = {**said.sizes, **typed}
-    if free <= set(sizes):
-        firm = not doubtful and (kind == "at_sizes" or free <= set(typed)) and not around.solved
-        yield Reading(replace(claim, at=_picked(sizes, free, kind)), context, firm)
-    elif free <= {*sizes, *said.past}:
-        every = {**said.past, **sizes}
-        offered = tuple(Compare(Name(name), "=", every[name]) for name in sorted(free))
-        yield Reading(replace(claim, at=_picked(every, free, kind)), context, firm=False, offered=offered)
-
-
-def _picked(sizes: Mapping[str, Formula], free: set[str], kind: str) -> tuple[tuple[str, Formula], ...]:
-    return tuple((name, value) for name, value in sizes.items() if kind == "at_sizes" or name in free)
-
-
-def _defined(claim: Claim, said: Discourse) -> bool:
-    left = claim.links[0].left
-    return isinstance(left, Name) and left.name in said.in_force()
 
 
 def _under_more(claim: Claim, context: Context, said: Discourse) -> Iterator[Reading]:
@@ -223,17 +210,6 @@ def _named(reading: Reading, said: Discourse) -> Reading:
     spoken = {name for link in reading.claim.links for name in names(link)}
     used = (d.in_use for d in said.in_force().values() if d.name in spoken)
     return replace(reading, remarks=(*reading.remarks, *used))
-
-
-def _is_equation(claim: Claim, context: Context) -> bool:
-    return not claim.connectives and any(
-        link.relation == "=" and names(context.put(link.left)) and names(context.put(link.right))
-        for link in claim.links
-    )
-
-
-def _sides(claim: Claim) -> tuple[Formula, ...]:
-    return (claim.links[0].left, claim.links[-1].right)
 
 
 def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:

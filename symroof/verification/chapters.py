@@ -13,11 +13,10 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
-from symroof.reading.cues import measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
-from symroof.reading.latex import read_latex, read_latex_expression
+from symroof.reading.latex import read_latex_expression
 from symroof.reading.operations import typed_operation
 from symroof.reading.problems import WORD
 from symroof.reading.spelling import spelling
@@ -158,37 +157,26 @@ class _Chapter:
             claims, context = self._claims(written, following, before)
             dialect = self.force.dialect(context.scope)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before)
-            meant = () if following else self._measured(written, context)
-        for i, claim in enumerate(claims):
+        for claim in claims:
             if following:
                 outcome: Outcome = judge(claim, context)
                 condition = condition_of(claim)
             else:
                 with limited():
                     found = asserted(claim, context, self.said, around)
-                    more = asserted(meant[i], context, self.said, around).readings if len(meant) == len(claims) else ()
-                outcome = settled((*more, *found.readings), found.otherwise)
+                outcome = settled(found.readings, found.otherwise)
                 self.said, condition = found.said, found.condition
             around = replace(around, before=None)
             self.before = (written, condition) if condition is not None else None
-            joined = (
-                isinstance(outcome, Judgement) and not outcome.claim
-            )  # a step: it is shown with what it goes on from
-            yield replace(outcome, claim=claim.text) if isinstance(outcome, Judgement) and not joined else outcome
+            if isinstance(outcome, Judgement) and outcome.claim:  # a step is shown with what it goes on from
+                outcome = replace(outcome, claim=claim.text)
+            yield outcome
 
     def _adjoining(self, written: Written) -> Written | None:
         """The formula directly before, in the same sentence, with no word between the two."""
         before = self.previous
         between = self.document.prose.text[before.end : written.start] if before is not None else ""
         return None if re.search(r"[^\W_]|\n\s*\n", between) or before is written else before
-
-    def _measured(self, written: Written, context: Context) -> tuple[Claim, ...]:
-        """The claims of a formula with the unit that stands behind it in words: $17.7$ microseconds."""
-        behind = self.document.prose.text[written.end : written.end + 40]
-        text = measured(written.text, behind) if written.kind == "math" else None
-        with suppress(SymroofError):
-            return read_latex(text, self.force.dialect(context.scope)) if text else ()
-        return ()
 
     def _claims(
         self, written: Written, following: Mapping[str, Any], before: Before

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula
+from symroof.formula import Compare, Formula, Name
 from symroof.reading.claims import read_regime, regime
-from symroof.reading.cues import FORMULA, stated_regimes, typed_sizes
-from symroof.reading.latex import LatexReader, read_latex_expression
+from symroof.reading.cues import AMONG, FORMULA, PUTTING_IN, stated_regimes, typed_sizes
+from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 
 # What a formula that states a regime has in it.
@@ -30,6 +30,25 @@ def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
         with suppress(SymroofError):
             read[name] = text and read_latex_expression(text, dialect)  # type: ignore[assignment]
     return read
+
+
+def relations_behind(text: str, dialect: Dialect) -> Iterator[Compare]:
+    """What the words directly behind a formula put in for names: with F = 4D and E = 2D.
+
+    >>> from symroof.reading.scope import Scope
+    >>> def names_in(text): return [r.left.name for r in relations_behind(text, Dialect(Scope(open=True)))]
+    >>> names_in(" for $F = 4D$ and $E = 2D$, so $B = 2$"), names_in(", so $F = 4D$")
+    (['F', 'E'], [])
+    """
+    last, joining = 0, PUTTING_IN
+    for match in FORMULA.finditer(text):
+        inside = next(group for group in match.groups() if group is not None)
+        if not joining.fullmatch(text[last : match.start()]):
+            return
+        with suppress(SymroofError):
+            links = [link for claim in read_latex(inside, dialect) for link in claim.links]
+            yield from (r for r in links if r.relation == "=" and isinstance(r.left, Name) and len(links) == 1)
+        last, joining = match.end(), AMONG
 
 
 def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...]:

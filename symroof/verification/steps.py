@@ -55,19 +55,23 @@ def steps(claim: Claim, context: Context, said: Discourse, around: Surroundings)
         return
     if cue.sign == "or" and _is_bound(before):  # two cases, each with its own bound
         return
-    known = not letters & set(QUANTITIES) or letters | others <= set(QUANTITIES)
+    explained = not letters & set(QUANTITIES) or letters | others <= set(QUANTITIES)
     growing = {name for r in context.relations for name in names(r)}
     gone = letters - others
-    sizes = {**said.sizes, **{name: size for name, size in around.sizes.items() if size is not None}}
-    if gone and others < letters and gone <= set(sizes):
-        same, gone = replace(same, at=tuple((name, sizes[name]) for name in sorted(gone))), frozenset()
+    typed = {name: size for name, size in around.sizes.items() if size is not None}
+    sizes = ({**typed, **said.sizes}, {**said.sizes, **typed})  # those of the paragraph, or of the sentence, first
+    sized = [same]
+    if gone and others < letters and gone <= set(sizes[0]):
+        points = [tuple((name, known[name]) for name in sorted(gone)) for known in sizes]
+        sized, gone = [replace(same, at=point) for point in dict.fromkeys(points)], frozenset()
     poles = has_poles(before, context) or has_poles(link, context)
-    firm = cue.alone and known and not poles and others <= letters and gone <= growing
+    firm = cue.alone and explained and not poles and others <= letters and gone <= growing
     only_same = cue.sign != "=>" or alike
     for sign in ("<=>",) if only_same else ("=>", "<=>"):
-        plain = Reading(replace(same, connectives=(sign,)), context, firm)
-        yield plain
-        yield from in_regimes(plain, around)
+        for one in sized:
+            plain = Reading(replace(one, connectives=(sign,)), context, firm)
+            yield plain
+            yield from in_regimes(plain, around)
     if alike and cue.sign == "=>":  # what is weaker follows, and is not what is meant
         yield Reading(replace(same, connectives=("=>",)), context, accepts=False)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from symroof.formula import Compare, Formula
-from symroof.reading.cues import Cue, is_solved, step_between
+from symroof.reading.cues import Cue, is_solved, says_sizes_alone, step_between
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex_phrases import Dialect
-from symroof.verification.offers import Regime, regimes_beside, sizes_beside
+from symroof.verification.offers import Regime, regimes_beside, relations_behind, sizes_beside
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,16 @@ class Surroundings:
     def sizes(self) -> dict[str, Formula | None]:
         """The sizes of its sentence; None for a name with two values there."""
         return sizes_beside(" | ".join(self.sentence), self.dialect)
+
+    @cached_property
+    def related(self) -> tuple[Compare, ...]:
+        """What the words directly behind it put in for names."""
+        return tuple(relations_behind(self.sentence[1], self.dialect))
+
+    @cached_property
+    def sized_alone(self) -> bool:
+        """Whether its sentence says nothing of it but the sizes that it is for."""
+        return says_sizes_alone(*self.sentence)
 
     @cached_property
     def regimes(self) -> tuple[tuple[Regime, str], ...]:
