@@ -7,7 +7,7 @@ from differential import disagreements, rounds
 
 
 def test_the_judge_agrees_with_exact_fractions():
-    listed, verdicts = disagreements(150, seed=11)
+    listed, verdicts = disagreements(240, seed=11)
     assert not listed
     assert all(any(kind in name and verdict in name for name in verdicts) for kind in ("identity", "order", "equivalence", "number") for verdict in ("holds", "wrong"))
 

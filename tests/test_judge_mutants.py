@@ -17,9 +17,10 @@ import symroof.verification.context as context
 import symroof.verification.judge as judge
 import symroof.verification.links as links
 import symroof.verification.literals as literals
+import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
 from symroof.algebra.roots import Interval, Root
-from symroof.formula import names
+from symroof.formula import Name, Number, mapped, names
 from symroof.proof.prover import Prover
 from symroof.proof.settling import Settled
 from symroof.proof.step import Check
@@ -129,8 +130,76 @@ def no_tolerance(m):
     m.setitem(links.DECISIONS, "numbers", lambda question: original(replace(question, context=replace(question.context, tolerance=Fraction(0)))))
 
 
+def arithmetic_is_rounded(m):
+    m.setattr(literals, "is_count", lambda formula, context: False)
+
+
+def what_stands_in_print_is_cut_off(m):
+    m.setattr(literals, "stands_in_print", lambda formula, context: False)
+
+
+def trailing_zeros_are_nothing(m):
+    original = literals.last_place
+
+    def last_place(printed):
+        digits, unit = original(printed)
+        return (1, unit * 10) if printed.value in (200, 3000) else (digits, unit)
+
+    m.setattr(literals, "last_place", last_place)
+
+
+def large_numbers_are_plain(m):
+    m.setattr(unit_agreement, "PLAIN", 10**30)
+
+
+def exponents_are_plain(m):
+    original = unit_agreement._is_plain
+    m.setattr(unit_agreement, "_is_plain", lambda formula: original(mapped(formula, lambda node: Number(node.value) if isinstance(node, Number) and node.unit is None else node)))
+
+
+def names_are_plain(m):
+    original = unit_agreement._is_plain
+    m.setattr(unit_agreement, "_is_plain", lambda formula: original(mapped(formula, lambda node: Number(Fraction(1)) if isinstance(node, Name) else node)))
+
+
+def units_are_always_known(m):
+    m.setattr(unit_agreement, "_lacks_its_rate", lambda left, right: False)
+
+
+def work_is_no_rate(m):
+    m.setattr(unit_agreement, "_is_rate_of_work", lambda left, right: False)
+
+
+def prefixes_are_never_open(m):
+    m.setattr(arithmetic, "in_unknown_units", lambda link, context: ())
+
+
+def units_are_never_carried(m):
+    m.setattr(arithmetic, "carried", lambda link: ())
+
+
+def zero_is_a_number_like_others(m):
+    m.setattr(arithmetic, "NOTHING", None)
+
+
+def the_first_of_two_conditions_is_rounded(m):
+    m.setattr(conditions, "_in_print", lambda link, context: False)
+
+
 # Each fault, and a problem of the corpus in which it changes a verdict.
 FAULTS = {
+    arithmetic_is_rounded: "Numbers in print are rounded to nearest, and arithmetic is exact",
+    what_stands_in_print_is_cut_off: "Numbers in print are rounded to nearest, and arithmetic is exact",
+    trailing_zeros_are_nothing: "Figures stand in print",
+    large_numbers_are_plain: "A unit that stands only at the result",
+    exponents_are_plain: "A unit that stands only at the result",
+    names_are_plain: "Names with a value are in base units",
+    units_are_always_known: "Figures stand in print",
+    work_is_no_rate: "Figures stand in print",
+    prefixes_are_never_open: "Units that are not written are not guessed",
+    units_are_never_carried: "A unit that stands only at the result",
+    zero_is_a_number_like_others: "Numbers in print are rounded to nearest, and arithmetic is exact",
+    the_first_of_two_conditions_is_rounded: "Conditions in print",
     any_digits_will_do: "A gated feed-forward block",
     truncation_is_not_rounding: "All-reduce of partial sums on two chips",
     guards_are_forgotten: "Thresholds with a guard that fails, and edges that are taken or not",

@@ -16,7 +16,20 @@ from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, children
+from symroof.formula import (
+    Compare,
+    Formula,
+    Group,
+    Name,
+    Negative,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    children,
+    names,
+)
 from symroof.proof.step import Check
 from symroof.reading.numbers import exact
 from symroof.symbols import expression, fraction
@@ -139,18 +152,21 @@ def literals(side: Formula) -> Iterator[Number]:
 def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formula | None = None) -> bool:
     """Whether a number may be rounded in this way beside what it stands for.
 
-    Beside a number in print only to nearest; beside arithmetic of whole numbers not at all below 10^4, and from there
-    to nearest with two digits or more. Where a unit is ``printed`` with it, it is no whole number any more.
+    Beside arithmetic of whole numbers not at all below 10^4, and from there to nearest with two digits or more; beside
+    other numbers and conditions in print only to nearest. Where a unit is ``printed`` with it, it is no whole number.
     """
-    if stands_in_print(other, context):
-        return rounded.kind == "rounded"
-    if not is_count(other, context) or (isinstance(printed, Number) and printed.unit is not None):
-        return True
-    return rounded.kind == "rounded" and rounded.facts["digits"] > 1 and abs(rounded.facts["value"]) >= COUNTED
+    value, nearest = rounded.facts["value"], rounded.kind == "rounded"
+    whole = value.denominator == 1 and not (isinstance(printed, Number) and printed.unit is not None)
+    if whole and is_count(other, context) and not is_printed(other):
+        return nearest and rounded.facts["digits"] > 1 and abs(value) >= COUNTED
+    return nearest or not stands_in_print(other, context)
 
 
 def stands_in_print(formula: Formula, context: Context) -> bool:
-    """Whether a side is a number in print, or one before a product of free names; or a name for one."""
+    """Whether a side is a number in print, or one before a product of free names, or a name for one; or whether it is a
+    condition in which no name stands for anything."""
+    if isinstance(formula, Compare):
+        return not any(name in context.definitions for name in names(formula))
     body = bare(formula)
     if isinstance(body, Product) and len(tuple(literals(body))) == 1:
         return all(_is_free(factor, context) for factor in body.factors if not isinstance(factor, Number))

@@ -47,6 +47,10 @@ PLAIN = 10**5
 SHIFTS = tuple(Fraction(base) ** power for base in (1000, 1024) for power in (1, -1, 2, -2, 3, -3, 4, -4))
 
 
+# What stands above in a reciprocal is no amount.
+ONE = Number(Fraction(1), "1")
+
+
 class _Unlike(Exception):  # noqa: N818
     """Two terms of a sum with different units."""
 
@@ -195,7 +199,7 @@ def _unit(formula: Formula, context: Context, counts: bool) -> Exponents | None:
         case Product(factors=factors):
             return combined(*((factor, 1) for factor in factors))
         case Quotient(above=above, below=below):
-            bare = not _unit(above, context, counts) and _unit(below, context, counts)
+            bare = above != ONE and not _unit(above, context, counts) and _unit(below, context, counts)
             return None if bare else combined((above, 1), (below, -1))  # a bare number over a unit may have one
         case Power(base=root, exponent=Number(value=power)) if power.denominator == 1:
             return combined((root, power))
