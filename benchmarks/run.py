@@ -10,8 +10,10 @@ import argparse
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 OPTIONS = ["--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=8192"]
@@ -205,8 +207,6 @@ def regimes(runs: int) -> None:
 
 def bulk(runs: int) -> None:
     """A million points beside a line of NumPy, and a sweep to a file."""
-    import tempfile
-    from pathlib import Path
 
     import numpy as np
 
@@ -245,6 +245,35 @@ def pictures(runs: int) -> None:
         row(f"{name}: its SVG", median_of(runs, found.drawn))
 
 
+DOCUMENTS = Path(__file__).parent.parent / "tests" / "documents"
+# A textbook chapter, an answered exercise sheet and lecture notes: 750 lines, 20 pages with their displays.
+CHAPTERS = ("chapter.md", "homework.md", "notes.md")
+JUDGED = """
+import sys, time
+from pathlib import Path
+from symroof.verification.chapters import judge_document
+judge_document(Path(sys.argv[2]))
+started = time.process_time()
+coverage = judge_document(Path(sys.argv[1])).coverage
+print(time.process_time() - started, coverage.formulas, coverage.judged)
+"""
+
+
+def chapters(runs: int) -> None:
+    """Twenty pages without a comment, in a process that has judged two lines before: what it imports is left out."""
+    print("documents judged")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chapter.md"
+        path.write_text("\n\n".join((DOCUMENTS / name).read_text("utf-8") for name in CHAPTERS), "utf-8")
+        lines = path.with_name("lines.md")
+        lines.write_text("$\\frac{BD}{B + D} \\approx B$ and\n\n$N^2 + N > N$", "utf-8")
+        told = [subprocess.run([sys.executable, "-c", JUDGED, str(path), str(lines)], capture_output=True, text=True, check=True).stdout.split() for _ in range(runs)]
+        _, formulas, judged = told[0]
+        row("20 pages, time of the processor", statistics.median(float(seconds) for seconds, *_ in told), f"{judged} of {formulas} formulas judged (goal: at most 2 s)")
+        verify = [sys.executable, "-m", "symroof", "verify", str(path)]
+        row("symroof verify, whole process", median_of(runs, lambda: subprocess.run(verify, capture_output=True, check=False)))
+
+
 def documents(runs: int) -> None:
     """A reader's time for each byte stays what it is, whatever is opened and not closed."""
     from symroof.reading.documents import read_text
@@ -261,7 +290,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="one run of each")
     runs = 1 if parser.parse_args().smoke else 7
-    for part in (cold, threshold, warm, growth, claims, latex, documents, regimes, bulk, pictures):
+    for part in (cold, threshold, warm, growth, claims, latex, chapters, documents, regimes, bulk, pictures):
         part(runs)
         print()
 

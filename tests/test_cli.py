@@ -1,7 +1,6 @@
 """The command line: answers on stdout, faults on stderr, one clear message, exit status 2."""
 
 import json
-import re
 import subprocess
 import sys
 import time
@@ -372,7 +371,7 @@ def test_verify_in_other_formats(run, tmp_path):
     assert record["schema"] == 1
     (file,) = record["files"]
     first, second = file["judgements"]
-    assert set(first) == {"claim", "problem", "line", "column", "verdict", "value", "detail", "needs", "counterexample", "diagnosis", "expect", "source", "good", "links"}
+    assert set(first) == {"claim", "problem", "line", "column", "sentence", "verdict", "value", "detail", "needs", "counterexample", "diagnosis", "expect", "source", "good", "links"}
     assert (first["verdict"], first["line"], first["column"], first["value"], first["good"]) == ("wrong", 1, 1, "1 + 1", False)
     assert (second["verdict"], second["good"]) == ("holds", True)
     assert record["counts"]["wrong"] == 1
@@ -383,8 +382,8 @@ def test_verify_in_other_formats(run, tmp_path):
 
 def test_how_much_is_judged_is_said_and_may_be_asked_for(run, tmp_path):
     path = tmp_path / "x.md"
-    path.write_text("$1 + 1 = 2$, $\\text{Zeit} = 3$ and $S = 2N$")
-    line = f"{path}: 3 formulas with a relation, 1 judged; skipped: 1 without a model, 1 definition"
+    path.write_text("$1 + 1 = 2$, $\\foo = 3$ and $S = 2N$")
+    line = f"{path}: 3 formulas with a relation, 1 judged; skipped: 1 unreadable, 1 definition"
     assert line in " ".join(run("verify", "-v", str(path)).out.split())
     assert "with a relation" not in run("verify", str(path)).out
     assert run("verify", "--coverage", "50", str(path)).code == 0
@@ -393,9 +392,18 @@ def test_how_much_is_judged_is_said_and_may_be_asked_for(run, tmp_path):
     assert f"::error file={path}::{path}: 1 of the 2" in run("verify", "--coverage", "90", "--format", "github", str(path)).out
     assert "1 of the 2 formulas" in run("verify", "--coverage", "90", "--format", "markdown", str(path)).out
     record = json.loads(run("verify", "--format", "json", str(path)).out)
-    assert record["files"][0]["coverage"] == {"formulas": 3, "judgeable": 2, "judged": 1, "skipped": {"no model": 1, "definition": 1}}
+    assert record["files"][0]["coverage"] == {"formulas": 3, "judgeable": 2, "judged": 1, "skipped": {"unreadable": 1, "definition": 1}}
     for wrong in ("-1", "101", "x", "nan"):
         assert run("verify", "--coverage", wrong, str(path)).code == 2
+
+
+def test_a_finding_quotes_its_sentence(run, tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text("First. With 40 GB we hold $(40 - 14) / 2 = 34$ sequences. Last.\n\n$$2 = 3$$\n")
+    assert "    in         With 40 GB we hold $(40 - 14) / 2 = 34$ sequences.\n" in (out := run("verify", str(path)).out)
+    assert out.count("    in  ") == 1
+    first, second = json.loads(run("verify", "--format", "json", str(path)).out)["files"][0]["judgements"]
+    assert (first["sentence"][:12], second["sentence"]) == ("With 40 GB w", None)
 
 
 def test_findings_stand_first(run, tmp_path):
@@ -414,21 +422,6 @@ def test_verify_under_another_figure_lists_what_moves(run, tmp_path):
     assert "before     rounded    ridge = 240.24" in done.out
     assert "after      wrong    ridge = 240.54" in done.out
     assert run("verify", "--on", "tpu-v5p", str(path)).code == 1
-
-
-def test_suggestions_can_be_pasted(run, tmp_path):
-    path = tmp_path / "x.md"
-    path.write_text("We compute `bf16[B, D] * int8[D, F] -> bf16[B, F]`, that is $X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]$. So $\\text{FLOPs} = 2BDF$.")
-    done = run("verify", "--suggest", str(path))
-    assert done.code == 0
-    comments = re.findall(r"<!--.*?-->", done.out, re.DOTALL)
-    assert len(comments) == 2
-    path.write_text(f"{path.read_text()}\n\nAgain: `bf16[B, D] * int8[D, F] -> bf16[B, F]`.\n")
-    assert run("verify", "--suggest", str(path)).out == done.out, "an operation is suggested once"
-    for comment in comments:
-        pasted = tmp_path / "y.md"
-        pasted.write_text(comment + "\n\n" + path.read_text())
-        assert run("verify", str(pasted)).code == 0
 
 
 def test_names_are_listed(run):

@@ -221,7 +221,7 @@ def test_nothing_judged_is_a_finding_where_a_comment_or_a_flag_asks_for_it(tmp_p
     assert judge_file(path).findings()
 
 
-COVERED = "$1 = 1$, $2 = 3 - 1$, $\\text{Zeit} = 3$, but $S = 2N$, $B > 240$, $B \\ll D$, $B = 16$, `x == y`, <!-- symroof ignore --> $1 = 2$"
+COVERED = "$1 = 1$, $2 = 3 - 1$, $\\foo = 3$, but $S = 2N$, $B > 240$, $B \\ll D$, $B = 16$, `x == y`, <!-- symroof ignore --> $1 = 2$"
 
 
 def test_how_much_is_judged_of_what_claims_something(tmp_path):
@@ -229,7 +229,7 @@ def test_how_much_is_judged_of_what_claims_something(tmp_path):
     coverage = report.coverage
     assert (coverage.formulas, coverage.judged, coverage.judgeable, coverage.share) == (9, 2, 3, Fraction(2, 3))
     assert sum(coverage.skipped.values()) == 7
-    assert coverage.skipped["no model"] == 1
+    assert coverage.skipped["unreadable"] == 1
     assert not report.findings(Standard(coverage=Fraction(2, 3)))
     assert report.findings(Standard(coverage=Fraction(67, 100)))
     assert not judged(tmp_path, "Prose.").findings(Standard(coverage=Fraction(1)))

@@ -140,6 +140,15 @@ def test_rows_of_sizes_speak_of_the_problem_of_the_comments(tmp_path):
     assert verdicts(judged(tmp_path, MATMUL + table("method | FLOPs", ("sparse", "BDF")))) == []
 
 
+def test_a_row_of_sizes_is_compared_with_the_operation_and_a_row_of_a_chip_with_itself(tmp_path):
+    sizes = table(
+        "B | D | F | FLOPs (GFLOPs) | bytes (MB) | intensity", ("1024", "4096", "4096", "34.4", "50.3", "638")
+    )
+    chips = table("peak | HBM bandwidth | ridge", ("9.89e14", "3.35e12", "295"))
+    report = judged(tmp_path, MATMUL + sizes + "\n" + chips)
+    assert [v for _, v in verdicts(report)] == ["rounded", "rounded", "wrong", "holds"]
+
+
 def test_places_point_at_the_cell(tmp_path):
     text = "text\n\n> " + "> ".join(
         table(r"op \| x | FLOPs | FLOPs", (PRODUCT, "`BDF`", "$BDF$")).splitlines(keepends=True)

@@ -34,7 +34,11 @@ from symroof.errors import ReadingError
     help="Less than this share judged is a finding: of the formulas with a relation that claim something, which leaves out "
     "definitions, conditions, assumptions, sizes, operations, code and what a comment ignores.",
 )
-@click.option("--suggest", is_flag=True, help="Print the comments to paste for operations that stand in the text.")
+@click.option(
+    "--suggest",
+    is_flag=True,
+    help="Print the comments that would let most formulas be judged, the best first, ready to paste; each one was tried.",
+)
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Files judged at once.")
 @output_options("text", "markdown", "json", "github", without=("heading",))
 def verify(
@@ -70,7 +74,7 @@ def verify(
     if not files:
         raise ReadingError("there is nothing to verify", expected="files: problems (.toml), Markdown, LaTeX or text")
     if suggest:
-        _suggest(files)
+        _suggest(files, form, template, output)
         return
     from symroof.verification.files import judge_files, moved
     from symroof.verification.judgement import Standard
@@ -100,17 +104,18 @@ def verify(
         sys.exit(1)
 
 
-def _suggest(files: tuple[str, ...]) -> None:
+def _suggest(files: tuple[str, ...], form: str, template: str | None, output: str | None) -> None:
     """The comments to paste into each document."""
-    from symroof.reading.documents import TEX_SUFFIXES, read_document
-    from symroof.verification.suggestions import suggested
+    from symroof.rendering.pages.pen import Style
+    from symroof.rendering.pages.reports import render_suggestions, suggestions_of
+    from symroof.rendering.records.judgements import suggestions_record
 
     for name in files:
-        path = Path(name)
-        if path.suffix.lower() == ".toml":
+        if Path(name).suffix.lower() == ".toml":
             raise ReadingError(f"{name} is a file of problems", expected="a document: Markdown, LaTeX or text")
-        comments = list(suggested(read_document(path), path.suffix.lower() in TEX_SUFFIXES))
-        if not comments:
-            click.echo(f"{name}: no typed operation stands in the text", err=True)
-        for line, comment in comments:
-            click.echo(f"{name}:{line}\n{comment}\n")
+    with progress_bar(len(files) > 1) as progress:
+        found = suggestions_of(files, progress)
+    if form == "json":
+        write_json(suggestions_record(found), output)
+    else:
+        write(render_suggestions(found, Style(template=template)), output)

@@ -20,6 +20,8 @@ FINISHED = re.compile(r"[.!?。！？][\"”'*_)]*\Z")
 GOES_ON = re.compile(r"[a-z$,;)]|\\\(")
 # How far from a display a word is looked for.
 NEAR = 200
+# How much of a sentence is quoted on each side of a formula.
+QUOTED = 60
 
 
 class Prose(Frozen):
@@ -49,6 +51,20 @@ class Prose(Frozen):
         begins = self.sentences[first - 1] if first else 0
         ends = self.sentences[last] if last < len(self.sentences) else len(self.text)
         return self.text[begins:start], self.text[end:ends]
+
+    def quotation(self, start: int, end: int) -> str | None:
+        """A formula with the words near it in its sentence, on one line; None where it stands alone.
+
+        >>> Prose("So 2 + 2 = 5 holds").quotation(3, 12), Prose("2 + 2 = 5").quotation(0, 9)
+        ('So 2 + 2 = 5 holds', None)
+        """
+        before, after = (" ".join(words.split()) for words in self.around(start, end))
+        if not re.search(r"\w", before + after):
+            return None
+        first = before if len(before) <= QUOTED else "… " + before[-QUOTED:].partition(" ")[2]
+        last = after if len(after) <= QUOTED else after[:QUOTED].rpartition(" ")[0] + " …"
+        gaps = (" " * self.text[start - 1 : start].isspace(), " " * self.text[end : end + 1].isspace())
+        return first + gaps[0] + " ".join(self.text[start:end].split()) + gaps[1] + last
 
 
 def prose(text: str, formulas: Sequence[tuple[int, int, bool]], breaks: Sequence[int]) -> Prose:

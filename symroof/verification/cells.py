@@ -109,16 +109,24 @@ def _context(column: Column, row: Row, force: InForce) -> tuple[Context, str] | 
             return Omission("no_width")
         return force.of_row(written).context, "="
     numbers = dict(_numbers(row, force))
-    own = {name: number for name, number in numbers.items() if name != column.name}
-    context = BARE.defining(own)
+    stated = _is_of_the_problem(column, row, force)
+    if stated and any(head.text in force.context.least_one for head in row.heads):
+        return force.context, "="
+    context = BARE.defining({name: number for name, number in numbers.items() if name != column.name})
     if column.name in DERIVED and is_numeric(context.put(Name(column.name))):
         doubt = sum(last_place(number)[1] / 2 / abs(number.value) for number in numbers.values())
         return replace(context, tolerance=context.tolerance + doubt), "~"
-    others = (head for head, cell in zip(row.heads, row.cells, strict=True) if not EMPTY.fullmatch(cell.text))
-    alone = all(_column(head.text, force) or head.text in force.context.least_one for head in others)
-    if alone and column.name in force.context.definitions:
+    if stated:
         return force.context, "="
     return Omission("definition" if column.name in numbers and column.name not in DERIVED else "row")
+
+
+def _is_of_the_problem(column: Column, row: Row, force: InForce) -> bool:
+    """Whether a row speaks of the problem in force: it says nothing of a chip, and nothing in words."""
+    filled = [head.text for head, cell in zip(row.heads, row.cells, strict=True) if not EMPTY.fullmatch(cell.text)]
+    named = [_column(head, force) for head in filled if head not in force.context.least_one]
+    figures = {each.name for each in named if each is not None} & {"peak", "bandwidth"}
+    return column.name in force.context.definitions and None not in named and not figures
 
 
 def _numbers(row: Row, force: InForce) -> Iterator[tuple[str, Number]]:
@@ -134,7 +142,8 @@ def _numbers(row: Row, force: InForce) -> Iterator[tuple[str, Number]]:
 def _multiples(row: Row, context: Context, force: InForce) -> Iterator[str]:
     """The heads of other columns with plain numbers in this row: layers, chips, a share that is used."""
     for head, cell in zip(row.heads, row.cells, strict=True):
-        plain = PLAIN.fullmatch(cell.text) and "(" not in head.text and head.text not in context.least_one
+        sizes = context.least_one | force.context.least_one
+        plain = PLAIN.fullmatch(cell.text) and "(" not in head.text and head.text not in sizes
         if plain and _column(head.text, force) is None:
             yield head.text
 

@@ -40,10 +40,14 @@ Before = tuple[Written, Compare] | None
 
 def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
     """The judgements on a document; ``overrides`` are options that go before those of its comments."""
-    document = read_document(path)
+    return judge_read(read_document(path), path.parent, overrides)
+
+
+def judge_read(document: Document, folder: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
+    """The judgements on a document that was read, which lies in a folder."""
     formulas = (part.text for part in document.parts if isinstance(part, Written) and part.kind == "math")
     spelled = spelling(document.text, formulas)
-    force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), path.parent, spelled)
+    force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), folder, spelled)
     return _Chapter(document, force.adding({}) if overrides else force).report()
 
 
@@ -125,7 +129,8 @@ class _Chapter:
                 before = self.document.text[: written.offset + start]
                 line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
             expect, title = following.get("expect"), self.force.exercise.title
-            yield replace(judgement, line=line, column=column, expect=expect, problem=title)
+            sentence = None if written.row else self.document.prose.quotation(written.start, written.end)
+            yield replace(judgement, line=line, column=column, expect=expect, problem=title, sentence=sentence)
 
     def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Outcome]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""

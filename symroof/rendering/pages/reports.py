@@ -5,8 +5,9 @@ For a terminal, as Markdown, and as annotations for continuous integration.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from symroof.errors import RenderingError, SymroofError, printable
@@ -31,6 +32,7 @@ from symroof.verification.judgement import (
     Skipped,
     Standard,
 )
+from symroof.verification.suggestions import Suggestions, suggestions
 
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
 LONGEST_CLAIM = 120
@@ -76,6 +78,23 @@ def render_report(
             "escaped": lambda text: text.translate(ESCAPED),
         }
         return render(REPORTS[form], style.template, names).lstrip("\n")
+
+
+def suggestions_of(files: Iterable[str], progress: Callable[[int, int], None] | None = None) -> tuple[Suggestions, ...]:
+    """What is suggested for each file."""
+    paths, found = [Path(file) for file in files], []
+    for done, path in enumerate(paths):
+        if progress is not None:
+            progress(done, len(paths))
+        found.append(suggestions(path, PlainPrinter().print))
+    return tuple(found)
+
+
+def render_suggestions(files: tuple[Suggestions, ...], style: Style) -> str:
+    """Comments to paste, each below its place and what it adds."""
+    with guarded(style.template):
+        say = Explainer(style.template).say
+        return render("suggestions.txt.j2", style.template, {"files": files, "say": say}).lstrip("\n")
 
 
 def _place(file: str, judgement: Judgement | Skipped) -> str:
@@ -170,6 +189,8 @@ class Explainer:
         finding = judgement.worst
         if judgement.expect == judgement.verdict:
             return
+        if judgement.sentence and not judgement.good:
+            yield "in", [judgement.sentence]
         if judgement.expect:
             yield "expect", [self.say("expected", judgement.expect)]
         if finding is None and judgement.error:

@@ -12,6 +12,7 @@ from symroof.rendering.pages.reports import Explainer
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.verification.files import Moved
 from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
+from symroof.verification.suggestions import Suggestions
 
 
 def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = None) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, An
     details = [[explainer.remark(remark) for remark in finding.remarks] for finding in judgement.findings]
     return {
         "claim": explainer.claim(judgement),
-        **fields(judgement, "problem", "line", "column", "verdict"),
+        **fields(judgement, "problem", "line", "column", "sentence", "verdict"),
         "value": worst and worst.value,
         "detail": "; ".join(dict.fromkeys(chain.from_iterable(details)))
         or judgement.error
@@ -86,3 +87,22 @@ def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, An
 def _counterexample(found: Counterexample) -> dict[str, Any]:
     left, right = (side if isinstance(side, bool) else text(side) for side in (found.left, found.right))
     return {"values": {name: text(value) for name, value in found.values.items()}, "left": left, "right": right}
+
+
+def suggestions_record(files: Iterable[Suggestions]) -> dict[str, Any]:
+    """The JSON object of suggestions: comments with their places and what they add, and how much is judged."""
+    return {
+        "schema": SCHEMA,
+        "files": [
+            {
+                "file": file.file,
+                "suggestions": [
+                    {**fields(one, "line", "unlocks", "wrong", "settles"), "comment": file.comment(one)}
+                    for one in file.suggestions
+                ],
+                "before": coverage_record(file.before.coverage),
+                "after": coverage_record(file.after.coverage),
+            }
+            for file in files
+        ],
+    }
