@@ -510,3 +510,9 @@ def test_the_mesh_rounds_everywhere_alike():
 def test_uses_are_counted_in_elements():
     assert "the output is used once, the right operand M, the left operand N" in sr.regimes("outer", on="tpu-v5e").to_markdown().replace("$", "")
     assert "the operand 3 AB, the operand 2 AC" in " ".join(sr.regimes("bf16[A] * bf16[B] * bf16[C] -> bf16[A, B, C]", on="tpu-v5e").to_text().split())
+
+
+def test_a_list_of_regimes_that_the_prover_gives_up_on_is_unproved(monkeypatch):
+    monkeypatch.setattr("symroof.proof.prover.BUDGET", 1)
+    shown = sr.regimes("bf16[B, D] * int4[D, F] -> bf16[B, F]", on="tpu-v5e")
+    assert json.loads(shown.to_json())["complete"]["status"] == "not proved"

@@ -189,7 +189,16 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
         implied = [other for other in found if _implies(one, other, regime)]
         if all(_implies(other, one, regime) and other not in weakest for other in implied):
             weakest.append(one)
-    return tuple(sorted(weakest, key=lambda one: (len(one), str(one)))[:MOST_SHOWN])
+    return tuple(sorted(weakest, key=_length)[:MOST_SHOWN])
+
+
+def _length(relations: Relations) -> tuple[int, int, str]:
+    """How many relations there are, and how many sizes they mention."""
+    return (
+        len(relations),
+        len(symbols_of(*(side for left, _, right in relations for side in (left, right)))),
+        str(relations),
+    )
 
 
 def _under(relations: Relations, regime: Regime, question: Callable[[Regime], bool]) -> bool:
@@ -202,7 +211,7 @@ def _under(relations: Relations, regime: Regime, question: Callable[[Regime], bo
 
 def _needed(relations: Relations, regime: Regime) -> Relations | None:
     """The relations without those that follow from the others; None where they contradict one another."""
-    if any(right == 1 for _, _, right in relations) or not _under(relations, regime, lambda joined: True):
+    if not _under(relations, regime, lambda joined: True):
         return None
     kept = relations
     for relation in relations:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from math import gcd
 
 from sympy import Expr, oo
 
@@ -204,15 +205,17 @@ def quotient(left: Expr, relation: str, right: Expr) -> Expr:
 
 
 def much_less(small: Exponents, large: Exponents, symbols: tuple[Expr, ...]) -> Relation:
-    """small << large, without what both share.
+    """small << large, without what both share, and without a power that both are.
 
     >>> from symroof.symbols import symbol
     >>> B, D = symbol("B"), symbol("D")
-    >>> much_less((2, 0), (1, 1), (B, D)), much_less((1, 0), (1, 1), (B, D))
-    ((B, '<<', D), (D, '->', oo))
+    >>> much_less((2, 0), (1, 1), (B, D)), much_less((1, 0), (1, 1), (B, D)), much_less((2, 0), (0, 2), (B, D))
+    ((B, '<<', D), (D, '->', oo), (B, '<<', D))
     """
     shared = tuple(map(min, small, large))
-    left, right = (monomial(plus(side, shared, -1), symbols) for side in (small, large))
+    power = gcd(*plus(small, large, -1)) or 1
+    sides = (tuple(e // power for e in plus(side, shared, -1)) for side in (small, large))
+    left, right = (monomial(side, symbols) for side in sides)
     return (right, "->", oo) if left == 1 else (left, "<<", right)
 
 

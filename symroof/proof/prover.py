@@ -200,9 +200,10 @@ class Scalings:
             *(lead if m in tops else self.z3.Not(lead) for leads, tops in pairs for m, lead in leads.items())
         )
 
-    def always(self, *propositions: Any) -> bool:
-        """Whether one of the propositions holds along every scaling."""
+    def always(self, *propositions: Any) -> bool | None:
+        """Whether one of the propositions holds along every scaling; None where z3 gives up."""
         solver = self.z3.Solver()
         solver.set("rlimit", BUDGET)
         solver.add(*self.known, *(self.z3.Not(proposition) for proposition in propositions))
-        return bool(solver.check() == self.z3.unsat)
+        answer = solver.check()
+        return None if answer == self.z3.unknown else bool(answer == self.z3.unsat)

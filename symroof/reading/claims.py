@@ -1,8 +1,9 @@
 """Claims, what a textbook says and where it says that it holds; and regimes, which sizes are small beside which.
 
 claim  = ( sugar | prop { ( "<=>" | "=>" ) prop } ) { clause }
-sugar  = ( "compute" | "memory" | "comms" ) "-bound" ( "when" prop | "never" | "always" )
-prop   = chain { "and" chain }
+sugar  = side ( "when" prop | "never" | "always" )
+side   = ( "compute" | "memory" | "comms" ) "-bound"
+prop   = ( side | chain ) { "and" ( side | chain ) }
 chain  = expr rel expr { rel expr }             rel = "=" "~" "->" "<" "<=" ">" ">=" "<<" ">>"
 clause = "as" regime | "assuming" regime | "at" bind { "," bind }        each once, in any order
 bind   = NAME { "=" NAME } "=" expr
@@ -27,7 +28,6 @@ from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 RELATIONS = ("=", "~", "->", "<", "<=", ">", ">=", "<<", ">>")
 CONNECTIVES = ("<=>", "=>")
 SCALINGS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
-SIDES = {"compute": ("T_math", "T_comms"), "memory": ("T_comms", "T_math"), "comms": ("T_comms", "T_math")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,14 @@ class Chain:
 
 
 Proposition = tuple[Chain, ...]
+BOUND = {
+    kind: Chain(tuple(map(Name, sides)), (">",))
+    for kind, sides in {
+        "compute": ("T_math", "T_comms"),
+        "memory": ("T_comms", "T_math"),
+        "comms": ("T_comms", "T_math"),
+    }.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,7 @@ class ClaimReader(ExpressionReader):
     grouping = True
 
     def claim(self) -> Claim:
-        claim = self._sugar() or self._equivalence()
+        claim = self._equivalence()
         seen: dict[str, Any] = {}
         while token := self.accept("as", "assuming", "at"):
             if token.text in seen:
@@ -92,29 +100,33 @@ class ClaimReader(ExpressionReader):
         self.expect_end("a relation, 'as', 'assuming', 'at' or the end")
         return replace(claim, regime=(*seen.get("as", ()), *seen.get("assuming", ())), at=seen.get("at", ()))
 
-    def _sugar(self) -> Claim | None:
-        """``compute-bound when C`` is ``T_math > T_comms <=> C``."""
-        start, kind = self.index, self.token.text
-        if kind not in SIDES or kind in self.scope.names or self.following.text != "-":
-            return None
-        self.go_to(start + 2)
-        if not self.accept("bound"):
-            self.go_to(start)
-            return None
-        bound = (Chain(tuple(map(Name, SIDES[kind])), (">",)),)
-        if self.accept("when"):
-            return Claim(self.source, (bound, self.proposition()), ("<=>",))
-        word = self.accept("never", "always")
-        if word is None:
-            raise self.error(expected="when, never or always")
-        return Claim(self.source, (bound,), always=word.text == "always")
-
     def _equivalence(self) -> Claim:
-        propositions, connectives = self.separated(self.proposition, *CONNECTIVES)
+        """Propositions and what joins them; ``compute-bound when C`` is ``T_math > T_comms <=> C``."""
+        first = self.proposition()
+        if len(first) == 1 and first[0] in BOUND.values():
+            if self.accept("when"):
+                return Claim(self.source, (first, self.proposition()), ("<=>",))
+            if word := self.accept("never", "always"):
+                return Claim(self.source, (first,), always=word.text == "always")
+        propositions, connectives = [first], []
+        while token := self.accept(*CONNECTIVES):
+            connectives.append(token.text)
+            propositions.append(self.proposition())
         return Claim(self.source, tuple(propositions), tuple(connectives))
 
     def proposition(self) -> Proposition:
-        return tuple(self.separated(self.chain, "and")[0])
+        return tuple(self.separated(lambda: self._bound() or self.chain(), "and")[0])
+
+    def _bound(self) -> Chain | None:
+        """``compute-bound`` is ``T_math > T_comms``."""
+        start, kind = self.index, self.token.text
+        if kind not in BOUND or kind in self.scope.names or self.following.text != "-":
+            return None
+        self.go_to(start + 2)
+        if self.accept("bound"):
+            return BOUND[kind]
+        self.go_to(start)
+        return None
 
     def chain(self) -> Chain:
         lacks_first = self.scope.lenient and self.at(*RELATIONS)

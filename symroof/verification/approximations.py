@@ -5,6 +5,7 @@ They are found by the algebra and multiplied out again by the second engine.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
@@ -58,8 +59,13 @@ def _worked_out(finding: Finding | None, sides: Sides) -> Finding | None:
         finding = replace(finding, value=None, remarks=(), leaves=None)
     if not sides.needs or finding.verdict not in GOOD:
         return finding
-    needs = tuple((*sides.needs, *more) for more in finding.needs or ((),))
+    needs = tuple((*_unless(sides.needs, more), *more) for more in finding.needs or ((),))
     return replace(finding, verdict="conditional", needs=needs, leaves=finding.leaves or number(1))
+
+
+def _unless(needs: tuple[Compare, ...], more: tuple[Compare, ...]) -> Iterator[Compare]:
+    """What is not said by relations of growth already."""
+    return (r for r in needs if Compare(r.left, "<<", r.right) not in more)
 
 
 def _between(question: Question, sides: Sides) -> Finding | None:

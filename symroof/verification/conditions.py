@@ -23,7 +23,7 @@ from functools import partial
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import written
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Both, Compare, Either, Formula, Verdict, names
+from symroof.formula import Both, Compare, Either, Formula, Verdict, is_opaque, names, nodes
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import OPEN, Settled, negated
 from symroof.proof.step import Check
@@ -76,16 +76,21 @@ def _vacuous(question: Question) -> tuple[Remark, ...]:
 
 
 def _readings(question: Question) -> tuple[tuple[Reading, ...], Failure | None]:
-    """P <=> Q as it stands and turned round, each with P solved for the unknown of Q; and why one was not solved."""
+    """P <=> Q as it stands and turned round; the longer one solved for the unknown of the other; and why it was not."""
     link, reason, readings = question.link, None, []
     back = Compare(link.right, link.relation, link.left)
     for one in (question, replace(question, link=back, left=question.right, right=question.left)):
         try:
-            readings.append((one, unknown_of(one)))
+            longer = _length(one.left) >= _length(one.right)
+            readings.append((one, unknown_of(one) if longer else None))
         except (AlgebraError, CheckError) as error:
             readings.append((one, None))
             reason = reason or error
     return tuple(readings), reason
+
+
+def _length(formula: Formula) -> int:
+    return sum(1 for _ in nodes(formula))
 
 
 def _attempts(readings: Iterable[Reading], context: Context) -> Iterator[Callable[[], Finding | None]]:
@@ -132,6 +137,9 @@ def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> F
 def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, reason: Failure | None) -> Finding:
     """Wrong at a point that is typical of the regime; undecided where none was found."""
     link, context = question.link, question.context
+    words = [set(filter(is_opaque, names(side))) for side in (question.left, question.right)]
+    if words[0] != words[1]:  # nothing is said of what one side alone speaks of
+        return undecided(link, "no_proof")
     unknowns = [unknown for _, unknown in readings if unknown is not None]
     held = {unknown.x.name for unknown in unknowns}
     growing = [r for r in context.growing if set(names(r)) - held]

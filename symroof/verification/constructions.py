@@ -13,6 +13,7 @@ rational functions, roots, maxima and minima only. What is not proved is not put
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from sympy import Expr, Integer, Max, summation
@@ -158,6 +159,12 @@ def _added_up(node: Call) -> Formula | None:
     return number(total.low) if total.exact else terms
 
 
+def ends_of_sums(formula: Formula) -> Iterator[Formula]:
+    """Where the sums in a formula begin and end."""
+    sums = (node for node in nodes(formula) if isinstance(node, Call) and node.function == "sum")
+    yield from (end for node in sums for end in node.arguments[2:])
+
+
 def _sum(node: Call, index: Name, least_one: frozenset[Expr]) -> Formula:
     """The sum of a polynomial in its index."""
     body, _, first, last = node.arguments
@@ -166,6 +173,8 @@ def _sum(node: Call, index: Name, least_one: frozenset[Expr]) -> Formula:
     if divided or any(isinstance(part, Call) for part in inner):
         wanted = f"a polynomial, or at most {LONGEST_SUM} terms that are numbers"
         raise AlgebraError("sum(…): the body is no polynomial in its index", expected=wanted)
+    if any(is_numeric(end) and enclosed(end).low.denominator != 1 for end in (first, last)):
+        raise AlgebraError("the ends of the sum are no whole numbers")
     length = expression(last) - expression(first) + 1
     symbols = symbols_of(length)
     above, below = ratio(length, symbols)

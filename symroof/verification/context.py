@@ -8,6 +8,7 @@ for a formula, its facts and its regime are worked out once each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -18,16 +19,16 @@ from sympy import Expr
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
-from symroof.errors import ContradictionError, ModelError
+from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Verdict, mapped, names, number
 from symroof.model.hardware import Accelerator
-from symroof.proof.exact import ORDER
-from symroof.proof.settling import OPEN, Settled, settle
+from symroof.proof.exact import ORDER, Exact
+from symroof.proof.settling import OPEN, Settled, read, settle
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
 from symroof.symbols import expression, symbol
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend, weight
-from symroof.verification.constructions import worked_out
+from symroof.verification.constructions import ends_of_sums, worked_out
 from symroof.verification.enclosures import enclosed
 
 LONGEST_EXPANSION = 20_000
@@ -64,6 +65,7 @@ class Context:
 
     ``other`` is the same context under the other way of counting additions, where that makes a difference.
     ``sized`` are the symbols that have values: relations of the regime that mention them say nothing any more.
+    ``whole`` are the symbols at which a sum ends: sizes that are whole numbers, as far as a counterexample goes.
     ``equations`` are facts of another kind: equalities that put nothing for a name, and that a replaced size is one.
     With ``proofs_only`` nothing is refuted and nothing inferred.
     """
@@ -80,6 +82,7 @@ class Context:
     count: str | None = None
     other: Context | None = None
     sized: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
     equations: tuple[Compare, ...] = ()
     proofs_only: bool = False
 
@@ -148,6 +151,13 @@ class Context:
         spend(LEFT_OPEN if left_open else PROVER if answer.by == "z3" else COEFFICIENTS)
         return answer
 
+    def told(self, claim: Formula) -> str | None:
+        """By what the second engine proves a proposition without a search, under the facts."""
+        spend(COEFFICIENTS)
+        with suppress(CheckError, AlgebraError, RecursionError):
+            return read(claim, Exact(least_one=self.least_one), self.facts)
+        return None
+
     def written(self, value: Expr, formula: Formula) -> Formula:
         """The value in writing, where the second engine finds it equal to the formula that it was made of; else that formula."""
         put = self.layout.write(value)
@@ -162,6 +172,18 @@ class Context:
         for r in more:
             context = context._equal(r.left, context.put(r.right)) if r.relation == "=" else context
         return context
+
+    def summing(self, formulas: Iterable[Formula]) -> Context:
+        """With the symbols at which the sums of these formulas begin or end, which are whole numbers."""
+        reached = list(formulas)
+        for formula in reached:
+            known = (self.definitions[name] for name in names(formula) if name in self.definitions)
+            reached += (meaning for meaning in known if meaning not in reached)
+        ends = {name for formula in reached for end in ends_of_sums(formula) for name in names(self.put(end))}
+        if not ends:
+            return self
+        other = None if self.other is None else self.other.summing(formulas)
+        return replace(self, whole=self.whole | ends, least_one=self.least_one | ends, other=other)
 
     def _equal(self, left: Formula, right: Formula) -> Context:
         """With an equality: put in for a name that stands for nothing yet, a fact otherwise."""

@@ -77,7 +77,8 @@ def witness(
 
 def _is_inside(point: Point, context: Context) -> bool:
     """Whether a point lies in the domain."""
-    return all(value >= 1 if name in context.least_one else value > 0 for name, value in point.items())
+    whole = all(point[name].denominator == 1 for name in context.whole & point.keys())
+    return whole and all(value >= 1 if name in context.least_one else value > 0 for name, value in point.items())
 
 
 def _grown(letters: Sequence[str], moves: Sequence[Move]) -> Iterator[Point]:

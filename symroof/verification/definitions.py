@@ -63,7 +63,9 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
 
 def _of_model(exercise: Exercise) -> Context:
     """Named formulas, and theory and figures for the quantities that they leave open."""
-    chip, own = exercise.hardware, {*exercise.symbols, *exercise.let}
+    chip = exercise.hardware
+    given = {name for name, figure in (chip.figures if chip else {}).items() if figure.source == "given"}
+    own = {*(name for name in exercise.symbols if name not in given), *exercise.let}
     several = chip is not None and "peak" not in chip.figures  # which of its peaks is meant has to be said
     rate = chip.peak(exercise.compute)[1] if chip is not None and several and exercise.compute is not None else None
     spoken = (name for name in SPOKEN if name != "peak" or not several or rate is not None)

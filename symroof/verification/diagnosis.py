@@ -14,13 +14,14 @@ from typing import Any
 import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
 from symroof.errors import SymroofError
-from symroof.formula import Compare
+from symroof.formula import Compare, Formula
 from symroof.proof.exact import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import truth
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
 from symroof.verification.links import proved
+from symroof.verification.literals import is_printed
 from symroof.verification.screening import may_hold
 
 TRIAL = 2  # units of work
@@ -60,7 +61,7 @@ OF_ORDERS = ("turned", "at_the_edge")
 
 def diagnosed(finding: Finding, context: Context) -> Finding:
     """The finding with its diagnosis, where it is wrong and a mistake explains it."""
-    link = finding.link
+    link = _explicit_last(finding.link)
     if finding.verdict != "wrong" or not isinstance(link, Compare) or finding.by == "units":
         return finding
     at = finding.counterexample.values if finding.counterexample is not None and link.relation in ORDER else None
@@ -69,6 +70,18 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
         if (at is None or truth(changed.claim, at) is not False) and _is_right(changed):
             return replace(finding, diagnosis=Remark(kind, facts))
     return finding
+
+
+def _explicit_last(link: Formula) -> Formula:
+    """An equivalence with the condition that has a number in print on the right, where mistakes are looked for."""
+    if isinstance(link, Compare) and link.relation == "<=>" and _bounds(link.left) and not _bounds(link.right):
+        return Compare(link.right, link.relation, link.left)
+    return link
+
+
+def _bounds(condition: Formula) -> bool:
+    """Whether a condition bounds something by a number in print."""
+    return isinstance(condition, Compare) and any(map(is_printed, (condition.left, condition.right)))
 
 
 def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Question]]:

@@ -99,14 +99,19 @@ def _spoken(value: Expr, context: Context) -> Formula:
 
 def _without_roots(sides: Sides, question: Question) -> Sides:
     """The sides, or their squares, or both with sizes written as squares, whichever is rational first."""
-    a, b, context = sides.left, sides.right, question.context
+    a, b = sides.left, sides.right
     if (a / b).is_rational_function():
         return sides
     squares = {x: x**2 for x in symbols_of(a, b)}
     for left, right in ((a**2, b**2), (a.subs(squares), b.subs(squares))):
         if left.is_rational_function() and right.is_rational_function():
-            zero = number(0)
-            if not all(context.settled(Compare(side, ">", zero)).truth for side in (question.left, question.right)):
+            if not _are_positive(question):
                 raise AlgebraError("the sides are not known to be positive")
             return replace(sides, left=left, right=right, by=(*sides.by, SQUARED), squared=True)
     raise AlgebraError("approximations are decided between rational functions, roots and maxima")
+
+
+def _are_positive(question: Question) -> bool:
+    """Whether both sides are above 0 on the whole domain, and so have a value there."""
+    orders = (Compare(side, ">", number(0)) for side in (question.left, question.right))
+    return all(question.context.settled(order).truth for order in orders)

@@ -19,7 +19,7 @@ from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio,
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.solving import PLAIN
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Name, Number, mapped, number
+from symroof.formula import Both, Cases, Compare, Formula, Name, Number, Verdict, mapped, number
 from symroof.proof.exact import ORDER
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction, rational, symbol
@@ -27,7 +27,7 @@ from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import Enclosure
 from symroof.verification.judgement import Finding
-from symroof.verification.literals import may_stand, precise, rounding
+from symroof.verification.literals import precise, rounding
 from symroof.verification.nearness import near
 
 OPEN = symbol("printed number")
@@ -36,23 +36,45 @@ UP = (">", ">=")
 
 def by_ratio(question: Question, regime: Regime) -> Finding | None:
     """P <=> Q where both are one set in the regime, with what is printed in Q taken for the number that it rounds."""
-    link, context, q = question.link, question.context, question.right
-    led = _leading(question, regime)
-    if led is None or not isinstance(q, Compare):
-        return None
-    condition, shown = led
-    settled = context.settled(Compare(condition, "<=>", q))
-    if settled.truth:
-        return Finding(link, "holds", _both(shown, settled.by))
-    for literal in dict.fromkeys(precise(link.right)):
-        needed = _needed(condition, _with(link.right, literal, Name(OPEN.name), context))
-        rounded = None if needed is None else rounding(Enclosure(needed, needed), literal)
-        if needed is None or rounded is None or not may_stand(rounded, link.left, context):
+    link, context = question.link, question.context
+    for value, q in _forms(question.right):
+        led = _leading(question, value, regime)
+        if led is None:
             continue
-        settled = context.settled(Compare(condition, "<=>", _with(link.right, literal, number(needed), context)))
-        if settled.truth:
-            return Finding(link, "rounded", _both(shown, settled.by), remarks=(rounded,))
+        condition, shown = led
+        by = context.told(Compare(condition, "<=>", q))
+        if by is not None:
+            return Finding(link, "holds", _both(shown, by))
+        for literal in dict.fromkeys(precise(link.right)):
+            finding = _by_literal(question, condition, literal, shown)
+            if finding is not None:
+                return finding
     return None
+
+
+def _by_literal(question: Question, condition: Compare, literal: Number, shown: Check | None) -> Finding | None:
+    """P <=> Q once a number printed in Q is the one that puts its edge on that of P, where it rounds that."""
+    link, context = question.link, question.context
+    for value, _ in _forms(_with(link.right, literal, Name(OPEN.name), context)):
+        needed = _needed(condition, value)
+        rounded = None if needed is None else rounding(Enclosure(needed, needed), literal)
+        if needed is None or rounded is None:
+            continue
+        for _, q in _forms(_with(link.right, literal, number(needed), context)):
+            by = context.told(Compare(condition, "<=>", q))
+            if by is not None:
+                return Finding(link, "rounded", _both(shown, by), remarks=(rounded,))
+    return None
+
+
+def _forms(q: Formula) -> Iterator[tuple[Compare, Formula]]:
+    """A condition, and what it says: of two at once each may be the guard without which the other has no value."""
+    if isinstance(q, Compare) and q.relation in ORDER:
+        yield q, q
+    elif isinstance(q, Both) and len(q.parts) == 2:
+        for value, guard in (q.parts, q.parts[::-1]):
+            if isinstance(value, Compare) and value.relation in ORDER:
+                yield value, Cases(((value, guard),), Verdict(False))
 
 
 def possible_regimes(question: Question) -> Iterator[tuple[Relation, ...]]:
@@ -69,10 +91,10 @@ def possible_regimes(question: Question) -> Iterator[tuple[Relation, ...]]:
             yield from weakest_regimes(quotient, rational(share), context.regime)
 
 
-def _leading(question: Question, regime: Regime) -> tuple[Compare, Check | None] | None:
+def _leading(question: Question, q: Compare, regime: Regime) -> tuple[Compare, Check | None] | None:
     """P with its ratio in the leading form of the regime, and what shows that; P itself where nothing grows."""
-    p, q = question.left, question.right
-    if not (isinstance(p, Compare) and isinstance(q, Compare) and {p.relation, q.relation} <= set(ORDER)):
+    p = question.left
+    if not isinstance(p, Compare) or p.relation not in ORDER:
         return None
     if not regime.scaling:
         return p, None
@@ -103,9 +125,8 @@ def _with(condition: Formula, literal: Number, instead: Formula, context: Contex
     return context.put(mapped(condition, lambda node: instead if node == literal else node))
 
 
-def _needed(p: Compare, q: Formula) -> Fraction | None:
+def _needed(p: Compare, q: Compare) -> Fraction | None:
     """The open number of Q that puts its edge on that of P, where P is linear in a symbol; None where there is none."""
-    assert isinstance(q, Compare)
     edge, other = (expression(condition.left) - expression(condition.right) for condition in (p, q))
     if not (edge.is_rational_function() and other.is_rational_function()):
         return None
