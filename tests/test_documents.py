@@ -413,3 +413,25 @@ def test_a_problem_that_cannot_be_read_leaves_the_others_judged(tmp_path):
     report = judge_file(path)
     assert [j.verdict for j in report.judgements] == ["holds"]
     assert "problem 1: the problem: unknown key 'banana'" in (report.error or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("`512 * 4096 = 2M`, $512 \\cdot 4096 = 2M$, $512 \\cdot 4096 = 3\\text{M}$", ["rounded", "rounded", "wrong"]),
+        ("$32,768 \\cdot 2 = 65,536 = 65,537$", ["wrong"]),
+        ("`8192 (T) × 40 (K) = 327680`, `70B params * 2 bytes = 140GB`, `134,217,728 = ~134MB`", ["holds"] * 3),
+        ("$x = \\foo = 12 = 3 \\cdot 4 = 13$", ["wrong"]),
+        ("$$x &= 3 \\\\ &+ \\foo \\\\ 3 &= 4 - 1$$", ["holds"]),
+        ("$B = \\foo$ and $B + 1 = 17 = 16$", ["wrong"]),
+        ("$\\text{batch size} = 3$, $2 \\cdot \\text{batch size} = B$", []),
+        ("$2 \\cdot \\text{batch size} \\cdot B = 2 B \\cdot \\text{batch size}$", ["holds"]),
+        ("$1 \\text{ layer} = 16 \\text{ heads}$, $2 \\text{ copies} \\cdot 3 \\text{ copies} = 6 \\text{ copies}$", []),
+        ("$\\frac{dT}{dX} = 3$, $\\frac{d}{dX} \\frac{1}{X} = -\\frac{1}{X^2}$", ["holds"]),
+        ("$\\sum_{i=1}^{N} (2i - 1) = N^2$, $1 + 2 + \\dots + 10 = 54$", ["holds", "wrong"]),
+        ("\\newcommand{\\twice}[1]{2 \\cdot #1}\n\n$\\twice{3} = 6$, $\\twice{3} = 7$", ["holds", "wrong"]),
+        ("With $b$, $s$ and $h$: $2bsh = bsh + hsb$, $2bsh = bsh$, $2qrs = 2qrs$", ["holds", "wrong"]),
+    ],
+)
+def test_what_is_read_of_a_document_is_judged(tmp_path, text, expected):
+    assert [verdict for *_, verdict in verdicts(judged(tmp_path, text))] == expected

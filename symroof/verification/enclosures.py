@@ -15,7 +15,7 @@ from typing import Any
 
 from symroof.algebra.roots import Root
 from symroof.errors import AlgebraError
-from symroof.formula import Call, Figure, Formula, Infinity, Name, Number, children, fold
+from symroof.formula import Call, Figure, Formula, Gap, Infinity, Name, Number, children, fold
 from symroof.symbols import LARGEST_BITS
 
 DIGITS = (30, 120)
@@ -33,7 +33,7 @@ RELATIONS = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operato
 
 def is_numeric(formula: Formula) -> bool:
     """Whether the formula speaks of numbers alone."""
-    return not isinstance(formula, Name | Figure | Infinity) and all(map(is_numeric, children(formula)))
+    return not isinstance(formula, Name | Figure | Infinity | Gap) and all(map(is_numeric, children(formula)))
 
 
 def enclosed(formula: Formula, digits: int = DIGITS[0], point: Mapping[str, Fraction] | None = None) -> Enclosure:

@@ -153,10 +153,12 @@ def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formul
     """Whether a number may be rounded in this way beside what it stands for.
 
     Beside arithmetic of whole numbers not at all below 10^4, and from there to nearest with two digits or more; beside
-    other numbers and conditions in print only to nearest. Where a unit is ``printed`` with it, it is no whole number.
+    other numbers and conditions in print only to nearest. Where a unit is ``printed`` with it, or it is 2M, it is no
+    whole number.
     """
     value, nearest = rounded.facts["value"], rounded.kind == "rounded"
-    whole = value.denominator == 1 and not (isinstance(printed, Number) and printed.unit is not None)
+    scaled = isinstance(printed, Number) and (printed.unit is not None or (printed.digits or "")[-1:].isalpha())
+    whole = value.denominator == 1 and not scaled
     if whole and is_count(other, context) and not is_printed(other):
         return nearest and rounded.facts["digits"] > 1 and abs(value) >= COUNTED
     return nearest or not stands_in_print(other, context)
