@@ -85,6 +85,7 @@ ROWS = {
     "one that cannot be read is a finding": ("$1 = 1$\n\n<!-- symroof let = { a = '2B' -->\n\n$1 = 2$\n\n<!-- symroof let = { a = '2B' } -->\n\n$a = 3B$", ["holds", "unreadable", "wrong", "wrong"]),
     # the rest
     "no left side": ("It is $16 \\cdot 1024$ $= 16{,}384$, and $16 \\cdot 1024$ $(= 16{,}380)$; for keys $16 \\cdot 1024$ and for values $= 3$.", ["holds"]),
+    "units behind the formula": ("It takes $\\frac{1.4 \\times 10^{11}}{8 \\times 9.89 \\times 10^{14}} = 17.7$ microseconds, $4096 \\cdot 2550 = 10.4$ million, $4096 \\cdot 2550 = 11.4$ million.", ["rounded", "rounded", "wrong"]),
     "code": ("`NCCL_ALGO=NVLS`, `X * Y = N`, `S = 2N`, `B > 240`, `n = 3`, `x + 1 = x`, `2 * 3 = 7`, `1e12 / 1e9 = 1000`", ["wrong", "holds"]),
     "maps": ("$h \\to 4h \\to h$, $X \\rightarrow Y$", []),
 }  # fmt: skip
@@ -222,6 +223,10 @@ def nothing_goes_on(m):
     m.setattr(chapters, "going_on", lambda claims, before, dialect: claims)
 
 
+def words_do_not_measure(m):
+    m.setattr(chapters, "measured", lambda formula, behind: None)
+
+
 def code_is_text(m):
     m.setattr(scopes, "_of_code", lambda text, context: (scopes.read_claim(text, context.scope),))
 
@@ -256,6 +261,7 @@ FAULTS = {
     nothing_is_forgotten: "or is forgotten",
     named_formulas_keep_their_order: "named formulas in the order of their uses",
     nothing_goes_on: "no left side",
+    words_do_not_measure: "units behind the formula",
     code_is_text: "code",
 }
 

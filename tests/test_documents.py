@@ -435,3 +435,11 @@ def test_a_problem_that_cannot_be_read_leaves_the_others_judged(tmp_path):
 )
 def test_what_is_read_of_a_document_is_judged(tmp_path, text, expected):
     assert [verdict for *_, verdict in verdicts(judged(tmp_path, text))] == expected
+
+
+def test_letters_that_one_side_alone_has_are_not_explained_by_a_size_of_others(tmp_path):
+    """G is N/K in another paragraph; that T = S in this one says nothing of it."""
+    text = "With a mask and $T = S$ half are needed, so $\\frac{STN}{SN + TK} = \\frac{STG}{SG + T}$."
+    assert not judged(tmp_path, text).judgements
+    text = "With a mask and $T = S$ half are needed, so $\\frac{STN}{SN + TK} = \\frac{SN}{N + K}$."
+    assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from symroof.formula import Frozen
 from symroof.model.units import UNITS
+from symroof.reading.numbers import UNIT_WORDS
 from symroof.reading.toml import read_table
 
 CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml").read_text("utf-8"), "the cues")
@@ -108,6 +109,21 @@ def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
             groups = [value for value in match.groupdict().items() if value[1] is not None]
             parts = {name[0]: re.findall(rf"⟨({NAME})⟩", value) for name, value in groups}
             yield _regime(relation, parts.get("x", []), parts["y"]), re.sub("[⟨⟩]", "", match.group())
+
+
+def measured(formula: str, behind: str) -> str | None:
+    """A formula with the unit or the power of ten that the words behind it say, or None where they say none.
+
+    >>> measured("4 + 6 = 10", " million tokens"), measured("5.2 = 5", " GB."), measured("2 = 2", " cards")
+    ('4 + 6 = 10 \\\\times 10^{6}', '5.2 = 5\\\\text{ GB}', None)
+    """
+    word = re.match(r"\s?([A-Za-zµμ]+(?:/[A-Za-z]+)?|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])", behind)
+    if word is None or not re.search(r"[\d}]\Z", formula.rstrip(" .,;")):
+        return None
+    power = next((power for power, words in CUES["powers"].items() if word[1] in words), None)
+    unit = word[1] if word[1] in UNITS or word[1] in UNIT_WORDS else None
+    text = formula.rstrip(" .,;")
+    return rf"{text} \times 10^{{{power}}}" if power else rf"{text}\text{{ {unit}}}" if unit else None
 
 
 def typed_sizes(sentence: str) -> dict[str, str | None]:

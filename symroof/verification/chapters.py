@@ -13,10 +13,11 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
+from symroof.reading.cues import measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
-from symroof.reading.latex import read_latex_expression
+from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.operations import typed_operation
 from symroof.reading.problems import WORD
 from symroof.reading.spelling import spelling
@@ -162,14 +163,16 @@ class _Chapter:
             claims, context = self._claims(written, following, before)
             dialect = self.force.dialect(context.scope)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before)
-        for claim in claims:
+            meant = () if following else self._measured(written, context)
+        for i, claim in enumerate(claims):
             if following:
                 outcome: Outcome = judge(claim, context)
                 condition = condition_of(claim)
             else:
                 with limited():
                     found = asserted(claim, context, self.said, around)
-                outcome = settled(found.readings, found.otherwise)
+                    more = asserted(meant[i], context, self.said, around).readings if len(meant) == len(claims) else ()
+                outcome = settled((*more, *found.readings), found.otherwise)
                 self.said, condition = found.said, found.condition
             around = replace(around, before=None)
             self.before = (written, condition) if condition is not None else None
@@ -182,6 +185,14 @@ class _Chapter:
         before = self.previous
         between = self.document.prose.text[before.end : written.start] if before is not None else ""
         return None if re.search(r"[^\W_]|\n\s*\n", between) or before is written else before
+
+    def _measured(self, written: Written, context: Context) -> tuple[Claim, ...]:
+        """The claims of a formula with the unit that stands behind it in words: $17.7$ microseconds."""
+        behind = self.document.prose.text[written.end : written.end + 40]
+        text = measured(written.text, behind) if written.kind == "math" else None
+        with suppress(SymroofError):
+            return read_latex(text, self.force.dialect(context.scope)) if text else ()
+        return ()
 
     def _claims(
         self, written: Written, following: Mapping[str, Any], before: Before

@@ -159,8 +159,12 @@ def _quantities(question: Question) -> Skip | None:
     """A link with quantities: judged where an operation or a model gives them values, or where it holds whatever they are."""
     link, used = question.link, {*names(question.left), *names(question.right)}
     without = [n for n in (*names(question.left), *names(question.right)) if n in QUANTITIES]
-    if question.context.setting is not None or not without:
+    if question.context.setting is not None:
         return _of_operation(question, used)
+    if not without:
+        left, right = set(names(question.left)), set(names(question.right))
+        apart = link.relation == "=" and not (left <= right or right <= left)  # with letters that are not explained
+        return Skip(Omission("other_letters")) if apart and not _alike(question) else _of_operation(question, used)
     name = link.left.name if isinstance(link.left, Name) else None
     if name in BOUNDS and set(names(link)) <= set(QUANTITIES):
         return None
