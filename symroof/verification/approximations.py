@@ -40,7 +40,10 @@ def approximate(question: Question) -> Finding | None:
         return Finding(link, "holds", Check("proved", settled.by))
     if link.relation == "~" and 0 in (expression(question.left), expression(question.right)):
         return undecided(link, "beside_what")
-    found = [_worked_out(_between(question, sides), sides) for sides in rational_sides(question)]
+    pairs = [(_between(question, sides), sides) for sides in rational_sides(question)]
+    if all(finding is not None and finding.verdict == "holds" for finding, _ in pairs):  # whichever argument leads
+        pairs = [(pairs[0][0], replace(pairs[0][1], needs=()))]
+    found = [_worked_out(finding, sides) for finding, sides in pairs]
     if len(found) == 1:
         return found[0]
     needed = [finding for finding in found if finding is not None and finding.verdict in GOOD]

@@ -18,7 +18,7 @@ MOST_POINTS = 80
 POINT = 20  # units of work
 LARGE = 65536
 TYPICAL = 8  # sizes that are this many times larger count as much larger
-FAR = Fraction(10**4)  # what grows without bound is at least this
+FAR = Fraction(10**8)  # what grows without bound is at least this
 MOST_ORDERED = 5  # symbols
 MOST_TRIED = 3_000
 

@@ -19,12 +19,11 @@ from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Name, number
 from symroof.symbols import expression
 from symroof.verification.context import Context, Question
-from symroof.verification.nearness import eventually_positive, near, number_near
+from symroof.verification.nearness import eventually_positive
 
 EXTREME = (Max, Min)
 SQUARED = "both sides squared, which are positive"
 LEADS = "the leading argument"
-MOST_ARGUMENTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def _without_extremes(sides: Sides, context: Context) -> Iterator[Sides]:
         yield sides
         return
     leads = next((one for one in node.args if not _open(node, one, context)), None)
-    for one in node.args[:MOST_ARGUMENTS] if leads is None else (leads,):
+    for one in node.args if leads is None else (leads,):
         open_ = [
             pair if isinstance(node, Max) else pair[::-1] for pair in ((n, one) for n in _open(node, one, context))
         ]
@@ -80,12 +79,8 @@ def _at_most(small: Expr, large: Expr, context: Context) -> bool:
     """Whether a value is at most another one: from some point on in the regime, or on the whole domain."""
     write, regime = context.layout.write, context.regime
     with suppress(AlgebraError, CheckError):
-        if regime.scaling and eventually_positive(large, regime):
-            if near(small + large, large, regime) is not None:
-                return True
-            tends = number_near(small, large, regime)
-            if tends is not None and tends[0] != 1:
-                return bool(tends[0] < 1)
+        if regime.scaling and eventually_positive(large - small, regime):
+            return True
     return bool(context.settled(Compare(write(small), "<=", write(large))).truth)
 
 
