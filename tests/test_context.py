@@ -46,7 +46,7 @@ ROWS = {
     "what the rest of the sentence puts in": (REGIME + "It does $\\text{FLOPs} = 8BD^2$ for $F = 4D$, and $\\text{FLOPs} = 7BD^2$ for $F = 4D$.\n\nWith $F = 16$, $\\text{FLOPs} = 32BD$, not $\\text{FLOPs} = 30BD$.", ["holds", "wrong", "holds", "wrong"]),
     "and what was defined before gives way": ("$$F = 4D$$\n\nA layer does $2BDF = 8BD^2$, but $2BDF = 7BD^2$ with $F = 3.5 D$.", ["holds", "holds"]),
     # equations to be solved
-    "what is set equal is no identity": ("<!-- symroof let = { a = 'B D', b = 'D F' } -->\n\nWe set $2 a = b D$. The same is $2 a = 2BD$, not $a = 2BD$.", ["holds", "wrong"]),
+    "what is set equal is no identity": ("<!-- symroof let = { a = 'B D', b = 'D F' } -->\n\nWe set $2 a = B D^2$. The same is $2 a = 2BD$, not $a = 2BD$.", ["holds", "wrong"]),
     "a fraction that is reduced is one": ("Here $\\frac{4BD}{8D} = \\frac{B}{2}$, $\\frac{4BD}{8D} = \\frac{2}{B}$. It is even when $\\frac{4BD}{8D} = \\frac{2}{B}$, and $X^2 = 4X$.", ["holds", "wrong"]),
     # steps
     "words join displays": (TIMES + display(f"{RATIO} > 1", "or equivalently", "B > \\frac{C}{W}", "which means", "B > \\frac{W}{C}"), ["holds", "wrong"]),
