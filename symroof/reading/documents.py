@@ -20,7 +20,6 @@ from symroof.reading.claims import CONNECTIVES, RELATIONS
 from symroof.reading.headings import Headings, sections
 from symroof.reading.latex_tokens import COMMANDS
 from symroof.reading.markup import Row, markdown_blocks, tabular_rows
-from symroof.reading.numbers import unit_behind
 from symroof.reading.sentences import Prose, prose
 from symroof.reading.toml import contents, read_table
 from symroof.reading.vocabulary import SYNONYMS, WORDS
@@ -104,7 +103,6 @@ class Written:
     display: bool
     row: Row | None = None
     head: str = ""
-    unit: str = ""  # what stands behind it in prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +195,6 @@ class _Source:
                 *match.span(),
                 self.path(match.start()),
                 kind in (*DISPLAYS, "environment"),
-                unit=unit_behind(body, match.end()) if inside[-1:].isdigit() or inside[-1:] == "}" else "",
             )
 
     def _cells(self) -> Iterator[Written]:

@@ -7,7 +7,6 @@ In a document ``k`` and ``M`` directly behind a number are thousands and million
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
 from symroof.errors import ReadingError, suggestion
@@ -25,7 +24,6 @@ UNIT_WORDS = meanings(WORDS["units"])
 SCALES = {letter: Fraction(10) ** power for letter, power in WORDS["scales"].items()}
 COUNT_SCALES = SCALES | {letter: Fraction(10) ** power for letter, power in WORDS["scales_of_counts"].items()}
 COUNTED = frozenset(WORDS["counted"])
-IN_PROSE = re.compile(r"(?:\s|~|\\,){1,2}((?:[mb]illion\s|thousand\s)?[A-Za-zµμ]{1,12}(?:/[A-Za-z]{1,12})?)(?![\w/-])")
 
 
 def exact(digits: str) -> Fraction:
@@ -107,16 +105,6 @@ def unit_words(words: str) -> tuple[str, ...]:
     scale, _, noun = words.partition(" ")
     unit = unit_named(noun)
     return () if scale not in COUNT_SCALES or (noun and not unit) else (scale, unit) if unit else (scale,)
-
-
-def unit_behind(text: str, position: int) -> str:
-    """The unit that stands in prose behind a number; empty where none does.
-
-    >>> unit_behind("$17.7$ microseconds", 6), unit_behind("$16$ of them", 4)
-    ('us', '')
-    """
-    match = IN_PROSE.match(text, position)
-    return " ".join(unit_words(" ".join(match[1].split()))) if match else ""
 
 
 def _unit_behind(reader: Reader, declared: frozenset[str] | tuple[str, ...]) -> str | None:

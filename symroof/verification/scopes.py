@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from symroof.errors import ReadingError, SymroofError
-from symroof.formula import Gap, names
+from symroof.formula import names
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.attempts import read_formula, unread
 from symroof.reading.claims import Chain, Claim, read_claim
@@ -19,8 +19,6 @@ from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 from symroof.verification.discourse import Discourse
-from symroof.verification.judge import judge
-from symroof.verification.judgement import ACCEPTED
 
 
 def contexts(force: InForce, said: Discourse) -> tuple[Context, ...]:
@@ -54,38 +52,15 @@ def going_on(claims: tuple[Claim, ...], before: Written | None, dialect: Dialect
 
 
 def claims_in(written: Written, force: InForce, said: Discourse) -> tuple[tuple[Claim, ...], Context]:
-    """The claims of a formula, and the context in whose names they are read. Code without a claim has none.
-
-    A unit that stands behind it in prose is that of its last number, unless the numbers alone are right: who divides
-    seconds by 86400 writes days behind the result.
-    """
-    claims, context = _claims(written.text, written.kind, force, said)
-    if written.unit and claims and not _right_in_numbers(claims[-1], context):
-        text = (
-            f"{written.text} {written.unit}" if written.kind == "code" else rf"{written.text}\text{{ {written.unit}}}"
-        )
-        claims, context = _claims(text, written.kind, force, said)
-    return tuple(replace(claim, text=written.text) for claim in claims), context
-
-
-def _right_in_numbers(claim: Claim, context: Context) -> bool:
-    """Whether the last link of a claim is one between numbers, and right."""
-    last = claim.links[-1:]
-    if not last or names(last[0]) or isinstance(last[0].left, Gap) or isinstance(last[0].right, Gap):
-        return False
-    chain = Chain((last[0].left, last[0].right), (last[0].relation,))
-    return judge(replace(claim, propositions=((chain,),), connectives=()), context, explain=False).verdict in ACCEPTED
-
-
-def _claims(text: str, kind: str, force: InForce, said: Discourse) -> tuple[tuple[Claim, ...], Context]:
+    """The claims of a formula, and the context in whose names they are read. Code without a claim has none."""
     in_turn = contexts(force, said)
-    if kind == "math":
-        claims, which = read_formula(text, [force.dialect(context.scope) for context in in_turn])
+    if written.kind == "math":
+        claims, which = read_formula(written.text, [force.dialect(context.scope) for context in in_turn])
         return claims, in_turn[which]
     failed: SymroofError | None = None
     for context in in_turn:
         try:
-            return _of_code(text, replace(context, scope=replace(context.scope, letters=frozenset()))), context
+            return _of_code(written.text, replace(context, scope=replace(context.scope, letters=frozenset()))), context
         except SymroofError as error:
             failed = failed or error
     raise failed or ReadingError("the formula cannot be read")
