@@ -38,6 +38,7 @@ ROWS = {
     "a definition of a sentence ends with its paragraph": ("If $F = 4D$, then $8DF = 32D^2$, not $8DF = 30D^2$.\n\nLater $8DF = 32D^2$ and $8DF = 30D^2$.", ["holds", "wrong", "conditional"]),
     "one of a display lasts for its section": ("# A\n\n" + TIMES + f"## B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", ["holds", "wrong"]),
     "and is offered behind it": ("# A\n\n" + TIMES + f"# B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", ["conditional"]),
+    "a name is held constant in a slope by a size that it stands for": ("With $N = XY$: $\\frac{d}{dX} \\left( \\frac{FX}{N} + \\frac{1}{X} \\right) = \\frac{F}{N} - \\frac{1}{X^2}$, not $\\frac{d}{dX} \\left( \\frac{FX}{N} + \\frac{1}{X} \\right) = \\frac{F}{N} + \\frac{1}{X^2}$.", ["holds", "wrong"]),
     "another definition replaces it": ("$$S = 2N$$\n\nHere $S/N = 2$.\n\n$$S = 3N$$\n\nHere $S/N = 3$, but $S/N = 2$.", ["holds", "holds", "wrong"]),
     "a formula that cannot be read may replace it": ("$$S = 2N$$\n\n$$S = \\foo{N}$$\n\nHere $S/N = 3$.", []),
     "a relation of sizes is used under an operation": (REGIME + "If $F = 4D$, $\\text{FLOPs} = 8BD^2$, not $\\text{FLOPs} = 7BD^2$.\n\nLater $\\text{FLOPs} = 8BD^2$.", ["holds", "wrong", "conditional"]),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from symroof.formula import Compare, Gap, Name, names
+from symroof.formula import Call, Compare, Gap, Name, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim, Proposition
@@ -153,8 +153,11 @@ def _readings(claim: Claim, context: Context, said: Discourse, around: Surroundi
         plain, context=context.assuming(d.equation for d in related), remarks=tuple(d.in_use for d in related)
     )
     beside = with_sizes(plain, said, around)
+    held = {name for name, d in said.in_force().items() if _is_held(d, claim)}
+    open_ = replace(context, definitions={n: f for n, f in context.definitions.items() if n not in held})
     return (
         plain,
+        *((replace(plain, context=open_),) if held else ()),
         *((assumed,) if related else ()),
         *beside,
         *in_regimes(plain, around),
@@ -203,6 +206,23 @@ def _under_more(claim: Claim, context: Context, said: Discourse) -> Iterator[Rea
         assumed = named.assuming(d.equation for d in ended if d.size)
         offered = tuple(d.equation for d in ended)
         yield Reading(claim, assumed, firm=False, offered=offered, remarks=tuple(d.past for d in ended))
+
+
+def _is_held(definition: Definition, claim: Claim) -> bool:
+    """Whether a name may be held constant in a derivative by a size that it stands for: N = XY, in a slope in X."""
+    slopes = (
+        node.arguments
+        for link in claim.links
+        for side in (link.left, link.right)
+        for node in nodes(side)
+        if isinstance(node, Call) and node.function == "diff" and len(node.arguments) == 2
+    )
+    return any(
+        definition.name in names(body)
+        and not isinstance(body, Name)
+        and set(names(variable)) & set(names(definition.formula))
+        for body, variable in slopes
+    )
 
 
 def _named(reading: Reading, said: Discourse) -> Reading:
