@@ -111,13 +111,20 @@ def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
             yield _regime(relation, parts.get("x", []), parts["y"]), re.sub("[⟨⟩]", "", match.group())
 
 
+# Words that make a rate of the unit before them: FLOPs for a byte.
+RATED = re.compile(r"\s+(?:per|each|every|an?|for (?:an?|each|every))\b")
+
+
 def measured(formula: str, behind: str) -> str | None:
     """A formula with the unit or the power of ten that the words behind it say, or None where they say none.
 
     >>> measured("4 + 6 = 10", " million tokens"), measured("5.2 = 5", " GB."), measured("2 = 2", " cards")
     ('4 + 6 = 10 \\\\times 10^{6}', '5.2 = 5\\\\text{ GB}', None)
+    >>> measured("12 = 12", " FLOPs for a byte")
     """
     word = re.match(r"\s?([A-Za-zµμ]+(?:/[A-Za-z]+)?|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])", behind)
+    if word is not None and RATED.match(behind, word.end()):
+        return None
     if word is None or not re.search(r"[\d}]\Z", formula.rstrip(" .,;")):
         return None
     power = next((power for power, words in CUES["powers"].items() if word[1] in words), None)

@@ -18,6 +18,7 @@ MOST_POINTS = 80
 POINT = 20  # units of work
 LARGE = 65536
 TYPICAL = 8  # sizes that are this many times larger count as much larger
+NEAR = Fraction(10**4)
 FAR = Fraction(10**8)  # what grows without bound is at least this
 MOST_ORDERED = 5  # symbols
 MOST_TRIED = 3_000
@@ -82,9 +83,9 @@ def _is_inside(point: Point, context: Context) -> bool:
 
 
 def _grown(letters: Sequence[str], moves: Sequence[Move]) -> Iterator[Point]:
-    """Points far out in every direction: powers of a large number, in every order."""
-    for powers in product((1, 2, 3, 0), repeat=min(len(letters), MOST_ORDERED)):
-        point = dict.fromkeys(letters, Fraction(1)) | {n: FAR**p for n, p in zip(letters, powers, strict=False)}
+    """Points far out in every direction: powers of a large number, in every order; the readable ones first."""
+    for far, powers in product((NEAR, FAR), product((1, 2, 3, 0), repeat=min(len(letters), MOST_ORDERED))):
+        point = dict.fromkeys(letters, Fraction(1)) | {n: far**p for n, p in zip(letters, powers, strict=False)}
         yield from (moved for move in moves for moved in move(point))
         yield point
 
