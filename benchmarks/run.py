@@ -286,11 +286,38 @@ def documents(runs: int) -> None:
         print(f"  {name:<58} {small:9.2f} us   {large:.2f} us at {sizes[1] // 1000} kB")
 
 
+def building(runs: int) -> None:
+    """Blocks in one process beside runs of ``derive``; a site that is as it should be; a command that does nothing."""
+    import tempfile
+    from pathlib import Path
+
+    import symroof as sr
+
+    print("building")
+    count = 10 if runs == 1 else 100
+    keys = f"operation = '{MATMUL}'\nhardware = 'tpu-v5e'\nsections = ['rule']\n"
+    regimes = [f"B << D, F\nid = 'b{i}'\n" for i in range(count)]
+    text = "\n\n".join(f"<!-- symroof derive\n{keys}assume = '{regime.splitlines()[0]}'\n{regime.splitlines()[1]}\n-->" for regime in regimes)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "page.md")
+        page.write_text(text)
+        whole = median_of(1, process("-m", "symroof", "build", str(page)))
+        one = median_of(min(runs, 5), process("-m", "symroof", "derive", MATMUL, *OPTIONS[:4], "--section", "rule"))
+        row(f"{count} blocks in one process", whole, f"{whole / (one * count):.3f} of {count} runs of derive")
+        row("--check of the same, nothing to change", median_of(min(runs, 3), process("-m", "symroof", "build", "--check", str(page))))
+        empty = Path(folder, "empty.md")
+        empty.write_text("Words alone.\n")
+        bare = median_of(runs, process("-c", "import sympy"))
+        row("build of a page without a block", (nothing := median_of(runs, process("-m", "symroof", "build", str(empty)))), f"{nothing / bare:.2f} times import sympy")
+    built = sr.build(text).text
+    row(f"{count} blocks, warm", median_of(1, lambda: sr.build(built)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="one run of each")
     runs = 1 if parser.parse_args().smoke else 7
-    for part in (cold, threshold, warm, growth, claims, latex, chapters, documents, regimes, bulk, pictures):
+    for part in (cold, threshold, warm, growth, claims, latex, chapters, documents, regimes, bulk, pictures, building):
         part(runs)
         print()
 

@@ -14,7 +14,18 @@ __version__ = "0.1.0"
 
 # Where the public names live; nothing is imported before it is asked for.
 _ROOMS = {
-    "symroof.api": ("derive", "verify", "regimes", "compare", "sweep", "plot", "operation", "chips", "dimensions"),
+    "symroof.api": (
+        "derive",
+        "verify",
+        "build",
+        "regimes",
+        "compare",
+        "sweep",
+        "plot",
+        "operation",
+        "chips",
+        "dimensions",
+    ),
     "symroof.model.operation": ("Operation",),
     "symroof.model.problem": ("Problem",),
     "symroof.derivation.pipeline": ("Derivation",),
@@ -34,3 +45,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *_PUBLIC]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What ``%load_ext symroof`` calls in a notebook: ``%symroof`` and ``%%symroof``."""
+    import_module("symroof.magics").load_ipython_extension(shell)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import sympy  # noqa: F401 (first, and from here: deep in other imports Python 3.11 takes a third longer for it)
+
 from symroof.errors import ReadingError
 from symroof.reading.arguments import Asked, Chip, Chips, Options, listed, problem_of, problem_on_each, text_of
 from symroof.rendering.shown import ShownDerivation
@@ -13,9 +15,11 @@ from symroof.rendering.shown import ShownDerivation
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from symroof.building.outcome import BuiltDocument
     from symroof.model.hardware import Accelerator
     from symroof.model.operation import AnyOperation
     from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes, ShownReport
+    from symroof.verification.judgement import FileReport
 
 # A question imports what answers it when it is asked; deriving needs neither maps nor judgements.
 
@@ -216,13 +220,59 @@ def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:
     """
     from symroof.reading.exercises import read_exercise
     from symroof.rendering.answers import ShownReport
-    from symroof.verification.files import judge_file
     from symroof.verification.judge import judge_exercise
     from symroof.verification.judgement import FileReport
 
     if isinstance(source, Mapping):
         return ShownReport((FileReport("the problem", judge_exercise(read_exercise(source)), "problems"),))
-    report = judge_file(source)
+    report = judged_file(source)
     if report.error is not None:
         raise ReadingError(report.error)
     return ShownReport((report,))
+
+
+def build(
+    text: str,
+    *,
+    path: str | Path | None = None,
+    dialect: str | None = None,
+    given: Mapping[str, Any] | None = None,
+    force: bool = False,
+) -> BuiltDocument:
+    """Write the blocks and values of a document anew: its text with derivations that are true.
+
+    ``path`` tells the format, and where the files lie that it names; ``given`` are options of problems that go before
+    those of the document, ``force`` overwrites what was changed by hand. Raises :class:`SymroofError` where its markers
+    cannot be read; a block that fails is in ``blocks``, and stays as it was.
+
+    >>> text = "From <!-- symroof = mm.smallest_integer -->200<!-- / --> on.\\n\\n<!-- symroof derive\\nid = 'mm'\\n"
+    >>> text += "operation = 'matmul'\\nhardware = 'tpu-v5e'\\nassume = 'B << D, F'\\nsections = ['rule']\\n-->\\n"
+    >>> build(text).text.splitlines()[0]
+    'From <!-- symroof = mm.smallest_integer -->241<!-- / --> on.'
+    """
+    from symroof.building.build import build as run
+
+    return run(text, makers(), path=None if path is None else Path(path), dialect=dialect, overrides=given, force=force)
+
+
+def makers() -> dict[str, Callable[..., Any]]:
+    """What answers each verb of a block."""
+    return {**{maker.__name__: maker for maker in (derive, regimes, compare, plot)}, "verify": claims_of}
+
+
+def claims_of(path: Path) -> ShownReport:
+    """The report on what the author of a file claims; its blocks are not built, for they may show this report."""
+    from symroof.rendering.answers import ShownReport
+    from symroof.verification.files import judge_file
+
+    report = judge_file(path)
+    if report.error is not None:
+        raise ReadingError(report.error)
+    return ShownReport((report,))
+
+
+def judged_file(path: str | Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
+    """The report on a file of problems, or on a document with its blocks."""
+    from symroof.building.freshness import judge_with_blocks
+
+    return judge_with_blocks(path, overrides, makers=makers())

@@ -443,3 +443,15 @@ def test_letters_that_one_side_alone_has_are_not_explained_by_a_size_of_others(t
     assert not judged(tmp_path, text).judgements
     text = "With a mask and $T = S$ half are needed, so $\\frac{STN}{SN + TK} = \\frac{SN}{N + K}$."
     assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds"]
+
+
+def test_links_that_are_left_out_are_listed_with_their_reasons(run, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("A chain $x = \\foo = 12 = 3 \\cdot 4$, and $\\text{tokens per step} = 2 \\cdot 3 = 6$.\n")
+    done = run("verify", "-v", str(page))
+    assert [line.split("skipped")[1].split() for line in done.out.splitlines() if ":1:" in line and "skipped" in line] == [
+        ["x", "=", "…", "unknown", "command", "\\foo", "(column", "5)"],
+        ["…", "=", "12", "unknown", "command", "\\foo", "(column", "5)"],
+        ['"tokens', "per", 'step"', "=", "2*3", "nothing", "says", "what", '"tokens', "per", 'step"', "is"],
+    ]
+    assert "0 formulas skipped" in done.out

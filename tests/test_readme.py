@@ -21,13 +21,9 @@ def test_command(run, command, shown):
     assert done.out + done.err == shown
 
 
-def test_the_quoted_derivation_is_the_real_one():
-    import symroof as sr
-
-    quoted = [line.removeprefix("> ").removeprefix(">") for line in README.splitlines() if line.startswith(">")]
-    quoted = [line for line in quoted if not line.startswith(">>")]
-    page = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown()
-    assert "\n".join(quoted).strip() in page
+def test_its_derivations_numbers_and_pictures_are_up_to_date(run):
+    done = run("build", "--check", "--require", str(Path(__file__).parent.parent / "README.md"))
+    assert (done.code, done.out) == (0, "")
 
 
 def test_the_first_command_is_the_first_example():

@@ -82,7 +82,9 @@ def short(value: Fraction, digits: int = 6) -> str:
     if -4 < power < 7:
         if value.denominator == 1:
             return str(value)
-        return decimal(value) if abs(value) >= 1 and digits == 6 else trimmed(to_digits(value, max(digits, 3, power + 1)))
+        return (
+            decimal(value) if abs(value) >= 1 and digits == 6 else trimmed(to_digits(value, max(digits, 3, power + 1)))
+        )
     mantissa = value / Fraction(10) ** power
     return f"{trimmed(to_digits(mantissa, min(digits, 6)))}e{power}"
 

@@ -14,6 +14,7 @@ import click
 
 from symroof import __version__
 from symroof.cli.asking import compare, derive, hardware, names, operations, plot, regimes, sweep
+from symroof.cli.building import build
 from symroof.cli.options import QUOTE
 from symroof.cli.output import complain
 from symroof.cli.verifying import verify
@@ -29,7 +30,7 @@ def cli() -> None:
     """
 
 
-for command in (derive, regimes, compare, plot, sweep, verify, hardware, operations, names):
+for command in (derive, regimes, compare, plot, sweep, verify, build, hardware, operations, names):
     cli.add_command(command)
 
 

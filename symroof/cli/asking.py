@@ -29,9 +29,11 @@ from symroof.errors import ReadingError
 @operation_argument
 @problem_options()
 @click.option("--section", "sections", multiple=True, metavar="NAME", help="Only these sections.")
+@click.option("--value", "values", multiple=True, metavar="NAME", help="One value of the answer: smallest_integer.")
+@click.option("--formula", "formulas", multiple=True, metavar="NAME", help="One formula of the answer: threshold.")
 @click.option("--brief", is_flag=True, help="The answer alone.")
 @output_options("text", "markdown", "latex", "json")
-def derive(operation: tuple[str, ...], **options: Any) -> None:
+def derive(operation: tuple[str, ...], values: tuple[str, ...], formulas: tuple[str, ...], **options: Any) -> None:
     """Derive the roofline of an operation.
 
     \b
@@ -39,7 +41,11 @@ def derive(operation: tuple[str, ...], **options: Any) -> None:
     """
     from symroof import api
 
-    respond(operation, options, api.derive)
+    def run(table: dict[str, Any]) -> Any:
+        derivation = api.derive(table)
+        return derivation.only(values, formulas) if values or formulas else derivation
+
+    respond(operation, options, run)
 
 
 @click.command()

@@ -35,6 +35,9 @@ OUTPUT = {
     "heading": click.option(
         "--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none."
     ),
+    "dialect": click.option(
+        "--dialect", metavar="NAME", help="A page for one kind of document: github, kramdown, myst, …"
+    ),
     "template": click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones."),
     "output": click.option("-o", "--output", metavar="FILE", help="Write to a file."),
     "color": click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),

@@ -49,7 +49,15 @@ def publish(
     from symroof.rendering.pages.pen import Style
 
     look = Style(**style, **terminal(output, color))
+    form = form_of(form, look.dialect)
     write("\n".join(answer.page(form, look) for answer in answers), output)
+
+
+def form_of(form: str, dialect: str | None) -> str:
+    """The format of a page: that of its dialect, where one is asked for."""
+    from symroof.rendering.pages.dialects import dialect_named
+
+    return form if dialect is None else dialect_named(dialect).form
 
 
 def write_json(record: Any, output: str | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from symroof.errors import ReadingError
     help="Print the comments that would let most formulas be judged, the best first, ready to paste; each one was tried.",
 )
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Files judged at once.")
-@output_options("text", "markdown", "json", "github", without=("heading",))
+@output_options("text", "markdown", "json", "github", without=("heading", "dialect"))
 def verify(
     files: tuple[str, ...],
     verbose: bool,
@@ -76,14 +77,16 @@ def verify(
     if suggest:
         _suggest(files, form, template, output)
         return
+    from symroof.api import judged_file
     from symroof.verification.files import judge_files, moved
     from symroof.verification.judgement import Standard
 
     overrides = given_flags(options)
     plain = {key: value for key, value in overrides.items() if key not in ("hardware", "given")}
     with progress_bar(len(files) > 1) as progress:
-        reports = judge_files(files, overrides, jobs=jobs, progress=progress)
-        moves = None if plain == overrides else moved(judge_files(files, plain, jobs=jobs, progress=progress), reports)
+        judged = partial(judge_files, files, judge=judged_file, jobs=jobs, progress=progress)
+        reports = judged(overrides=overrides)
+        moves = None if plain == overrides else moved(judged(overrides=plain), reports)
     standard = Standard(strict, require, Fraction(str(coverage or 0)) / 100)
     errors = [report.error for report in reports if report.error is not None]
     for error in errors:

@@ -12,7 +12,8 @@ from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 
-SECTIONS = ["work", "traffic", "intensity", "regime", "ridge", "threshold", "rule", "at", "time", "formulas"]
+# ``answer`` is the table that sums up, with the words around it.
+SECTIONS = ["answer", "work", "traffic", "intensity", "regime", "ridge", "threshold", "rule", "at", "time", "formulas"]
 
 
 class Problem(Frozen):

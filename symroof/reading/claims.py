@@ -179,6 +179,20 @@ class ClaimReader(ExpressionReader):
         return tuple((name, value) for names, value in bound for name in names)
 
 
+def read_value(text: str, scope: Scope) -> tuple[Formula, tuple[tuple[str, Formula], ...]]:
+    """A formula, and the sizes that are put in: ``T_math at B = 512``.
+
+    >>> formula, sizes = read_value("max(B, D) at B = 512", Scope(("B", "D")))
+    >>> [name for name, _ in sizes]
+    ['B']
+    """
+    reader = ClaimReader(text, scope)
+    formula = reader.expression()
+    sizes = reader._bindings() if reader.accept("at") else ()
+    reader.expect_end("'at' or the end")
+    return formula, sizes
+
+
 def read_regime(text: str, scope: Scope) -> tuple[Compare, ...]:
     """The relations of a regime, with ``>>`` turned round.
 

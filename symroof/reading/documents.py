@@ -19,6 +19,7 @@ from symroof.reading.blanks import ENVIRONMENTS, blanked, closed
 from symroof.reading.claims import CONNECTIVES, RELATIONS
 from symroof.reading.headings import Headings, sections
 from symroof.reading.latex_tokens import COMMANDS
+from symroof.reading.markers import SYNTAXES, passed_over
 from symroof.reading.markup import Row, markdown_blocks, tabular_rows
 from symroof.reading.sentences import Prose, prose
 from symroof.reading.toml import contents, read_table
@@ -36,7 +37,7 @@ NEXT_KEYS = ("expect", "is", "same")
 NEXT_WORDS = ("ignore", "follows")
 TAGS = "|".join(WORDS["tags"])
 
-FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+FRONT_MATTER = re.compile(r"\A(?P<mark>---|\+\+\+)[ \t]*\n.*?^(?:(?P=mark)|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!--(?P<body>.*?)(?:-->|\Z)", re.DOTALL)
 TEMPLATE_BLOCK = re.compile(
     r"\{%-?\s*(highlight|comment|raw)\b[^%]{0,200}%\}.{0,20000}?\{%-?\s*end\1\s*-?%\}|\{::comment\}.{0,20000}?\{:/(?:comment)?\}",
@@ -47,12 +48,24 @@ HTML_BLOCK = re.compile(
     r"<(pre|code|script|style|kbd|samp)\b[^<>]{0,500}>.{0,20000}?</\1\s*>", re.DOTALL | re.IGNORECASE
 )
 HTML_TAG = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,1000}}>|\]\([^()\s]{{0,500}}\)", re.IGNORECASE)
-CODE_SPAN = re.compile(r"(?<![`\\])(`++)([^`]{1,2000}?)\1(?!`)")
+# A span goes on across the end of a line, but not into the next paragraph or a comment that begins a line.
+CODE_SPAN = re.compile(r"(?<![`\\])(`++)((?:[^`\n]|\n(?![ \t>]*(?:\n|<!--))){1,2000}?)\1(?!`)")
 TEX_LITERAL = re.compile(
     r"\\verb\*?([^A-Za-z*\s]).{0,500}?\1|\\lstinline(?:\[[^\]]*\])?(?:\{[^{}]{0,500}\}|([^A-Za-z{\s]).{0,500}?\2)|\\iffalse\b.{0,20000}?\\fi\b|\\end\{document\}.*",
     re.DOTALL,
 )
 TEX_VERBATIM = re.compile(r"\\begin\{(verbatim|lstlisting|minted|comment)\*?\}.{0,50000}?\\end\{\1\*?\}", re.DOTALL)
+RST_CODE = re.compile(
+    r"""
+    ^(?P<before>[ \t]*)(?:
+        \.\.[ \t]+(?:code-block|code|sourcecode|parsed-literal|prompt|raw|math|highlight)::[^\n]*\n  # what is shown
+      | (?!\.\.[ \t]+[\w:+.-]+::)[^\n]*::[ \t]*\n                                                   # a paragraph that announces it
+      | \.\.[ \t]+(?!symroof\b|[\w:+.-]+::|\[|_|\|)\S[^\n]*\n | \.\.\n(?=[ \t]+\S)                  # a comment
+    )(?:[ \t]*\n)*(?P<indent>(?P=before)[ \t]+)\S[^\n]*(?:\n(?:(?P=indent)[^\n]*|[ \t]*(?=\n|\Z)))*
+  | ``[^`\n]+``
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
 TEX_NOTE = re.compile(r"^[ \t]*%[ \t]*symroof:[ \t]?", re.MULTILINE)
 TEX_NOTES = re.compile(rf"(?:{TEX_NOTE.pattern}.*(?:\n|\Z))+", re.MULTILINE)
 TEX_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
@@ -149,7 +162,8 @@ class _Source:
     def __init__(self, text: str, tex: bool) -> None:
         self.text, self.tex = text, tex
         self.lines = _starts(re.compile(r"^", re.MULTILINE), text)
-        text = closed(text)
+        form = "latex" if tex else "markdown"
+        text = closed(passed_over(text, visible(text, form), SYNTAXES[form], "the document"))
         self.rows: tuple[Row, ...]
         if tex:
             self.body = blanked(text, TEX_VERBATIM, TEX_LITERAL)
@@ -231,6 +245,21 @@ class _Source:
             return Note({}, {}, place, path, error=error)
         following = {key: table.pop(key) for key in NEXT_KEYS if key in table}
         return Note(table, following, place, path)
+
+
+def visible(text: str, form: str) -> str:
+    """The text with its code blanked out: what stands there is shown, and says nothing."""
+    if form == "latex":
+        return blanked(text, TEX_VERBATIM, TEX_LITERAL)
+    if form == "rst":
+        return blanked(text, RST_CODE)
+    return blanked(markdown_blocks(blanked(text, FRONT_MATTER))[0], CODE_SPAN)
+
+
+def mathematics(seen: str, form: str) -> tuple[range, ...]:
+    """Where the formulas of a text stand, values among what they say; ``seen`` is the text with its code blanked out."""
+    body = closed(passed_over(seen, seen, SYNTAXES[form], "the document", "x"))
+    return tuple(range(*match.span()) for match in FORMULA.finditer(body))
 
 
 def _starts(pattern: re.Pattern[str], text: str) -> list[int]:

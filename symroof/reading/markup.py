@@ -19,6 +19,10 @@ RULES = re.compile(
     r"\\(?:hline|(?:top|mid|bottom)rule|c(?:mid|)rule(?:\([^)]*\))?\{[^{}]*\}|cline\{[^{}]*\}|end(?:first|)head\b)"
 )
 
+# What holds the indented lines below it: an admonition, a tab, a footnote.
+HOLDER = re.compile(r"[ \t]*(?:(?:!!!|\?\?\?\+?|===[!+]?)[ \t]|\[\^[^\]\s]+\]:)")
+
+CODE = re.compile(r"^(?: {4}|\t)|```|~~~", re.MULTILINE)  # without it there is no block of code
 
 # What stands around a cell, or a formula in it, and is no part of it.
 MARKS = re.compile(r"\$`?|`\$|`+|\A(?:\*\*|__)|(?:\*\*|__)\Z")
@@ -59,7 +63,10 @@ def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...]]:
     for token in parser.parse(text):
         if token.type in ("code_block", "fence") and token.map is not None and token.info.strip() != "math":
             first, behind = token.map
-            lines[first:behind] = (" " * len(line) for line in lines[first:behind])
+            if token.type == "code_block" and _held(lines, first):
+                lines[first:behind] = _inner(lines[first:behind])
+            else:
+                lines[first:behind] = (" " * len(line) for line in lines[first:behind])
         elif token.type == "thead_open":
             heads = None
         elif token.type == "tr_open":
@@ -76,6 +83,25 @@ def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...]]:
                 rows.append(Row(heads, tuple(cells)))
             cells = None
     return "\n".join(lines), tuple(rows)
+
+
+def _held(lines: list[str], first: int) -> bool:
+    """Whether indented lines are what an admonition, a tab or a footnote says, and no code."""
+    indent = len(lines[first]) - len(lines[first].lstrip())
+    above = (
+        line
+        for line in (lines[i] for i in range(first - 1, -1, -1))
+        if line.strip() and len(line) - len(line.lstrip()) < indent
+    )
+    return indent > 0 and HOLDER.match(next(above, "")) is not None
+
+
+def _inner(lines: list[str]) -> list[str]:
+    """Indented lines with the code in them blanked out. The rows of their tables are not read."""
+    cuts = [1 if line.startswith("\t") else 4 for line in lines]
+    text = "\n".join(line[cut:] for line, cut in zip(lines, cuts, strict=True))
+    inside = markdown_blocks(text)[0].split("\n") if CODE.search(text) else text.split("\n")
+    return [line[:cut] + new for line, cut, new in zip(lines, cuts, inside, strict=True)]
 
 
 def tabular_rows(text: str) -> Iterator[Row]:

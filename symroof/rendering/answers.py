@@ -149,6 +149,11 @@ class ShownFigure(Frozen):
         """
         return draw(self.drawing, inches).drawn(form, width)
 
+    def description(self) -> str:
+        """What the picture shows, for those who do not see it."""
+        canvas = draw(self.drawing)
+        return f"{canvas.title}: {'. '.join(canvas.words)}"
+
     def save(self, path: str | Path, inches: float = WIDTH) -> None:
         """Write the picture to a file; the suffix tells the format."""
         Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix("."), inches=inches))

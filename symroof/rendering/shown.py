@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from symroof.derivation.pipeline import Derivation
+from symroof.errors import ReadingError, require_one_of
+from symroof.formula import Frozen
 from symroof.rendering.pages.pen import Style
 
 
@@ -28,9 +31,15 @@ class Shown:
         """Lines for a terminal; conditions can be given to ``assume``."""
         return self.page("text", Style(brief, template=template, width=width, unicode=unicode))
 
-    def to_markdown(self, *, brief: bool = False, heading: int = 3, template: str | None = None) -> str:
-        """Markdown with LaTeX mathematics, for GitHub, MkDocs, Jekyll, Quarto and notebooks."""
-        return self.page("markdown", Style(brief, heading, template))
+    def to_markdown(
+        self, *, brief: bool = False, heading: int = 3, template: str | None = None, dialect: str | None = None
+    ) -> str:
+        """Markdown with LaTeX mathematics, for GitHub, MkDocs, Jekyll, Quarto and notebooks, in one of the dialects."""
+        return self.page("markdown", Style(brief, heading, template, dialect))
+
+    def to_rst(self, *, brief: bool = False, heading: int = 3, template: str | None = None) -> str:
+        """reStructuredText, for Sphinx."""
+        return self.page("rst", Style(brief, heading, template))
 
     def to_latex(self, *, brief: bool = False, heading: int = 3, template: str | None = None) -> str:
         """A LaTeX document; with ``heading=0`` a fragment for a document that loads amsmath."""
@@ -65,9 +74,48 @@ class ShownDerivation(Shown, Derivation):
 
         return record(self)
 
+    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = ()) -> ShownParts:
+        """Parts of the answer, under the names that they have in the JSON.
+
+        >>> import symroof as sr
+        >>> print(sr.derive("matmul", on="tpu-v5e", assume="B << D, F").only(["rule_bound"]).to_text().strip())
+        240.24
+        """
+        return ShownParts(self, (*((name, False) for name in values), *((name, True) for name in formulas)))
+
     def _repr_latex_(self) -> str:
         return self.to_latex(heading=0)
 
     def __repr__(self) -> str:
         counts, operation = self.counts(), self.setting.problem.operation
         return f"<Derivation of {operation}: {counts['proved']} proved, {counts['sampled']} sampled>"
+
+
+class ShownParts(Shown, Frozen):
+    """Parts of an answer, each on a line: its value, or its formula."""
+
+    derivation: ShownDerivation
+    names: tuple[tuple[str, bool], ...]
+
+    def page(self, form: str, style: Style) -> str:
+        from symroof.rendering.pages.insertions import Shape, inserted
+        from symroof.rendering.pages.pen import pen_of
+
+        setting = self.derivation.setting
+        pen = pen_of(form, setting.layout, setting.problem.link, style)
+        return "".join(inserted(self._part(name), pen, Shape(formula=formula)) + "\n" for name, formula in self.names)
+
+    def to_dict(self) -> dict[str, Any]:
+        from symroof.rendering.records.scalars import spelled
+
+        parts = {name: self._part(name) for name, _ in self.names}
+        return dict(spelled(parts, self.derivation.setting.layout.write))
+
+    def _part(self, name: str) -> Any:
+        from symroof.rendering.records.derivations import parts
+
+        known = parts(self.derivation)
+        require_one_of(name, known, f"the answer has no {name!r}")
+        if known[name] is None:
+            raise ReadingError(f"{name} does not apply here: the derivation has none")
+        return known[name]

@@ -31,12 +31,14 @@ UNDER_MORE = ("at_sizes", "other_letters", "equation", "no_meaning", "letters_ad
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """The readings of a claim, why it is left out where none of them decides, and what has been said with it."""
+    """The readings of a claim, why it is left out where none of them decides, and what has been said with it; and which
+    of its links are left out of the readings."""
 
     readings: tuple[Reading, ...]
     otherwise: Omission
     said: Discourse
     condition: Compare | None = None
+    left_out: tuple[tuple[Compare, Omission], ...] = ()
 
 
 def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Assertion:
@@ -67,7 +69,10 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
         readings = tuple(_otherwise(claim, context, said, around, otherwise.kind, place))
     if after.sizes is not said.sizes:
         otherwise = Omission("size")
-    return Assertion(tuple(_named(reading, said) for reading in readings), otherwise, after, condition_of(claim))
+    pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
+    left_out = tuple((link, skip.reason) for link, skip in pairs if skip is not None) if kept else ()
+    named = tuple(_named(reading, said) for reading in readings)
+    return Assertion(named, otherwise, after, condition_of(claim), left_out)
 
 
 def _of_whole_numbers(claim: Claim, context: Context) -> Context:

@@ -174,6 +174,9 @@ class _Chapter:
                     more = asserted(meant[i], context, self.said, around).readings if len(meant) == len(claims) else ()
                 outcome = settled((*more, *found.readings), found.otherwise)
                 self.said, condition = found.said, found.condition
+                if isinstance(outcome, Judgement):
+                    line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
+                    self.left_out += [Skipped(line, column, text, why, link) for link, why in found.left_out]
             around = replace(around, before=None)
             self.before = (written, condition) if condition is not None else None
             if isinstance(outcome, Judgement) and outcome.claim:  # a step is shown with what it goes on from

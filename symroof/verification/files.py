@@ -90,12 +90,13 @@ def judge_files(
     paths: Iterable[Path | str],
     overrides: Mapping[str, Any] | None = None,
     *,
+    judge: Callable[..., FileReport] = judge_file,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[FileReport, ...]:
-    """The reports on several files, in their order, in ``jobs`` processes at once."""
+    """The reports on several files, in their order, in ``jobs`` processes at once; ``judge`` is what judges one."""
     names = [str(path) for path in paths]
-    judged = partial(judge_file, overrides=overrides)
+    judged = partial(judge, overrides=overrides)
 
     def reports(results: Iterator[FileReport]) -> Iterator[FileReport]:
         for done in range(len(names)):

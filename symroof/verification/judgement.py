@@ -155,12 +155,13 @@ def worst(findings: tuple[Finding, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A formula of a document that is not judged, and why."""
+    """A formula of a document that is not judged, and why; or a ``link`` of one of which others are."""
 
     line: int
     column: int
     text: str
     reason: Omission
+    link: Compare | None = None
 
 
 @dataclass(frozen=True, slots=True)

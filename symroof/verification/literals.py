@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
+from symroof.algebra.rounding import to_digits
 from symroof.errors import AlgebraError
 from symroof.formula import (
     Compare,
@@ -154,9 +155,11 @@ def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formul
 
     Beside arithmetic of whole numbers not at all below 10^4, and from there to nearest with two digits or more; beside
     other numbers and conditions in print only to nearest. Where a unit is ``printed`` with it, or it is 2M, it is no
-    whole number.
+    whole number. One digit stands for the bound of a condition in print only within the share that ~ allows.
     """
     value, nearest = rounded.facts["value"], rounded.kind == "rounded"
+    if isinstance(other, Compare) and rounded.facts["digits"] == 1 and stands_in_print(other, context):
+        return nearest and abs(Fraction(to_digits(value, 1)) / value - 1) <= context.tolerance
     scaled = isinstance(printed, Number) and (printed.unit is not None or (printed.digits or "")[-1:].isalpha())
     whole = value.denominator == 1 and not scaled
     if whole and is_count(other, context) and not is_printed(other):

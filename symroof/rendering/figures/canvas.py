@@ -68,7 +68,7 @@ class Canvas:
         self._context, self.scale, ((self.left, self.right), (self.foot, self.top)) = rc_context, scale, ranges
         self.title, self.log, self.inches = title, log, inches
         self._labels: list[Label] = []
-        self._words: list[str] = []
+        self.words: list[str] = []
         self._drawn: list[Sequence[Point]] = []
         self._rings: list[tuple[Point, float]] = []
         self._taken: list[Shape] = []
@@ -151,7 +151,7 @@ class Canvas:
         in a key beneath the figure. A ``leader`` is what a thin line joins them to."""
         weight = "bold" if bold else "normal"
         look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
-        self._words.append(" ".join(text.split()))
+        self.words.append(" ".join(text.split()))
         self._labels.append((text, tuple(spots), look, leader))
 
     def _place_labels(self) -> None:
@@ -260,7 +260,7 @@ class Canvas:
 
     def _described(self, svg: bytes) -> bytes:
         """The picture with a title and a description for those who do not see it: what its labels say."""
-        title, words = escape(self.title), escape(". ".join(self._words))
+        title, words = escape(self.title), escape(". ".join(self.words))
         head = f'<svg role="img" aria-label={quoteattr(self.title)} '
         told = re.sub(r"<svg ", lambda _: head, svg.decode(), count=1)
         return re.sub(r"(<svg [^>]*>)", rf"\1\n <title>{title}</title>\n <desc>{words}</desc>", told, count=1).encode()

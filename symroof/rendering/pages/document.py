@@ -29,8 +29,9 @@ from symroof.rendering.pages.amounts import (
     unit_of_times,
 )
 from symroof.rendering.pages.blocks import blocks
+from symroof.rendering.pages.dialects import FORMATS
 from symroof.rendering.pages.page import Grid, Page, Section, render_page
-from symroof.rendering.pages.pen import FORMATS, Pen, Style, pen_of
+from symroof.rendering.pages.pen import Pen, Style, pen_of
 from symroof.rendering.pages.terminal import fold
 
 
@@ -58,6 +59,8 @@ class _Writer:
 
     def page(self) -> Page:
         sections = [] if self.pen.style.brief else [n for n in SECTIONS if self.derivation.section(n)]
+        if "answer" not in self.view.problem.sections:  # sections that were asked for, and nothing around them
+            return Page("", "", tuple(map(self._section, sections)))
         closing = "" if self.pen.style.brief else self.say.lines("closing")
         if self.pen.form == "text":
             closing = "\n".join(line for text in closing.split("\n") for line in fold(text, self.pen.style.width))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import ClassVar, TypeAlias
 
 from symroof.formula import Frozen
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter, breadth
 from symroof.rendering.pages.blocks import Display, Paragraph, Row
+from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.environment import guarded, render
-from symroof.rendering.pages.pen import FORMATS, Pen
+from symroof.rendering.pages.pen import Pen
 from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger, section, table, titled
 
 BOLD = "\x1b[1m", "\x1b[0m"
@@ -83,6 +85,7 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
             "blocks": list(_in_text(page, pen) if pen.form == "text" else _on_a_sheet(page, pen)),
             "titled": lambda: _strong(titled(page.title, page.aside, pen.style.width), pen),
             "display": lambda rows: aligned(rows, pen),
+            "displayed": _numbered(pen),
         }
         return render(FORMATS[pen.form].page, pen.style.template, known | names).strip("\n") + "\n"
 
@@ -93,7 +96,7 @@ def _on_a_sheet(page: Page, pen: Pen) -> Iterator[Block]:
         blocks: tuple[Block, ...] = (block,) if not isinstance(block, Section) else block.blocks
         if isinstance(block, Section):
             lead = blocks[0].text if isinstance(blocks[0], Paragraph) else ""
-            head = run_in(block.head) if pen.form == "markdown" else rf"\paragraph{{{block.head}}}"
+            head = rf"\paragraph{{{block.head}}}" if pen.form == "latex" else run_in(block.head, pen.dialect)
             yield Paragraph(f"{head} {lead}".strip())
             blocks = blocks[1:] if lead else blocks
         yield from (inner.filled if isinstance(inner, Grid) else inner for inner in blocks if inner != Lines(()))
@@ -151,6 +154,17 @@ def _strong(text: str, pen: Pen) -> str:
     return text.join(BOLD) if pen.style.colour else text
 
 
+def _numbered(pen: Pen) -> Callable[[Iterable[Row]], str]:
+    """Displays in the dialect of the document; the second label has a 2 behind it."""
+    numbers = count(1)
+
+    def displayed(rows: Iterable[Row]) -> str:
+        number, label = next(numbers), pen.style.label
+        return pen.dialect.displayed(aligned(rows, pen), label and (label if number == 1 else f"{label}-{number}"))
+
+    return displayed
+
+
 def aligned(rows: Iterable[Row], pen: Pen) -> str:
     """The body of a display in LaTeX: one line, or rows aligned at their relations."""
     printer = pen.printer
@@ -161,7 +175,7 @@ def aligned(rows: Iterable[Row], pen: Pen) -> str:
         left = printer.print(row.left) if row.left is not None else ""
         links = row.links(printer)
         unit = rf" \text{{ {row.unit}}}" if row.unit else ""
-        aside = f" && {_words(row.aside)}" if row.aside else ""
+        aside = f" && {_words(row.aside, pen.dialect)}" if row.aside else ""
         if _over_lines(left, links, pen.form):
             lines += [f"{left if i == 0 else ''} &{link}".strip() for i, link in enumerate(links)]
         else:
@@ -177,27 +191,48 @@ def _over_lines(left: str, links: list[str], form: str) -> bool:
     """Whether a chain goes over lines: where it is too long for a sheet, and on a phone from three fractions on."""
     whole = " ".join((left, *links))
     fractions = sum(r"\frac" in part for part in (left, *links))
-    return len(links) > 1 and (breadth(whole) > SHEET or (form == "markdown" and fractions >= 3))
+    return len(links) > 1 and (breadth(whole) > SHEET or (form != "latex" and fractions >= 3))
 
 
 # What fits beside one another on a sheet of paper, in letters.
 SHEET = 84
 
 
-def run_in(head: str) -> str:
+def run_in(head: str, dialect: Dialect) -> str:
     """A bold head, with mathematics outside of the bold.
 
-    >>> run_in("Solve for $B$.")
-    '**Solve for** $B$**.**'
+    >>> from symroof.rendering.pages.dialects import DIALECTS
+    >>> run_in("Solve for $B$.", DIALECTS["dollar"]), run_in("Solve for :math:`B`.", DIALECTS["rst"])
+    ('**Solve for** $B$**.**', '**Solve for** :math:`B`.')
     """
-    return re.sub(r" (\$[^$]*\$)", r"** \1**", f"**{head}**")
+    joint = "" if dialect.form == "rst" else "**"  # between :math:`…` and a bold full stop there is no joint
+    parts = _split(head, dialect)
+    if joint or len(parts) == 1:
+        return re.sub(rf" ({_formula(dialect)})", r"** \1**", f"**{head}**")
+    return "".join(part if i % 2 else f"**{part.strip()}** " if i == 0 else part for i, part in enumerate(parts))
 
 
-def _words(aside: str) -> str:
+def _formula(dialect: Dialect) -> str:
+    """The pattern of mathematics in a line."""
+    opening, closing = map(re.escape, dialect.inline)
+    return rf"{opening}[^$`]*{closing}"
+
+
+def _split(text: str, dialect: Dialect) -> list[str]:
+    """A text at its mathematics: words, mathematics, words, …"""
+    return re.split(rf"({_formula(dialect)})", text)
+
+
+def _words(aside: str, dialect: Dialect) -> str:
     r"""Words inside a display, with the mathematics among them outside of the words.
 
-    >>> _words(r"as $N \to \infty$")
+    >>> from symroof.rendering.pages.dialects import DIALECTS
+    >>> _words(r"as $N \to \infty$", DIALECTS["dollar"])
     '\\text{as }N \\to \\infty'
     """
-    parts = aside.split("$")
-    return "".join((rf"\text{{{part}}}" if i % 2 == 0 else part) for i, part in enumerate(parts) if part)
+    opening, closing = dialect.inline
+    parts = (
+        part.removeprefix(opening).removesuffix(closing) if i % 2 else part and rf"\text{{{part}}}"
+        for i, part in enumerate(_split(aside, dialect))
+    )
+    return "".join(parts)

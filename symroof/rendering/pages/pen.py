@@ -16,6 +16,7 @@ from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.amounts import to_digits
+from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load
 from symroof.rendering.pages.terminal import NBSP, glued
 
@@ -35,31 +36,18 @@ TEX_SPECIAL = (
 
 class Style(Frozen):
     """How a page is to look: ``brief`` is the answer alone, ``heading`` the level of the title (0 for none; a LaTeX page
-    without a title is a fragment), ``template`` a folder whose templates replace the shipped ones. For a terminal:
-    its ``width``, and whether it shows more than ASCII and in ``colour``."""
+    without a title is a fragment), ``template`` a folder whose templates replace the shipped ones. For a document: its
+    ``dialect``, and the ``label`` of its displays. For a terminal: its ``width``, and whether it shows more than ASCII
+    and in ``colour``."""
 
     brief: bool = False
     heading: int = 3
     template: str | None = None
+    dialect: str | None = None
+    label: str | None = None
     width: int = 96
     unicode: bool = True
     colour: bool = False
-
-
-class Format(Frozen):
-    """A format is a page template, a template of sentences, and what stands around mathematics and strong words."""
-
-    page: str
-    prose: str
-    mark: str
-    strong: tuple[str, str]
-
-
-FORMATS = {
-    "text": Format("page.txt.j2", "terse.j2", "", ("", "")),
-    "markdown": Format("page.md.j2", "prose.j2", "$", ("**", "**")),
-    "latex": Format("page.tex.j2", "prose.j2", "$", (r"\textbf{", "}")),
-}
 
 
 class Pen(Frozen):
@@ -69,6 +57,10 @@ class Pen(Frozen):
     printer: LatexPrinter | PlainPrinter
     layout: Layout
     style: Style = Style()
+
+    @property
+    def dialect(self) -> Dialect:
+        return dialect_of(self.form, self.style.dialect)
 
     @property
     def lettered(self) -> Pen:
@@ -85,7 +77,7 @@ class Pen(Frozen):
         text = " ".join(self._part(part) for part in parts)
         if self.form in ("text", "claims"):
             return glued(text) if self.form == "text" else text
-        return f"{FORMATS[self.form].mark}{text}{FORMATS[self.form].mark}"
+        return text.join(self.dialect.inline)
 
     def equal(self, names: tuple[Formula, ...], *value: Formula) -> str:
         """Names of one value: D = F, or D = F = 8192."""
@@ -117,13 +109,13 @@ class Pen(Frozen):
 
     def code(self, text: str) -> str:
         text = text.replace("{{", "{ {").replace("{%", "{ %").replace("{#", "{ #")
-        return {"markdown": f"`{text}`", "latex": rf"\texttt{{{tex(text)}}}"}.get(self.form, text)
+        return (tex(text) if self.form == "latex" else text).join(FORMATS[self.form].code)
 
     def words(self, text: str) -> str:
         """Words of the user's in prose: what a format would read as its own signs is taken as itself."""
         if self.form == "latex":
             return tex(text)
-        return re.sub(r"([\\`*_$<{}|\[\]])", r"\\\1", text) if self.form == "markdown" else text
+        return re.sub(r"([\\`*_$<{}|\[\]])", r"\\\1", text) if self.form in ("markdown", "rst") else text
 
     def strong(self, text: str) -> str:
         return text.join(FORMATS[self.form].strong)
@@ -198,8 +190,7 @@ def chained(relations: Iterable[Compare]) -> list[Item]:
 
 def pen_of(form: str, layout: Layout, link: str, style: Style) -> Pen:
     """The pen of a format."""
-    if form not in FORMATS:
-        raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(FORMATS)}, json")
+    dialect_of(form, style.dialect)
     letters = Letters(frozenset(layout.order), link)
     printer = PlainPrinter(letters, unicode=style.unicode) if form == "text" else LatexPrinter(letters)
     return Pen(form, printer, layout, style)

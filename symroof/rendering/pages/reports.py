@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import RenderingError, SymroofError, printable
-from symroof.formula import Both, Compare, Formula, Infinity, Name, Number
+from symroof.formula import Both, Compare, Formula, Gap, Infinity, Name, Number
 from symroof.reading.claims import Claim
 from symroof.reading.exercises import VERDICTS
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -70,6 +70,7 @@ def render_report(
             "explain": (explainer := Explainer(style.template)),
             "last": explainer.last(files),
             "moves": moves,
+            "titled": style.heading > 0,
             "paint": lambda verdict: f"{verdict:<11}".join(COLOURS[verdict] if style.colour else ("", "")),
             "place": _place,
             "folded": lambda line, indent: "\n".join(fold(line, style.width, " " * indent)),
@@ -134,6 +135,13 @@ class Explainer:
     def omission(self, omission: Omission) -> str:
         """Why a formula is not judged."""
         return self.omissions(omission.kind, dict(omission.facts))
+
+    def left_out(self, skip: Skipped) -> str:
+        """The formula that is not judged, or the link of it."""
+        if skip.link is None:
+            return skip.text
+        left, right = ("…" if isinstance(side, Gap) else self.print(side) for side in (skip.link.left, skip.link.right))
+        return f"{left} {skip.link.relation} {right}"
 
     def claim(self, judgement: Judgement) -> str:
         """The claim in claim syntax, in the order and with the names of its author."""

@@ -42,6 +42,23 @@ def record(derivation: Derivation) -> dict[str, Any]:
     return spelled(tree, setting.layout.write)
 
 
+def parts(derivation: Derivation) -> dict[str, Any]:
+    """What the answer says, under the names of the record: formulas, numbers and words, before they are spelled out.
+
+    >>> from symroof.derivation.pipeline import derive
+    >>> from symroof.reading.problems import read_problem
+    >>> said = parts(derive(read_problem({"operation": "matmul", "hardware": "tpu-v5e", "assume": "B << D, F"})))
+    >>> said["ridge"], said["smallest_integer"]
+    (Fraction(9850, 41), 241)
+    """
+    answer, setting = derivation.answer, derivation.setting
+    told = _answer(answer, setting)
+    told |= told.pop("threshold") or {}
+    told |= {"ridge": answer.ridge, "exact_bound": answer.bound, "rule_bound": answer.rule_bound}
+    told |= {"threshold": answer.formula("threshold"), "condition": answer.condition}
+    return {name: part for name, part in told.items() if not isinstance(part, dict | list) and "_float" not in name}
+
+
 def bracket(answer: Answer) -> str | None:
     """Between which parts of its reciprocal the intensity lies."""
     step = answer.step("bracket")

@@ -54,7 +54,13 @@ def coverage_record(coverage: Coverage) -> dict[str, Any]:
 
 def skipped_record(skip: Skipped, explainer: Explainer) -> dict[str, Any]:
     reason = skip.reason
-    return {**fields(skip, "line", "column", "text"), "reason": explainer.omission(reason), "cause": reason.cause}
+    link = skip.link and explainer.left_out(skip)
+    return {
+        **fields(skip, "line", "column", "text"),
+        "link": link,
+        "reason": explainer.omission(reason),
+        "cause": reason.cause,
+    }
 
 
 def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, Any]:

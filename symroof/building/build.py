@@ -1,0 +1,228 @@
+"""A document built: every block and every value written anew between its markers, and nothing else changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+from symroof.building.changes import Change, changes
+from symroof.building.contents import Content, Makers, Request, content_of, digest, request_of
+from symroof.building.lookup import DOTTED, Lookup, Said, said_by
+from symroof.building.notebooks import BETWEEN, text_of, with_texts
+from symroof.building.outcome import Built, BuiltDocument
+from symroof.building.settings import Settings, settings_of
+from symroof.derivation.layout import Layout
+from symroof.derivation.pipeline import Derivation
+from symroof.errors import ReadingError, SymroofError, about
+from symroof.reading.documents import NEXT_KEYS, NEXT_WORDS, mathematics, visible
+from symroof.reading.exercises import read_exercise
+from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers
+from symroof.reading.problems import merged
+from symroof.reading.toml import read_table
+from symroof.rendering.pages.amounts import decimal
+from symroof.rendering.pages.pen import Style, pen_of
+from symroof.rendering.records.derivations import parts
+from symroof.verification.comments import InForce
+from symroof.verification.definitions import context_of
+
+MARK = "\ufeff"  # what some editors put before the first character of a file
+NAMED = ("ridge", "rule_bound", "exact_bound", "smallest_integer")
+
+
+def build(
+    text: str,
+    makers: Makers,
+    *,
+    path: Path | None = None,
+    dialect: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    force: bool = False,
+) -> BuiltDocument:
+    """The document with its blocks and values made anew; a block that was changed by hand stays, unless by ``force``.
+
+    ``makers`` are the functions that answer each verb, ``overrides`` options that go before those of the document.
+    Raises :class:`ReadingError` where its markers cannot be read; a block that fails is reported, and stays.
+    """
+    settings = settings_of(path, dialect)
+    name = "text" if path is None else str(path)
+    notebook = path is not None and path.suffix.lower() == ".ipynb"
+    mark = MARK if text.startswith(MARK) else ""
+    whole = text.removeprefix(mark)
+    written = text_of(whole) if notebook else whole
+    seen = _seen(written, settings.form)
+    markers = read_markers(written, seen, SYNTAXES[settings.form], name)
+    builder = _Builder(name, written, seen, settings, path.parent if path else Path(), makers, overrides or {}, force)
+    built = builder.built(markers)
+    if built.text == written:
+        return replace(built, before=text, text=text)
+    again = read_markers(built.text, _seen(built.text, settings.form), SYNTAXES[settings.form], name)
+    for marker, reread in zip_longest(markers, again):
+        status = builder.told[marker.span.start].status if marker.verb else "same"
+        if reread is None or marker.body != reread.body or (status in ("new", "stale") and not reread.closed):
+            raise ReadingError(
+                f"{name}:{marker.line}: what is written here would be code", expected="fewer spaces before it"
+            )
+    after = with_texts(whole, built.text.split(BETWEEN)) if notebook else built.text
+    return replace(built, before=text, text=mark + after)
+
+
+def _seen(text: str, form: str) -> str:
+    """The text with its code blanked out, cell by cell, as long as it is."""
+    lines = text.replace("\r\n", " \n").replace("\r", "\n")
+    return BETWEEN.join(visible(cell, form) for cell in lines.split(BETWEEN))
+
+
+@dataclass
+class _Builder:
+    name: str
+    text: str
+    seen: str
+    settings: Settings
+    folder: Path
+    makers: Makers
+    overrides: Mapping[str, Any]
+    force: bool
+    requests: dict[str, Request] = field(default_factory=dict)
+    answers: dict[str, Said] = field(default_factory=dict)
+    files: dict[Path, bytes] = field(default_factory=dict)
+    told: dict[int, Built] = field(default_factory=dict)
+    written: dict[Span, str] = field(default_factory=dict)
+
+    def built(self, markers: Iterable[Marker]) -> BuiltDocument:
+        """Blocks first, for a value may speak of one that stands behind it."""
+        placed = list(self._in_context(markers))
+        for marker, force in placed:
+            if marker.verb != "=":
+                self._try(marker, self._block, force)
+        for marker, force in placed:
+            if marker.verb == "=":
+                self._try(marker, self._value, force)
+        text = self.text
+        for span, new in sorted(self.written.items(), reverse=True):
+            text = text[: span.start] + new + text[span.end :]
+        blocks = tuple(self.told[place] for place in sorted(self.told))
+        return BuiltDocument(self.name, self.text, text, self.settings, blocks, self.files)
+
+    def _in_context(self, markers: Iterable[Marker]) -> Iterator[tuple[Marker, InForce]]:
+        """Blocks and values, each with what the comments before it say."""
+        force = InForce(self.overrides, frozenset(re.findall(r"[^\W\d]\w*", self.text)), self.folder)
+        force = force.adding(self.settings.problem) if self.settings.problem else force
+        for marker in markers:
+            if marker.verb:
+                yield marker, force
+                continue
+            word, *names = marker.body.split() or [""]
+            if word == "forget" and len(names) == 1:
+                force = force.forgetting(*names)
+            elif word not in NEXT_WORDS:
+                with about(f"{self.name}:{marker.line}: "):
+                    table = read_table(marker.body, "the comment")
+                    force = force.adding({key: value for key, value in table.items() if key not in NEXT_KEYS})
+
+    def _try(self, marker: Marker, make: Any, force: InForce) -> None:
+        """One block or value: a fault in it is told, and it stays as it was."""
+        try:
+            with about(f"{self.name}:{marker.line}: "):
+                self.told[marker.span.start] = make(marker, force)
+        except SymroofError as error:
+            self.told[marker.span.start] = Built(marker.line, marker.verb, marker.body[:40], "failed", error=str(error))
+
+    def _block(self, marker: Marker, force: InForce) -> Built:
+        table = read_table(marker.body, "the block")
+        request = request_of(marker.verb, table, force.options, self.settings, self.folder)
+        if request.name is not None:
+            if request.name in self.requests:
+                raise ReadingError(f"id: {request.name} is the name of another block")
+            if not request.name.replace("_", "").isalnum() or request.name[:1].isdigit():
+                raise ReadingError(f"id: {request.name!r} is no name", expected="letters, digits and _")
+            self.requests[request.name] = request
+        request = replace(request, problem=merged(request.problem, self.overrides, self.folder))
+        if marker.verb == "verify" and self.folder / str(request.own.get("file")) == Path(self.name):
+            raise ReadingError("a report in the file that it judges", expected="another file")
+        content = content_of(request, self.settings, self.folder, self.makers)
+        for file in content.files.keys() & self.files.keys():
+            raise ReadingError(f"two blocks draw {file.name}", expected='an id for each, or file = "…"')
+        self.files |= content.files
+        if request.name is not None and isinstance(content.answer, Derivation):
+            stated = read_exercise({key: value for key, value in request.problem.items() if key != "sections"})
+            self.answers |= said_by(request.name, content.answer, context_of(stated))
+        return self._placed(marker, request.name or "", content)
+
+    def _placed(self, marker: Marker, name: str, content: Content) -> Built:
+        """The content between the markers; one that was changed by hand stays."""
+        lines = ["", *content.text.split("\n"), ""]
+        prefixed = "\n".join(marker.prefix + line if line else marker.prefix.rstrip() for line in lines)
+        old = self._without_prefix(marker)
+        closing = SYNTAXES[self.settings.form].closing(content.digest)
+        edited = bool(marker.digest) and old != content.text and digest(old) != str(marker.digest).partition("-")[0]
+        moved = changes(old, content.text, _called(content.answer)) if marker.closed else ()
+        if edited and not self.force:
+            return Built(marker.line, marker.verb, name, "edited", content.text, moved)
+        whole = f"\n{prefixed}\n{marker.prefix}{closing}".replace("\n", self._line_end(marker.span.start))
+        span = Span(marker.inside.start, marker.span.end if marker.closed else marker.inside.start)
+        same = self.text[slice(*span)] == whole
+        missing = any(not file.is_file() for file in content.files)
+        if not same:
+            self.written[span] = whole
+        status = "same" if same and not missing else "stale" if marker.closed else "new"
+        return Built(marker.line, marker.verb, name, status, content.text, moved)
+
+    def _without_prefix(self, marker: Marker) -> str:
+        """What stands between the markers now, as it was before it was put there."""
+        lines = self.text[slice(*marker.inside)].replace("\r\n", "\n").split("\n")
+        bare = marker.prefix.rstrip()
+        lines = [line.removeprefix(marker.prefix) if line != bare else "" for line in lines]
+        return "\n".join(lines).strip("\n")
+
+    def _line_end(self, place: int) -> str:
+        """How the line of a place ends; the last one ends as the first."""
+        end = self.text.find("\n", place)
+        end = self.text.find("\n") if end < 0 else end
+        return "\r\n" if self.text[end - 1 : end] == "\r" else "\n"
+
+    @cached_property
+    def _mathematics(self) -> frozenset[int]:
+        """Where mathematics stands in which a marker would be typeset."""
+        if self.settings.form != "markdown":
+            return frozenset()
+        return frozenset(chain.from_iterable(mathematics(self.seen, self.settings.form)))
+
+    def _value(self, marker: Marker, force: InForce) -> Built:
+        """A value, written anew; where it cannot stand, or is not known, it is refused."""
+        if marker.span.start in self._mathematics:
+            asked = marker.body.partition(";")[0].strip()
+            raise ReadingError(
+                "a value inside of mathematics would be typeset", expected=f"'$… {{{asked}}} …$' as the value"
+            )
+        for name in (called.partition(".")[0] for called in DOTTED.findall(marker.body)):
+            if name in self.requests and not any(key.startswith(f"{name}.") for key in self.answers):
+                raise ReadingError(f"the block {name} has no answer", expected="one that derives, and does not fail")
+        style = Style(dialect=self.settings.dialect, template=self.settings.looks.get("template"))
+        layout = force.context.layout if force.context.setting is not None else Layout(())
+        text = Lookup(force.context, self.answers).text(marker.body, pen_of(self.settings.form, layout, "HBM", style))
+        old = self.text[slice(*marker.inside)].rstrip("\n")
+        if old == text:
+            return Built(marker.line, "value", marker.body, "same", text)
+        self.written[marker.inside] = text
+        return Built(
+            marker.line, "value", marker.body, "stale" if old else "new", text, (Change(old, text),) if old else ()
+        )
+
+
+def _called(answer: Any) -> dict[str, str]:
+    """What the answer calls the numbers that are printed."""
+    if not isinstance(answer, Derivation):
+        return {}
+    said = parts(answer)
+    known = {name: getattr(said[name], "middle", said[name]) for name in reversed(NAMED) if said.get(name) is not None}
+    return {
+        str(v) if isinstance(v, int) else decimal(Fraction(v)): name
+        for name, v in known.items()
+        if isinstance(v, int | Fraction)
+    }

@@ -1,0 +1,147 @@
+"""What stands in a block: the page, the map, the comparison, the picture or the report that its TOML asks for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from symroof.building.settings import LOOKS, Settings
+from symroof.errors import ReadingError, require_one_of
+from symroof.formula import Frozen
+from symroof.reading.problems import KEYS, read_problem_file
+from symroof.reading.toml import text, unfit
+from symroof.rendering.pages.pen import Style
+from symroof.verification.comments import CONVENTIONS
+
+# What a verb may say beside the problem and the looks.
+OWN: Mapping[str, tuple[str, ...]] = {
+    "derive": ("show",),
+    "regimes": ("of", "every"),
+    "compare": ("dtypes",),
+    "plot": ("kind", "over", "links", "inches", "file"),
+    "verify": ("file",),
+}
+# The format of a report, and how a document has it: reports are typeset in Markdown alone.
+PAGES = {"markdown": "markdown", "rst": "text", "latex": "text"}
+LITERAL: Mapping[str, Callable[[str], str]] = {
+    "markdown": str,
+    "rst": lambda page: "::\n\n" + indent(page, "   "),
+    "latex": lambda page: f"\\begin{{verbatim}}\n{page}\n\\end{{verbatim}}",
+}
+PICTURES = {"markdown": ".svg", "rst": ".svg", "latex": ".pdf"}
+Makers = Mapping[str, Callable[..., Any]]
+
+
+class Content(Frozen):
+    """``text`` is what stands in the block, and ``answer`` what it is made of. ``files`` are pictures beside the document
+    and ``points`` the numbers in them: the digest is that of text and numbers, for the bytes of a picture depend on
+    what draws it."""
+
+    text: str
+    answer: Any
+    files: Mapping[Path, bytes] = field(default_factory=dict)
+    points: str = ""
+
+    @property
+    def digest(self) -> str:
+        return "-".join(map(digest, filter(None, (self.text, self.points))))
+
+
+def digest(text: str) -> str:
+    """
+    >>> digest("B > 240")
+    '16aa8164'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+class Request(Frozen):
+    """What a block asks for: a ``problem`` under the keys of problem files, and what the verb takes besides."""
+
+    verb: str
+    name: str | None
+    problem: Mapping[str, Any]
+    own: Mapping[str, Any]
+    style: Style
+
+
+def request_of(
+    verb: str, table: Mapping[str, Any], before: Mapping[str, Any], settings: Settings, folder: Path
+) -> Request:
+    """The request of a block: its own table, what it takes from the comments ``before`` it, and the usual settings."""
+    known = ("id", "problem", *OWN[verb], *LOOKS, *KEYS)
+    for key in table:
+        require_one_of(key, known, f"the block: unknown key {key!r}")
+    shared = _problem_file(text(table, "problem"), settings, folder) if "problem" in table else {}
+    said = {key: value for key, value in {**shared, **table}.items() if key in KEYS}
+    taken = {key: value for key, value in before.items() if "operation" not in said or key in CONVENTIONS}
+    problem = {**settings.problem, **taken, **said}
+    if "show" in table:
+        problem["sections"] = table["show"]
+    looks = {"heading": 0, "dialect": settings.dialect, **settings.looks}
+    looks |= {key: value for key, value in table.items() if key in LOOKS}
+    if looks["heading"] not in range(7) or isinstance(looks["heading"], bool):
+        raise unfit("heading", looks["heading"], "a level", "0 to 6")
+    if not isinstance(looks.get("brief", False), bool):
+        raise unfit("brief", looks["brief"], "true or false")
+    for key in ("dialect", "template", "label"):
+        text(looks, key)
+    own = {key: value for key, value in table.items() if key in OWN[verb] and key != "show"}
+    return Request(verb, text(table, "id"), problem, own, Style(**looks))
+
+
+def _problem_file(name: str | None, settings: Settings, folder: Path) -> Mapping[str, Any]:
+    """A problem of a file of the site: ``"matmul.toml"``, or ``"matmul.toml#title"`` where it has several."""
+    file, _, title = str(name).partition("#")
+    tables = read_problem_file(inside(file, folder, settings, "problem"))
+    found = [table for table in tables if not title or table.get("title") == title]
+    if len(found) != 1:
+        titles = ", ".join(str(table.get("title")) for table in tables)
+        raise ReadingError(
+            f"problem: {name} has {len(found)} problems of that name", expected=f"{file}#title: {titles}"
+        )
+    return {key: value for key, value in found[0].items() if key != "claims"}
+
+
+def inside(name: str, folder: Path, settings: Settings, key: str) -> Path:
+    """A file that a document names: it is in the folder of the document or of its settings."""
+    path = (folder / name).resolve()
+    if not any(path.is_relative_to(root.resolve()) for root in (folder, settings.root)):
+        raise ReadingError(f"{key}: {name} is not in the folder of the document or of its settings")
+    return path
+
+
+def content_of(request: Request, settings: Settings, folder: Path, makers: Makers) -> Content:
+    """The content of a block, made by the function of its verb."""
+    make, form = makers[request.verb], settings.form
+    if request.verb == "verify":
+        name = text(request.own, "file")
+        if name is None:
+            raise ReadingError("the block names no file", expected='file = "…"')
+        report = make(inside(name, folder, settings, "file"))
+        report = replace(report, files=tuple(replace(file, file=name) for file in report.files))
+        return Content(LITERAL[form](report.page(PAGES[form], request.style).strip("\n")), report)
+    problem, own = dict(request.problem), dict(request.own)
+    if request.verb in ("compare", "plot"):
+        own["on"] = problem.pop("hardware", None)
+    if request.verb == "plot":
+        return _picture(request, own.pop("file", None), make(problem, **own), settings, folder)
+    answer = make(problem or None, **own)
+    return Content(answer.page(form, request.style).strip("\n"), answer)
+
+
+def _picture(request: Request, file: Any, figure: Any, settings: Settings, folder: Path) -> Content:
+    """The picture in a file beside the document, and the line that shows it with what it says."""
+    name = str(file or f"{request.name or 'figure'}{PICTURES[settings.form]}")
+    path = inside(name, folder, settings, "file")
+    alt = " ".join(figure.description().split()).replace("[", "(").replace("]", ")")
+    shown = {
+        "markdown": f"![{alt}]({name})",
+        "rst": f".. image:: {name}\n   :alt: {alt}",
+        "latex": f"\\includegraphics[width=\\linewidth]{{{name}}}",
+    }
+    return Content(shown[settings.form], figure, {path: figure.drawn(path.suffix.removeprefix("."))}, figure.to_text())

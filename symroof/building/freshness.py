@@ -1,0 +1,53 @@
+"""Documents judged with their blocks: what is up to date is passed over, what is stale or changed by hand is a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from symroof.building.build import build
+from symroof.building.contents import Makers
+from symroof.building.notebooks import text_of
+from symroof.building.outcome import Built, what_moved
+from symroof.building.settings import SUFFIXES
+from symroof.errors import SymroofError
+from symroof.reading.documents import read_text
+from symroof.reading.toml import contents
+from symroof.verification.chapters import judge_read
+from symroof.verification.files import judge_file
+from symroof.verification.judgement import FileReport, Judgement
+
+
+def judge_with_blocks(path: Path | str, overrides: Mapping[str, Any] | None = None, *, makers: Makers) -> FileReport:
+    """The report on a file, with a judgement on every block and value that is not as it should be."""
+    path = Path(path)
+    report = judge_file(path, overrides) if path.suffix.lower() != ".ipynb" else _judge_notebook(path, overrides)
+    if report.error is not None or path.suffix.lower() not in SUFFIXES:
+        return report
+    text = contents(path).decode("utf-8-sig", errors="replace")
+    if "symroof" not in text:
+        return report
+    try:
+        built = build(text, makers, path=path, overrides=overrides)
+    except SymroofError as error:
+        return replace(report, error=str(error))
+    judged = sorted((*report.judgements, *map(_judged, built.blocks)), key=lambda one: one.line or 0)
+    return replace(report, judgements=tuple(judged))
+
+
+def _judge_notebook(path: Path, overrides: Mapping[str, Any] | None) -> FileReport:
+    """The judgements on the Markdown cells of a notebook, read as one text."""
+    try:
+        text = text_of(contents(path).decode("utf-8-sig", errors="replace"))
+        return judge_read(read_text(text, str(path)), path.parent, overrides)
+    except SymroofError as error:
+        return FileReport(str(path), (), "document", error=f"{path}: {error}")
+
+
+def _judged(block: Built) -> Judgement:
+    """A block as a claim: that it says what is derived."""
+    verdict = "holds" if block.status == "same" else "wrong" if block.error is None else "unreadable"
+    error = None if verdict == "holds" else block.error or what_moved(block)
+    return Judgement(f"{block.verb} {block.name}".strip(), verdict, line=block.line, column=1, error=error)

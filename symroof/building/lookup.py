@@ -1,0 +1,134 @@
+"""Values in sentences: expressions of claims in the context of a document, and over the answers of its blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from sympy import Expr
+
+from symroof.algebra.roots import Root
+from symroof.derivation.pipeline import Derivation
+from symroof.derivation.solving import PLAIN
+from symroof.errors import CheckError, ReadingError, require_one_of
+from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, names
+from symroof.reading.claims import read_value
+from symroof.rendering.pages.insertions import Shape, inserted, read_shape
+from symroof.rendering.pages.pen import Pen
+from symroof.rendering.records.derivations import parts
+from symroof.symbols import expression
+from symroof.verification.context import Context
+from symroof.verification.enclosures import enclosed, is_numeric
+from symroof.verification.unit_agreement import unit_of
+
+DOTTED = re.compile(r"[^\W\d]\w*\.[^\W\d][\w.]*")
+# A hole has braces; those behind a command of LaTeX, an index or another argument are arguments, in which a hole has its own.
+HOLE = re.compile(r"(?P<argument>(?:\\[A-Za-z]+|[_^}])\s*(?:\{[^{}]*\})+|\\.)|\{(?P<hole>[^{}]*)\}")
+
+
+class Said(Frozen):
+    """What a block says under a name, and its unit."""
+
+    value: Any
+    unit: str = ""
+
+
+def said_by(name: str, derivation: Derivation, context: Context) -> dict[str, Said]:
+    """What can be asked of a block: the parts of its answer, and its quantities with the figures put in."""
+    found = {key: Said(part) for key, part in parts(derivation).items()}
+    for key, formula in context.definitions.items():
+        found[key] = Said(context.put(formula), unit_of(Name(key), context))
+    return {f"{name}.{key}": said for key, said in found.items()}
+
+
+class Lookup(Frozen):
+    """``context`` is what the comments before a value say, ``answers`` what the blocks do, by ``id.name``."""
+
+    context: Context
+    answers: Mapping[str, Said]
+
+    def text(self, asked: str, pen: Pen) -> str:
+        """The text of a value: an expression, or text in quotes with expressions in braces; behind a semicolon, how.
+
+        Raises :class:`ReadingError` for what is not known, and :class:`CheckError` for a value that is not proved.
+        """
+        what, how = _parted(asked)
+        shape = read_shape(how)
+        if what.startswith(("'", '"')):
+            return HOLE.sub(lambda match: self._filled(match, pen, shape), what[1:-1])
+        return self._one(what, pen, shape)
+
+    def _filled(self, match: re.Match[str], pen: Pen, shape: Shape) -> str:
+        if match["hole"] is not None:
+            return self._one(match["hole"].strip(), pen, shape, bare=True)
+        for name in DOTTED.findall(match["argument"]):
+            if name in self.answers:
+                raise ReadingError(f"{name} is an argument of LaTeX here", expected=f"{{{{{name}}}}}")
+        return match["argument"]
+
+    def _one(self, asked: str, pen: Pen, shape: Shape, *, bare: bool = False) -> str:
+        said = self.answers.get(asked)
+        if said is not None and said.value is None:
+            raise ReadingError(f"{asked} does not apply here: the derivation has none")
+        if said is not None and isinstance(said.value, str | Compare | Cases):
+            return inserted(said.value, pen, shape, bare=bare)
+        for name in DOTTED.findall(asked):
+            if name.partition(".")[0] in {known.partition(".")[0] for known in self.answers}:
+                require_one_of(name, self.answers, f"{name} is nothing that the block says")
+        value, unit = self._value(*read_value(asked, self._scoped.scope), shape)
+        return inserted(value, pen, shape, unit, bare=bare)
+
+    @property
+    def _scoped(self) -> Context:
+        """The context with the answers of blocks among its names."""
+        known: dict[str, Formula] = {}
+        for name, said in self.answers.items():
+            formula = _formula(said.value)
+            known |= {} if formula is None else {name: formula}
+        free = (n for formula in known.values() for n in names(formula))
+        scope = replace(self.context.scope, names=tuple(dict.fromkeys((*self.context.scope.names, *known, *free))))
+        units = {name: said.unit for name, said in self.answers.items() if said.unit}
+        definitions = {**self.context.definitions, **known}
+        return replace(self.context, scope=scope, definitions=definitions, units={**self.context.units, **units})
+
+    def _value(self, formula: Formula, sizes: tuple[tuple[str, Formula], ...], shape: Shape) -> tuple[Any, str]:
+        """The value of a formula, decided again by the second engine, and its unit."""
+        context = self._scoped
+        place, unit = context.at(sizes), unit_of(formula, context)
+        put = place.put(formula)
+        if not is_numeric(put):
+            return place.written(expression(put), put), unit
+        known = enclosed(put)
+        if known.exact and place.settled(Compare(put, "=", Number(known.low))).truth is False:
+            raise CheckError("the value was refuted")
+        written = put if any("." in name for name in names(formula)) else formula
+        return written if shape.formula else known.low if known.exact else known, unit
+
+
+def _parted(asked: str) -> tuple[str, str]:
+    """What is asked for, and how it is to stand: what follows a semicolon outside of quotes."""
+    if not asked.startswith(("'", '"')):
+        what, _, how = asked.partition(";")
+        return what.strip(), how
+    end = asked.find(asked[0], 1)
+    rest = asked[end + 1 :].strip()
+    if end < 0 or (rest and not rest.startswith(";")):
+        raise ReadingError("the text of a value ends with its quotation mark", source=asked, span=(0, len(asked)))
+    return asked[: end + 1], rest.removeprefix(";")
+
+
+def _formula(said: Any) -> Formula | None:
+    """What can be calculated with; conditions and words cannot."""
+    match said:
+        case Compare() | Cases():
+            return None
+        case Formula():
+            return said
+        case int() | Fraction():
+            return Number(Fraction(said))
+        case Expr() | Root():
+            return PLAIN.write(said)
+    return None

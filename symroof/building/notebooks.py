@@ -1,0 +1,92 @@
+"""Notebooks: the text of the Markdown cells, and other text in their place. Nothing else of the file changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from symroof.errors import ReadingError
+from symroof.formula import Frozen
+from symroof.reading.markers import NEXT_CELL
+
+TOKEN = re.compile(
+    r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<open>[\[{])|(?P<close>[\]}])|(?P<mark>[,:])|(?P<word>[^\s,:\[\]{}"]+))'
+)
+# What stands between two cells when their texts are read as one.
+BETWEEN = f"\n\n{NEXT_CELL}\n\n"
+
+
+class Cell(Frozen):
+    """A Markdown cell: its text, and where its source stands in the file."""
+
+    text: str
+    start: int
+    end: int
+
+
+def cells(notebook: str) -> tuple[Cell, ...]:
+    """The Markdown cells of a notebook.
+
+    >>> [cell.text for cell in cells('{"cells": [{"cell_type": "markdown", "source": ["a\\\\n", "b"]}]}')]
+    ['a\\nb']
+    """
+    try:
+        tree = json.loads(notebook)
+        kinds = [cell["cell_type"] for cell in tree["cells"]]
+        sources = ["".join(cell["source"]) for cell in tree["cells"]]
+        places = [s for path, s in _places(notebook) if len(path) == 3 and path[0] == "cells" and path[2] == "source"]
+        found = zip(kinds, sources, places, strict=True)
+        return tuple(Cell(text, *span) for kind, text, span in found if kind == "markdown")
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ReadingError("the notebook cannot be read", expected="a notebook of format 4") from None
+
+
+def text_of(notebook: str) -> str:
+    """The texts of the Markdown cells as one."""
+    return BETWEEN.join(cell.text for cell in cells(notebook))
+
+
+def with_texts(notebook: str, texts: Sequence[str]) -> str:
+    """The notebook with other texts in its Markdown cells."""
+    for cell, text in reversed(list(zip(cells(notebook), texts, strict=True))):
+        if text != cell.text:
+            notebook = notebook[: cell.start] + _source(text, notebook, cell) + notebook[cell.end :]
+    return notebook
+
+
+def _source(text: str, notebook: str, cell: Cell) -> str:
+    """A text as its cell has it: one string, or a list of lines, indented as before."""
+    ascii_only = notebook.isascii()
+    if notebook[cell.start] == '"':
+        return json.dumps(text, ensure_ascii=ascii_only)
+    lines = [json.dumps(line, ensure_ascii=ascii_only) for line in text.splitlines(keepends=True)]
+    indented = re.match(r"\[(\s*)", notebook[cell.start : cell.end])
+    before = indented[1] if indented and "\n" in indented[1] else ""
+    end = re.search(r"(\s*)\]$", notebook[cell.start : cell.end])
+    return "[" + before + ("," + (before or " ")).join(lines) + (end[1] if end and before else "") + "]"
+
+
+def _places(text: str) -> Iterator[tuple[tuple[Any, ...], tuple[int, int]]]:
+    """Where each value of a JSON text stands, under its path of keys and indices."""
+    path: list[Any] = []
+    starts: list[tuple[int, bool]] = []
+    key: Any = None
+    for match in TOKEN.finditer(text):
+        start, end = match.span(match.lastgroup or 0)
+        in_object = bool(starts) and starts[-1][1]
+        if match["mark"] == ",":
+            key = None if in_object else key + 1
+        elif match["open"]:
+            path.append(key)
+            starts.append((start, match["open"] == "{"))
+            key = None if match["open"] == "{" else 0
+        elif match["close"]:
+            begin, _ = starts.pop()
+            key = path.pop()
+            yield (*path[1:], key), (begin, end)
+        elif match["string"] and in_object and key is None:
+            key = json.loads(match["string"])
+        elif not match["mark"]:
+            yield (*path[1:], key), (start, end)

@@ -1,0 +1,124 @@
+"""What holds for the documents of a folder: ``symroof.toml`` or ``[tool.symroof]``, and the dialect that a site tells.
+
+["docs/**/*.md"]
+dialect  = "kramdown"
+hardware = "tpu-v5e"          # defaults of problems
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from symroof.errors import ReadingError, about, require_one_of
+from symroof.formula import Frozen
+from symroof.reading.problems import KEYS
+from symroof.reading.toml import read_table_file
+from symroof.rendering.pages.dialects import DIALECTS, dialect_named
+
+# How a page is to look, beside what a problem may state.
+LOOKS = ("dialect", "template", "heading", "label", "brief")
+# The format of a file, and its usual dialect.
+SUFFIXES = {
+    **dict.fromkeys((".md", ".markdown", ".ipynb"), ("markdown", "dollar")),
+    ".qmd": ("markdown", "quarto"),
+    ".rst": ("rst", "rst"),
+    **dict.fromkeys((".tex", ".ltx", ".latex"), ("latex", "tex")),
+}
+# A file beside a document, or above it, that tells how its site sets mathematics.
+TELLING = {"_config.yml": "kramdown", "_quarto.yml": "quarto", "mkdocs.yml": "dollar", "conf.py": "myst"}
+
+
+class Settings(Frozen):
+    """``form`` is the format of the document, ``why`` tells where its dialect comes from, ``root`` the folder whose files
+    a document may name; ``looks`` are how pages look, ``problem`` what every problem of it states."""
+
+    form: str
+    dialect: str
+    why: str
+    root: Path
+    looks: Mapping[str, Any] = field(default_factory=dict)
+    problem: Mapping[str, Any] = field(default_factory=dict)
+
+
+def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
+    """The settings of a document; ``dialect`` is the one that is asked for. Text without a path is Markdown.
+
+    Raises :class:`ReadingError` for a format that is not known.
+
+    >>> settings_of(None).dialect, settings_of(None, "github").why
+    ('dollar', 'it is asked for')
+    """
+    if path is None:
+        form = DIALECTS[_known(dialect, "it is asked for")].form if dialect else "markdown"
+        return Settings(form, dialect or "dollar", "it is asked for" if dialect else "the usual one", Path())
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ReadingError(f"{path} is in no format that is built", expected=f"one of {', '.join(SUFFIXES)}")
+    form, usual = SUFFIXES[suffix]
+    said, root = _said(path.resolve())
+    looks = {key: value for key, value in said.items() if key in LOOKS}
+    if "template" in looks:
+        looks["template"] = str(root / str(looks["template"]))
+    found, why = _dialect(path.resolve(), dialect, looks.pop("dialect", None), usual)
+    if DIALECTS[found].form != form:
+        raise ReadingError(f"{path} is {form}, and the dialect {found} is of another format")
+    return Settings(form, found, why, root, looks, {key: value for key, value in said.items() if key in KEYS})
+
+
+def _dialect(path: Path, asked: str | None, said: Any, usual: str) -> tuple[str, str]:
+    """The dialect of a document, and why: asked for, said in a file of settings, told by the site, or the usual one."""
+    for name, why in ((asked, "it is asked for"), (said, "the settings say so")):
+        if name is not None:
+            return _known(name, why), why
+    if usual == "dollar":
+        for folder in _upwards(path):
+            for name, told in TELLING.items():
+                if (folder / name).is_file():
+                    return told, f"{name} tells it"
+        if path.name.upper().startswith("README") and (path.parent / ".git").exists():
+            return "github", "it is a README beside .git"
+    return usual, "the usual one"
+
+
+def _known(name: Any, why: str) -> str:
+    dialect_named(name, f" ({why})")
+    return str(name)
+
+
+def _upwards(path: Path) -> Iterator[Path]:
+    """The folders of a document, from the inside out, up to that of a repository."""
+    for folder in path.parents:
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
+def _said(path: Path) -> tuple[dict[str, Any], Path]:
+    """What the nearest file of settings says of a document, and its folder. A later pattern goes before an earlier one."""
+    for folder in _upwards(path):
+        own, project = folder / "symroof.toml", folder / "pyproject.toml"
+        table: Any = None
+        if own.is_file():
+            table, source = read_table_file(own), own
+        elif project.is_file():
+            table, source = read_table_file(project).get("tool", {}).get("symroof"), project
+        if isinstance(table, Mapping):
+            with about(f"{source}: "):
+                return _matching(table, path.relative_to(folder).as_posix()), folder
+    return {}, path.parent
+
+
+def _matching(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    for pattern, settings in table.items():
+        if not isinstance(settings, Mapping):
+            raise ReadingError(f"{pattern} is no table", expected='["docs/**/*.md"], and settings below it')
+        for key in settings:
+            require_one_of(key, (*LOOKS, *KEYS), f"{pattern}: unknown key {key!r}")
+        if fnmatch(name, pattern) or fnmatch(name, pattern.replace("**/", "")):
+            said |= settings
+    return said

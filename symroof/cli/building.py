@@ -1,0 +1,154 @@
+"""The command that writes derivations and values into documents, or checks that they are still true."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import tempfile
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+import click
+
+from symroof.cli.options import given_flags, problem_options
+from symroof.cli.output import complain, write
+from symroof.errors import ReadingError, SymroofError
+
+WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="FILE...")
+@click.option("--check", is_flag=True, help="Write nothing; say what moved, and exit 1 where something is stale.")
+@click.option("--diff", is_flag=True, help="Write nothing; print the difference.")
+@click.option("--stdout", is_flag=True, help="Write nothing; print the document.")
+@click.option("--force", is_flag=True, help="Overwrite blocks that were changed by hand.")
+@click.option("--require", is_flag=True, help="A file without a block or a value is a finding.")
+@click.option("--dialect", metavar="NAME", help="How mathematics is set; else what symroof.toml or the site tells.")
+@click.option("-v", "--verbose", is_flag=True, help="Say which dialect is used and why, and what stayed the same.")
+@problem_options("solve_for", "at", "assume", "mesh", "link", "dtype")
+def build(
+    files: tuple[str, ...],
+    check: bool,
+    diff: bool,
+    stdout: bool,
+    force: bool,
+    require: bool,
+    dialect: str | None,
+    verbose: bool,
+    **options: Any,
+) -> None:
+    """Write the blocks and values of documents anew, between their markers.
+
+    \b
+    symroof build docs/*.md
+    symroof build --check --given HBM=8.1e11 docs/*.md
+
+    Exit status: 0 written or clean, 1 stale (and not written) or changed by hand, 2 the input or the usage is at fault.
+    """
+    if not files:
+        raise ReadingError(
+            "there is nothing to build", expected="documents: Markdown, reStructuredText, LaTeX, notebooks"
+        )
+    overrides, done = given_flags(options), []
+    for name in files:
+        try:
+            text = _contents(name)
+            built = _built(name, text, dialect=dialect, force=force, given=overrides)
+            done.append(built)
+            if built is not None:
+                _tell(built, check, verbose)
+            elif require:
+                click.echo(f"{name}: no block or value", err=True)
+            if stdout or (name == "-" and not (check or diff)):
+                write(text if built is None else built.text)
+            elif built is not None and not (check or diff or built.failed):
+                _write(Path(name), built)
+        except SymroofError as error:
+            complain(error)
+            done.append(error)
+    for built in filter(lambda one: hasattr(one, "text") and (diff or check), done):
+        write("".join(_difference(built)))
+    stale = sum(bool(getattr(one, "stale", ())) for one in done)
+    if check and stale:
+        click.echo(f"{stale} of {len(files)} file{'s' * (len(files) != 1)} would change")
+    if any(isinstance(one, SymroofError) or getattr(one, "failed", False) for one in done):
+        sys.exit(2)
+    kept = any(block.status == "edited" for one in done for block in getattr(one, "blocks", ()))
+    sys.exit(int(kept or ((check or diff) and stale > 0) or (require and None in done)))
+
+
+def _built(name: str, text: str, **options: Any) -> Any:
+    """The document built, or None where it has no marker: then nothing else is imported."""
+    if "symroof" not in text:
+        return None
+    from symroof import api
+
+    built = api.build(text, path=None if name == "-" else Path(name), **options)
+    return built if built.blocks else None
+
+
+def _tell(built: Any, check: bool, verbose: bool) -> None:
+    """What is to be said of each block."""
+    if verbose:
+        click.echo(f"{built.name}: {built.settings.dialect} ({built.settings.why})", err=True)
+    for block in built.blocks:
+        if block.error is not None:
+            click.echo(f"symroof: {block.error}", err=True)
+        elif verbose or block.status == "edited" or (check and block.status != "same"):
+            click.echo(built.says(block), err=not check)
+
+
+def _contents(name: str) -> str:
+    """The text of a file, or what comes in."""
+    from symroof.reading.toml import contents
+
+    if name == "-":
+        return sys.stdin.read()
+    try:
+        return contents(Path(name)).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ReadingError(f"{name} is not UTF-8: byte {error.start}") from None
+
+
+def _difference(built: Any) -> list[str]:
+    old, new = (text.splitlines(keepends=True) for text in (built.before, built.text))
+    return list(unified_diff(old, new, f"{built.name} (as it is)", f"{built.name} (as it should be)"))
+
+
+def _write(path: Path, built: Any) -> None:
+    """The pictures, and then the document: each whole, or as it was."""
+    for file, data in built.files.items():
+        if not file.is_file() or file.read_bytes() != data:
+            _replace(file, data)
+    if built.text != built.before:
+        if path.read_bytes() != built.before.encode("utf-8"):
+            raise ReadingError(f"{path} was changed while it was built")
+        _replace(path, built.text.encode("utf-8"))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Other bytes in a file at once: a crash leaves the old ones. A link stays one."""
+    path = path.resolve()
+    try:
+        if path.exists() and not path.stat().st_mode & WRITABLE:
+            raise PermissionError(errno.EACCES, "it is read-only")
+        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if path.exists():
+                os.chmod(beside, path.stat().st_mode)
+            else:
+                os.chmod(beside, 0o644)
+            Path(beside).replace(path)
+        except BaseException:
+            Path(beside).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise ReadingError(f"{path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,57 @@
+"""For notebooks: ``%load_ext symroof``, and then ``%symroof`` with a command line, or ``%%symroof`` over a problem.
+
+%symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F"
+
+%%symroof regimes
+operation = "matmul"
+hardware  = "tpu-v5e"
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from symroof.api import makers
+from symroof.building.contents import content_of, request_of
+from symroof.building.settings import settings_of
+from symroof.cli.asking import compare, derive, regimes
+from symroof.cli.options import OUTPUT, only_problem
+from symroof.errors import require_one_of
+from symroof.reading.markers import VERBS
+from symroof.reading.toml import read_table
+
+COMMANDS = {"derive": derive, "regimes": regimes, "compare": compare}
+
+
+def asked(line: str, cell: str | None = None) -> Any:
+    """The answer to a line, or to the problem in a cell: a value that shows itself.
+
+    >>> asked("dot --on tpu-v5e")
+    <Derivation of bf16[N] * bf16[N] -> bf16[1]: 46 proved, 0 sampled>
+    """
+    words = shlex.split(line)
+    if cell is not None:
+        verb, settings = words[0] if words else "derive", settings_of(None)
+        require_one_of(verb, VERBS, f"%%symroof cannot {verb!r}")
+        request = request_of(verb, read_table(cell, "the cell"), {}, settings, Path())
+        return content_of(request, settings, Path(), makers()).answer
+    verb = words.pop(0) if words and words[0] in COMMANDS else "derive"
+    given = COMMANDS[verb].make_context(f"%symroof {verb}", words).params
+    options = {name: value for name, value in given.items() if name not in ("form", "brief", *OUTPUT)}
+    operation, own = options.pop("operation"), {}
+    if verb == "derive":
+        values, formulas = options.pop("values"), options.pop("formulas")
+    elif verb == "regimes":
+        own = {"of": options.pop("of"), "every": options.pop("every")}
+    else:
+        own = {"on": ",".join(options.pop("hardware")), "dtypes": options.pop("dtype") or ""}
+    table = only_problem(operation, options, "answer") if operation else None
+    answer = makers()[verb](table, **own)
+    return answer.only(values, formulas) if verb == "derive" and (values or formulas) else answer
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What ``%load_ext symroof`` calls."""
+    shell.register_magic_function(asked, magic_kind="line_cell", magic_name="symroof")

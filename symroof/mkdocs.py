@@ -1,0 +1,52 @@
+"""For MkDocs: the plugin ``symroof`` writes blocks and values while the site is built; with ``check: true`` it fails
+where what stands in a page is stale, and changes nothing.
+
+    plugins:
+      - symroof:
+          check: false
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.base import Config
+from mkdocs.config.config_options import Optional, Type
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import BasePlugin
+from mkdocs.structure.files import File
+
+from symroof.api import build
+from symroof.errors import SymroofError
+
+
+class SymroofConfig(Config):
+    """The settings of the plugin."""
+
+    check = Type(bool, default=False)
+    dialect = Optional(Type(str))
+
+
+class SymroofPlugin(BasePlugin[SymroofConfig]):
+    """Blocks and values of every page; pictures are files of the site."""
+
+    def on_page_markdown(self, markdown: str, /, *, page: Any, config: Any, files: Any) -> str:
+        path = page.file.abs_src_path
+        try:
+            built = build(markdown, path=path, dialect=self.config.dialect)
+        except SymroofError as error:
+            raise PluginError(f"symroof: {error}") from None
+        for block in built.blocks:
+            if block.error is not None:
+                raise PluginError(f"symroof: {block.error}")
+            if self.config.check and block.status != "same":
+                raise PluginError(f"symroof: {built.says(block)}")
+        for picture, data in built.files.items():
+            folder = Path(config.docs_dir).resolve()
+            if not picture.is_relative_to(folder):
+                raise PluginError(f"symroof: {page.file.src_uri}: {picture} is not in {folder}")
+            name = picture.relative_to(folder).as_posix()
+            if files.get_file_from_path(name) is None:
+                files.append(File.generated(config, name, content=data))
+        return built.text

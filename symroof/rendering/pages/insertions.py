@@ -1,0 +1,111 @@
+"""One value or formula in a sentence: how it is asked for, and how it stands there."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+from sympy import Expr
+
+from symroof.algebra.roots import Root
+from symroof.derivation.draft import numeric
+from symroof.errors import ReadingError
+from symroof.formula import Formula, Frozen
+from symroof.model.units import UNITS, unit_of_time
+from symroof.rendering.pages.amounts import decimal, short, to_digits
+from symroof.rendering.pages.pen import Pen
+
+MOST_DIGITS = 30
+LARGE = 10**6  # from here on a number has a power of ten
+
+
+class Shape(Frozen):
+    """How a value is to stand: with so many ``digits``, in a ``unit``, or as a ``formula``; else as the pages print it."""
+
+    digits: int | None = None
+    unit: str | None = None
+    formula: bool = False
+
+
+def read_shape(text: str) -> Shape:
+    """What is written behind a semicolon.
+
+    >>> read_shape("3 digits"), read_shape("us")
+    (Shape(digits=3, unit=None, formula=False), Shape(digits=None, unit='us', formula=False))
+    """
+    shape = Shape()
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        match = re.fullmatch(r"(\d+) digits?", word)
+        if match is not None and 0 < int(match[1]) <= MOST_DIGITS:
+            shape = Shape(int(match[1]), shape.unit, shape.formula)
+        elif word == "formula":
+            shape = Shape(shape.digits, shape.unit, True)
+        elif word.partition("/")[0] in UNITS:
+            shape = Shape(shape.digits, word, shape.formula)
+        else:
+            raise ReadingError(f"{word!r} is no way to show a value", expected="3 digits, a unit as in us, or formula")
+    return shape
+
+
+def inserted(value: Any, pen: Pen, shape: Shape, unit: str = "", *, bare: bool = False) -> str:
+    r"""A value in the line; ``bare`` inside of mathematics, where the author has set what stands around it.
+
+    >>> from symroof.derivation.layout import Layout
+    >>> from symroof.rendering.pages.pen import Style, pen_of
+    >>> pen = pen_of("markdown", Layout(()), "HBM", Style())
+    >>> inserted(Fraction(9850, 41), pen, Shape()), inserted(Fraction(9850, 41), pen, Shape(3)), inserted(241, pen, Shape())
+    ('240.24', '240', '241')
+    >>> inserted(Fraction(872, 10**7), pen, Shape(), "s"), inserted(Fraction(197 * 10**12), pen, Shape())
+    ('87.2 µs', '$1.97 \\times 10^{14}$')
+    """
+    if isinstance(value, str):
+        return pen.words(value)
+    number = Fraction(value) if isinstance(value, int | Fraction) else _number(value)
+    if number is None or shape.formula:
+        return _set(value, pen, bare)
+    if unit == "s" or shape.unit is not None:
+        return _with_unit(number, pen, shape, unit, bare)
+    shown = decimal(number) if abs(number) < LARGE else short(number)
+    digits = shown if shape.digits is None else to_digits(number, shape.digits)
+    return _set(_printed(digits), pen, bare) if "e" in digits else digits
+
+
+def _number(value: Any) -> Fraction | None:
+    if isinstance(value, Root):
+        return value.middle
+    return numeric(value) if isinstance(value, Expr) else getattr(value, "value", None)
+
+
+def _printed(digits: str) -> Formula:
+    from symroof.formula import Number
+
+    return Number(Fraction(digits), digits)
+
+
+def _set(value: Any, pen: Pen, bare: bool) -> str:
+    formula = value if isinstance(value, Formula) else pen.layout.write(value)
+    if pen.form == "text":
+        return pen.inline(formula)
+    line = " ".join(pen.printer.print(formula).split())  # a value does not go on in the next line
+    return line if bare else line.join(pen.dialect.inline)
+
+
+def _with_unit(number: Fraction, pen: Pen, shape: Shape, unit: str, bare: bool) -> str:
+    """A quantity in the unit that is asked for; a time else in the one that gives it digits before the point."""
+    if shape.unit is None:
+        chosen = unit_of_time(number)
+        return _amount(short(number / chosen.scale, shape.digits or 4), chosen.name, pen, bare)
+    family, slash, per = shape.unit.partition("/")
+    known = UNITS[family]
+    if unit != known.base + slash + per:
+        raise ReadingError(f"the value is in {unit or 'no unit'}, and {shape.unit} was asked for")
+    return _amount(short(number / known.scale, shape.digits or 4), known.name + slash + per, pen, bare)
+
+
+def _amount(digits: str, unit: str, pen: Pen, bare: bool) -> str:
+    """A number with its unit; in mathematics a unit is upright, and a micro has its letter."""
+    if not bare or pen.form == "text":
+        return pen.amount(digits, unit)
+    upright = r"\mu\text{s}" if unit == "us" else rf"\text{{{unit}}}"
+    return rf"{_set(_printed(digits), pen, bare)}\,{upright}"

@@ -1,0 +1,153 @@
+"""For Sphinx: the directive ``symroof-derive`` and the role ``symroof``. Documents in reStructuredText and in MyST.
+
+    extensions = ["symroof.sphinx"]
+
+    .. symroof-derive:: bf16[B, D] * bf16[D, F] -> bf16[B, F]
+       :id: mm
+       :hardware: tpu-v5e
+       :assume: B << D, F
+
+    A product is compute-bound from :symroof:`mm.smallest_integer` rows on.
+
+The options are the keys of a block, in TOML where they are no plain text. Comments with blocks and values, as ``symroof
+build`` writes them, need no extension.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from symroof import __version__
+from symroof.api import build
+from symroof.building.contents import OWN
+from symroof.building.outcome import BuiltDocument
+from symroof.building.settings import LOOKS
+from symroof.errors import SymroofError
+from symroof.reading.problems import KEYS
+
+MATH = re.compile(r"\$([^$]+)\$")
+# What an option says in TOML; anything else is text.
+TOML = re.compile(r"\d+|true|false|[\[{\"'].*", re.DOTALL)
+
+
+class symroof_value(nodes.Inline, nodes.TextElement):  # noqa: N801 (the names of nodes are in small letters)
+    """A value that is put in once the whole document is read, for a block may stand behind it."""
+
+
+def block(verb: str, options: Mapping[str, str], operation: str, rst: bool) -> str:
+    """The block that a directive stands for.
+
+    >>> print(block("derive", {"hardware": "tpu-v5e", "heading": "2"}, "dot", rst=True))
+    .. symroof derive
+       hardware = "tpu-v5e"
+       heading = 2
+       operation = "dot"
+    <BLANKLINE>
+    """
+    lines = [f"{key} = {value if TOML.fullmatch(value) else json.dumps(value)}" for key, value in options.items()]
+    lines += [f"operation = {json.dumps(operation)}"] if operation else []
+    return (
+        "\n   ".join((f".. symroof {verb}", *lines)) + "\n"
+        if rst
+        else "\n".join((f"<!-- symroof {verb}", *lines, "-->"))
+    )
+
+
+def built(text: str, path: Path, dialect: str) -> BuiltDocument:
+    """The document with its pictures written."""
+    document = build(text, path=path, dialect=dialect)
+    for file, data in document.files.items():
+        if not file.is_file() or file.read_bytes() != data:
+            file.write_bytes(data)
+    return document
+
+
+def _blocks(env: Any) -> dict[str, str]:
+    """The blocks of the document that is being read, by their names or numbers."""
+    blocks: dict[str, str] = env.temp_data.setdefault("symroof", {})
+    return blocks
+
+
+class SymroofDirective(SphinxDirective):
+    """A block whose content stands in the document tree alone."""
+
+    verb: ClassVar[str]
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        operation = " ".join((*self.arguments, *self.content)).strip()
+        source = Path(self.env.doc2path(self.env.docname))
+        rst = source.suffix == ".rst"
+        unlabelled = {key: value for key, value in self.options.items() if key != "label"}
+        blocks = _blocks(self.env)
+        name = self.options.get("id") or str(len(blocks))
+        if name in blocks:
+            raise self.error(f"id: {name} is the name of another block")
+        try:
+            document = built(block(self.verb, self.options, operation, rst), source, "rst" if rst else "myst")
+        except SymroofError as error:
+            raise self.error(str(error)) from None
+        if document.blocks[0].error is not None:
+            raise self.error(document.blocks[0].error)
+        blocks[name] = block(self.verb, unlabelled, operation, rst=False)
+        holder = nodes.container()
+        lines = document.blocks[0].text.split("\n")
+        self.state.nested_parse(StringList(lines, str(source)), self.content_offset, holder)
+        return holder.children
+
+
+class SymroofRole(SphinxRole):
+    """A value of a block of the document."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        value = symroof_value(self.rawtext, self.text)
+        value.source, value.line = self.get_source_info()
+        return [value], []
+
+
+class ValuesPutIn(SphinxTransform):
+    """Values in place of what asks for them, for all of a document at once."""
+
+    default_priority = 200
+
+    def apply(self, **options: Any) -> None:
+        asking = list(self.document.findall(symroof_value))
+        if not asking:
+            return
+        values = (f"value <!-- symroof = {node.astext()} --><!-- / -->" for node in asking)
+        text = "\n\n".join((*_blocks(self.env).values(), *values))
+        try:
+            document = built(text, Path(self.env.doc2path(self.env.docname)).with_suffix(".md"), "dollar")
+        except SymroofError as error:
+            self.document.reporter.error(f"symroof: {error}", base_node=asking[0])
+            for node in asking:
+                node.replace_self(nodes.problematic(node.astext(), node.astext()))
+            return
+        for node, value in zip(asking, document.blocks[-len(asking) :], strict=True):
+            if value.error is not None:
+                self.document.reporter.error(f"symroof: {value.error}", base_node=node)
+            parts = MATH.split(value.text or node.astext())
+            node.replace_self([nodes.math(p, p) if i % 2 else nodes.Text(p) for i, p in enumerate(parts) if p])
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """What Sphinx calls."""
+    for verb, own in OWN.items():
+        spec = dict.fromkeys(("id", "problem", *own, *LOOKS, *KEYS), directives.unchanged)
+        kind = type(f"Symroof{verb.title()}", (SymroofDirective,), {"verb": verb, "option_spec": spec})
+        app.add_directive(f"symroof-{verb}", kind)
+    app.add_role("symroof", SymroofRole())
+    app.add_transform(ValuesPutIn)
+    return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}

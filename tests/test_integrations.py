@@ -1,0 +1,298 @@
+"""The site of the examples, built by every tool that it is written for: Sphinx, MkDocs, notebooks, LaTeX; and its formulas typeset."""
+
+import html
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from render.portable import formulas
+
+import symroof as sr
+
+SITE = Path(__file__).parent.parent / "examples" / "site"
+DOCUMENTS = sorted((*SITE.glob("docs/*.md"), SITE / "paper.tex", SITE / "notebook.ipynb"))
+
+
+def require(*modules):
+    """Skip where a tool is missing, or fail where the environment says that it must be there."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(f"{module} is not installed")
+
+
+@pytest.fixture
+def site(tmp_path):
+    return shutil.copytree(SITE, tmp_path / "site_of_examples", ignore=shutil.ignore_patterns("_build"))
+
+
+def tool(*command, cwd):
+    done = subprocess.run([sys.executable, "-W", "ignore", "-m", *command], cwd=cwd, capture_output=True, text=True, check=False, timeout=180, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def words(page):
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.read_text("utf-8"))).split())
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=[path.name for path in DOCUMENTS])
+def test_every_document_is_up_to_date(run, path):
+    assert run("build", "--check", "--require", str(path)).code == 0
+    if path.suffix != ".ipynb":
+        assert run("verify", str(path)).code == 0
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=[path.name for path in DOCUMENTS])
+def test_another_figure_moves_every_document(run, path):
+    done = run("build", "--check", "--given", "HBM=8.1e11", "--given", "ICI=4.4e10", str(path))
+    assert done.code == 1
+    assert "->" in done.out.splitlines()[0]
+
+
+def test_sphinx_builds_the_site_without_a_warning(site):
+    require("sphinx", "myst_parser")
+    tool("sphinx", "-W", "-q", "-b", "html", "-j", "2", ".", "_build", cwd=site)
+    page = words(site / "_build" / "docs" / "index.html")
+    assert "from 241 rows on" in page
+    assert "<!-- symroof" not in page
+    assert (site / "_build" / "_images" / "roofline.svg").is_file()
+
+
+DIRECTIVES = {
+    "rst": """Page
+====
+
+From :symroof:`mm.smallest_integer` rows on; :symroof:`'$R = {mm.ridge}$'; 3 digits`.
+
+.. symroof-derive:: bf16[B, D] * bf16[D, F] -> bf16[B, F]
+   :id: mm
+   :hardware: tpu-v5e
+   :assume: B << D, F
+   :label: eq-mm
+
+.. symroof-plot:: matmul
+   :hardware: tpu-v5e
+   :at: B=64,D=F=8192
+   :id: roof
+""",
+    "md": """# Page
+
+From {symroof}`mm.smallest_integer` rows on; {symroof}`'$R = {mm.ridge}$'; 3 digits`.
+
+```{symroof-derive} bf16[B, D] * bf16[D, F] -> bf16[B, F]
+:id: mm
+:hardware: tpu-v5e
+:assume: B << D, F
+:label: eq-mm
+```
+
+```{symroof-plot} matmul
+:hardware: tpu-v5e
+:at: B=64,D=F=8192
+:id: roof
+```
+""",
+}
+
+
+@pytest.mark.parametrize("suffix", DIRECTIVES)
+def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
+    require("sphinx", "myst_parser")
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    shutil.copy(site / "conf.py", folder)
+    (folder / f"index.{suffix}").write_text(DIRECTIVES[suffix])
+    tool("sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build", cwd=folder)
+    page = words(folder / "_build" / "index.html")
+    assert "From 241 rows on; \\(R = 240\\)" in page
+    assert "B > 240.24" in page
+    assert "id=\"equation-eq-mm\"" in (folder / "_build" / "index.html").read_text("utf-8")
+    assert "roof.svg" in (folder / "_build" / "index.html").read_text("utf-8")
+
+
+def test_a_directive_that_fails_is_an_error_at_its_line(site, tmp_path):
+    require("sphinx", "myst_parser")
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    shutil.copy(site / "conf.py", folder)
+    (folder / "index.rst").write_text("Page\n====\n\n.. symroof-derive:: bf17[N]\n")
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert "index.rst:4" in done.stderr
+    assert "bf17" in done.stderr
+
+
+def test_a_value_that_fails_is_an_error_at_its_line_and_leaves_the_others(site, tmp_path):
+    require("sphinx", "myst_parser")
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    shutil.copy(site / "conf.py", folder)
+    twice = DIRECTIVES["rst"] + "\n\nBut :symroof:`mm.nothing`.\n\n.. symroof-derive:: dot\n   :id: mm\n"
+    (folder / "index.rst").write_text(twice)
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build"], cwd=folder, capture_output=True, text=True, check=False)
+    lines = twice.split("\n")
+    assert f"index.rst:{lines.index('But :symroof:`mm.nothing`.') + 1}: ERROR: symroof: " in done.stderr
+    assert "id: mm is the name of another block" in done.stderr
+    assert "From 241 rows on; \\(R = 240\\)" in words(folder / "_build" / "index.html")
+
+
+def test_mkdocs_builds_the_site(site):
+    require("mkdocs", "material", "pymdownx")
+    tool("mkdocs", "build", "-q", "-s", cwd=site)
+    page = site / "site" / "index.html"
+    assert "from 241 rows on" in words(page)
+    assert '<div class="arithmatex">' in page.read_text("utf-8")
+    assert (site / "site" / "roofline.svg").is_file()
+    assert "&lt;!-- symroof" not in page.read_text("utf-8")
+
+
+def program(name, *command, given):
+    if shutil.which(name) is None:
+        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(f"{name} is not installed")
+    done = subprocess.run([name, *command], input=given, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+TEX = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
+
+
+@pytest.mark.parametrize(("name", "dialect"), [("ruby", "kramdown"), ("pandoc", "quarto")])
+def test_other_readers_of_markdown_see_every_formula(name, dialect):
+    """Jekyll's kramdown and Quarto's pandoc find as many formulas as were written, none damaged."""
+    if name == "ruby" and subprocess.run([name, "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode:
+        pytest.skip("kramdown is not installed")
+    text = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown(dialect=dialect)
+    commands = {
+        "ruby": ("-rkramdown", "-rkramdown-parser-gfm", "-e", "puts Kramdown::Document.new(STDIN.read, input: 'GFM', math_engine: nil).to_html"),
+        "pandoc": ("-f", "markdown", "-t", "html", "--mathjax"),
+    }
+    page = program(name, *commands[name], given=text)
+    plain = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown()
+    wanted = sorted(" ".join(tex.split()) for tex, _ in formulas(plain))
+    found = sorted(" ".join(html.unescape(one or other).split()) for one, other in TEX.findall(page))
+    if name == "ruby":
+        found = sorted(" ".join(html.unescape(tex).split()) for tex in re.findall(r'<(?:span|div) class="kdmath">\$+(.*?)\$+</', page, re.DOTALL))
+    assert found == wanted
+
+
+def test_mkdocs_fails_where_a_page_is_stale_and_writes_it_where_it_may(site):
+    require("mkdocs", "material", "pymdownx")
+    page = site / "docs" / "index.md"
+    page.write_text(page.read_text("utf-8").replace(">241<", ">242<"), "utf-8")
+    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q"], cwd=site, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert "mm.smallest_integer: 242 -> 241" in done.stderr + done.stdout
+    settings = site / "mkdocs.yml"
+    settings.write_text(settings.read_text().replace("check: true", "check: false").replace("material", "mkdocs"))
+    tool("mkdocs", "build", "-q", cwd=site)
+    assert "from 241 rows on" in words(site / "site" / "index.html")
+    assert ">242<" in page.read_text("utf-8")
+
+
+def test_a_picture_outside_of_the_pages_of_mkdocs_is_refused(site):
+    require("mkdocs", "material", "pymdownx")
+    page = site / "docs" / "index.md"
+    page.write_text(page.read_text("utf-8").replace('id        = "roofline"', 'file = "../outside.svg"'), "utf-8")
+    (site / "mkdocs.yml").write_text((site / "mkdocs.yml").read_text().replace("check: true", "check: false"))
+    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q"], cwd=site, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert "Traceback" not in done.stderr
+    assert "outside.svg is not in" in done.stderr + done.stdout
+
+
+def test_the_notebook_runs():
+    require("nbclient", "ipykernel")
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(SITE / "notebook.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(SITE)}}).execute()
+    shown = [output["data"].get("text/markdown", "") for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    assert "240.24" in shown[0]
+    assert "H100 SXM" in shown[1]
+
+
+def test_katex_and_mathjax_typeset_every_formula_of_the_site():
+    from test_rendering_engines import MODULES, check
+    from test_rendering_engines import require as require_engines
+
+    require_engines(shutil.which("node"), "node is not installed")
+    for package in ("katex", "mathjax"):
+        require_engines((MODULES / package).is_dir(), f"{MODULES} has no {package}")
+    found = [formula for path in DOCUMENTS if path.suffix == ".md" for formula in formulas(path.read_text("utf-8"))]
+    assert len(found) > 100
+    assert check((str(i), *formula) for i, formula in enumerate(found)) == []
+
+
+TYPESETTERS = {
+    "katex": (
+        """<link rel="stylesheet" href="{modules}/katex/dist/katex.min.css"><script src="{modules}/katex/dist/katex.min.js"></script>
+<script src="{modules}/katex/dist/contrib/auto-render.min.js"></script><script>addEventListener("DOMContentLoaded", () => renderMathInElement(document.body,
+{{delimiters: [{{left: "\\\\[", right: "\\\\]", display: true}}, {{left: "\\\\(", right: "\\\\)", display: false}}]}}))</script>""",
+        'class="katex"',
+        "katex-error",
+    ),
+    "mathjax": (
+        """<script>MathJax = {{svg: {{fontCache: "none"}}}}</script>
+<script src="{modules}/mathjax/es5/tex-svg.js"></script>""",
+        "<mjx-container",
+        "data-mjx-error",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", TYPESETTERS)
+@pytest.mark.parametrize("name", ["index.md", "thresholds.md", "two_chips.md"])
+def test_a_browser_typesets_every_formula(engine, name, tmp_path):
+    require("mdit_py_plugins")
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+    from test_rendering_engines import MODULES
+    from test_rendering_engines import require as require_engines
+
+    browser = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
+    require_engines(browser, "there is no Chromium")
+    require_engines((MODULES / engine).is_dir(), f"{MODULES} has no {engine}")
+    head, made, failed = TYPESETTERS[engine]
+    text = (SITE / "docs" / name).read_text("utf-8")
+    reader = MarkdownIt("commonmark").enable("table")
+    dollarmath_plugin(reader, renderer=lambda tex, how: html.escape((r"\[%s\]" if how["display_mode"] else r"\(%s\)") % tex))
+    page = tmp_path / "page.html"
+    page.write_text(f'<!DOCTYPE html><meta charset="utf-8">{head.format(modules=MODULES.resolve().as_uri())}<body>{reader.render(text)}', "utf-8")
+    done = subprocess.run(
+        [browser, "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--virtual-time-budget=20000", "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.count(made) == len(formulas(text))
+    assert failed not in done.stdout
+
+
+def test_pdflatex_compiles_the_paper(tmp_path):
+    from test_rendering_engines import compile_latex
+    from test_rendering_engines import require as require_engines
+
+    require_engines(shutil.which("pdflatex"), "pdflatex is not installed")
+    assert compile_latex((SITE / "paper.tex").read_text("utf-8"), tmp_path / "paper") == []
+
+
+def test_magics_answer_as_the_functions_do():
+    from symroof.magics import asked
+
+    assert asked('"bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F"').answer.smallest_integer == 241
+    assert asked("derive", 'operation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"').answer.bound == asked('matmul --on tpu-v5e --assume "B << D, F"').answer.bound
+    assert len(asked("compare matmul --on tpu-v5e,h100 --assume 'B << D, F'").comparison.rows) == 2
+    assert asked('regimes --of "BDF/(BD + DF + BF) ~ B"').alternatives
+    with pytest.raises(sr.SymroofError, match="derive"):
+        asked("deriv", "x = 1")
+
+
+def test_the_notebook_is_json_with_the_same_cells():
+    tree = json.loads((SITE / "notebook.ipynb").read_text("utf-8"))
+    assert [cell["cell_type"] for cell in tree["cells"]] == ["markdown", "code", "code", "code"]
