@@ -262,6 +262,13 @@ def test_settings_stand_in_a_file(tmp_path):
         sr.build("", path=page)
 
 
+def test_chips_of_the_settings_lie_beside_them(tmp_path):
+    (tmp_path / "own.toml").write_text('[sources]\ns = { title = "a sheet", url = "https://example.org", date = "2026" }\n[mine]\ntitle = "Mine"\n[mine.figures]\n"peak.bf16" = ["1e14 FLOPs/s", "s"]\nHBM = ["1e12 bytes/s", "s"]\n')
+    (tmp_path / "symroof.toml").write_text('["docs/*.md"]\nchips = "own.toml"\nhardware = "mine"\n')
+    text = "<!-- symroof derive\noperation = 'dot'\nsections = ['ridge']\n-->\n"
+    assert "100" in built(text, path=tmp_path / "docs" / "a.md")
+
+
 def test_a_readme_beside_git_is_one_of_github(tmp_path):
     (tmp_path / ".git").mkdir()
     assert sr.build("", path=tmp_path / "README.md").settings.dialect == "github"

@@ -57,7 +57,8 @@ def build(
     written = text_of(whole) if notebook else whole
     seen = _seen(written, settings.form)
     markers = read_markers(written, seen, SYNTAXES[settings.form], name)
-    builder = _Builder(name, written, seen, settings, path.parent if path else Path(), makers, overrides or {}, force)
+    trusted = {key: settings.problem[key] for key in settings.problem.keys() & {"chips"}} | dict(overrides or {})
+    builder = _Builder(name, written, seen, settings, path.parent if path else Path(), makers, trusted, force)
     built = builder.built(markers)
     if built.text == written:
         return replace(built, before=text, text=text)

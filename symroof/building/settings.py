@@ -16,7 +16,7 @@ from typing import Any
 from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import Frozen
 from symroof.reading.problems import KEYS
-from symroof.reading.toml import read_table_file
+from symroof.reading.toml import read_table_file, texts
 from symroof.rendering.pages.dialects import DIALECTS, dialect_named
 
 # How a page is to look, beside what a problem may state.
@@ -66,7 +66,9 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
     found, why = _dialect(path.resolve(), dialect, looks.pop("dialect", None), usual)
     if DIALECTS[found].form != form:
         raise ReadingError(f"{path} is {form}, and the dialect {found} is of another format")
-    return Settings(form, found, why, root, looks, {key: value for key, value in said.items() if key in KEYS})
+    problem = {key: value for key, value in said.items() if key in KEYS}
+    chips = tuple(str(root / name) for name in texts(problem, "chips"))
+    return Settings(form, found, why, root, looks, {**problem, **({"chips": chips} if chips else {})})
 
 
 def _dialect(path: Path, asked: str | None, said: Any, usual: str) -> tuple[str, str]:
