@@ -455,3 +455,18 @@ def test_links_that_are_left_out_are_listed_with_their_reasons(run, tmp_path):
         ['"tokens', "per", 'step"', "=", "2*3", "nothing", "says", "what", '"tokens', "per", 'step"', "is"],
     ]
     assert "0 formulas skipped" in done.out
+
+
+CASES = """I > R \\iff
+\\begin{cases}
+B > \\dfrac{%sRDF}{DF - R(D + F)} & \\text{if } DF > R(D + F) \\\\[1em]
+\\text{never} & \\text{otherwise}
+\\end{cases}"""
+
+
+def test_a_solution_with_its_guard_is_read_as_it_is_printed(tmp_path):
+    page = tmp_path / "page.md"
+    head = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\naliases = { I = "intensity", R = "ridge" }\n-->\n\n'
+    page.write_text(head + f"$$\n{CASES % ''}\n$$\n\nand\n\n$$\n{CASES % '2'}\n$$\n")
+    assert [judgement.verdict for judgement in judge_file(page).judgements] == ["holds", "wrong"]
+    assert "\\begin{cases}" in sr.derive("matmul", on="tpu-v5e").to_markdown()

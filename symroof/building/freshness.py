@@ -14,6 +14,7 @@ from symroof.building.outcome import Built, what_moved
 from symroof.building.settings import SUFFIXES
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
+from symroof.reading.markers import BLOCKS
 from symroof.reading.toml import contents
 from symroof.verification.chapters import judge_read
 from symroof.verification.files import judge_file
@@ -27,7 +28,7 @@ def judge_with_blocks(path: Path | str, overrides: Mapping[str, Any] | None = No
     if report.error is not None or path.suffix.lower() not in SUFFIXES:
         return report
     text = contents(path).decode("utf-8-sig", errors="replace")
-    if "symroof" not in text:
+    if not BLOCKS.search(text):
         return report
     try:
         built = build(text, makers, path=path, overrides=overrides)

@@ -11,10 +11,11 @@ ENVIRONMENTS = "|".join(WORDS["latex"]["environments"])
 
 # What opens, with the name of what is open; what closes it; and how many characters there may be between.
 VERBATIM = r"(?:verbatim|lstlisting|minted|comment)\*?"
+LENGTH = r"\s*-?[\d.]+\s*(?:em|ex|pt|mm|cm|in)\]"  # of the space below a row
 PAIRS = tuple(
     (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE), longest)
     for opening, closing, longest in (
-        (r"(?<!\\)\\{1,2}(?P<name>)\[", r"(?P<name>)\\\]", 4096),
+        (rf"(?<!\\)\\{{1,2}}(?P<name>)\[(?!{LENGTH})", r"(?P<name>)\\\]", 4096),
         (r"(?<!\\)\\{1,2}(?P<name>)\(", r"(?P<name>)\\\)", 4096),
         (rf"\\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}", rf"\\end\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}", 8192),
         (rf"\\begin\{{(?P<name>{VERBATIM})\}}", rf"\\end\{{(?P<name>{VERBATIM})\}}", 50000),

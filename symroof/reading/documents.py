@@ -19,7 +19,7 @@ from symroof.reading.blanks import ENVIRONMENTS, blanked, closed
 from symroof.reading.claims import CONNECTIVES, RELATIONS
 from symroof.reading.headings import Headings, sections
 from symroof.reading.latex_tokens import COMMANDS
-from symroof.reading.markers import SYNTAXES, passed_over
+from symroof.reading.markers import BLOCKS, SYNTAXES, passed_over
 from symroof.reading.markup import Row, markdown_blocks, tabular_rows
 from symroof.reading.sentences import Prose, prose
 from symroof.reading.toml import contents, read_table
@@ -163,7 +163,9 @@ class _Source:
         self.text, self.tex = text, tex
         self.lines = _starts(re.compile(r"^", re.MULTILINE), text)
         form = "latex" if tex else "markdown"
-        text = closed(passed_over(text, visible(text, form), SYNTAXES[form], "the document"))
+        text = closed(text)
+        if BLOCKS.search(text):
+            text = closed(passed_over(text, visible(text, form), SYNTAXES[form], "the document"))
         self.rows: tuple[Row, ...]
         if tex:
             self.body = blanked(text, TEX_VERBATIM, TEX_LITERAL)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from symroof.errors import ReadingError
 from symroof.formula import Both, Call, Cases, Formula, Gap, Group, Name, Number, Quotient, names, number
-from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, ClaimReader
+from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, ClaimReader, Proposition
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.latex_rows import joined
 from symroof.reading.latex_tokens import scan_latex
@@ -203,6 +203,22 @@ class LatexReader(ClaimReader):
         if self._begins_atom() or self.at("*", "/"):
             raise self.error("where the derivative ends has two readings", "brackets around all of it")
         return body
+
+    def proposition(self) -> Proposition:
+        return self._guarded() if self.at("cases{") else super().proposition()
+
+    def _guarded(self) -> Proposition:
+        """A condition under its guard, as solutions are printed: ``B > … if DF > …, never otherwise`` is both of them."""
+        with self._nested("cases{", "}cases"):
+            condition = super().proposition()
+            self.accept(",")
+            self.expect("assuming", "if, and the guard of the condition")
+            guard = super().proposition()
+            self.expect("\\\\", "a second row: never otherwise")
+            self.expect("never")
+            self.accept(",")
+            self.expect("otherwise")
+        return (*condition, *guard)
 
     def _cases(self) -> Formula:
         """Values with conditions, row by row; one row may be for all other sizes."""

@@ -136,6 +136,13 @@ class _Scanner(Phrases):
         self.found += raised(match.group(), *match.span())
         return match.end()
 
+    def _is_product(self, word: str) -> bool:
+        """Whether letters are factors: of a word of the grammar, for these stand in \\text; or where one is an alias."""
+        if word in KEYWORDS:
+            return set(word) <= (self.dialect.scope.letters or set())
+        own, known = {alias for alias in self.dialect.aliases if len(alias) == 1}, self._bare(word)
+        return known == word and word not in self.names and bool(own & set(word)) and set(word) <= own | set(self.names)
+
     def _word(self, match: re.Match[str]) -> int:
         """Letters; an index belongs to the last of them."""
         word, (start, end) = match.group(), match.span()
@@ -148,9 +155,9 @@ class _Scanner(Phrases):
         if typed is not None and self._named(word + typed.group()):
             return self.add("word", self._known(word + typed.group()), start, typed.end())
         index = index_at(self.source, end)
-        if index is None and word in KEYWORDS and set(word) <= (self.dialect.scope.letters or set()):
-            for at, letter in enumerate(word, start):  # words stand in \\text: this is a product
-                self.add("word", letter, at, at + 1)
+        if index is None and self._is_product(word):
+            for at, letter in enumerate(word, start):
+                self.add("word", self._bare(letter), at, at + 1)
             return end
         if index is None:
             return self.add("word", self._bare(word), start, end)

@@ -22,6 +22,8 @@ from symroof.formula import Frozen
 # Words of plain comments that are no verbs.
 SAID = ("ignore", "follows", "forget")
 VERBS = ("derive", "regimes", "compare", "plot", "verify")
+# What a document with blocks or values has in it.
+BLOCKS = re.compile(rf"symroof\s*=|symroof\s+(?:{'|'.join(VERBS)}|end)\b")
 
 
 # A sentence does not go on across it.

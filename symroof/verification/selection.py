@@ -74,7 +74,7 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
     name = link.left.name if isinstance(link.left, Name) and link.relation == "=" else None
     if link.relation in ("<<", ">>") or isinstance(bare(link.right), Infinity):
         return Skip(Omission("assumption"))
-    if _applied(link):
+    if _applied(link) and not set(names(link.left)[:1]) & context.least_one:
         return Skip(Omission("function"))
     if link.relation == "->" and isinstance(link.left, Name) and link.left.name not in context.definitions:
         return Skip(Omission("operation"))  # h -> 4h
