@@ -90,6 +90,8 @@ def request_of(
         raise unfit("brief", looks["brief"], "true or false")
     for key in ("dialect", "template", "label"):
         text(looks, key)
+    if "template" in table:
+        looks["template"] = str(inside(table["template"], folder, settings, "template"))
     own = {key: value for key, value in table.items() if key in OWN[verb] and key != "show"}
     return Request(verb, text(table, "id"), problem, own, Style(**looks))
 
