@@ -35,13 +35,15 @@ def display(*formulas):
 
 ROWS = {
     # definitions and their ends
-    "a definition of a sentence ends with its paragraph": ("If $F = 4D$, then $8DF = 32D^2$, not $8DF = 30D^2$.\n\nLater $8DF = 32D^2$ and $8DF = 30D^2$.", ["holds", "wrong", "conditional"]),
+    "what a sentence supposes ends with it": ("If $F = 4D$, then $8DF = 32D^2$, not $8DF = 30D^2$. In general $8DF = 32D^2$, $8DF = 30D^2$. 若 $D = E$ 则 $2D = 2E$。又有 $2D = 2E$。 $B = C$ 이면 $4B = 4C$ 이다. 또 $4B = 4C$ 이다.", ["holds", "wrong", "conditional", "holds", "conditional", "holds", "conditional"]),
+    "a definition of a sentence ends with its paragraph": ("Let $F = 4D$. Then $8DF = 32D^2$, not $8DF = 30D^2$.\n\nLater $8DF = 32D^2$ and $8DF = 30D^2$.", ["holds", "wrong", "conditional"]),
     "one of a display lasts for its section": ("# A\n\n" + TIMES + f"## B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", ["holds", "wrong"]),
     "and is offered behind it": ("# A\n\n" + TIMES + f"# B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", ["conditional"]),
     "a name is held constant in a slope by a size that it stands for": ("With $N = XY$: $\\frac{d}{dX} \\left( \\frac{FX}{N} + \\frac{1}{X} \\right) = \\frac{F}{N} - \\frac{1}{X^2}$, not $\\frac{d}{dX} \\left( \\frac{FX}{N} + \\frac{1}{X} \\right) = \\frac{F}{N} + \\frac{1}{X^2}$.", ["holds", "wrong"]),
     "another definition replaces it": ("$$S = 2N$$\n\nHere $S/N = 2$.\n\n$$S = 3N$$\n\nHere $S/N = 3$, but $S/N = 2$.", ["holds", "holds", "wrong"]),
     "a formula that cannot be read may replace it": ("$$S = 2N$$\n\n$$S = \\foo{N}$$\n\nHere $S/N = 3$.", []),
     "a relation of sizes is used under an operation": (REGIME + "If $F = 4D$, $\\text{FLOPs} = 8BD^2$, not $\\text{FLOPs} = 7BD^2$.\n\nLater $\\text{FLOPs} = 8BD^2$.", ["holds", "wrong", "conditional"]),
+    "several sizes that are the same": (MATMUL + "With $B = D = F$, $\\text{Intensity} = \\frac{B}{3}$.\n\nThen $T_\\text{math} > T_\\text{comms} \\iff B > 720$, not $\\text{Intensity} = \\frac{B}{2}$.", ["holds", "conditional", "wrong"]),
     "a second definition of a name agrees": (display("S = 2N + 2N", "There are more.", "S = 4N", "that is,", "S = 5N"), ["holds", "wrong"]),
     "and is another one elsewhere": (display("S = 2N", "For the backward pass", "S = 4N"), []),
     "what the rest of the sentence puts in": (REGIME + "It does $\\text{FLOPs} = 8BD^2$ for $F = 4D$, and $\\text{FLOPs} = 7BD^2$ for $F = 4D$.\n\nWith $F = 16$, $\\text{FLOPs} = 32BD$, not $\\text{FLOPs} = 30BD$.", ["holds", "wrong", "holds", "wrong"]),
@@ -49,6 +51,9 @@ ROWS = {
     # equations to be solved
     "what is set equal is no identity": ("<!-- symroof let = { a = 'B D', b = 'D F' } -->\n\nWe set $2 a = B D^2$. The same is $2 a = 2BD$, not $a = 2BD$.", ["holds", "wrong"]),
     "a fraction that is reduced is one": ("Here $\\frac{4BD}{8D} = \\frac{B}{2}$, $\\frac{4BD}{8D} = \\frac{2}{B}$. It is even when $\\frac{4BD}{8D} = \\frac{2}{B}$, and $X^2 = 4X$.", ["holds", "wrong"]),
+    "an equation of a fraction with itself is solved for nothing": ("The share is $\\frac{BM}{P + BM} = 1 - \\frac{BM}{P + BM}$, and $AB = A + B$. At break-even $\\frac{A}{B} = 1 - \\frac{A}{B}$. We find $\\frac{A}{B} = 1 - \\frac{A}{B}$ at the crossover.", ["wrong"]),
+    "a letter of which a power cancels": ("Here $\\frac{T^2 G}{TG + T} = \\frac{TG}{G + 1}$, not $\\frac{T^2 G}{TG + T} = \\frac{T}{G + 1}$, and $\\frac{B}{D} = \\frac{D}{B}$.", ["holds", "wrong"]),
+    "sides that differ by a fraction without a root": ("Here $1 - \\frac{p - 1}{m + p - 1} = \\frac{m}{m + p - 1}$, not $1 - \\frac{p - 1}{m + p - 1} = \\frac{m - 1}{m + p - 1}$.", ["holds", "wrong"]),
     # steps
     "words join displays": (TIMES + display(f"{RATIO} > 1", "or equivalently", "B > \\frac{C}{W}", "which means", "B > \\frac{W}{C}"), ["holds", "wrong"]),
     "a step may follow in one direction": (display("B > 2C", "so", "B > C", "so", "B > 3C"), ["holds", "wrong"]),
@@ -73,6 +78,7 @@ ROWS = {
     # regimes
     "words": ("If $B$ is small relative to $D$ and $F$, $\\frac{BDF}{BD + DF + BF} \\approx B$.", ["conditional"]),
     "a formula beside": ("Assume $B \\ll D, F$. Then $\\frac{BDF}{BD + DF + BF} \\approx B$.", ["conditional"]),
+    "what grows is small beside nothing that does not": ("For large $T$, $\\frac{TG}{G + T} \\approx G$, not $\\frac{TG}{G + T} \\approx T$. $\\frac{TG}{G + T} \\approx T$ for large $G$, $\\frac{TG}{G + T} \\approx T$.", ["conditional", "wrong", "conditional", "conditional"]),
     "below the display": (display("\\frac{2N - 1}{4N + 2} \\rightarrow \\frac{1}{2}", "as $N \\to \\infty$. For large $N$, $\\frac{2N - 1}{4N + 2} \\rightarrow \\frac{1}{3}$."), ["conditional", "wrong"]),
     "Korean": ("$B$가 $D$와 $F$에 비해서 작다고 가정하면 $\\frac{BDF}{BD + DF + BF} \\approx B$ 이다. $2B > 295$, 즉 $B > 147.5$ 또는 $B > 100$.", ["conditional", "holds"]),
     "Chinese": ("当批次 $B$ 远小于矩阵维度 $D$ 和 $F$ 时,$\\frac{BDF}{BD + DF + BF} \\approx B$。$2B > 295$,即 $B > 100$。", ["conditional", "wrong"]),
@@ -87,7 +93,13 @@ ROWS = {
     # the rest
     "no left side": ("It is $16 \\cdot 1024$ $= 16{,}384$, and $16 \\cdot 1024$ $(= 16{,}380)$; for keys $16 \\cdot 1024$ and for values $= 3$.", ["holds"]),
     "units behind the formula": ("It takes $\\frac{1.4 \\times 10^{11}}{8 \\times 9.89 \\times 10^{14}} = 17.7$ microseconds, $4096 \\cdot 2550 = 10.4$ million, $4096 \\cdot 2550 = 11.4$ million.", ["rounded", "rounded", "wrong"]),
+    "composed and foreign units": ("Each gets $33 \\times 10^{12} / 132 = 250$ GB/s, does $\\frac{5.49 \\times 10^{15}}{1.9 \\cdot 8} = 361$ TFLOPs/s and not $361e12 = 361$ GFLOPs/s, at $\\frac{700}{9.89e14} = 0.71$ pJ.", ["holds", "rounded", "wrong", "rounded"]),
+    "units that numbers had before": ("Each has 700 MB, so 8 have $8 \\cdot 700 = 5.6$ GB. It needs $5.6 + 4 = 9.6$ kW, so 1024 need $1024 \\cdot 9.6 = 9.83$ MW, not $1024 \\cdot 9.6 = 98.3$ MW.\n\nElsewhere $8 \\cdot 700 = 5.6$ TB. Each has 4 MB, $8 \\cdot 4 = 32$ GB, $8 \\cdot 4 = 32$ MB.", ["holds", "holds", "rounded", "wrong", "holds"]),
+    "so many for each": ("It is $\\frac{9.89e14}{3.35e12} = 295$ FLOPs per byte and $1e9/8 = 125$ MB per card, not $1e9/8 = 12.5$ MB a card.", ["rounded", "holds", "wrong"]),
+    "hundredths behind the formula": ("That's $2/3 = 67$% of it, $2/3 = 67$ percent and not $2/3 = 76$%.", ["rounded", "rounded", "wrong"]),
     "code": ("`NCCL_ALGO=NVLS`, `X * Y = N`, `S = 2N`, `B > 240`, `n = 3`, `x + 1 = x`, `2 * 3 = 7`, `1e12 / 1e9 = 1000`", ["wrong", "holds"]),
+    "a macro for text and formulas": ("\\newcommand{\\tile}{\\ensuremath{m}}\n\nHere $\\frac{\\tile n}{n} = \\tile$, not $\\frac{\\tile n}{n} = 2\\tile$.", ["holds", "wrong"]),
+    "another element type": (MATMUL + "In int8 $\\text{ridge} = 480$. With fp8 weights $T_\\text{math} > T_\\text{comms} \\iff B > 120$. In bf16 $\\text{ridge} = 250$.", ["wrong"]),
     "maps": ("$h \\to 4h \\to h$, $X \\rightarrow Y$", []),
 }  # fmt: skip
 
@@ -132,7 +144,7 @@ def definitions_never_end(m):
 
 
 def definitions_end_at_once(m):
-    m.setattr(Definition, "holds", lambda self, path, paragraph: False)
+    m.setattr(Definition, "holds", lambda self, path, place: False)
 
 
 def what_has_ended_is_forgotten(m):
@@ -225,7 +237,7 @@ def nothing_goes_on(m):
 
 
 def words_do_not_measure(m):
-    m.setattr(chapters, "measured", lambda formula, behind: None)
+    m.setattr(chapters, "measured", lambda *_: ())
 
 
 def code_is_text(m):

@@ -210,8 +210,12 @@ def _under(relations: Relations, regime: Regime, question: Callable[[Regime], bo
 
 
 def _needed(relations: Relations, regime: Regime) -> Relations | None:
-    """The relations without those that follow from the others; None where they contradict one another."""
-    if not _under(relations, regime, lambda joined: True):
+    """The relations without those that follow from the others; None where they contradict one another, or what grows."""
+    grown = Regime(tuple(r for r in regime.relations if r[1] == "->"), regime.least_one)
+    reverse = [1 / quotient(*relation) for relation in relations if grown.relations]
+    if _under((), grown, lambda alone: any(vanishes(q, alone) for q in reverse)) or not _under(
+        relations, regime, lambda joined: True
+    ):
         return None
     kept = relations
     for relation in relations:

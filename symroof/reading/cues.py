@@ -14,7 +14,7 @@ from typing import Any
 
 from symroof.formula import Frozen
 from symroof.model.units import UNITS
-from symroof.reading.numbers import UNIT_WORDS
+from symroof.reading.numbers import unit_named
 from symroof.reading.toml import read_table
 
 CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml").read_text("utf-8"), "the cues")
@@ -30,6 +30,14 @@ PUTTING_IN = re.compile(rf"[\s,(]*(?:{'|'.join(map(re.escape, CUES['putting_in']
 ONE = rf"⟨{NAME}⟩"
 SEVERAL = rf"{ONE}(?:{AMONG.pattern}{ONE})*"
 FILLER = r"[^⟨⟩.,;:。，；：]{0,24}?"
+
+UNIT = re.compile(r"(?:\s|~|\\,)?([A-Za-zµμ]+(?:/[A-Za-z]+)?|\\?%|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])")
+# Words that make a rate of the unit before them: FLOPs for a byte.
+RATED = re.compile(r"\s+(?:per|each|every|an?|for (?:an?|each|every))\s+([A-Za-z]+)\b")
+# A number that is a factor or a term of its own.
+ALONE = re.compile(
+    r"(?<![\w.^{\\])\d+(?:\.\d+)?(?=\s*(?:[-+)*/=]|,(?!\d)|\\(?:cdot|times)\b(?!\s*10\^)))|(?<=\{)\d+(?:\.\d+)?(?=\})"
+)
 
 NUMBER = r"\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e\d+|\s*\\(?:times|cdot)\s*10\^\{?\d+\}?|\^\{?\d+\}?)?"
 SIZES = re.compile(rf"((?:{NAME}\s*=\s*)+)({NUMBER})(?![\w.]*\w|\s*[-+*/^\\%=<>~])\s*(\w*)")
@@ -73,6 +81,16 @@ def is_solved(words: str) -> bool:
     return any(True for _ in _found(CUES["solving"], words))
 
 
+def is_supposed(before: str, behind: str) -> bool:
+    """Whether a sentence supposes a formula, by the words before it and directly behind it.
+
+    >>> is_supposed("If the width is ", ", then"), is_supposed("", " 이면"), is_supposed("The width is ", " here")
+    (True, True, False)
+    """
+    joined = behind.lstrip(" $").startswith(tuple(CUES["supposed"]))
+    return joined or any(True for _ in _found(CUES["supposing"], before))
+
+
 def says_sizes_alone(before: str, behind: str) -> bool:
     """Whether a sentence says nothing of a value but the sizes that it is for.
 
@@ -111,26 +129,44 @@ def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
             yield _regime(relation, parts.get("x", []), parts["y"]), re.sub("[⟨⟩]", "", match.group())
 
 
-# Words that make a rate of the unit before them: FLOPs for a byte.
-RATED = re.compile(r"\s+(?:per|each|every|an?|for (?:an?|each|every))\b")
-
-
-def measured(formula: str, behind: str) -> str | None:
-    """A formula with the unit or the power of ten that the words behind it say, or None where they say none.
+def measured(formula: str, behind: str, so_far: str = "") -> tuple[str, ...]:
+    r"""A formula with the unit or the power of ten that the words behind it say; and with those that its numbers have
+    in the text so far as well. Empty where the words behind it say none.
 
     >>> measured("4 + 6 = 10", " million tokens"), measured("5.2 = 5", " GB."), measured("2 = 2", " cards")
-    ('4 + 6 = 10 \\\\times 10^{6}', '5.2 = 5\\\\text{ GB}', None)
-    >>> measured("12 = 12", " FLOPs for a byte")
+    (('4 + 6 = 10 \\times 10^{6}',), ('5.2 = 5\\text{ GB}',), ())
+    >>> measured("8 * 700 = 5.6", " GB", "Each has $700$ MB")[1]
+    '8 * 700\\text{ MB} = 5.6\\text{ GB}'
     """
-    word = re.match(r"\s?([A-Za-zµμ]+(?:/[A-Za-z]+)?|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])", behind)
-    if word is not None and RATED.match(behind, word.end()):
+    text, unit = formula.rstrip(" .,;"), _unit(behind)
+    if unit is None or not re.search(r"[\d}]\Z", text):
+        return ()
+    carried = ALONE.sub(lambda number: number.group() + _unit_of(number.group(), so_far, behind), text)
+    return tuple(dict.fromkeys((text + unit, carried + unit)))
+
+
+def _unit(words: str) -> str | None:
+    """The unit or the power of ten with which words begin, as a formula writes it."""
+    word = UNIT.match(words)
+    if word is None:
         return None
-    if word is None or not re.search(r"[\d}]\Z", formula.rstrip(" .,;")):
-        return None
-    power = next((power for power, words in CUES["powers"].items() if word[1] in words), None)
-    unit = word[1] if word[1] in UNITS or word[1] in UNIT_WORDS else None
-    text = formula.rstrip(" .,;")
-    return rf"{text} \times 10^{{{power}}}" if power else rf"{text}\text{{ {unit}}}" if unit else None
+    power = next((power for power, said in CUES["powers"].items() if word[1] in said), None)
+    rated = RATED.match(words, word.end())
+    unit = (rated and unit_named(f"{word[1]}/{rated[1]}")) or unit_named(word[1])
+    return rf" \times 10^{{{power}}}" if power else rf"\text{{ {unit}}}" if unit else None
+
+
+def _unit_of(number: str, so_far: str, behind: str) -> str:
+    """The unit that a number had when it was printed last, where it is one of those behind a formula but for its prefix."""
+    printed = re.finditer(rf"(?<![\w.]){re.escape(number)}\$?(?=[\s~]|\\,)", so_far)
+    words = [so_far[match.end() :] for match in printed]
+    units = [_unit(text) for text in words if _without_prefix(text) == _without_prefix(behind)]
+    return next((unit for unit in reversed(units) if unit), "")
+
+
+def _without_prefix(words: str) -> str | None:
+    word = UNIT.match(words)
+    return word and re.sub(r"\A[kKMGTPEmunpµ]i?(?=[A-Za-z])", "", word[1])
 
 
 def typed_sizes(sentence: str) -> dict[str, str | None]:

@@ -35,6 +35,10 @@ class Prose(Frozen):
         """The number of the paragraph of a place."""
         return bisect_right(self.paragraphs, offset)
 
+    def place(self, offset: int) -> tuple[int, int]:
+        """The numbers of the paragraph and of the sentence of a place."""
+        return self.paragraph(offset), bisect_right(self.sentences, offset)
+
     def so_far(self, offset: int) -> str:
         """The paragraph of a place up to it; of one that begins there, the paragraph before it as well."""
         number = self.paragraph(offset)

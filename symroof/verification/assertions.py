@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from symroof.formula import Call, Compare, Gap, Name, names, nodes
+from symroof.formula import Call, Compare, Gap, Name, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim, Proposition
@@ -18,6 +18,7 @@ from symroof.verification.context import Context
 from symroof.verification.discourse import Definition, Discourse
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
+from symroof.verification.noting import noted
 from symroof.verification.readings import Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import TENDING, condition_of, depends, has_poles, in_regimes, of_the_unknown, steps
@@ -51,12 +52,12 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
         claim = _of_one_unknown(claim)
     if claim.always is not None or (claim.connectives and _valued(claim, place)):
         context = _of_whole_numbers(claim, context)
-        readings = tuple(_named(reading, said) for reading in _readings(claim, context, said, around))
+        readings = tuple(_named(reading, said, around) for reading in _readings(claim, context, said, around))
         return Assertion(readings, Omission("no_claim"), said, condition_of(claim))
     links = [(chain, _skips(chain, place, said)) for chain in claim.chains]
     after = said
     for chain, skips in links:
-        after = _noting(chain, skips, place, after, around)
+        after = noted(chain, skips, place, after, around)
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
     kept = tuple(run for chain, skips in links for run in _runs(chain, skips))
@@ -71,7 +72,7 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
         otherwise = Omission("size")
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
     left_out = tuple((link, skip.reason) for link, skip in pairs if skip is not None) if kept else ()
-    named = tuple(_named(reading, said) for reading in readings)
+    named = tuple(_named(reading, said, around) for reading in readings)
     return Assertion(named, otherwise, after, condition_of(claim), left_out)
 
 
@@ -107,49 +108,6 @@ def _skips(chain: Chain, place: Context, said: Discourse) -> list[Skip | None]:
     return found
 
 
-def _noting(
-    chain: Chain, skips: Sequence[Skip | None], place: Context, said: Discourse, around: Surroundings
-) -> Discourse:
-    """What has been said once a chain stands there: what its links define, and the sizes that they put in.
-
-    What is approximated may be used in either form later on, so that it defines nothing.
-    """
-    *letters, value = chain.sides
-    equal = set(chain.relations) == {"="}
-    sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, place, said)}
-    if equal and is_numeric(value) and len(sizes) == len(letters):  # B = 16, or D = F = 4096
-        return said.at(sizes)
-    for link, skip in zip(chain.links, skips, strict=True):
-        if skip is None or not isinstance(link.left, Name) or link.relation != "=":
-            continue
-        if skip.reason.kind in ("words", "unreadable"):  # what it stands for is not known any more
-            said = said.forgetting([link.left.name])
-        elif skip.defines and not equal:
-            said = said.forgetting([skip.defines])
-        elif skip.defines or (equal and skip.reason.kind == "size" and not is_numeric(link.right)):
-            said = _defining(link.left.name, link, place, said, around)
-    return said
-
-
-def _is_size(name: str, place: Context, said: Discourse) -> bool:
-    """Whether a number that is set equal to a name is a size: of a dimension, or of a letter that nothing else explains."""
-    return name in place.least_one or (len(name) == 1 and name not in place.definitions and name not in QUANTITIES)
-
-
-def _defining(name: str, link: Compare, place: Context, said: Discourse, around: Surroundings) -> Discourse:
-    """A name stands for the right side of a link, where no problem says what it is and the sizes leave it open."""
-    own = said.in_force()
-    if name in names(link.right) or name in around.given:
-        return said
-    meaning = place.put(link.right)
-    if name in names(meaning) or (name in own and is_numeric(meaning) and not is_numeric(own[name].formula)):
-        return said  # a number for a name that has a formula is its value somewhere
-    paragraph = None if around.written.display else said.paragraph
-    return said.defining(
-        Definition(name, meaning, around.written.place.line, said.path, paragraph, name in place.least_one)
-    )
-
-
 def _readings(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> tuple[Reading, ...]:
     """A claim as it stands; with the sizes that its paragraph relates; in the regimes that are stated beside it."""
     plain = Reading(claim, context, firm=not (around.solved and is_equation(claim, context)))
@@ -179,6 +137,8 @@ def _otherwise(
         return
     if kind == "definition":
         yield from _defined_again(claim, context, said)
+    if kind == "equation" and around.going_on is None and not around.sought and _of_itself(claim.links[0]):
+        yield Reading(claim, context)
     if kind in AT_SIZES:
         yield from at_sizes(claim, context, said, around, kind, place)
     if kind in UNDER_MORE:
@@ -188,6 +148,18 @@ def _otherwise(
             grown = {name for relations, _ in around.regimes for r in relations for name in names(r)}
             firm = bool(names(claim.links[0].left)) and free_names(claim, place) <= grown
             yield from in_regimes(replace(plain, firm=firm), around)
+
+
+def _of_itself(link: Compare) -> bool:
+    """Whether a fraction in several letters is said to be equal to something with itself in it: nobody solves that.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> from symroof.reading.scope import Scope
+    >>> [_of_itself(read_claim(text, Scope(open=True)).links[0]) for text in ("B/P = 1 - B/P", "B/P = P/B")]
+    [True, False]
+    """
+    several = isinstance(link.left, Quotient) and len(set(names(link.left))) > 1
+    return several and link.relation == "=" and link.left in nodes(link.right)
 
 
 def _defined_again(claim: Claim, context: Context, said: Discourse) -> Iterator[Reading]:
@@ -230,11 +202,14 @@ def _is_held(definition: Definition, claim: Claim) -> bool:
     )
 
 
-def _named(reading: Reading, said: Discourse) -> Reading:
-    """A reading that names the definitions that it uses."""
+def _named(reading: Reading, said: Discourse, around: Surroundings) -> Reading:
+    """A reading that names the definitions that it uses; not firm where its sentence speaks of another problem."""
     spoken = {name for link in reading.claim.links for name in names(link)}
     used = (d.in_use for d in said.in_force().values() if d.name in spoken)
-    return replace(reading, remarks=(*reading.remarks, *used))
+    problem = reading.context.setting and reading.context.setting.problem
+    own = {tensor.dtype for tensor in problem.operation.tensors} if problem else set()
+    elsewhere = bool(own) and any(name in reading.context.definitions for name in spoken) and bool(around.types - own)
+    return replace(reading, remarks=(*reading.remarks, *used), firm=reading.firm and not elsewhere)
 
 
 def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:

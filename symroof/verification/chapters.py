@@ -30,7 +30,7 @@ from symroof.verification.discourse import Discourse
 from symroof.verification.judge import judge, judge_stated
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.offers import read_latex_regime
-from symroof.verification.readings import settled
+from symroof.verification.readings import carrying, settled
 from symroof.verification.scopes import claims_in, contexts, given_names, going_on
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Surroundings
@@ -109,7 +109,7 @@ class _Chapter:
         if written.row is not None and not speaks(written, self.force):
             return
         self.force = self.force.below(written.path)
-        self.said = self.said.entering(written, self.document.prose.paragraph(written.start))
+        self.said = self.said.entering(written, self.document.prose.place(written.start))
         related = written.row is not None or any(sign in written.text for sign in RELATED)
         if not {"is", "same"} & self.following.keys() and not related:
             return
@@ -163,7 +163,7 @@ class _Chapter:
             claims, context = self._claims(written, following, before)
             dialect = self.force.dialect(context.scope)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before)
-            meant = () if following else self._measured(written, context)
+            meant = [] if following else self._measured(written, context, len(claims))
         for i, claim in enumerate(claims):
             if following:
                 outcome: Outcome = judge(claim, context)
@@ -171,8 +171,8 @@ class _Chapter:
             else:
                 with limited():
                     found = asserted(claim, context, self.said, around)
-                    more = asserted(meant[i], context, self.said, around).readings if len(meant) == len(claims) else ()
-                outcome = settled((*more, *found.readings), found.otherwise)
+                    others = [asserted(more[i], context, self.said, around).readings for more in meant]
+                outcome = settled(carrying((*reversed(others), found.readings)), found.otherwise)
                 self.said, condition = found.said, found.condition
                 if isinstance(outcome, Judgement):
                     line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
@@ -189,13 +189,14 @@ class _Chapter:
         between = self.document.prose.text[before.end : written.start] if before is not None else ""
         return None if re.search(r"[^\W_]|\n\s*\n", between) or before is written else before
 
-    def _measured(self, written: Written, context: Context) -> tuple[Claim, ...]:
+    def _measured(self, written: Written, context: Context, count: int) -> list[tuple[Claim, ...]]:
         """The claims of a formula with the unit that stands behind it in words: $17.7$ microseconds."""
-        behind = self.document.prose.text[written.end : written.end + 40]
-        text = measured(written.text, behind) if written.kind == "math" else None
-        with suppress(SymroofError):
-            return read_latex(text, self.force.dialect(context.scope)) if text else ()
-        return ()
+        prose, found = self.document.prose, []
+        behind, so_far = prose.text[written.end : written.end + 40], prose.so_far(written.start)
+        for text in measured(written.text, behind, so_far) if written.kind == "math" else ():
+            with suppress(SymroofError):
+                found.append(read_latex(text, self.force.dialect(context.scope)))
+        return [claims for claims in found if len(claims) == count]
 
     def _claims(
         self, written: Written, following: Mapping[str, Any], before: Before

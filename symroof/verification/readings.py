@@ -6,7 +6,7 @@ firm is refuted, each with its counterexample; otherwise it is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from symroof.formula import Compare, names
@@ -62,6 +62,16 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
     if inferred is not None or left_open or refuted is None:
         return inferred or (Omission("not_decided") if left_open else otherwise)
     return _told(judge(refuted.claim, refuted.context), refuted)
+
+
+def carrying(meant: Sequence[tuple[Reading, ...]]) -> tuple[Reading, ...]:
+    """The readings of a formula without units, those with units first: where its numbers have units in the text before,
+    and it is wrong with these, it is not accepted without them."""
+    first, *others = meant
+    less = tuple(reading for readings in others for reading in readings)
+    if len(others) > 1 and any(judge(r.claim, r.context, explain=False).verdict == "wrong" for r in first):
+        less = tuple(replace(reading, accepts=False) for reading in less)
+    return (*first, *less)
 
 
 def _told(judgement: Judgement, reading: Reading) -> Judgement:

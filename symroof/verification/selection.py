@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sympy import Expr
@@ -208,16 +209,24 @@ def _alike(question: Question) -> bool:
 
 
 def _never_equal(question: Question) -> bool:
-    """Whether one side is above the other on the whole domain."""
+    """Whether one side is above the other on the whole domain, or their difference has no root."""
+    with suppress(SymroofError):
+        above, _ = cancelled(expression(question.left) - expression(question.right)).as_numer_denom()
+        if above.is_Rational and above != 0:
+            return True
     orders = (Compare(question.left, sign, question.right) for sign in "<>")
     return any(question.context.settled(order).truth for order in orders)
 
 
-def _reduces(question: Question, value: Expr) -> bool:
+def _reduces(question: Question) -> bool:
     """Whether the left side is a fraction with a letter that cancels, and the right side has no letters but its own."""
-    left, right = set(names(question.left)), set(names(question.right))
-    gone = left - {symbol.name for symbol in value.free_symbols}
-    return isinstance(question.left, Quotient) and bool(gone) and bool(right) and right <= left
+    fraction, left, right = question.left, set(names(question.left)), set(names(question.right))
+    if not isinstance(fraction, Quotient) or not right or not right <= left:
+        return False
+    with suppress(SymroofError):
+        parts = [expression(part) for part in (fraction.above, fraction.below)]
+        return any(all(part.subs(s, 0) == 0 for part in parts) for s in parts[0].free_symbols)
+    return False
 
 
 def _own(question: Question, chained: bool) -> Skip | None:
@@ -240,7 +249,7 @@ def _own(question: Question, chained: bool) -> Skip | None:
     if question.link.relation == "=":
         within = right and (left <= right or right <= left)
         of_sizes = {s.name for s in left | right} <= question.context.least_one
-        reduced = _reduces(question, a)
+        reduced = _reduces(question)
         if left != right and not reduced and not (within and (chained or of_sizes)):
             return Skip(Omission("other_letters"))
         judged = chained or reduced or _alike(question) or _never_equal(question)

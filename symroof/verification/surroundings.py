@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from symroof.formula import Compare, Formula
-from symroof.reading.cues import Cue, is_solved, says_sizes_alone, step_between
+from symroof.model.dtype import BY_NAME, Dtype
+from symroof.reading.cues import Cue, is_solved, is_supposed, says_sizes_alone, step_between
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex_phrases import Dialect
 from symroof.verification.offers import Regime, regimes_beside, relations_behind, sizes_beside
@@ -58,6 +60,22 @@ class Surroundings:
     def solved(self) -> bool:
         """Whether the words before it make an equation of it that is to be solved."""
         return is_solved(self.sentence[0].rpartition("$")[2])
+
+    @cached_property
+    def sought(self) -> bool:
+        """Whether any words of its sentence do."""
+        return any(map(is_solved, self.sentence))
+
+    @cached_property
+    def types(self) -> set[Dtype]:
+        """The element types of which its sentence speaks: those whose names say their width, and are no words."""
+        words = set(re.findall(r"\w+", " ".join(self.sentence).casefold()))
+        return {entry for name, entry in BY_NAME.items() if name in words and not name.isalpha()}
+
+    @cached_property
+    def supposed(self) -> bool:
+        """Whether its sentence supposes what it says, for what else it says."""
+        return is_supposed(*self.sentence)
 
     @cached_property
     def going_on(self) -> Compare | None:
