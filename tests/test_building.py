@@ -169,7 +169,7 @@ FAULTS = {
     "template": (BLOCK.replace("-->", "template = 3\n-->"), "is not text"),
     "argument": (f"v <!-- symroof = '$\\frac{{mm.ridge}}{{2}}$' --><!-- / -->\n\n{BLOCK}", "{{mm.ridge}}"),
     "heading": (BLOCK.replace("-->", "heading = 9\n-->"), "0 to 6"),
-    "template": (BLOCK.replace('id        = "mm"', 'template = "/etc"'), "not in the folder"),
+    "foreign template": (BLOCK.replace('id        = "mm"', 'template = "/etc"'), "not in the folder"),
     "file": ("<!-- symroof derive\nproblem = '../../../etc/passwd'\n-->\n", "not in the folder"),
 }
 

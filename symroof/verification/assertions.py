@@ -208,7 +208,9 @@ def _named(reading: Reading, said: Discourse, around: Surroundings) -> Reading:
     used = (d.in_use for d in said.in_force().values() if d.name in spoken)
     problem = reading.context.setting and reading.context.setting.problem
     own = {tensor.dtype for tensor in problem.operation.tensors} if problem else set()
-    elsewhere = bool(own) and any(name in reading.context.definitions for name in spoken) and bool(around.types - own)
+    chip = reading.context.hardware
+    other = (bool(own) and bool(around.types - own)) or (chip is not None and bool(around.chips - {chip.name}))
+    elsewhere = other and any(name in reading.context.definitions for name in spoken)
     return replace(reading, remarks=(*reading.remarks, *used), firm=reading.firm and not elsewhere)
 
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from symroof.formula import Compare, Formula
 from symroof.model.dtype import BY_NAME, Dtype
+from symroof.reading.catalogue import shipped
 from symroof.reading.cues import Cue, is_solved, is_supposed, says_sizes_alone, step_between
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex_phrases import Dialect
 from symroof.verification.offers import Regime, regimes_beside, relations_behind, sizes_beside
+
+
+@cache
+def _called() -> dict[str, str]:
+    """What the chips of the catalogue are called."""
+    return {called.casefold(): name for name, chip in shipped().items() for called in (name, chip.title, *chip.aliases)}
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,14 @@ class Surroundings:
         """The element types of which its sentence speaks: those whose names say their width, and are no words."""
         words = set(re.findall(r"\w+", " ".join(self.sentence).casefold()))
         return {entry for name, entry in BY_NAME.items() if name in words and not name.isalpha()}
+
+    @cached_property
+    def chips(self) -> set[str]:
+        """The chips of which its sentence speaks."""
+        words = " ".join(self.sentence).casefold()
+        return {
+            chip for name, chip in _called().items() if name in words and re.search(rf"\b{re.escape(name)}\b", words)
+        }
 
     @cached_property
     def supposed(self) -> bool:
