@@ -100,6 +100,7 @@ ROWS = {
     "code": ("`NCCL_ALGO=NVLS`, `X * Y = N`, `S = 2N`, `B > 240`, `n = 3`, `x + 1 = x`, `2 * 3 = 7`, `1e12 / 1e9 = 1000`", ["wrong", "holds"]),
     "a macro for text and formulas": ("\\newcommand{\\tile}{\\ensuremath{m}}\n\nHere $\\frac{\\tile n}{n} = \\tile$, not $\\frac{\\tile n}{n} = 2\\tile$.", ["holds", "wrong"]),
     "another element type": (MATMUL + "In int8 $\\text{ridge} = 480$. With fp8 weights $T_\\text{math} > T_\\text{comms} \\iff B > 120$. In bf16 $\\text{ridge} = 250$.", ["wrong"]),
+    "compute-bound when": (REGIME + "It is compute-bound when $B > 480$, and compute-bound if $B > 240$. It is compute-bound once $B > 120$. It is not compute-bound when $B > 100$. With half the bytes it is compute-bound when $B > 120$. The product is memory-bound when $B < 400$.", ["holds", "wrong", "wrong"]),
     "another chip": (MATMUL + "On an H100 $\\text{ridge} = 295$. Here $\\text{ridge} = 295$, and on the TPU v5e $\\text{ridge} = 240$.", ["wrong", "rounded"]),
     "maps": ("$h \\to 4h \\to h$, $X \\rightarrow Y$", []),
 }  # fmt: skip

@@ -22,6 +22,16 @@ CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml"
 LONGEST_GAP = 160
 
 NAME = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]+\}?)?|\\(?!ll|gg|le|ge|to)[a-z]{2,7})"
+BOUND_WHEN = re.compile(
+    rf"(?P<before>[^.;:]*)\b(?P<said>{'|'.join(re.escape(one) for phrases in CUES['bounds'].values() for one in phrases)})"
+    r"\s+(?:exactly |only |precisely )?(?:when|if|once|for|as soon as|as long as|if and only if)\s*\Z",
+    re.IGNORECASE,
+)
+# Before such words: it is not so, or of something else than what is there.
+NEGATED = re.compile(
+    r"\b(?:not|never|no|hardly|neither|longer|twice|half|halved|doubled?|instead|other|another|were|would|chips|devices)\b|n't\b",
+    re.IGNORECASE,
+)
 FORMULA = re.compile(r"\$\$?\s*([^$\n]{1,60}?)\s*\$\$?|`([^`\n]{1,60})`|\\\((.{1,60}?)\\\)")
 # A capital that stands alone in prose is a name; A and I are words.
 LETTER = re.compile(r"(?<![\w$⟨\\{.'’-])([B-HJ-Z](?:_[A-Za-z0-9])?)(?![\w'’⟩-])")
@@ -79,6 +89,18 @@ def is_solved(words: str) -> bool:
     (True, False)
     """
     return any(True for _ in _found(CUES["solving"], words))
+
+
+def bound_by(words: str) -> str | None:
+    """What the words directly before a condition say that the operation is bound by where it holds.
+
+    >>> bound_by("A product is compute-bound when"), bound_by("It is memory-bound, and"), bound_by("With half the bytes it is compute-bound if")
+    ('compute', None, None)
+    """
+    found = BOUND_WHEN.search(words.replace("$", " "))
+    if found is None or NEGATED.search(found["before"]):
+        return None
+    return next(kind for kind, phrases in CUES["bounds"].items() if found["said"].casefold() in phrases)
 
 
 def is_supposed(before: str, behind: str) -> bool:

@@ -13,7 +13,8 @@ from itertools import groupby
 from symroof.formula import Call, Compare, Gap, Name, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
-from symroof.reading.claims import Chain, Claim, Proposition
+from symroof.reading.claims import BOUND, Chain, Claim, Proposition
+from symroof.reading.cues import bound_by
 from symroof.verification.context import Context
 from symroof.verification.discourse import Definition, Discourse
 from symroof.verification.enclosures import is_numeric
@@ -135,6 +136,8 @@ def _otherwise(
     yield from steps(claim, context, said, around)
     if claim.at:
         return
+    if kind == "condition":
+        yield from _bound(claim, context, around)
     if kind == "definition":
         yield from _defined_again(claim, context, said)
     if kind == "equation" and around.going_on is None and not around.sought and _of_itself(claim.links[0]):
@@ -148,6 +151,17 @@ def _otherwise(
             grown = {name for relations, _ in around.regimes for r in relations for name in names(r)}
             firm = bool(names(claim.links[0].left)) and free_names(claim, place) <= grown
             yield from in_regimes(replace(plain, firm=firm), around)
+
+
+def _bound(claim: Claim, context: Context, around: Surroundings) -> Iterator[Reading]:
+    """Compute-bound when B > 240: the same condition as that one. What only suffices is neither right nor wrong."""
+    kind = bound_by(around.sentence[0])
+    if kind is None or context.setting is None or context.hardware is None or len(claim.links) != 1:
+        return
+    stated = replace(claim, text="", propositions=((BOUND[kind],), *claim.propositions), connectives=("<=>",))
+    enough = replace(stated, propositions=(*claim.propositions, (BOUND[kind],)), connectives=("=>",))
+    yield Reading(stated, context)
+    yield Reading(enough, context, accepts=False)
 
 
 def _of_itself(link: Compare) -> bool:
