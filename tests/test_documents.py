@@ -470,3 +470,14 @@ def test_a_solution_with_its_guard_is_read_as_it_is_printed(tmp_path):
     page.write_text(head + f"$$\n{CASES % ''}\n$$\n\nand\n\n$$\n{CASES % '2'}\n$$\n")
     assert [judgement.verdict for judgement in judge_file(page).judgements] == ["holds", "wrong"]
     assert "\\begin{cases}" in sr.derive("matmul", on="tpu-v5e").to_markdown()
+
+
+def test_a_changed_threshold_in_a_pasted_answer_is_wrong(tmp_path):
+    head = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\nassume = "B << D, F"\n-->\n\n'
+    text = sr.derive("matmul", on="tpu-v5e", assume="B << D, F").to_markdown()
+    page = tmp_path / "page.md"
+    page.write_text(head + text)
+    assert all(judgement.good for judgement in judge_file(page).judgements)
+    page.write_text(head + text.replace("240.24", "250.24"))
+    (wrong,) = (judgement for judgement in judge_file(page).judgements if judgement.verdict == "wrong")
+    assert page.read_text().splitlines()[wrong.line - 1].startswith("| compute-bound")

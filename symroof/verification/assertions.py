@@ -14,7 +14,6 @@ from symroof.formula import Call, Compare, Gap, Name, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition
-from symroof.reading.cues import bound_by
 from symroof.verification.context import Context
 from symroof.verification.discourse import Definition, Discourse
 from symroof.verification.enclosures import is_numeric
@@ -155,13 +154,14 @@ def _otherwise(
 
 def _bound(claim: Claim, context: Context, around: Surroundings) -> Iterator[Reading]:
     """Compute-bound when B > 240: the same condition as that one. What only suffices is neither right nor wrong."""
-    kind = bound_by(around.sentence[0])
+    kind = around.answers or around.bound_by
     if kind is None or context.setting is None or context.hardware is None or len(claim.links) != 1:
         return
     stated = replace(claim, text="", propositions=((BOUND[kind],), *claim.propositions), connectives=("<=>",))
     enough = replace(stated, propositions=(*claim.propositions, (BOUND[kind],)), connectives=("=>",))
     yield Reading(stated, context)
-    yield Reading(enough, context, accepts=False)
+    if around.answers is None:
+        yield Reading(enough, context, accepts=False)
 
 
 def _of_itself(link: Compare) -> bool:

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from symroof.formula import Compare, Formula
 from symroof.model.dtype import BY_NAME, Dtype
 from symroof.reading.catalogue import shipped
-from symroof.reading.cues import Cue, is_solved, is_supposed, says_sizes_alone, step_between
+from symroof.reading.cues import Cue, bound_by, is_solved, is_supposed, says_sizes_alone, step_between
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex_phrases import Dialect
 from symroof.verification.offers import Regime, regimes_beside, relations_behind, sizes_beside
@@ -86,6 +86,20 @@ class Surroundings:
         return {
             chip for name, chip in _called().items() if name in words and re.search(rf"\b{re.escape(name)}\b", words)
         }
+
+    @cached_property
+    def bound_by(self) -> str | None:
+        """What the words before it say that the operation is bound by where it holds."""
+        return bound_by(self.sentence[0])
+
+    @cached_property
+    def answers(self) -> str | None:
+        """What the operation is bound by exactly where it holds: by the row of an answer, as derivations print it."""
+        for cell in (part for part in self.document.parts if isinstance(part, Written)):
+            around = cell.offset - len("$$") <= self.written.start < cell.offset + len(cell.text)
+            if cell.row is not None and around and cell.row.heads[0].text == "quantity" and cell.head != "exact":
+                return bound_by(f"{cell.row.cells[0].text} when")
+        return None
 
     @cached_property
     def supposed(self) -> bool:
