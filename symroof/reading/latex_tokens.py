@@ -140,8 +140,10 @@ class _Scanner(Phrases):
         """Whether letters are factors: of a word of the grammar, for these stand in \\text; or where one is an alias."""
         if word in KEYWORDS:
             return set(word) <= (self.dialect.scope.letters or set())
-        own, known = {alias for alias in self.dialect.aliases if len(alias) == 1}, self._bare(word)
-        return known == word and word not in self.names and bool(own & set(word)) and set(word) <= own | set(self.names)
+        own = {alias for alias in self.dialect.aliases if len(alias) == 1}
+        if not own & set(word) or word in self.names or not set(word) <= own | set(self.names):
+            return False
+        return self._bare(word) == word
 
     def _word(self, match: re.Match[str]) -> int:
         """Letters; an index belongs to the last of them."""
