@@ -526,3 +526,14 @@ def test_the_cells_of_a_notebook_are_judged_as_they_are_read(run, tmp_path):
     assert (done.code, "3 hold" in done.out) == (0, True)
     notebook.write_text(notebook.read_text().replace("= 2$\"", "= 3$\""))
     assert run("verify", str(notebook)).code == 1
+
+
+def test_a_value_that_is_not_the_formulas_is_refused(monkeypatch):
+    from symroof.algebra.roots import Root
+    from symroof.building import lookup
+
+    right = lookup.enclosed
+    monkeypatch.setattr(lookup, "enclosed", lambda formula: Root(right(formula).low * 2, right(formula).high * 2))
+    document = sr.build("v <!-- symroof = mm.ridge + 1 --><!-- / --> or <!-- symroof = ceil(mm.ridge) --><!-- / -->\n\n" + BLOCK)
+    assert sum(block.status == "failed" for block in document.blocks) == 2
+    assert any("not proved" in str(block.error) for block in document.blocks)

@@ -14,7 +14,7 @@ from symroof.algebra.roots import Root
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.solving import PLAIN
 from symroof.errors import CheckError, ReadingError, require_one_of
-from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, names
+from symroof.formula import Call, Cases, Compare, Formula, Frozen, Name, Number, mapped, names
 from symroof.reading.claims import read_value
 from symroof.rendering.pages.insertions import Shape, inserted, read_shape
 from symroof.rendering.pages.pen import Pen
@@ -102,10 +102,27 @@ class Lookup(Frozen):
         if not is_numeric(put):
             return place.written(expression(put), put), unit
         known = enclosed(put)
-        if known.exact and place.settled(Compare(put, "=", Number(known.low))).truth is False:
-            raise CheckError("the value was refuted")
+        if known.exact and not place.settled(Compare(_without_steps(put, place), "=", Number(known.low))).truth:
+            raise CheckError("the value was not proved")
         written = put if any("." in name for name in names(formula)) else formula
         return written if shape.formula else known.low if known.exact else known, unit
+
+
+def _without_steps(put: Formula, place: Context) -> Formula:
+    """The formula with a whole number for every ceil and floor, each proved by what it lies between."""
+
+    def whole(node: Formula) -> Formula:
+        if not isinstance(node, Call) or node.function not in ("ceil", "floor"):
+            return node
+        (body,), up = node.arguments, node.function == "ceil"
+        found = Number(enclosed(node).low)
+        low = Compare(Number(found.value - 1), "<", body) if up else Compare(found, "<=", body)
+        high = Compare(body, "<=", found) if up else Compare(body, "<", Number(found.value + 1))
+        if not (place.settled(low).truth and place.settled(high).truth):
+            raise CheckError("the value was not proved")
+        return found
+
+    return mapped(put, whole)
 
 
 def _parted(asked: str) -> tuple[str, str]:
