@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from sympy import Expr
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
 from symroof.errors import ReadingError
-from symroof.formula import Formula, Frozen
+from symroof.formula import Formula, Frozen, Number
 from symroof.model.units import UNITS, unit_of_time
 from symroof.rendering.pages.amounts import decimal, short, to_digits
 from symroof.rendering.pages.pen import Pen
@@ -38,11 +39,11 @@ def read_shape(text: str) -> Shape:
     for word in filter(None, (part.strip() for part in text.split(","))):
         match = re.fullmatch(r"(\d+) digits?", word)
         if match is not None and 0 < int(match[1]) <= MOST_DIGITS:
-            shape = Shape(int(match[1]), shape.unit, shape.formula)
+            shape = replace(shape, digits=int(match[1]))
         elif word == "formula":
-            shape = Shape(shape.digits, shape.unit, True)
+            shape = replace(shape, formula=True)
         elif word.partition("/")[0] in UNITS:
-            shape = Shape(shape.digits, word, shape.formula)
+            shape = replace(shape, unit=word)
         else:
             raise ReadingError(f"{word!r} is no way to show a value", expected="3 digits, a unit as in us, or formula")
     return shape
@@ -78,8 +79,6 @@ def _number(value: Any) -> Fraction | None:
 
 
 def _printed(digits: str) -> Formula:
-    from symroof.formula import Number
-
     return Number(Fraction(digits), digits)
 
 
