@@ -373,3 +373,17 @@ def test_a_finding_names_the_construction_that_it_rests_on():
         "the derivative follows the chain rule; exact identity",
         "exact identity",
     ]
+
+
+def test_a_fault_in_the_signs_of_the_algebra_accepts_nothing(monkeypatch):
+    """Which argument of a maximum leads is decided by the second engine alone."""
+    import symroof as sr
+    from symroof.algebra import approximation, dominance, rational
+    from symroof.verification import nearness
+
+    for module in (rational, dominance, approximation):
+        if hasattr(module, "sign_of"):
+            monkeypatch.setattr(module, "sign_of", lambda *values: 1)
+    assert not hasattr(nearness, "sign_of")
+    report = sr.verify({"symbols": ["P", "Q"], "claims": ["max(P, Q) ~ P assuming P << Q", "min(P, Q) ~ Q assuming P << Q"]})
+    assert not any(judgement.verdict in ("holds", "rounded") for judgement in report.judgements)

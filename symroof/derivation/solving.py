@@ -102,6 +102,18 @@ def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
     return found
 
 
+def is_positive(value: Expr, least_one: frozenset[Expr]) -> bool:
+    """Whether the second engine finds a rational function above 0 on the whole domain.
+
+    >>> from symroof.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> is_positive(2*B - 1, frozenset({B})), is_positive(B - D, frozenset({B, D}))
+    (True, False)
+    """
+    exact = Exact(least_one=_names(least_one))
+    return exact.is_positive(exact.rational(PLAIN.write(value)))
+
+
 def monotony(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | None:
     """1 where a rational function rises in the variable on the whole domain, -1 where it falls, 0 constant, else None.
 

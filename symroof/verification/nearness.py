@@ -9,10 +9,10 @@ from functools import lru_cache
 from sympy import Expr
 
 from symroof.algebra.dominance import leading, limit, similar
-from symroof.algebra.rational import cancelled, sign_of
+from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import dominated, written
-from symroof.derivation.solving import PLAIN
+from symroof.derivation.solving import PLAIN, is_positive
 from symroof.errors import AlgebraError, CheckError
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
@@ -31,12 +31,11 @@ def joined(regime: Regime, relations: Iterable[Relation]) -> Regime:
 
 def eventually_positive(value: Expr, regime: Regime) -> bool:
     """Whether a rational function is above 0 along every scaling of the regime from some point on: its leading form is."""
-    known = sign_of(value, regime.least_one)
-    if known:
-        return known == 1
+    if is_positive(value, regime.least_one):
+        return True
     with suppress(AlgebraError, CheckError):
         form = leading(value, regime)
-        return sign_of(form, regime.least_one) == 1 and near(value, form, regime) is not None
+        return is_positive(form, regime.least_one) and near(value, form, regime) is not None
     return False
 
 

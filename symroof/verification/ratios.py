@@ -15,9 +15,9 @@ from sympy import Expr
 
 from symroof.algebra.approximation import weakest_regimes
 from symroof.algebra.dominance import leading
-from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, sign_of, symbols_of
+from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.solving import PLAIN
+from symroof.derivation.solving import PLAIN, is_positive
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Number, Verdict, mapped, number
 from symroof.proof.exact import ORDER
@@ -115,7 +115,7 @@ def _positive(condition: Formula, context: Context) -> tuple[Expr, Expr] | None:
         return None
     sides = expression(condition.left), expression(condition.right)
     least_one = frozenset(map(symbol, context.least_one))
-    if not all(side.is_rational_function() and sign_of(side, least_one) == 1 for side in sides):
+    if not all(side.is_rational_function() and is_positive(side, least_one) for side in sides):
         return None
     return sides if condition.relation in UP else sides[::-1]
 
