@@ -88,6 +88,7 @@ def request_of(
         raise unfit("heading", looks["heading"], "a level", "0 to 6")
     if not isinstance(looks.get("brief", False), bool):
         raise unfit("brief", looks["brief"], "true or false")
+    looks["lang"] = text(problem, "lang")
     for key in ("dialect", "template", "label"):
         text(looks, key)
     if "template" in table:

@@ -39,6 +39,7 @@ OUTPUT = {
         "--dialect", metavar="NAME", help="A page for one kind of document: github, kramdown, myst, …"
     ),
     "template": click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones."),
+    "lang": click.option("--lang", metavar="CODE", help="The language of the page: en, ko or zh."),
     "output": click.option("-o", "--output", metavar="FILE", help="Write to a file."),
     "color": click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
 }

@@ -18,7 +18,7 @@ SECTIONS = ["answer", "work", "traffic", "intensity", "regime", "ridge", "thresh
 
 class Problem(Frozen):
     """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read,
-    ``wiring`` the axes of the mesh that are said to be a ring or a line."""
+    ``wiring`` the axes of the mesh that are said to be a ring or a line, ``lang`` is the language of the page."""
 
     operation: AnyOperation
     hardware: Accelerator | None = None
@@ -34,3 +34,4 @@ class Problem(Frozen):
     symbols: tuple[str, ...] = ()
     let: Mapping[str, Formula] = field(default_factory=dict)
     sections: tuple[str, ...] = tuple(SECTIONS)
+    lang: str | None = None

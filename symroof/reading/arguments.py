@@ -24,7 +24,8 @@ class Options(TypedDict, total=False):
 
     ``assume`` is a regime, ``at`` are sizes to put in, ``given`` figures that override those of the chip, ``mesh`` the
     sizes of its axes, ``link`` what the arithmetic is compared with, ``count`` is fma or exact, ``compute`` the dtype of
-    the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas.
+    the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas, ``lang``
+    the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -41,6 +42,7 @@ class Options(TypedDict, total=False):
     let: Mapping[str, str] | None
     symbols: str | Iterable[str] | None
     sections: str | Iterable[str] | None
+    lang: str | None
 
 
 def problem_of(asked: Asked, on: Chip, options: Options) -> Problem:

@@ -75,6 +75,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         link=text(options, "link") or "HBM",
         at=_points(options, operation),
         sections=_sections(options),
+        lang=text(options, "lang"),
         **model,
     )
 

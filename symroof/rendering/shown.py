@@ -26,24 +26,40 @@ class Shown:
         raise TypeError(f"{type(self).__name__} has no record")
 
     def to_text(
-        self, *, brief: bool = False, width: int = 96, template: str | None = None, unicode: bool = True
+        self,
+        *,
+        brief: bool = False,
+        width: int = 96,
+        template: str | None = None,
+        unicode: bool = True,
+        lang: str | None = None,
     ) -> str:
-        """Lines for a terminal; conditions can be given to ``assume``."""
-        return self.page("text", Style(brief, template=template, width=width, unicode=unicode))
+        """Lines for a terminal; conditions can be given to ``assume``. ``lang`` is the language of the page: en, ko or zh."""
+        return self.page("text", Style(brief, template=template, width=width, unicode=unicode, lang=lang))
 
     def to_markdown(
-        self, *, brief: bool = False, heading: int = 3, template: str | None = None, dialect: str | None = None
+        self,
+        *,
+        brief: bool = False,
+        heading: int = 3,
+        template: str | None = None,
+        dialect: str | None = None,
+        lang: str | None = None,
     ) -> str:
         """Markdown with LaTeX mathematics, for GitHub, MkDocs, Jekyll, Quarto and notebooks, in one of the dialects."""
-        return self.page("markdown", Style(brief, heading, template, dialect))
+        return self.page("markdown", Style(brief, heading, template, dialect, lang=lang))
 
-    def to_rst(self, *, brief: bool = False, heading: int = 3, template: str | None = None) -> str:
+    def to_rst(
+        self, *, brief: bool = False, heading: int = 3, template: str | None = None, lang: str | None = None
+    ) -> str:
         """reStructuredText, for Sphinx."""
-        return self.page("rst", Style(brief, heading, template))
+        return self.page("rst", Style(brief, heading, template, lang=lang))
 
-    def to_latex(self, *, brief: bool = False, heading: int = 3, template: str | None = None) -> str:
+    def to_latex(
+        self, *, brief: bool = False, heading: int = 3, template: str | None = None, lang: str | None = None
+    ) -> str:
         """A LaTeX document; with ``heading=0`` a fragment for a document that loads amsmath."""
-        return self.page("latex", Style(brief, heading, template))
+        return self.page("latex", Style(brief, heading, template, lang=lang))
 
     def to_json(self) -> str:
         """The JSON object, ``"schema": 1``."""
@@ -102,7 +118,7 @@ class ShownParts(Shown, Frozen):
         from symroof.rendering.pages.pen import pen_of
 
         setting = self.derivation.setting
-        pen = pen_of(form, setting.layout, setting.problem.link, style)
+        pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
         return "".join(inserted(self._part(name), pen, Shape(formula=formula)) + "\n" for name, formula in self.names)
 
     def to_dict(self) -> dict[str, Any]:

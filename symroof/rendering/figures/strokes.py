@@ -8,7 +8,7 @@ from typing import Any
 
 from symroof.derivation.setting import Setting
 from symroof.model.units import TIMES
-from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.environment import words
 
 INK, GREY = "#1A1A1A", "#666666"
 CONTRAST = 4.6
@@ -77,7 +77,7 @@ def with_article(word: str) -> str:
     >>> with_article("H100 SXM"), with_article("TPU v5e"), with_article("fp8"), with_article("uint8")
     ('an H100 SXM', 'a TPU v5e', 'an fp8', 'a uint8')
     """
-    return str(load("articles.j2", None, {}).a(word)).strip()
+    return str(words(None, "en").a(word)).strip()
 
 
 def title_of(setting: Setting, *more: str) -> str:

@@ -49,15 +49,30 @@ class Part(Frozen):
     kind: Kind = Kind.BRACKET
 
 
+class Words(Frozen):
+    """The words inside formulas, those of claim syntax where no language is said. What stands around a guard is a pair:
+    in the column of a display, in a line of text; so is what stands around the case that is left in a line."""
+
+    both: str = "and"
+    either: str = "or"
+    always: str = "always"
+    never: str = "never"
+    otherwise: str = "otherwise"
+    guard: tuple[str, str] = ("if ", "")
+    guard_in_line: tuple[str, str] = ("if ", "")
+    rest_in_line: tuple[str, str] = ("", " otherwise")
+
+
 class Notation(Frozen, ABC):
-    """The rules of the tree that are the same in every notation. A sign or word without a sign of its own is as it is."""
+    """The rules of the tree that are the same in every notation. A sign without another form is as it is."""
 
     letters: Letters = field(default_factory=Letters)
+    words: Words = Words()
 
     @property
     @abstractmethod
     def signs(self) -> Mapping[str, str]:
-        """The signs of relations, and the words between formulas."""
+        """The signs of relations."""
 
     def brackets(self, part: Part) -> str:
         return f"({part.text})"
@@ -70,8 +85,16 @@ class Notation(Frozen, ABC):
         part: Part = fold(formula, self)
         return part.text
 
-    def sign(self, word: str) -> str:
-        return self.signs.get(word, word)
+    def sign(self, sign: str) -> str:
+        return self.signs.get(sign, sign)
+
+    def word(self, word: str) -> str:
+        """A word among formulas."""
+        return word
+
+    def between(self, word: str) -> str:
+        """A word between formulas, with the spaces around it."""
+        return f" {self.word(word)} "
 
     def relation(self, relation: str) -> str:
         """The sign of a relation; that of a regime is marked, as in ``regime ~``, and may be another one."""
@@ -81,7 +104,7 @@ class Notation(Frozen, ABC):
         return Part(self.sign("oo"), ATOM, kind=Kind.COMMAND)
 
     def verdict(self, node: Verdict) -> Part:
-        return Part(self.sign("always" if node.holds else "never"), ATOM, kind=Kind.WORD)
+        return Part(self.word(self.words.always if node.holds else self.words.never), ATOM, kind=Kind.WORD)
 
     def sum(self, node: Formula, *terms: Part) -> Part:
         text = terms[0].text
@@ -103,10 +126,10 @@ class Notation(Frozen, ABC):
         return self.joined(f" {self.sign(node.relation)} ", left, right)
 
     def both(self, node: Formula, *parts: Part) -> Part:
-        return self.joined(self.sign(" and "), *parts)
+        return self.joined(self.between(self.words.both), *parts)
 
     def either(self, node: Formula, *parts: Part) -> Part:
-        return self.joined(self.sign(" or "), *parts)
+        return self.joined(self.between(self.words.either), *parts)
 
     def joined(self, between: str, *parts: Part) -> Part:
         return Part(between.join(part.text for part in parts), SUM, any(part.tall for part in parts))
@@ -165,11 +188,24 @@ class PlainPrinter(Notation):
         return Part(node.function + self.brackets(self.joined(", ", *arguments)), ATOM)
 
     def cases(self, node: Cases, *parts: Part) -> Part:
-        word, between = ("and", " or ") if self.explicit else ("if", "; ")
-        rows = [f"{then.text} {word} {guard.text}" for then, guard in zip(parts[::2], parts[1::2], strict=False)]
-        if node.otherwise is not None and not (self.explicit and node.otherwise == Verdict(False)):
-            rows, between = [*rows, f"{parts[-1].text} otherwise"], "; "
-        return Part(between.join(rows), SUM)
+        left = node.otherwise is not None and not (self.explicit and node.otherwise == Verdict(False))
+        if not self.explicit:
+            return Part("; ".join(" ".join(filter(None, case)) for case in self.each_case(node)), SUM)
+        rows = [f"{then.text} and {guard.text}" for then, guard in zip(parts[::2], parts[1::2], strict=False)]
+        return Part("; ".join((*rows, f"{parts[-1].text} otherwise")) if left else " or ".join(rows), SUM)
+
+    def each_case(self, node: Cases) -> list[tuple[str, str]]:
+        """What holds in each case, and the guard behind it; the case that is left has none.
+
+        >>> from symroof.formula import Cases, Compare, Name, Verdict, number
+        >>> D = Name("D")
+        >>> PlainPrinter().each_case(Cases(((Verdict(True), Compare(D, ">", number(1))),), Verdict(False)))
+        [('always', 'if D > 1'), ('never otherwise', '')]
+        """
+        words = self.words
+        cases = [(self.print(then), self.print(guard).join(words.guard_in_line)) for then, guard in node.rows]
+        rest = [] if node.otherwise is None else [(self.print(node.otherwise).join(words.rest_in_line), "")]
+        return cases + rest
 
 
 def _letters(factor: Formula) -> tuple[str, ...]:

@@ -36,10 +36,6 @@ SIGNS = {
     "<=>": r"\iff",
     "=>": r"\implies",
     "oo": r"\infty",
-    " and ": r" \text{ and } ",
-    " or ": r" \text{ or } ",
-    "always": r"\text{always}",
-    "never": r"\text{never}",
 }
 # Functions that have a command of their own; the names of others are upright letters.
 COMMANDS = frozenset({"max", "min", "log", "exp"})
@@ -77,6 +73,12 @@ class LatexPrinter(Notation):
     @property
     def signs(self) -> Mapping[str, str]:
         return SIGNS
+
+    def word(self, word: str) -> str:
+        return rf"\text{{{word}}}" if word else ""
+
+    def between(self, word: str) -> str:
+        return f" {self.word(word.center(len(word) + 2))} "
 
     def brackets(self, part: Part) -> str:
         """Plain brackets around a line, growing ones around anything taller or around brackets."""
@@ -148,9 +150,11 @@ class LatexPrinter(Notation):
 
     def cases(self, node: Cases, *parts: Part) -> Part:
         large = [part.text.replace(r"\frac", r"\dfrac", 1) for part in parts[::2]]
-        rows = [rf"{then} & \text{{if }} {guard.text}" for then, guard in zip(large, parts[1::2], strict=False)]
+        before, behind = map(self.word, self.words.guard)
+        guards = (f"{before} {guard.text}{behind}".strip() for guard in parts[1::2])
+        rows = [f"{then} & {guard}" for then, guard in zip(large, guards, strict=False)]
         if node.otherwise is not None:
-            rows.append(rf"{parts[-1].text} & \text{{otherwise}}")
+            rows.append(f"{parts[-1].text} & {self.word(self.words.otherwise)}")
         body = " \\\\[1em]\n".join(rows)
         return Part(f"\n\\begin{{cases}}\n{body}\n\\end{{cases}}", SUM, True)
 

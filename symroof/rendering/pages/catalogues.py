@@ -68,7 +68,7 @@ def operation_record(entry: Entry) -> dict[str, Any]:
 
 
 def _say(macro: str, *facts: Any) -> str:
-    return Sentences(load("catalogues.j2", None, {})).lines(macro, *facts) + "\n"
+    return Sentences(load("catalogues.j2", None, "en", {})).lines(macro, *facts) + "\n"
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

@@ -38,7 +38,7 @@ from symroof.rendering.pages.terminal import fold
 def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     """The page of one derivation."""
     view, setting = View(derivation), derivation.setting
-    pen = pen_of(form, setting.layout, setting.problem.link, style)
+    pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
     return render_page(lambda pen: _Writer(view, pen).page(), pen, d=view)
 
 
@@ -48,7 +48,7 @@ class _Writer:
         self.say = pen.sentences(
             FORMATS[pen.form].prose,
             d=view,
-            condition=lambda relations: pen.condition(relations, ", " if pen.form == "text" else " and "),
+            condition=lambda relations: pen.condition(relations, ", " if pen.form == "text" else pen.style.words.joint),
             shown=in_decimals,
             ridge_=RIDGE,
             peak=PEAK,

@@ -1,11 +1,15 @@
 """The Jinja environment: the only importer of jinja2. Templates hold all prose and no algebra.
 
+The templates at the top say what stands on a page, and where; the folder of a language holds its words. Whoever adds such
+a folder adds a language.
+
 Delimiters are << >> and <% %>, because LaTeX is full of braces. A template in a folder of the user's own takes the
 place of the shipped one of the same name; then all of them run in Jinja's sandbox, and no link leads out of the folder.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -13,13 +17,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import RenderingError
+from symroof.errors import RenderingError, require_one_of
 from symroof.formula import Both, Cases, Formula, Name
+from symroof.rendering.pages.aloud import last_heard
 
 
 def shipped_template(name: str) -> str | None:
     """A template of the package: beside it in a checkout, inside it in a wheel. It may lie in a zip file."""
-    if "/" in name or "\\" in name or name.startswith("."):
+    if not re.fullmatch(r"(?:[a-z]+/)?\w[\w.]*", name):
         return None
     package = files("symroof")
     beside = Path(str(package)).parent / "templates"
@@ -68,6 +73,7 @@ def environment(folder: str | None) -> Any:
         bytecode_cache=_cache() if folder is None else None,
     )
     environment.filters["first_case"] = first_case
+    environment.filters["heard"] = last_heard
     environment.filters["name"] = lambda value: value.name if isinstance(value, Name) else ""
     return environment
 
@@ -87,13 +93,38 @@ def first_case(formula: Formula) -> Formula:
     return Both(formula.rows[0]) if isinstance(formula, Cases) else formula
 
 
-def load(name: str, folder: str | None, names: dict[str, Any]) -> Any:
-    """A template as a module of macros, with ``names`` as its globals."""
-    return environment(folder).get_template(name, globals=names).make_module()
+def load(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> Any:
+    """A template as a module of macros in a language, with ``names`` as its globals."""
+    return environment(folder).get_template(name, globals={"lang": known(lang), **names}).make_module()
 
 
-def render(name: str, folder: str | None, names: dict[str, Any]) -> str:
-    text: str = environment(folder).get_template(name).render(**names)
+@lru_cache(maxsize=32)
+def words(folder: str | None, lang: str) -> Any:
+    """The rules and the small words of a language."""
+    return load(f"{known(lang)}/words.j2", folder, lang, {})
+
+
+@lru_cache(maxsize=1)
+def languages() -> tuple[str, ...]:
+    """The languages that there are words of, each by its code.
+
+    >>> "en" in languages()
+    True
+    """
+    package = files("symroof")
+    folders = (Path(str(package)).parent / "templates", package / "templates")
+    found = (entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir() if entry.is_dir())
+    return tuple(sorted(name for name in set(found) if shipped_template(f"{name}/words.j2") is not None))
+
+
+def known(lang: str) -> str:
+    """A language that there are words of."""
+    require_one_of(lang, languages(), f"unknown language {lang!r}")
+    return lang
+
+
+def render(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> str:
+    text: str = environment(folder).get_template(name).render(lang=known(lang), **names)
     return text
 
 

@@ -40,6 +40,7 @@ COMPARED = ("chip", "dtype", "peak", "bandwidth", "ridge", "condition", "from", 
 def render_exploration(exploration: Exploration, form: str, style: Style) -> str:
     """The page of one map."""
     setting = exploration.found.setting
+    style = style.of(setting.problem)
     return render_page(partial(_map, exploration), pen_of(form, setting.layout, setting.problem.link, style))
 
 
@@ -58,6 +59,7 @@ def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
     if form == "csv":
         return comparison_csv(comparison)
     setting = comparison.derivation.setting
+    style = style.of(setting.problem)
     return render_page(partial(_comparison, comparison), pen_of(form, setting.layout, setting.problem.link, style))
 
 

@@ -87,7 +87,8 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
             "display": lambda rows: aligned(rows, pen),
             "displayed": _numbered(pen),
         }
-        return render(FORMATS[pen.form].page, pen.style.template, known | names).strip("\n") + "\n"
+        style = pen.style
+        return render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
 
 
 def _on_a_sheet(page: Page, pen: Pen) -> Iterator[Block]:

@@ -12,14 +12,16 @@ from symroof.derivation.draft import INTENSITY
 from symroof.derivation.layout import Layout
 from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, number
+from symroof.model.problem import Problem
 from symroof.rendering.formulas.letters import GREEK, Letters
-from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.amounts import to_digits
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
-from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.terminal import NBSP, glued
 
+USUAL_LANGUAGE = "en"
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
     | {
@@ -36,9 +38,9 @@ TEX_SPECIAL = (
 
 class Style(Frozen):
     """How a page is to look: ``brief`` is the answer alone, ``heading`` the level of the title (0 for none; a LaTeX page
-    without a title is a fragment), ``template`` a folder whose templates replace the shipped ones. For a document: its
-    ``dialect``, and the ``label`` of its displays. For a terminal: its ``width``, and whether it shows more than ASCII
-    and in ``colour``."""
+    without a title is a fragment), ``template`` a folder whose templates replace the shipped ones, ``lang`` its language
+    (where none is said, that of the problem). For a document: its ``dialect``, and the ``label`` of its displays. For a
+    terminal: its ``width``, and whether it shows more than ASCII and in ``colour``."""
 
     brief: bool = False
     heading: int = 3
@@ -48,6 +50,20 @@ class Style(Frozen):
     width: int = 96
     unicode: bool = True
     colour: bool = False
+    lang: str | None = None
+
+    def of(self, problem: Problem) -> Style:
+        """In the language of a problem, where none is asked for."""
+        return replace(self, lang=self.lang or problem.lang)
+
+    @property
+    def language(self) -> str:
+        return self.lang or USUAL_LANGUAGE
+
+    @property
+    def words(self) -> Any:
+        """The rules and the small words of the language."""
+        return words(self.template, self.language)
 
 
 class Pen(Frozen):
@@ -84,7 +100,7 @@ class Pen(Frozen):
         return self.inline(*[sign for part in (*names, *value) for sign in ("=", part)][1:])
 
     def condition(self, relations: Iterable[Compare], last: str = ", ") -> str:
-        """Relations of a regime, ``last`` before the last one; in text they can be given to ``--assume``.
+        """Relations of a regime, ``last`` before the last one; with commas they can be given to ``--assume``.
 
         >>> from symroof.formula import Infinity
         >>> claims_pen(Layout(())).condition([Compare(Name(name), "->", Infinity()) for name in "NM"])
@@ -147,6 +163,7 @@ class Pen(Frozen):
         """The macros of a template, which set their formulas with this pen."""
         own = {
             "m": self.inline,
+            "formulas": lambda formulas: [self.inline(formula) for formula in formulas],
             "plain": self.printer.print,
             "code": self.code,
             "words": self.words,
@@ -158,7 +175,7 @@ class Pen(Frozen):
             "one": number(1),
             "intensity": INTENSITY,
         }
-        return Sentences(load(template, self.style.template, own | names))
+        return Sentences(load(template, self.style.template, self.style.language, own | names))
 
 
 # Formulas, then relations and formulas in turn; formulas side by side stand with commas.
@@ -191,8 +208,8 @@ def chained(relations: Iterable[Compare]) -> list[Item]:
 def pen_of(form: str, layout: Layout, link: str, style: Style) -> Pen:
     """The pen of a format."""
     dialect_of(form, style.dialect)
-    letters = Letters(frozenset(layout.order), link)
-    printer = PlainPrinter(letters, unicode=style.unicode) if form == "text" else LatexPrinter(letters)
+    letters, words = Letters(frozenset(layout.order), link), Words(**style.words.formula_words)
+    printer = PlainPrinter(letters, words, style.unicode) if form == "text" else LatexPrinter(letters, words)
     return Pen(form, printer, layout, style)
 
 

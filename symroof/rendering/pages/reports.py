@@ -78,7 +78,7 @@ def render_report(
             "printable": printable,
             "escaped": lambda text: text.translate(ESCAPED),
         }
-        return render(REPORTS[form], style.template, names).lstrip("\n")
+        return render(REPORTS[form], style.template, "en", names).lstrip("\n")
 
 
 def suggestions_of(files: Iterable[str], progress: Callable[[int, int], None] | None = None) -> tuple[Suggestions, ...]:
@@ -95,7 +95,7 @@ def render_suggestions(files: tuple[Suggestions, ...], style: Style) -> str:
     """Comments to paste, each below its place and what it adds."""
     with guarded(style.template):
         say = Explainer(style.template).say
-        return render("suggestions.txt.j2", style.template, {"files": files, "say": say}).lstrip("\n")
+        return render("suggestions.txt.j2", style.template, "en", {"files": files, "say": say}).lstrip("\n")
 
 
 def _place(file: str, judgement: Judgement | Skipped) -> str:
@@ -110,9 +110,9 @@ class Explainer:
         self.print = PlainPrinter().print
         names = {"m": self.print, "decimal": short, "percent": percent, "quantity": quantity}
         names["chain"] = lambda names: " = ".join(map(self.print, names))
-        self.remarks = Sentences(load("remarks.j2", template, names))
-        self.omissions = Sentences(load("omissions.j2", template, names))
-        self.say = Sentences(load("report.j2", template, names))
+        self.remarks = Sentences(load("remarks.j2", template, "en", names))
+        self.omissions = Sentences(load("omissions.j2", template, "en", names))
+        self.say = Sentences(load("report.j2", template, "en", names))
 
     def last(self, files: Iterable[FileReport]) -> str:
         """The summary: how many claims of each verdict, what was read beside them, and what was not judged."""

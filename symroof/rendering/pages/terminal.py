@@ -136,11 +136,10 @@ class _Chain:
         self.parts: list[tuple[str, int]] = []
         for link, (_, right) in zip(links, row.parts, strict=True):
             relation, _, body = link.partition(" ")
-            cases = body.split("; ") if isinstance(right, Cases) else [body]
-            for i, case in enumerate(cases):
-                then, sign, guard = case.partition(" if ") if isinstance(right, Cases) else (case, "", "")
+            cases = printer.each_case(right) if isinstance(right, Cases) else [(body, "")]
+            for i, (then, guard) in enumerate(cases):
                 self.parts.append((then, len(relation) + 1) if i else (f"{relation} {then}", 0))
-                self.parts += [(f"if {guard}", len(relation) + 3)] if sign else []
+                self.parts += [(guard, len(relation) + 3)] if guard else []
 
     def fits(self, room: int) -> bool:
         """Whether every link has room beside the left side."""
