@@ -95,36 +95,41 @@ def first_case(formula: Formula) -> Formula:
 
 def load(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> Any:
     """A template as a module of macros in a language, with ``names`` as its globals."""
-    return environment(folder).get_template(name, globals={"lang": known(lang), **names}).make_module()
+    return environment(folder).get_template(name, globals={"lang": known(lang, folder), **names}).make_module()
 
 
 @lru_cache(maxsize=32)
 def words(folder: str | None, lang: str) -> Any:
     """The rules and the small words of a language."""
-    return load(f"{known(lang)}/words.j2", folder, lang, {})
+    return load(f"{known(lang, folder)}/words.j2", folder, lang, {})
 
 
 @lru_cache(maxsize=1)
-def languages() -> tuple[str, ...]:
-    """The languages that there are words of, each by its code.
+def shipped_languages() -> tuple[str, ...]:
+    package = files("symroof")
+    places = (Path(str(package)).parent / "templates", package / "templates")
+    found = {entry.name for place in places if place.is_dir() for entry in place.iterdir() if entry.is_dir()}
+    return tuple(sorted(name for name in found if shipped_template(f"{name}/words.j2") is not None))
+
+
+def languages(folder: str | None = None) -> tuple[str, ...]:
+    """The languages that there are words of, each by its code. A folder of the user's own may hold more.
 
     >>> "en" in languages()
     True
     """
-    package = files("symroof")
-    folders = (Path(str(package)).parent / "templates", package / "templates")
-    found = (entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir() if entry.is_dir())
-    return tuple(sorted(name for name in set(found) if shipped_template(f"{name}/words.j2") is not None))
+    own = Path(folder).glob("*/words.j2") if folder is not None else ()
+    return tuple(dict.fromkeys((*shipped_languages(), *(path.parent.name for path in own))))
 
 
-def known(lang: str) -> str:
-    """A language that there are words of."""
-    require_one_of(lang, languages(), f"unknown language {lang!r}")
+def known(lang: str, folder: str | None = None) -> str:
+    """A language that there are words of. Raises :class:`RenderingError` for any other."""
+    require_one_of(lang, languages(folder), f"unknown language {lang!r}")
     return lang
 
 
 def render(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> str:
-    text: str = environment(folder).get_template(name).render(lang=known(lang), **names)
+    text: str = environment(folder).get_template(name).render(lang=known(lang, folder), **names)
     return text
 
 

@@ -1,0 +1,176 @@
+"""Every language says everything, in its own words alone: sets of sentences, formulas, and what is left of another language."""
+
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+import symroof as sr
+from symroof.model.quantities import QUANTITIES
+from symroof.rendering.pages.environment import environment, languages
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+OTHERS = [lang for lang in languages() if lang != "en"]
+SENTENCES = sorted(path.name for path in (TEMPLATES / "en").glob("*.j2"))
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+PROBLEMS = {
+    "regime": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
+    "symbolic": {"operation": MATMUL},
+    "exact": {"operation": MATMUL, "hardware": "h100", "count": "exact", "at": "B=128,D=F=8192"},
+    "solved": {"operation": MATMUL, "hardware": "tpu-v5e"},
+    "equal": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": ["B = D", "D = F"]},
+    "some equal": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "D = F"},
+    "asked for another": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B = D", "solve_for": "B"},
+    "two chips": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2", "link": "ICI", "solve_for": "D"},
+    "ring": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=16", "link": "ICI", "at": "D=8192"},
+    "two chips, memory": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2"},
+    "repeated": {"operation": "bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X]", "hardware": "tpu-v5e", "mesh": "X=2"},
+    "dot": {"operation": "dot", "hardware": "tpu-v5e", "assume": "N -> oo"},
+    "softmax": {"operation": "softmax", "hardware": "a100"},
+    "rms-norm": {"operation": "rms-norm", "hardware": "tpu-v5e", "at": "B=1,D=8192"},
+    "wide": {"operation": "bf16[B, D] * int4[D, F] -> fp32[B, F]", "hardware": "h100", "assume": "B << D, F"},
+    "multiply": {"operation": "multiply", "hardware": "h100"},
+    "scores": {"operation": "bf16[T, H] * bf16[S, H] -> bf16[T, S]", "hardware": "tpu-v5e", "assume": "T ~ S, H << S"},
+    "always": {"operation": MATMUL, "hardware": "tpu-v5e", "given": {"peak": "1e9", "HBM": "8e11"}},
+    "long names": {"operation": "bf16[Batch, ModelDim] * bf16[ModelDim, Hidden] -> bf16[Batch, Hidden]", "hardware": "tpu-v5e"},
+}  # fmt: skip
+FORMS = ("text", "markdown", "latex", "rst")
+# What no language translates: units, the names of chips, links, dtypes, operations and functions.
+EVERYWHERE = {
+    "FLOPs", "OPs", "bytes", "byte", "GiB", "TB", "GB", "MB", "kB", "ms", "us", "ns", "NVLink", "PCIe", "bf", "fp", "int",
+    "Batch", "ModelDim", "Hidden", "softmax", "rms", "norm", "matmul", "dot", "max", "min", "oo", "Descartes", "tpu", "peak",
+}  # fmt: skip
+NAMES = r"all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+"
+
+
+def pages(lang, template=None, forms=FORMS):
+    """Every kind of page in a language, each under its name."""
+    for name, problem in PROBLEMS.items():
+        d = sr.derive(problem)
+        for form in forms:
+            make = getattr(d, f"to_{form}" if form != "markdown" else "to_markdown")
+            yield f"{name} as {form}", make(lang=lang, template=template)
+
+
+def is_word(text):
+    return any(c.isalpha() for c in text)
+
+
+def language_in(words):
+    """A language that has nothing but letters of Hangul where English has a word, written into a folder."""
+    words.mkdir()
+    for name in SENTENCES:
+        (words / name).write_text(replaced((TEMPLATES / "en" / name).read_text("utf-8")), "utf-8")
+
+
+def replaced(source):
+    """A template with a Korean letter for each of its words; keys, comparisons and what is imported stay."""
+    tokens, out, depth = list(environment(None).lex(source)), [], []
+    solid = [(kind, value) for _, kind, value in tokens if kind != "whitespace"]
+    place = -1
+    for _, kind, value in tokens:
+        place += kind != "whitespace"
+        if kind == "block_begin":
+            depth = [solid[place + 1][1]]
+        if kind == "data":
+            value = foreign_letters(value)
+        elif kind == "string":
+            before, behind = solid[place - 1][1], solid[place + 1][1]
+            key = (
+                behind == ":"
+                or before in ("==", "!=", "in", "startswith", "from", "import")
+                or (before == "[" and behind == "]")
+                or depth[:1] in (["from"], ["import"])
+            )
+            called = before == "(" and solid[place - 2][1] in ("startswith", "map", "attr", "removeprefix", "get")
+            value = value if key or called else foreign_letters(value)
+        out.append(value)
+    return "".join(out).replace('"en/', '"xx/')
+
+
+def foreign_letters(text):
+    return re.sub(r"[A-Za-z]{2,}", lambda word: word[0] if word[0] in EVERYWHERE or "\\" in text else "ㄱ", text)
+
+
+def left_over(page):
+    """The Latin words of a page that are no formula, no code and no name of a quantity."""
+    text = re.sub(
+        r"\\begin\{tabular\}\{\w+\}", " ", (page.partition(r"\begin{document}")[2] or page).replace("-{}", "-").replace(r"\textless{}", "<")
+    )
+    text = re.sub(r"^(?:\.\. \w[\w-]*::|   :[\w-]+:).*$|\\\\\[\w+\]", " ", text, flags=re.MULTILINE)
+    text = re.sub(r"_\{\\text\{[^{}]*\}\}", " ", text)
+    text = re.sub(r"\\text\{([^{}]*)\}", r"$ \1 $", text)
+    text = re.sub(r"```.*?```|``[^`]*``|`[^`]*`|\\texttt\{[^{}]*\}|:math:`[^`]*`", " ", text, flags=re.DOTALL)
+    text = re.sub(r"\$\$.*?\$\$|\\\[.*?\\\]|\$[^$]*\$", " ", text, flags=re.DOTALL)
+    text = re.sub(r"\\[A-Za-z]+(?:\[[^\]]*\])?(?:\{[^{}]*\})?", " ", text)
+    text = re.sub(NAMES, " ", text)
+    return sorted(
+        {
+            word
+            for word in re.findall(r"[A-Za-z]{2,}", text)
+            if word not in EVERYWHERE and word not in QUANTITIES and not word.isupper()
+        }
+    )
+
+
+def skeleton(page):
+    """The formulas of a page with no words in them, in their order."""
+    bare = re.sub(r"\s*\\text\{[^{}]*\}\s*", "", page)
+    return sorted(
+        re.sub(r"\s+", " ", formula).strip()
+        for formula in re.findall(r"\$\$(.*?)\$\$|\$([^$]+)\$", bare, re.DOTALL)
+        for formula in formula
+        if formula.strip()
+    )
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_every_language_has_every_sentence_with_the_same_facts(lang):
+    for name in SENTENCES:
+        assert stated(lang, name) == stated("en", name) or stated("en", name).items() <= stated(lang, name).items(), (
+            name
+        )
+
+
+def stated(lang, name):
+    """The macros of a file with what they take, and its tables with their keys."""
+    text = (TEMPLATES / lang / name).read_text("utf-8")
+    macros = {
+        macro: tuple(p.partition("=")[0].strip() for p in taken.split(","))
+        for macro, taken in re.findall(r"<% macro (\w+)\(([^)]*)\)", text)
+    }
+    tables = {
+        table: tuple(sorted(re.findall(r'"([^"]*)":', body)))
+        for table, body in re.findall(r"<% set (\w+) = \{(.*?)\} %>", text, re.DOTALL)
+    }
+    return macros | {table: keys for table, keys in tables.items() if table not in ("sounds",)}
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_formulas_are_the_same_in_every_language(lang):
+    for (name, english), (_, other) in zip(
+        pages("en", forms=("markdown",)), pages(lang, forms=("markdown",)), strict=True
+    ):
+        assert skeleton(other) == skeleton(english), name
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_no_word_of_english_is_left(lang):
+    assert {name: words for name, page in pages(lang) if (words := left_over(page))} == {}
+
+
+def test_no_word_stands_anywhere_but_in_the_folder_of_a_language(tmp_path):
+    """With a letter for every word of English, no word is left: neither in Python nor in a template that all share."""
+    language_in(tmp_path / "xx")
+    found = {name: words for name, page in pages("xx", str(tmp_path)) if (words := left_over(page))}
+    assert found == {}
+    assert (
+        sum(
+            unicodedata.name(c, "").startswith("HANGUL")
+            for _, page in pages("xx", str(tmp_path), ("text",))
+            for c in page
+        )
+        > 500
+    )
