@@ -10,6 +10,7 @@ import sympy  # noqa: F401 (first, and from here: deep in other imports Python 3
 
 from symroof.errors import ReadingError
 from symroof.reading.arguments import Asked, Chip, Chips, Options, listed, problem_of, problem_on_each, text_of
+from symroof.reading.languages import language_of
 from symroof.rendering.shown import ShownDerivation
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def derive(operation: Asked, *, on: Chip = None, **options: Unpack[Options]) -> 
     """Derive the roofline of an operation, every line proved by a second engine.
 
     ``on`` is a chip or a table of its figures, ``assume`` a regime, ``at`` sizes to put in, ``given`` figures that
-    override those of the chip; :class:`Options` lists all of them. Raises :class:`SymroofError` for anything that cannot
-    be read, costed or decided.
+    override those of the chip, ``lang`` the language of its pages; :class:`Options` lists all of them. Raises
+    :class:`SymroofError` for anything that cannot be read, costed or decided.
 
     >>> d = derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D")
     >>> d.answer.bound, d.answer.smallest_integer
@@ -87,8 +88,8 @@ def regimes(
     """Every asymptotic regime of the intensity of an operation, or of another quantity: proved complete.
 
     ``of`` is a formula over named quantities, or an approximation ``a ~ b``, for which the weakest regimes are found
-    that make it true (then there need not be an operation). ``every`` lists all of a long list. The other options are
-    those of :func:`derive`. Raises :class:`SymroofError` for what cannot be read or enumerated.
+    that make it true (then there need not be an operation; ``lang`` speaks of none). ``every`` lists all of a long list.
+    The other options are those of :func:`derive`. Raises :class:`SymroofError` for what cannot be read or enumerated.
 
     >>> answer = regimes("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e")
     >>> [(str(row.leading), row.equal_sizes_from) for row in answer.map.rows if row.corner]
@@ -100,22 +101,16 @@ def regimes(
     from symroof.derivation.draft import INTENSITY
     from symroof.derivation.setting import setting_of
     from symroof.exploration.explore import explore, infer
-    from symroof.model.quantities import QUANTITIES
-    from symroof.reading.claims import read_question
-    from symroof.reading.problems import figure_names
-    from symroof.reading.scope import Scope
+    from symroof.reading.arguments import question_of
     from symroof.rendering.answers import ShownInferred, ShownRegimes
 
     problem = None if operation is None else problem_of(operation, on, options)
-    if problem is None and (of is None or options or on is not None):
+    lang = language_of(options) if problem is None else problem.lang
+    if problem is None and (of is None or options.keys() - {"lang"} or on is not None):
         raise ReadingError("there is no operation to explore", expected='an operation, or of="a ~ b"')
-    scope = Scope(open=True)
-    if problem is not None:
-        figures = figure_names(problem.hardware)
-        scope = Scope((*problem.operation.dimensions, *problem.symbols, *QUANTITIES, *problem.let, *figures))
-    exact, approximate = (None, None) if of is None else read_question(text_of(of, "of"), scope)
+    exact, approximate = question_of(of, problem)
     if exact is not None and approximate is not None:
-        return ShownInferred(infer(exact, approximate, None if problem is None else setting_of(problem)))
+        return ShownInferred(infer(exact, approximate, None if problem is None else setting_of(problem)), lang)
     if problem is None:
         raise ReadingError(f"{of!r} has no operation to speak of", expected="an operation, or an approximation a ~ b")
     return ShownRegimes(explore(problem, INTENSITY if exact is None else exact, every=every))
@@ -237,13 +232,15 @@ def build(
     path: str | Path | None = None,
     dialect: str | None = None,
     given: Mapping[str, Any] | None = None,
+    lang: str | None = None,
     force: bool = False,
 ) -> BuiltDocument:
     """Write the blocks and values of a document anew: its text with derivations that are true.
 
     ``path`` tells the format, and where the files lie that it names; ``given`` are options of problems that go before
-    those of the document, ``force`` overwrites what was changed by hand. Raises :class:`SymroofError` where its markers
-    cannot be read; a block that fails is in ``blocks``, and stays as it was.
+    those of the document, ``lang`` is a language that goes before the one that it says, ``force`` overwrites what was
+    changed by hand. Raises :class:`SymroofError` where its markers cannot be read; a block that fails is in ``blocks``,
+    and stays as it was.
 
     >>> text = "From <!-- symroof = mm.smallest_integer -->200<!-- / --> on.\\n\\n<!-- symroof derive\\nid = 'mm'\\n"
     >>> text += "operation = 'matmul'\\nhardware = 'tpu-v5e'\\nassume = 'B << D, F'\\nsections = ['rule']\\n-->\\n"
@@ -252,7 +249,8 @@ def build(
     """
     from symroof.building.build import build as run
 
-    return run(text, makers(), path=None if path is None else Path(path), dialect=dialect, overrides=given, force=force)
+    place, overrides = Path(path) if path is not None else None, {"lang": lang, **(given or {})}
+    return run(text, makers(), path=place, dialect=dialect, overrides=overrides, force=force)
 
 
 def makers() -> dict[str, Callable[..., Any]]:

@@ -48,7 +48,7 @@ def asked(line: str, cell: str | None = None) -> Any:
     else:
         own = {"on": ",".join(options.pop("hardware")), "dtypes": options.pop("dtype") or ""}
     table = only_problem(operation, options, "answer") if operation else None
-    answer = makers()[verb](table, **own)
+    answer = makers()[verb](table, lang=given["lang"], **own)
     return answer.only(values, formulas) if verb == "derive" and (values or formulas) else answer
 
 

@@ -31,9 +31,8 @@ from symroof import __version__
 from symroof.api import build
 from symroof.building.contents import OWN
 from symroof.building.outcome import BuiltDocument
-from symroof.building.settings import LOOKS
+from symroof.building.settings import SAID
 from symroof.errors import SymroofError
-from symroof.reading.problems import KEYS
 
 MATH = re.compile(r"\$([^$]+)\$")
 # What an option says in TOML; anything else is text.
@@ -145,7 +144,7 @@ class ValuesPutIn(SphinxTransform):
 def setup(app: Any) -> dict[str, Any]:
     """What Sphinx calls."""
     for verb, own in OWN.items():
-        spec = dict.fromkeys(("id", "problem", *own, *LOOKS, *KEYS), directives.unchanged)
+        spec = dict.fromkeys(("id", "problem", *own, *SAID), directives.unchanged)
         kind = type(f"Symroof{verb.title()}", (SymroofDirective,), {"verb": verb, "option_spec": spec})
         app.add_directive(f"symroof-{verb}", kind)
     app.add_role("symroof", SymroofRole())

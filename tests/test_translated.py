@@ -8,7 +8,8 @@ import pytest
 
 import symroof as sr
 from symroof.model.quantities import QUANTITIES
-from symroof.rendering.pages.environment import environment, languages
+from symroof.reading.languages import languages
+from symroof.rendering.pages.environment import environment
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 OTHERS = [lang for lang in languages() if lang != "en"]

@@ -22,6 +22,7 @@ from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError, SymroofError, about
 from symroof.reading.documents import NEXT_KEYS, NEXT_WORDS, mathematics, visible
 from symroof.reading.exercises import read_exercise
+from symroof.reading.languages import USUAL_LANGUAGE, language_of
 from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers
 from symroof.reading.problems import merged
 from symroof.reading.toml import read_table
@@ -46,7 +47,8 @@ def build(
 ) -> BuiltDocument:
     """The document with its blocks and values made anew; a block that was changed by hand stays, unless by ``force``.
 
-    ``makers`` are the functions that answer each verb, ``overrides`` options that go before those of the document.
+    ``makers`` are the functions that answer each verb, ``overrides`` options that go before those of the document, its
+    language among them.
     Raises :class:`ReadingError` where its markers cannot be read; a block that fails is reported, and stays.
     """
     settings = settings_of(path, dialect)
@@ -58,7 +60,8 @@ def build(
     seen = _seen(written, settings.form)
     markers = read_markers(written, seen, SYNTAXES[settings.form], name)
     trusted = {key: settings.problem[key] for key in settings.problem.keys() & {"chips"}} | dict(overrides or {})
-    builder = _Builder(name, written, seen, settings, path.parent if path else Path(), makers, trusted, force)
+    asked = language_of({"lang": trusted.pop("lang", None)}, settings.looks.get("template"))
+    builder = _Builder(name, written, seen, settings, path.parent if path else Path(), makers, trusted, asked, force)
     built = builder.built(markers)
     if built.text == written:
         return replace(built, before=text, text=text)
@@ -88,6 +91,7 @@ class _Builder:
     folder: Path
     makers: Makers
     overrides: Mapping[str, Any]
+    lang: str | None
     force: bool
     requests: dict[str, Request] = field(default_factory=dict)
     answers: dict[str, Said] = field(default_factory=dict)
@@ -108,7 +112,8 @@ class _Builder:
         for span, new in sorted(self.written.items(), reverse=True):
             text = text[: span.start] + new + text[span.end :]
         blocks = tuple(self.told[place] for place in sorted(self.told))
-        return BuiltDocument(self.name, self.text, text, self.settings, blocks, self.files)
+        lang = self.lang or self.settings.looks.get("lang") or USUAL_LANGUAGE
+        return BuiltDocument(self.name, self.text, text, self.settings, lang, blocks, self.files)
 
     def _in_context(self, markers: Iterable[Marker]) -> Iterator[tuple[Marker, InForce]]:
         """Blocks and values, each with what the comments before it say."""
@@ -143,7 +148,8 @@ class _Builder:
             if not request.name.replace("_", "").isalnum() or request.name[:1].isdigit():
                 raise ReadingError(f"id: {request.name!r} is no name", expected="letters, digits and _")
             self.requests[request.name] = request
-        request = replace(request, problem=merged(request.problem, self.overrides, self.folder))
+        style = replace(request.style, lang=self.lang or request.style.lang)
+        request = replace(request, problem=merged(request.problem, self.overrides, self.folder), style=style)
         if marker.verb == "verify" and self.folder / str(request.own.get("file")) == Path(self.name):
             raise ReadingError("a report in the file that it judges", expected="another file")
         content = content_of(request, self.settings, self.folder, self.makers)
@@ -204,7 +210,9 @@ class _Builder:
         for name in (called.partition(".")[0] for called in DOTTED.findall(marker.body)):
             if name in self.requests and not any(key.startswith(f"{name}.") for key in self.answers):
                 raise ReadingError(f"the block {name} has no answer", expected="one that derives, and does not fail")
-        style = Style(dialect=self.settings.dialect, template=self.settings.looks.get("template"))
+        looks = self.settings.looks
+        lang = self.lang or force.options.get("lang") or looks.get("lang")
+        style = Style(dialect=self.settings.dialect, template=looks.get("template"), lang=lang)
         layout = force.context.layout if force.context.setting is not None else Layout(())
         text = Lookup(force.context, self.answers).text(marker.body, pen_of(self.settings.form, layout, "HBM", style))
         old = self.text[slice(*marker.inside)].rstrip("\n")

@@ -9,9 +9,10 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from symroof.building.settings import LOOKS, Settings
+from symroof.building.settings import LOOKS, SAID, Settings
 from symroof.errors import ReadingError, require_one_of
 from symroof.formula import Frozen
+from symroof.reading.languages import language_of, languages
 from symroof.reading.problems import KEYS, read_problem_file
 from symroof.reading.toml import text, unfit
 from symroof.rendering.pages.pen import Style
@@ -60,7 +61,8 @@ def digest(text: str) -> str:
 
 
 class Request(Frozen):
-    """What a block asks for: a ``problem`` under the keys of problem files, and what the verb takes besides."""
+    """What a block asks for: a ``problem`` under the keys of problem files, what the verb takes besides, and how its page
+    looks; the language is a look."""
 
     verb: str
     name: str | None
@@ -73,13 +75,15 @@ def request_of(
     verb: str, table: Mapping[str, Any], before: Mapping[str, Any], settings: Settings, folder: Path
 ) -> Request:
     """The request of a block: its own table, what it takes from the comments ``before`` it, and the usual settings."""
-    known = ("id", "problem", *OWN[verb], *LOOKS, *KEYS)
+    known = ("id", "problem", *OWN[verb], *SAID)
     for key in table:
         require_one_of(key, known, f"the block: unknown key {key!r}")
     shared = _problem_file(text(table, "problem"), settings, folder) if "problem" in table else {}
     said = {key: value for key, value in {**shared, **table}.items() if key in KEYS}
     taken = {key: value for key, value in before.items() if "operation" not in said or key in CONVENTIONS}
     problem = {**settings.problem, **taken, **said}
+    if "operation" not in problem and "of" in table:  # an approximation alone is not of the usual chip
+        problem = {key: value for key, value in problem.items() if key in said or key == "lang"}
     if "show" in table:
         problem["sections"] = table["show"]
     looks = {"heading": 0, "dialect": settings.dialect, **settings.looks}
@@ -88,11 +92,11 @@ def request_of(
         raise unfit("heading", looks["heading"], "a level", "0 to 6")
     if not isinstance(looks.get("brief", False), bool):
         raise unfit("brief", looks["brief"], "true or false")
-    looks["lang"] = text(problem, "lang")
     for key in ("dialect", "template", "label"):
         text(looks, key)
     if "template" in table:
         looks["template"] = str(inside(table["template"], folder, settings, "template"))
+    looks["lang"] = language_of({"lang": problem.pop("lang", looks.get("lang"))}, looks.get("template"))
     own = {key: value for key, value in table.items() if key in OWN[verb] and key != "show"}
     return Request(verb, text(table, "id"), problem, own, Style(**looks))
 
@@ -129,6 +133,8 @@ def content_of(request: Request, settings: Settings, folder: Path, makers: Maker
         report = replace(report, files=tuple(replace(file, file=name) for file in report.files))
         return Content(LITERAL[form](report.page(PAGES[form], request.style).strip("\n")), report)
     problem, own = dict(request.problem), dict(request.own)
+    if request.style.lang in languages():  # what a site's own templates add, is for its pages
+        own["lang"] = request.style.lang
     if request.verb in ("compare", "plot"):
         own["on"] = problem.pop("hardware", None)
     if request.verb == "plot":

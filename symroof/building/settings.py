@@ -15,12 +15,14 @@ from typing import Any
 
 from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import Frozen
+from symroof.reading.languages import language_of
 from symroof.reading.problems import KEYS
 from symroof.reading.toml import read_table_file, texts
 from symroof.rendering.pages.dialects import DIALECTS, dialect_named
 
 # How a page is to look, beside what a problem may state.
-LOOKS = ("dialect", "template", "heading", "label", "brief")
+LOOKS = ("dialect", "template", "heading", "label", "brief", "lang")
+SAID = tuple(dict.fromkeys((*LOOKS, *KEYS)))
 # The format of a file, and its usual dialect.
 SUFFIXES = {
     **dict.fromkeys((".md", ".markdown", ".ipynb"), ("markdown", "dollar")),
@@ -28,13 +30,16 @@ SUFFIXES = {
     ".rst": ("rst", "rst"),
     **dict.fromkeys((".tex", ".ltx", ".latex"), ("latex", "tex")),
 }
+# Where an unknown dialect comes from, in an error.
+WHY = {"asked": "it is asked for", "said": "the settings say so"}
 # A file beside a document, or above it, that tells how its site sets mathematics.
 TELLING = {"_config.yml": "kramdown", "_quarto.yml": "quarto", "mkdocs.yml": "dollar", "conf.py": "myst"}
 
 
 class Settings(Frozen):
-    """``form`` is the format of the document, ``why`` tells where its dialect comes from, ``root`` the folder whose files
-    a document may name; ``looks`` are how pages look, ``problem`` what every problem of it states."""
+    """``form`` is the format of the document, ``why`` tells where its dialect comes from (``asked``, ``said``, ``usual``,
+    ``readme``, or the name of a file of its site), ``root`` is the folder whose files a document may name; ``looks`` are
+    how pages look, ``problem`` what every problem of it states."""
 
     form: str
     dialect: str
@@ -50,44 +55,42 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
     Raises :class:`ReadingError` for a format that is not known.
 
     >>> settings_of(None).dialect, settings_of(None, "github").why
-    ('dollar', 'it is asked for')
+    ('dollar', 'asked')
     """
     if path is None:
-        form = DIALECTS[_known(dialect, "it is asked for")].form if dialect else "markdown"
-        return Settings(form, dialect or "dollar", "it is asked for" if dialect else "the usual one", Path())
+        form = DIALECTS[_known(dialect, "asked")].form if dialect else "markdown"
+        return Settings(form, dialect or "dollar", "asked" if dialect else "usual", Path())
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ReadingError(f"{path} is in no format that is built", expected=f"one of {', '.join(SUFFIXES)}")
     form, usual = SUFFIXES[suffix]
     said, root = _said(path.resolve())
     looks = {key: value for key, value in said.items() if key in LOOKS}
-    if "template" in looks:
-        looks["template"] = str(root / str(looks["template"]))
     found, why = _dialect(path.resolve(), dialect, looks.pop("dialect", None), usual)
     if DIALECTS[found].form != form:
         raise ReadingError(f"{path} is {form}, and the dialect {found} is of another format")
-    problem = {key: value for key, value in said.items() if key in KEYS}
+    problem = {key: value for key, value in said.items() if key in KEYS and key not in LOOKS}
     chips = tuple(str(root / name) for name in texts(problem, "chips"))
     return Settings(form, found, why, root, looks, {**problem, **({"chips": chips} if chips else {})})
 
 
 def _dialect(path: Path, asked: str | None, said: Any, usual: str) -> tuple[str, str]:
     """The dialect of a document, and why: asked for, said in a file of settings, told by the site, or the usual one."""
-    for name, why in ((asked, "it is asked for"), (said, "the settings say so")):
+    for name, why in ((asked, "asked"), (said, "said")):
         if name is not None:
             return _known(name, why), why
     if usual == "dollar":
         for folder in _upwards(path):
             for name, told in TELLING.items():
                 if (folder / name).is_file():
-                    return told, f"{name} tells it"
+                    return told, name
         if path.name.upper().startswith("README") and (path.parent / ".git").exists():
-            return "github", "it is a README beside .git"
-    return usual, "the usual one"
+            return "github", "readme"
+    return usual, "usual"
 
 
 def _known(name: Any, why: str) -> str:
-    dialect_named(name, f" ({why})")
+    dialect_named(name, f" ({WHY[why]})")
     return str(name)
 
 
@@ -110,7 +113,11 @@ def _said(path: Path) -> tuple[dict[str, Any], Path]:
             table, source = read_table_file(project).get("tool", {}).get("symroof"), project
         if isinstance(table, Mapping):
             with about(f"{source}: "):
-                return _matching(table, path.relative_to(folder).as_posix()), folder
+                said = _matching(table, path.relative_to(folder).as_posix())
+                if "template" in said:
+                    said["template"] = str(folder / str(said["template"]))
+                language_of(said, said.get("template"))
+                return said, folder
     return {}, path.parent
 
 
@@ -120,7 +127,7 @@ def _matching(table: Mapping[str, Any], name: str) -> dict[str, Any]:
         if not isinstance(settings, Mapping):
             raise ReadingError(f"{pattern} is no table", expected='["docs/**/*.md"], and settings below it')
         for key in settings:
-            require_one_of(key, (*LOOKS, *KEYS), f"{pattern}: unknown key {key!r}")
+            require_one_of(key, SAID, f"{pattern}: unknown key {key!r}")
         if fnmatch(name, pattern) or fnmatch(name, pattern.replace("**/", "")):
             said |= settings
     return said

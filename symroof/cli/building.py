@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import given_flags, problem_options
+from symroof.cli.options import given_flags, lang_option, problem_options
 from symroof.cli.output import complain, write
 from symroof.errors import ReadingError, SymroofError
 
@@ -28,6 +28,7 @@ WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 @click.option("--force", is_flag=True, help="Overwrite blocks that were changed by hand.")
 @click.option("--require", is_flag=True, help="A file without a block or a value is a finding.")
 @click.option("--dialect", metavar="NAME", help="How mathematics is set; else what symroof.toml or the site tells.")
+@lang_option
 @click.option("-v", "--verbose", is_flag=True, help="Say which dialect is used and why, and what stayed the same.")
 @problem_options("solve_for", "at", "assume", "mesh", "link", "dtype")
 def build(
@@ -38,6 +39,7 @@ def build(
     force: bool,
     require: bool,
     dialect: str | None,
+    lang: str | None,
     verbose: bool,
     **options: Any,
 ) -> None:
@@ -57,12 +59,12 @@ def build(
     for name in files:
         try:
             text = _contents(name)
-            built = _built(name, text, dialect=dialect, force=force, given=overrides)
+            built = _built(name, text, dialect=dialect, lang=lang, force=force, given=overrides)
             done.append(built)
             if built is not None:
                 _tell(built, check, verbose)
             elif require:
-                click.echo(f"{name}: no block or value", err=True)
+                click.echo(f"{name}: {_say(lang)('nothing')}", err=True)
             if stdout or (name == "-" and not (check or diff)):
                 write(text if built is None else built.text)
             elif built is not None and not (check or diff or built.failed):
@@ -74,7 +76,7 @@ def build(
         write("".join(_difference(built)))
     stale = sum(bool(getattr(one, "stale", ())) for one in done)
     if check and stale:
-        click.echo(f"{stale} of {len(files)} file{'s' * (len(files) != 1)} would change")
+        click.echo(_say(*{one.lang for one in done if hasattr(one, "lang")})("would_change", stale, len(files)))
     if any(isinstance(one, SymroofError) or getattr(one, "failed", False) for one in done):
         sys.exit(2)
     kept = any(block.status == "edited" for one in done for block in getattr(one, "blocks", ()))
@@ -94,7 +96,8 @@ def _built(name: str, text: str, **options: Any) -> Any:
 def _tell(built: Any, check: bool, verbose: bool) -> None:
     """What is to be said of each block."""
     if verbose:
-        click.echo(f"{built.name}: {built.settings.dialect} ({built.settings.why})", err=True)
+        settings = built.settings
+        click.echo(f"{built.name}: {_say(built.lang)('dialect', settings.dialect, settings.why)}", err=True)
     for block in built.blocks:
         if block.error is not None:
             click.echo(f"symroof: {block.error}", err=True)
@@ -116,7 +119,15 @@ def _contents(name: str) -> str:
 
 def _difference(built: Any) -> list[str]:
     old, new = (text.splitlines(keepends=True) for text in (built.before, built.text))
-    return list(unified_diff(old, new, f"{built.name} (as it is)", f"{built.name} (as it should be)"))
+    say = _say(built.lang)
+    return list(unified_diff(old, new, say("before", built.name), say("after", built.name)))
+
+
+def _say(*langs: str | None) -> Any:
+    """The words for documents in their language; where they have several, or none is said, in English."""
+    from symroof.building.outcome import said_of_documents
+
+    return said_of_documents(langs[0] if len(langs) == 1 else None)
 
 
 def _write(path: Path, built: Any) -> None:

@@ -30,7 +30,23 @@ PROBLEM = {
     "dtype": ("--dtype", "DTYPE", "The dtype of tensors that do not state one."),
     "chips": ("--chips", "FILE", "A file with chips of your own."),
 }
+
 REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips")
+
+
+def _known_language(context: click.Context, _: click.Parameter, code: str | None) -> str | None:
+    """A language that is asked for is one that there are words of; that is seen to before anything is done."""
+    from symroof.reading.languages import known
+
+    return None if code is None else known(code, context.params.get("template"))
+
+
+lang_option = click.option(
+    "--lang",
+    metavar="CODE",
+    callback=_known_language,
+    help="The language, whatever the input says of it: en, ko or zh.",
+)
 OUTPUT = {
     "heading": click.option(
         "--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none."
@@ -38,8 +54,10 @@ OUTPUT = {
     "dialect": click.option(
         "--dialect", metavar="NAME", help="A page for one kind of document: github, kramdown, myst, …"
     ),
-    "template": click.option("--template", metavar="DIR", help="A folder whose templates replace the shipped ones."),
-    "lang": click.option("--lang", metavar="CODE", help="The language of the page: en, ko or zh."),
+    "template": click.option(
+        "--template", metavar="DIR", is_eager=True, help="A folder whose templates replace the shipped ones."
+    ),
+    "lang": lang_option,
     "output": click.option("-o", "--output", metavar="FILE", help="Write to a file."),
     "color": click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
 }

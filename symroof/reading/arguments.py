@@ -8,10 +8,14 @@ from fractions import Fraction
 from typing import Any, TypedDict
 
 from symroof.errors import ReadingError
+from symroof.formula import Formula
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
-from symroof.reading.problems import hardware_of, read_problem
+from symroof.model.quantities import QUANTITIES
+from symroof.reading.claims import read_question
+from symroof.reading.problems import figure_names, hardware_of, read_problem
+from symroof.reading.scope import Scope
 
 Asked = AnyOperation | Problem | str | Mapping[str, Any]
 Chip = str | Mapping[str, Any] | Accelerator | None
@@ -71,6 +75,18 @@ def problem_on_each(
         changed = {"hardware", *said, *(("wiring",) if "mesh" in said else ())} & Problem.__dataclass_fields__.keys()
         problem = replace(asked, **{name: getattr(problem, name) for name in changed})
     return problem, chips
+
+
+def question_of(of: Any, problem: Problem | None) -> tuple[Formula | None, Formula | None]:
+    """What is asked about: a quantity, or one and what it is said to be approximately. It speaks of the names of a
+    problem, where there is one."""
+    if of is None:
+        return None, None
+    scope = Scope(open=True)
+    if problem is not None:
+        figures = figure_names(problem.hardware)
+        scope = Scope((*problem.operation.dimensions, *problem.symbols, *QUANTITIES, *problem.let, *figures))
+    return read_question(text_of(of, "of"), scope)
 
 
 def listed(names: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from symroof.formula import Compare, Formula, Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
+from symroof.reading.languages import language_of
 from symroof.reading.numbers import exact
 from symroof.reading.problems import GIVE_WAY, claims_of, model_of, read_problem, require_known
 from symroof.reading.toml import table, text, unfit
@@ -56,6 +57,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     (None, 'work / 1e12 FLOPs/s = 1 s')
     """
     require_known(options)
+    language_of(options)
     stated: dict[str, Any] = {
         "title": text(options, "title"),
         "claims": tuple(_stated(claim) for claim in claims_of(options)),

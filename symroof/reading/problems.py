@@ -22,6 +22,7 @@ from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
 from symroof.reading.grids import axes_of, read_bindings, read_mesh
+from symroof.reading.languages import language_of
 from symroof.reading.operations import read_operation
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, read_table_file, table, text, texts, unfit
@@ -75,7 +76,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         link=text(options, "link") or "HBM",
         at=_points(options, operation),
         sections=_sections(options),
-        lang=text(options, "lang"),
+        lang=language_of(options),
         **model,
     )
 

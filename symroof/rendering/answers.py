@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class ShownComparison(Shown, Frozen):
 
 
 class ShownInferred(Shown, Frozen):
-    """The weakest regimes that make an approximation true, and their text.
+    """The weakest regimes that make an approximation true, and their text, in ``lang`` where no language is asked for.
 
     >>> import symroof as sr
     >>> sr.regimes(of="BDF/(BD + DF + BF) ~ B")
@@ -114,6 +115,7 @@ class ShownInferred(Shown, Frozen):
     """
 
     inferred: Inferred
+    lang: str | None = None
 
     @property
     def alternatives(self) -> tuple[Led, ...]:
@@ -121,7 +123,7 @@ class ShownInferred(Shown, Frozen):
         return self.inferred.alternatives
 
     def page(self, form: str, style: Style) -> str:
-        return render_inferred(self.inferred, form, style)
+        return render_inferred(self.inferred, form, replace(style, lang=style.lang or self.lang))
 
     def to_dict(self) -> dict[str, Any]:
         return inferred_record(self.inferred)

@@ -22,7 +22,9 @@ from symroof.verification.definitions import context_of
 ADDED = ("assume", "symbols")
 MERGED = ("given", "let", "aliases", "mesh")
 # What a comment says of every operation, and the type of elements where none is said: it tells their number alone.
-CONVENTIONS = ("hardware", "chips", "given", "count", "compute", "dtype", "tolerance", "aliases")
+CONVENTIONS = ("hardware", "chips", "given", "count", "compute", "dtype", "tolerance", "aliases", "lang")
+# What another operation does not end.
+LASTING = ("lang",)
 ANY_WIDTH = "bf16"
 
 
@@ -47,7 +49,9 @@ class InForce:
 
     def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> InForce:
         """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""
-        before = {} if "operation" in comment and "operation" in self.options else self.options
+        before = self.options
+        if "operation" in comment and "operation" in before:
+            before = {key: value for key, value in before.items() if key in LASTING}
         said = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
         let = comment.get("let")
         places = {**self.places, **dict.fromkeys(let if isinstance(let, Mapping) else (), path)}

@@ -13,25 +13,21 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import RenderingError, require_one_of
+from symroof.errors import RenderingError
 from symroof.formula import Both, Cases, Formula, Name
+from symroof.reading.languages import known, template_folders
 from symroof.rendering.pages.aloud import last_heard
 
 
 def shipped_template(name: str) -> str | None:
-    """A template of the package: beside it in a checkout, inside it in a wheel. It may lie in a zip file."""
+    """A template of the package."""
     if not re.fullmatch(r"(?:[a-z]+/)?\w[\w.]*", name):
         return None
-    package = files("symroof")
-    beside = Path(str(package)).parent / "templates"
-    if (beside / name).is_file() and (beside.parent / "pyproject.toml").is_file():
-        return (beside / name).read_text("utf-8")
-    inside = package / "templates" / name
-    return inside.read_text("utf-8") if inside.is_file() else None
+    found = next((folder / name for folder in template_folders() if (folder / name).is_file()), None)
+    return None if found is None else found.read_text("utf-8")
 
 
 def own_template(folder: str, name: str) -> str | None:
@@ -99,33 +95,9 @@ def load(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> Any
 
 
 @lru_cache(maxsize=32)
-def words(folder: str | None, lang: str) -> Any:
-    """The rules and the small words of a language."""
-    return load(f"{known(lang, folder)}/words.j2", folder, lang, {})
-
-
-@lru_cache(maxsize=1)
-def shipped_languages() -> tuple[str, ...]:
-    package = files("symroof")
-    places = (Path(str(package)).parent / "templates", package / "templates")
-    found = {entry.name for place in places if place.is_dir() for entry in place.iterdir() if entry.is_dir()}
-    return tuple(sorted(name for name in found if shipped_template(f"{name}/words.j2") is not None))
-
-
-def languages(folder: str | None = None) -> tuple[str, ...]:
-    """The languages that there are words of, each by its code. A folder of the user's own may hold more.
-
-    >>> "en" in languages()
-    True
-    """
-    own = Path(folder).glob("*/words.j2") if folder is not None else ()
-    return tuple(dict.fromkeys((*shipped_languages(), *(path.parent.name for path in own))))
-
-
-def known(lang: str, folder: str | None = None) -> str:
-    """A language that there are words of. Raises :class:`RenderingError` for any other."""
-    require_one_of(lang, languages(folder), f"unknown language {lang!r}")
-    return lang
+def words(folder: str | None, lang: str, subject: str = "words") -> Any:
+    """The rules and the small words of a language; those of a subject, where there is one."""
+    return load(f"{known(lang, folder)}/{subject}.j2", folder, lang, {})
 
 
 def render(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from symroof.errors import ReadingError
 from symroof.formula import Formula, Frozen, Number
 from symroof.model.units import UNITS, unit_of_time
 from symroof.rendering.pages.amounts import decimal, short, to_digits
+from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.pen import Pen
 
 MOST_DIGITS = 30
@@ -61,7 +62,8 @@ def inserted(value: Any, pen: Pen, shape: Shape, unit: str = "", *, bare: bool =
     ('87.2 µs', '$1.97 \\times 10^{14}$')
     """
     if isinstance(value, str):
-        return pen.words(value)
+        style = pen.style
+        return pen.words(words(style.template, style.language, "documents").words.get(value, value))
     number = Fraction(value) if isinstance(value, int | Fraction) else _number(value)
     if number is None or shape.formula:
         return _set(value, pen, bare)

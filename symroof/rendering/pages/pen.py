@@ -13,6 +13,7 @@ from symroof.derivation.layout import Layout
 from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, number
 from symroof.model.problem import Problem
+from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -21,7 +22,6 @@ from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.terminal import NBSP, glued
 
-USUAL_LANGUAGE = "en"
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
     | {
