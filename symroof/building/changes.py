@@ -8,7 +8,8 @@ from difflib import SequenceMatcher
 
 from symroof.formula import Frozen
 
-WORD = re.compile(r"[^\s$&|{}\\()]+")
+# Particles and counters of Korean and Chinese touch what they follow, and are no part of it.
+WORD = re.compile(r"[^\s$&|{}\\()\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]+")
 DIGIT = re.compile(r"\d")
 EDGES = ".,;:()[]{}*"
 
@@ -26,6 +27,8 @@ def changes(before: str, after: str, called: Mapping[str, str]) -> tuple[Change,
 
     >>> changes("so $B > 240.24$, from 241 on", "so $B > 243.21$, from 244 on", {"244": "smallest_integer"})
     (Change(before='241', after='244', name='smallest_integer'), Change(before='240.24', after='243.21', name=''))
+    >>> changes("행이 241개부터", "행이 244개부터", {"244": "smallest_integer"})
+    (Change(before='241', after='244', name='smallest_integer'),)
     """
     found = dict.fromkeys(_moved(WORD.findall(before), WORD.findall(after)))
     named = (Change(old, new, called.get(new, "")) for old, new in found)
