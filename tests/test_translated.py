@@ -118,7 +118,7 @@ def left_over(page):
 
 def skeleton(page):
     """The formulas of a page with no words in them, in their order."""
-    bare = re.sub(r"\s*\\text\{[^{}]*\}\s*", "", page)
+    bare = re.sub(r"\\text\{[^{}]*\}", " ", page)
     return sorted(
         re.sub(r"\s+", " ", formula).strip()
         for formula in re.findall(r"\$\$(.*?)\$\$|\$([^$]+)\$", bare, re.DOTALL)

@@ -204,11 +204,13 @@ def names(form: str) -> None:
 
 
 def _words_table(vocabulary: Mapping[str, list[str]]) -> str:
-    from symroof.rendering.pages.terminal import NBSP, fold
+    from symroof.rendering.pages.characters import NBSP, cells, padded
+    from symroof.rendering.pages.terminal import fold
 
-    width = max(map(len, vocabulary)) + 2
+    width = max(map(cells, vocabulary)) + 2
     rows = (
-        name.ljust(width) + ",  ".join(word.replace(" ", NBSP) for word in words) for name, words in vocabulary.items()
+        padded(name, width) + ",  ".join(word.replace(" ", NBSP) for word in words)
+        for name, words in vocabulary.items()
     )
     return "".join(f"{line}\n" for row in rows for line in fold(row, WIDTH, indent=" " * width))
 

@@ -48,7 +48,7 @@ class _Writer:
         self.say = pen.sentences(
             FORMATS[pen.form].prose,
             d=view,
-            condition=lambda relations: pen.condition(relations, ", " if pen.form == "text" else pen.style.words.joint),
+            condition=self._condition,
             shown=in_decimals,
             ridge_=RIDGE,
             peak=PEAK,
@@ -56,6 +56,12 @@ class _Writer:
             t_math=T_MATH,
             t_comms=T_COMMS,
         )
+
+    def _condition(self, relations: Iterable[Compare]) -> str:
+        """A regime, as on a command line on a terminal, in words elsewhere."""
+        words = self.pen.style.words
+        joints = () if self.pen.form == "text" else (words.conjunction, words.comma)
+        return self.pen.condition(relations, *joints)
 
     def page(self) -> Page:
         sections = [] if self.pen.style.brief else [n for n in SECTIONS if self.derivation.section(n)]

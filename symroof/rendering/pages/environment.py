@@ -20,6 +20,7 @@ from symroof.errors import RenderingError
 from symroof.formula import Both, Cases, Formula, Name
 from symroof.reading.languages import known, template_folders
 from symroof.rendering.pages.aloud import last_heard
+from symroof.rendering.pages.characters import cells, padded
 
 
 def shipped_template(name: str) -> str | None:
@@ -70,6 +71,8 @@ def environment(folder: str | None) -> Any:
     )
     environment.filters["first_case"] = first_case
     environment.filters["heard"] = last_heard
+    environment.filters["cells"] = cells
+    environment.filters["padded"] = padded
     environment.filters["name"] = lambda value: value.name if isinstance(value, Name) else ""
     return environment
 

@@ -117,29 +117,33 @@ def _too_broad(page: Page, pen: Pen) -> bool:
 def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
     """The lines of each block, those of a section beside its head; a table stands below where that is shorter."""
     width = pen.style.width
+    margin = gutter([block.head for block in page.blocks if isinstance(block, Section)], width)
     for block in page.blocks:
         if not isinstance(block, Section):
-            yield _indented(block, pen, len(GAP))
+            yield _indented(block, pen, len(GAP), margin)
             continue
         grids = [inner for inner in block.blocks if isinstance(inner, Grid)]
         others = (inner for inner in block.blocks if inner not in grids)
-        parts = (inner.text if isinstance(inner, Paragraph) else _plain_lines(inner, pen, width) for inner in others)
-        first, *rest = section(block.head, parts, width)
+        parts = (
+            inner.text if isinstance(inner, Paragraph) else _plain_lines(inner, pen, width, margin) for inner in others
+        )
+        first, *rest = section(block.head, parts, width, margin)
         yield [first.replace(block.head, _strong(block.head, pen), 1), *rest]
         yield from (
-            min((_indented(grid, pen, margin) for margin in (gutter(width), len(GAP))), key=len) for grid in grids
+            min((_indented(grid, pen, indent, margin) for indent in (margin, len(GAP))), key=len) for grid in grids
         )
 
 
-def _indented(block: Block, pen: Pen, margin: int) -> list[str]:
-    return [(" " * margin + line).rstrip() for line in _plain_lines(block, pen, pen.style.width - margin)]
+def _indented(block: Block, pen: Pen, indent: int, margin: int) -> list[str]:
+    return [(" " * indent + line).rstrip() for line in _plain_lines(block, pen, pen.style.width - indent, margin)]
 
 
-def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
+def _plain_lines(block: Block, pen: Pen, width: int, margin: int) -> list[str]:
+    """The lines of a block; ``margin`` is the room for heads beside displays."""
     assert isinstance(pen.printer, PlainPrinter)
     match block:
         case Display(rows=rows):
-            return display(rows, pen.printer, width)
+            return display(rows, pen.printer, width, margin)
         case Grid(ledger=True):
             return list(ledger(block.rows, width))
         case Grid():

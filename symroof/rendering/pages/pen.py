@@ -18,9 +18,10 @@ from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.amounts import to_digits
+from symroof.rendering.pages.characters import NBSP
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
-from symroof.rendering.pages.terminal import NBSP, glued
+from symroof.rendering.pages.terminal import glued
 
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
@@ -99,7 +100,7 @@ class Pen(Frozen):
         """Names of one value: D = F, or D = F = 8192."""
         return self.inline(*[sign for part in (*names, *value) for sign in ("=", part)][1:])
 
-    def condition(self, relations: Iterable[Compare], last: str = ", ") -> str:
+    def condition(self, relations: Iterable[Compare], last: str = ", ", comma: str = ", ") -> str:
         """Relations of a regime, ``last`` before the last one; with commas they can be given to ``--assume``.
 
         >>> from symroof.formula import Infinity
@@ -109,7 +110,7 @@ class Pen(Frozen):
         # a list before -> must not follow << with a comma, where it would be read as a part of that
         items = sorted(chained(relations), key=lambda item: item[-2] != "->")
         texts = [self.inline(*(f"regime {part}" if isinstance(part, str) else part for part in item)) for item in items]
-        return last.join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+        return last.join([comma.join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
     def _part(self, part: Any) -> str:
         match part:

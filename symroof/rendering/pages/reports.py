@@ -16,6 +16,7 @@ from symroof.reading.claims import Claim
 from symroof.reading.exercises import VERDICTS
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import percent, quantity, short, sizes, told_apart
+from symroof.rendering.pages.characters import padded
 from symroof.rendering.pages.environment import guarded, load, render
 from symroof.rendering.pages.pen import Sentences, Style
 from symroof.rendering.pages.terminal import fold
@@ -35,7 +36,7 @@ from symroof.verification.judgement import (
 from symroof.verification.suggestions import Suggestions, suggestions
 
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
-LONGEST_CLAIM = 120
+VERDICT, LONGEST_CLAIM = 11, 120
 RED, YELLOW, GREEN = (("\x1b[" + code + "m", "\x1b[0m") for code in ("31", "33", "32"))
 COLOURS = dict(zip(VERDICTS, (GREEN, GREEN, YELLOW, YELLOW, RED, RED), strict=True))
 # GitHub's workflow commands end at a new line, and use these marks themselves.
@@ -71,7 +72,7 @@ def render_report(
             "last": explainer.last(files),
             "moves": moves,
             "titled": style.heading > 0,
-            "paint": lambda verdict: f"{verdict:<11}".join(COLOURS[verdict] if style.colour else ("", "")),
+            "paint": lambda verdict: padded(verdict, VERDICT).join(COLOURS[verdict] if style.colour else ("", "")),
             "place": _place,
             "folded": lambda line, indent: "\n".join(fold(line, style.width, " " * indent)),
             "elided": lambda text: text if len(text) <= LONGEST_CLAIM else text[: LONGEST_CLAIM - 4] + " ...",

@@ -13,17 +13,17 @@ from itertools import accumulate, pairwise, zip_longest
 from symroof.formula import Cases
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.blocks import Row
+from symroof.rendering.pages.characters import JOINER, NBSP, cells, padded, pieces, plain, whole
 
-NBSP = "\N{NO-BREAK SPACE}"
 # Prose stands beside the heads of its sections; where there is no room for that, below them.
-GUTTER, NARROW, ROOMY, INDENT = 13, 2, 72, 2
+GUTTER, BROADEST, NARROW, ROOMY, INDENT = 13, 20, 2, 72, 2
 ASIDE = 58
 LABEL, VALUE = 13, 26
 GAP = "  "
 # A formula up to this length stands on one line, whatever it says.
 SHORT = 30
 # Where a formula may go on in the next line: before a relation or a word, never inside a link.
-LINKS = re.compile(r" (?=(?:[=<>~≈≤≥≪⇔⇒→]|<=|>=|<<|~~|->|<=>|=>|and|or|if|with) )|(?<=;) ")
+LINKS = re.compile(r" (?=(?:[=<>~≈≤≥≪⇔⇒→]|<=|>=|<<|~~|->|<=>|=>|and|or|if|with|[가-힣\u4e00-\u9fff]+) )|(?<=;) ")
 TERMS = re.compile(r"[ \u00a0](?=[-+*·/][ \u00a0])")
 
 
@@ -35,14 +35,11 @@ def glued(formula: str) -> str:
     >>> fold(glued("intensity = 2BDF/(2BD + 2DF + 2BF) = BDF/(BD + DF + BF)"), 40)
     ['intensity = 2BDF/(2BD + 2DF + 2BF)', '= BDF/(BD + DF + BF)']
     """
-    if len(formula) <= SHORT:
+    formula = whole(formula)
+    if cells(formula) <= SHORT:
         return formula.replace(" ", NBSP)
     breaks = {place for place in (match.start() for match in LINKS.finditer(formula)) if _outside(formula, place)}
     return "".join(NBSP if c == " " and i not in breaks else c for i, c in enumerate(formula))
-
-
-def plain(text: str) -> str:
-    return text.replace(NBSP, " ")
 
 
 def fold(text: str, width: int, indent: str = "") -> list[str]:
@@ -51,26 +48,32 @@ def fold(text: str, width: int, indent: str = "") -> list[str]:
     >>> fold("one two three", 8), fold(glued("BTNH + BSNH + BNTS"), 12)
     (['one two', 'three'], ['BTNH + BSNH', '+ BNTS'])
     """
-    pieces, lines, line = deque(re.findall(r" *[^ ]+", text)), [], ""
-    while pieces:
-        piece = pieces.popleft()
-        word = piece.strip(" ")
-        if len(line) + len(piece) <= width:
-            line += piece
-        elif len(indent) + len(word) > width and len(parts := _loosened(word)) > 1:
-            pieces.extendleft(reversed([piece[: -len(word)] + parts[0], *(" " + part for part in parts[1:])]))
+    waiting, lines, line, used = deque(pieces(text)), [], "", 0
+    while waiting:
+        piece = waiting.popleft()
+        word, breadth = piece.strip(" "), cells(piece)
+        if used + breadth <= width:
+            line, used = line + piece, used + breadth
+        elif len(indent) + cells(word) > width and len(parts := _loosened(word)) > 1:
+            waiting.extendleft(reversed([piece[: -len(word)] + parts[0], *parts[1:]]))
         else:
             lines += [line] if line.strip() else []
             line = (indent if lines else "") + word
+            used = cells(line)
     return [plain(line) for line in (*lines, line)]
 
 
 def _loosened(word: str) -> list[str]:
-    """A formula that is longer than a line, in parts: between its terms, or else at any space."""
+    """A formula that is longer than a line, in parts: between its terms, or else at any space, or in a Chinese word."""
     terms = [place.start() for place in TERMS.finditer(word)]
     outer = [place for place in terms if _outside(word, place)] or terms
-    cuts = outer or [i for i, c in enumerate(word) if c == NBSP]
-    return [word[a:b].strip(NBSP) for a, b in zip([0, *cuts], [*cuts, len(word)], strict=True)]
+    cuts = outer or _places(NBSP, word) or _places(JOINER, word)
+    parts = [word[a:b] for a, b in zip([0, *cuts], [*cuts, len(word)], strict=True)]
+    return [" " * part.startswith(NBSP) + part.strip(NBSP + JOINER) for part in parts]
+
+
+def _places(glue: str, word: str) -> list[int]:
+    return [i for i, c in enumerate(word) if c == glue]
 
 
 def _outside(text: str, place: int) -> bool:
@@ -85,44 +88,47 @@ def titled(left: str, right: str, width: int) -> str:
     >>> titled("matmul", "TPU v5e", 20)
     'matmul       TPU v5e'
     """
-    gap = width - len(left) - len(right)
+    gap = width - cells(left) - cells(right)
     if right and gap >= 2:
         return left + " " * gap + plain(right)
     return "\n".join((*fold(glued(left), width, GAP), *(fold(right, width, GAP) if right else ())))
 
 
-def ledger(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
+def ledger(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     """Rows of label, value and remark; a remark goes below where it does not fit."""
+    margin = max((LABEL, *(cells(label) for label, *_ in rows))) + len(GAP)
     for label, value, *remarks in rows:
-        head = f"{label:<{LABEL}}{GAP}"
-        lines = fold(value, width - len(head)) or [""]
+        head, below = padded(label, margin), " " * margin
+        first, *rest = fold(value, width - margin) or [""]
         remark = " ".join(remarks)
-        line = f"{head}{lines[0]:<{VALUE}}{GAP}{remark}" if len(lines[0]) <= VALUE else f"{head}{lines[0]}   {remark}"
-        beside = bool(remark) and len(lines) == 1 and len(line) <= width
-        yield plain(line) if beside else (head + lines[0]).rstrip()
-        yield from (" " * len(head) + line for line in lines[1:])
+        line = head + (padded(first, VALUE) + GAP if cells(first) <= VALUE else first + "   ") + remark
+        beside = bool(remark) and not rest and cells(line) <= width
+        yield plain(line) if beside else plain(head + first).rstrip()
+        yield from (below + line for line in rest)
         if remark and not beside:
-            yield from (" " * (len(head) + 2) + line for line in fold(remark, width - len(head) - 2))
+            yield from (below + GAP + line for line in fold(remark, width - margin - len(GAP)))
 
 
-def section(head: str, parts: Iterable[str | list[str]], width: int) -> Iterator[str]:
+def section(head: str, parts: Iterable[str | list[str]], width: int, margin: int) -> Iterator[str]:
     """The lines of one section: prose beside its head, and what is laid out already below it."""
-    margin = gutter(width)
     label = head
     for part in parts:
-        if label and (len(label) >= margin or not isinstance(part, str)):
+        if label and (cells(label) >= margin or not isinstance(part, str)):
             yield label
             label = ""
         if isinstance(part, str):
             for line in (line for sentence in part.split("\n") for line in fold(sentence, width - margin)):
-                yield f"{label:<{margin}}{line}"
+                yield padded(label, margin) + line
                 label = ""
         else:
             yield from part
 
 
-def gutter(width: int) -> int:
-    return GUTTER if width >= ROOMY else NARROW
+def gutter(heads: Iterable[str], width: int) -> int:
+    """The room in which heads stand beside prose: that of the broadest one that leaves prose enough."""
+    if width < ROOMY:
+        return NARROW
+    return max((GUTTER, *(room for head in heads if (room := cells(head) + len(GAP)) <= BROADEST)))
 
 
 class _Chain:
@@ -138,54 +144,55 @@ class _Chain:
             relation, _, body = link.partition(" ")
             cases = printer.each_case(right) if isinstance(right, Cases) else [(body, "")]
             for i, (then, guard) in enumerate(cases):
-                self.parts.append((then, len(relation) + 1) if i else (f"{relation} {then}", 0))
-                self.parts += [(guard, len(relation) + 3)] if guard else []
+                self.parts.append((then, cells(relation) + 1) if i else (f"{relation} {then}", 0))
+                self.parts += [(guard, cells(relation) + 3)] if guard else []
 
     def fits(self, room: int) -> bool:
         """Whether every link has room beside the left side."""
-        widest = max((len(text) + hang for text, hang in self.parts), default=0)
-        return len(self.line) <= room or len(self.head) + 1 + widest <= room
+        widest = max((cells(text) + hang for text, hang in self.parts), default=0)
+        return cells(self.line) <= room or cells(self.head) + 1 + widest <= room
 
     def lines(self, room: int, below: bool) -> list[str]:
         """One line, or a link on each, aligned at the relations; ``below`` puts the links below the left side."""
         head = self.head.strip()
-        if len(self.line) <= room and (head or not below):
+        if cells(self.line) <= room and (head or not below):
             return [self.line]
         lines = fold(glued(head), room) if head and below else []
-        column = INDENT if below else len(self.head) + 1
+        column = INDENT if below else cells(self.head) + 1
         for text, hang in self.parts:
-            start, hanging = " " * (column + hang), " " * (len(text.split(" ")[0]) + 1)
+            start, hanging = " " * (column + hang), " " * (cells(text.split(" ")[0]) + 1)
             lines += [start + line for line in fold(glued(text), room - len(start), hanging)]
-        return lines if below or not lines else [self.head + lines[0][len(self.head) :], *lines[1:]]
+        return lines if below or not lines else [self.head + lines[0][cells(self.head) :], *lines[1:]]
 
 
-def display(rows: list[Row], printer: PlainPrinter, width: int) -> list[str]:
+def display(rows: list[Row], printer: PlainPrinter, width: int, margin: int) -> list[str]:
     """The rows of a display with their relations under one another; a chain goes on below where it is too long."""
-    indent = " " * (gutter(width) + INDENT)
+    indent = " " * (margin + INDENT)
     room, lines = width - len(indent), []
     heads = [printer.print(row.left) if row.left is not None else "" for row in rows]
-    short = max((len(head) for head in heads if len(head) <= 12), default=0)
+    short = max((cells(head) for head in heads if cells(head) <= 12), default=0)
     starts = [i for i, head in enumerate(heads) if head]
     for start, end in pairwise([*starts, len(rows)]):
-        margin = max(len(heads[start]), short if len(heads[start]) <= 12 and rows[start].parts else 0)
-        chains = [_Chain(rows[i], f"{heads[i]:<{margin}}", printer) for i in range(start, end)]
+        own = cells(heads[start])
+        breadth = max(own, short if own <= 12 and rows[start].parts else 0)
+        chains = [_Chain(rows[i], padded(heads[i], breadth), printer) for i in range(start, end)]
         below = not all(chain.fits(room) for chain in chains)
         for chain in chains:
-            lines += _beside([indent + line for line in chain.lines(room, below)], chain.row, width)
+            lines += _beside([indent + line for line in chain.lines(room, below)], chain.row.aside, width, margin)
     return lines
 
 
-def _beside(lines: list[str], row: Row, width: int) -> list[str]:
+def _beside(lines: list[str], remark: str, width: int, margin: int) -> list[str]:
     """The lines with the remark beside the last one, or below it."""
-    if not row.aside:
+    if not remark:
         return lines
-    last, aside = lines[-1], plain(row.aside)
-    if len(last) < ASIDE and ASIDE + len(aside) <= width:
-        return [*lines[:-1], f"{last:<{ASIDE}}  {aside}"]
-    if len(last) + 3 + len(aside) <= width:
+    last, aside = lines[-1], plain(remark)
+    if cells(last) < ASIDE and ASIDE + len(GAP) + cells(aside) <= width:
+        return [*lines[:-1], padded(last, ASIDE) + GAP + aside]
+    if cells(last) + 3 + cells(aside) <= width:
         return [*lines[:-1], f"{last}   {aside}"]
-    indent = " " * (gutter(width) + 2 * INDENT + 2)
-    return [*lines, *(indent + line for line in fold(row.aside, width - len(indent)))]
+    indent = " " * (margin + 2 * INDENT + 2)
+    return [*lines, *(indent + line for line in fold(remark, width - len(indent)))]
 
 
 def table(
@@ -203,8 +210,8 @@ def table(
     ['chip     peak      ridge', '         FLOPs/s', 'TPU v5e  1.97e14  240.24']
     """
     columns = list(zip(head, *rows, strict=True))
-    least = [max(map(len, (*cells, *name.split(" ")))) for name, *cells in columns]
-    for widths in ([max(map(len, column)) for column in columns], least):
+    least = [max(map(cells, (*column, *name.split(" ")))) for name, *column in columns]
+    for widths in ([max(map(cells, column)) for column in columns], least):
         if sum(widths) + len(GAP) * (len(widths) - 1) <= width:
             return _columns(columns, right, widths)
     edges = list(accumulate(breadth + len(GAP) for breadth in least))
@@ -215,17 +222,21 @@ def table(
         count -= 1
     lines: list[str] = []
     for places in ([*range(count)], [*range(keys), *range(count, len(head))]):
-        cells = [[row[place] for place in places] for row in (head, *rows)]
+        parts = [[row[place] for place in places] for row in (head, *rows)]
         to_right = frozenset(i for i, place in enumerate(places) if place in right)
-        lines += ["", *table(cells[0], cells[1:], to_right, keys, width)]
+        lines += ["", *table(parts[0], parts[1:], to_right, keys, width)]
     return lines[1:]
 
 
 def _columns(columns: Sequence[Sequence[str]], right: frozenset[int], widths: Sequence[int]) -> list[str]:
-    heads = zip_longest(*(fold(name, width) for (name, *_), width in zip(columns, widths, strict=True)), fillvalue="")
-    lines = [*(cells for cells in heads if any(cells)), *zip(*(cells for _, *cells in columns), strict=True)]
-    signs = [(">" if i in right else "<") + str(width) for i, width in enumerate(widths)]
-    return [GAP.join(map(format, map(plain, cells), signs)).rstrip() for cells in lines]
+    """Rows of a width for each column; the head of a column is folded at its spaces."""
+    names = (fold(whole(name), width) for (name, *_), width in zip(columns, widths, strict=True))
+    heads = (row for row in zip_longest(*names, fillvalue="") if any(row))
+    rows = zip(*(column for _, *column in columns), strict=True)
+    return [
+        GAP.join(padded(plain(text), widths[i], i in right) for i, text in enumerate(row)).rstrip()
+        for row in (*heads, *rows)
+    ]
 
 
 def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int) -> list[str]:

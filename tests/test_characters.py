@@ -1,0 +1,256 @@
+"""Pages with Korean and Chinese words stand under one another on a terminal, and their lines end where they may."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symroof.formula import Both, Cases, Compare, Name, Product, Quotient, Sum, Verdict, number
+from symroof.rendering.formulas.plain import PlainPrinter, Words
+from symroof.rendering.pages import terminal
+from symroof.rendering.pages.blocks import Row
+from symroof.rendering.pages.characters import cells, closed_up, padded, pieces, plain, whole
+from symroof.rendering.pages.terminal import GAP, display, fold, glued, gutter, ledger, section, table, titled
+
+OPENS, CLOSES = "（“《", "，。；：、）”》？！"
+FORMULAS = ["B", "B ≪ D, F", "BF(2D - 1)", "BDF/(BD + DF + BF)", "B > 240.24", "5 %", "若 B > 1 则恒成立"]
+# A word of Korean with its particle, of Latin, of Chinese, a number, a formula with a particle: with what it is set as.
+latin = st.sampled_from(["TPU", "v5e", "bf16", "FLOPs/byte", "240.24", "8,192", "roofline"])
+korean = st.builds(str.__add__, st.sampled_from(["산술", "강도", "루프라인"]), st.sampled_from(["", "는", "보다", ",", "."]))
+chinese = st.text("算术强度屋顶线计受限的是", min_size=1, max_size=12)
+formula = st.builds(lambda text, behind: glued(text) + behind, st.sampled_from(FORMULAS), st.sampled_from(["", "는", "일"]))
+quoted = st.builds(lambda text, marks: marks[0] + text + marks[1], chinese, st.sampled_from(["（）", "“”", "《》"]))
+sign = st.sampled_from(["，", "。", "；", "：", "、", "！", "。”", "）。"])
+sentences = st.lists(latin | korean | chinese | formula | quoted | sign, min_size=1, max_size=30).map(lambda parts: closed_up(" ".join(parts).lstrip(CLOSES + " ") or "空"))
+words = st.sampled_from(["chip", "芯片", "最大 FLOPs/s", "临界强度", "대역폭", "B > 240.24", "8192", "산술 강도", "H100 SXM", "（即 B）"])
+
+
+def broad(text: str) -> int:
+    """Counted by ranges of code points, without the tables of Unicode: the characters of this file alone."""
+    return sum(2 if "一" <= c <= "鿿" or "가" <= c <= "힣" or c in "（）《》，。；：、？！" else 1 for c in text)
+
+
+def grid(line: str) -> str:
+    """One character for each cell: a broad one is followed by a mark."""
+    return "".join(c + "\0" * (broad(c) - 1) for c in line)
+
+
+def told(text: str) -> str:
+    """What a text says, without spaces."""
+    return re.sub(r"\s", "", plain(text))
+
+
+@given(sentences, st.integers(26, 100))
+def test_lines_are_as_broad_as_the_terminal_allows_and_say_everything(text, width):
+    lines = fold(text, width)
+    assert [line for line in lines if broad(line) > width] == []
+    assert told("".join(lines)) == told(text)
+    for formula in FORMULAS:
+        assert sum(line.count(formula) for line in lines) == plain(text).count(formula)
+
+
+def test_the_test_of_breadth_can_fail(monkeypatch):
+    text = "这里的屋顶线说明强度很大" * 4
+    assert max(map(broad, fold(text, 30))) == 30
+    monkeypatch.setattr(terminal, "cells", len)
+    assert max(map(broad, fold(text, 30))) == 60
+
+
+@given(sentences, st.integers(1, 25))
+def test_only_what_has_no_place_to_break_is_broader_than_a_narrow_line(text, width):
+    lines = fold(text, width)
+    assert told("".join(lines)) == told(text)
+    for line in lines:
+        assert broad(line) <= width or not re.search(r" |[一-鿿](?=[一-鿿])", line.strip())
+
+
+@given(sentences, st.integers(1, 100))
+def test_no_line_starts_with_what_closes_or_ends_with_what_opens(text, width):
+    for line, after in pairwise(fold(text, width)):
+        assert after.strip()[0] not in CLOSES
+        assert line.strip()[-1] not in OPENS
+
+
+@given(st.lists(chinese, min_size=1).map("，".join), st.integers(8, 60))
+def test_chinese_fills_its_lines(text, width):
+    """A character with the punctuation behind it has four cells."""
+    assert all(broad(line) >= width - 3 for line in fold(text, width)[:-1])
+
+
+@given(st.lists(latin | korean | formula.filter(lambda text: "若" not in text), min_size=1).map(" ".join), st.integers(26, 100))
+def test_korean_is_folded_at_its_spaces(text, width):
+    assert " ".join(fold(text, width)) == plain(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("루프라인은", ["루프라인은"]),
+        ("算术强度", ["算", "术", "强", "度"]),
+        ("（即“强度”）。", ["（即", "“强", "度”）。"]),
+        ("约1.97e14次", ["约1.97e14次"]),
+        ("芯片（TPU），B", ["芯", "片", "（TPU），", "B"]),
+        ("强度——高", ["强", "度——", "高"]),
+        ("don’t say “when”, or “how”-like", ["don’t", " say", " “when”,", " or", " “how”-like"]),
+        (glued("若 B > 1，则恒成立"), [glued("若 B > 1，则恒成立")]),
+    ],
+)
+def test_where_a_line_may_end(text, parts):
+    assert pieces(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("", 0), ("B ≪ D", 5), ("µs → ∞ ≈ ⇔ …", 12), ("강도", 4), ("\u1100\u1161\u11a8", 2), ("强度，", 6), ("“强”", 4), ("x\u0302", 1), (whole("强度"), 4), ("ｗｉｄｅ", 8)],
+)
+def test_the_breadth_of_characters(text, count):
+    assert cells(text) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        ("B ， D （ 即 F ） 。 于是", "B，D（即 F）。于是"),
+        ("称为 “强度” 的量", "称为“强度”的量"),
+        ("强度 ；", "强度；"),
+        ("  （一） \n  （二）", "  （一） \n  （二）"),
+        ("대역폭은 “bandwidth” 이다", "대역폭은 “bandwidth” 이다"),
+        ("it is “never” so , (a)", "it is “never” so , (a)"),
+    ],
+)
+def test_full_width_punctuation_has_no_spaces_beside_it(text, closed):
+    assert closed_up(text) == closed
+
+
+@given(st.lists(st.tuples(words, words, words), min_size=2, max_size=5), st.sets(st.integers(0, 2)))
+def test_columns_of_a_table_stand_under_one_another(rows, right):
+    """Every cell fills its column from the left, or from the right, counted in cells of the terminal."""
+    widths = [max(map(broad, column)) for column in zip(*rows, strict=True)]
+    for line, row in zip(table(rows[0], rows[1:], frozenset(right), width=200), rows, strict=True):
+        place, shown = 0, grid(line)
+        for i, (text, width) in enumerate(zip(row, widths, strict=True)):
+            room = shown[place : place + width].replace("\0", "")
+            assert room == (" " * (width - broad(text)) + text if i in right else room.rstrip().ljust(len(room)))
+            assert room.strip() == text
+            place += width + len(GAP)
+
+
+@given(st.lists(st.tuples(words, words, words), min_size=2, max_size=4), st.integers(30, 60))
+def test_a_table_fits_and_keeps_the_words_of_its_heads(rows, width):
+    lines = table(rows[0], rows[1:], width=width)
+    assert [line for line in lines if broad(line) > width] == []
+    for row in rows:
+        for word in " ".join(row).split():
+            assert any(word in line for line in lines)
+
+
+LEDGER = [("데이터 이동량", "2BD + 2DF + 2BF", ""), ("연산 병목", "B > 240.24, B = 241부터", "경험 법칙"), ("强度", "从 B = 256 起", "精确值")]
+
+
+def test_values_and_remarks_of_a_ledger_stand_under_one_another():
+    lines = [grid(line) for line in ledger(LEDGER, 80)]
+    assert [line.replace("\0", "")[:3] for line in lines] == ["데이터", "연산 ", "强度 "]
+    assert [line.index(value) for line, value in zip(lines, "2BB", strict=True)] == [15, 15, 18]
+    assert lines[1].index("경") == lines[2].index("精") == 43
+    narrow = list(ledger(LEDGER, 40))
+    assert "                 경험 법칙" in narrow
+    assert max(map(broad, narrow)) <= 40
+
+
+@pytest.mark.parametrize("width", range(30, 90))
+@pytest.mark.parametrize(("value", "place"), [("算术强度屋顶线计受限的是算", 43), ("算术强度屋顶线计受限的是算术", 46)])
+def test_a_remark_stands_beside_a_value_where_its_cells_fit(value, place, width):
+    """Values of up to 26 cells share their column of remarks."""
+    lines = list(ledger([("强度", value, "정확한 값")], width))
+    assert max(map(broad, lines)) <= width
+    assert grid(next(line for line in lines if "정" in line)).index("정") == (place if place + 9 <= width else 17)
+
+
+def test_a_label_that_is_broader_than_the_others_moves_all_values():
+    lines = [grid(line) for line in ledger([("통신에 의한 병목", "B", ""), ("强度", "D", "")], 80)]
+    assert (lines[0].index("B"), lines[1].index("D")) == (18, 18)
+
+
+@pytest.mark.parametrize("width", [44, 60, 80, 96])
+def test_prose_stands_beside_heads_of_any_script(width):
+    heads = ["강도", "데이터 이동량", "屋顶线"]
+    margin = gutter(heads, width)
+    assert margin == (15 if width >= 72 else 2)
+    for head in heads:
+        lines = list(section(head, ["강도는 임계 강도보다 크다. " * 8, ["    B = 2"]], width, margin))
+        prose = lines[:-1] if width >= 72 else lines[1:-1]
+        assert max(map(broad, lines)) <= width
+        assert [grid(line)[margin:].lstrip(" ") == grid(line)[margin:] for line in prose] == [True] * len(prose)
+        assert prose[0].startswith(padded(head, 15) if width >= 72 else "  강도는")
+        assert (lines[0] == head) == (width < 72)
+
+
+def test_a_head_that_leaves_prose_no_room_stands_above_it():
+    heads = ["아주 길어서 옆에 글을 둘 수 없는 제목", "Work"]
+    assert gutter(heads, 96) == gutter([], 96) == 13
+    for head in (heads[0], "데이터 이동량"):
+        assert list(section(head, ["강도"], 96, 13)) == [head, " " * 13 + "강도"]
+    assert list(section("데이터 크기", ["강도"], 96, 13)) == ["데이터 크기  강도"]
+
+
+B, D, F = map(Name, "BDF")
+BELOW = Sum((Product((B, D)), Product((D, F)), Product((B, F))))
+REMARK = f"比精确值高 {glued('1 + B/D + B/F')} 倍，当 {glued('B ≪ D, F')} 时"
+CHINESE = PlainPrinter(unicode=True, words=Words(both="且", always="恒成立", never="不可能", guard_in_line=("若 ", ""), rest_in_line=("否则", "")))
+
+
+@pytest.mark.parametrize("width", range(40, 120))
+@pytest.mark.parametrize("approximate", ["B", "一段文字", "一段很长很长的文字", "所有尺寸之中最小的一个尺寸和别的尺寸里的一个"])
+def test_a_remark_stands_beside_a_formula_where_its_cells_fit(width, approximate):
+    rows = [Row(Name("intensity"), [("=", Quotient(Product((B, D, F)), BELOW))]), Row(None, [("~", Name(approximate))], REMARK)]
+    lines = display(rows, CHINESE, width, 2)
+    assert max(map(broad, lines)) <= width
+    own, beside = broad(REMARK), 16 + broad(approximate)
+    column = 60 if beside < 58 and 60 + own <= width else beside + 3 if beside + 3 + own <= width else 8
+    assert [grid(line).index("比") for line in lines if "比" in line] == [column]
+
+
+@pytest.mark.parametrize(
+    ("left", "width", "columns"),
+    [("B", 46, [10, 10]), ("尺寸的积", 46, [13, 13]), ("这是一个很长的名字", 46, [10, 23, 23]), ("这是一个很长的名字", 40, [10, 6, 6])],
+)
+def test_relations_of_a_display_stand_under_one_another(left, width, columns):
+    """Names of up to 12 cells share their column of relations."""
+    chain = [("=", Product((B, D, F))), ("~", Name("一段不会被折断的文字"))]
+    lines = display([Row(Name("bytes"), [("=", BELOW)]), Row(Name(left), chain)], CHINESE, width, 2)
+    assert [place.start() for line in lines if (place := re.search("[=≈]", grid(line)))] == columns
+
+
+@pytest.mark.parametrize("width", range(29, 60))
+def test_cases_in_words_of_a_language_fit_and_keep_their_words(width):
+    """Beside the relation stand 2 + 30 cells of the second guard, from the 11th on."""
+    many = Both((Compare(D, ">", Name("尺寸的一个下界")), Compare(F, ">", number(2))))
+    cases = Cases(((Compare(B, ">", Quotient(Product((D, F)), BELOW)), Compare(D, ">", F)), (Verdict(True), many)), Verdict(False))
+    lines = display([Row(Name("强度"), [("<=>", cases)])], CHINESE, width, 2)
+    assert max(map(broad, lines)) <= width
+    assert told("".join(lines)) == told("强度 ⇔ " + CHINESE.print(cases)).replace(";", "")
+    for word in ("强度", "恒成立", "否则不可能", "尺寸的一个下界", "若 D > F"):
+        assert sum(word in line for line in lines) == 1
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    assert ("⇔" in lines[0]) == (width >= 11 + 2 + 30)
+    assert indents == ([4, 13, 11, 13, 11] if width >= 43 else [4, 6, 10, 8, 10, *[13] * (len(lines) - 6), 8])
+
+
+def test_a_formula_is_short_by_its_cells():
+    assert fold(glued("强度的极限 = 一段文字一段文字一段"), 30) == ["强度的极限", "= 一段文字一段文字一段"]
+    assert fold(glued("산술 강도의 극한값 = 어떤 하한값"), 30) == ["산술 강도의 극한값 =", "어떤 하한값"]
+    assert fold(glued("强度 = 一段文字一段文字"), 22) == ["强度 =", "一段文字一段文字"]
+
+
+def test_a_formula_goes_on_before_a_word_of_any_language():
+    assert fold(glued("B > 240.24 且 D > 8192 且 F > 8192"), 26) == ["B > 240.24 且 D > 8192", "且 F > 8192"]
+    assert fold(glued("B > 240.24 이고 D > 8192 이고 F > 8192"), 28) == ["B > 240.24 이고 D > 8192", "이고 F > 8192"]
+
+
+def test_title_and_machine_stand_at_the_ends_of_a_line():
+    line = titled("행렬 곱셈", "芯片：TPU v5e", 40)
+    assert (broad(line), line.split("  ")[0], line.split("  ")[-1].strip()) == (40, "행렬 곱셈", "芯片：TPU v5e")
+    assert titled("행렬 곱셈", "芯片：TPU v5e", 23) == "행렬 곱셈\n芯片：TPU v5e"
+    assert max(map(broad, titled("一个很长的标题，" * 5, "TPU", 30).split("\n"))) <= 30
