@@ -50,11 +50,12 @@ class Part(Frozen):
 
 
 class Words(Frozen):
-    """The words inside formulas, those of claim syntax where no language is said. What stands around a guard is a pair:
-    in the column of a display, in a line of text; so is what stands around the case that is left in a line."""
+    """The words inside formulas, those of claim syntax where no language is said. ``both`` and ``either`` have the spaces
+    around them. What stands around a guard is a pair: in the column of a display, in a line of text; so is what stands
+    around the case that is left in a line."""
 
-    both: str = "and"
-    either: str = "or"
+    both: str = " and "
+    either: str = " or "
     always: str = "always"
     never: str = "never"
     otherwise: str = "otherwise"
@@ -93,8 +94,8 @@ class Notation(Frozen, ABC):
         return word
 
     def between(self, word: str) -> str:
-        """A word between formulas, with the spaces around it."""
-        return f" {self.word(word)} "
+        """A word between formulas."""
+        return word
 
     def relation(self, relation: str) -> str:
         """The sign of a relation; that of a regime is marked, as in ``regime ~``, and may be another one."""

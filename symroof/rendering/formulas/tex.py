@@ -78,7 +78,7 @@ class LatexPrinter(Notation):
         return rf"\text{{{word}}}" if word else ""
 
     def between(self, word: str) -> str:
-        return f" {self.word(word.center(len(word) + 2))} "
+        return f" {self.word(word)} "
 
     def brackets(self, part: Part) -> str:
         """Plain brackets around a line, growing ones around anything taller or around brackets."""

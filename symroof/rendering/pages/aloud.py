@@ -6,9 +6,10 @@ import re
 import unicodedata
 
 # What is not heard, and what ends in a way of its own.
-SILENT = re.compile(r"\\(?:text|mathrm|texttt|left|right)\b|[$`*\s]+$")
+SILENT = re.compile(r"\\(?:text|mathrm|texttt|left|right)\b|[$`*]+$")
+CLOSING = " )]|"
 FRACTION = re.compile(r"\\d?frac(?=\{)")
-POWER = re.compile(r"\^(?:\{[^{}]*\}|\w+)[^\w^]*$")
+POWER = re.compile(r"(?:\^(?:\{[^{}]*\}|\d+|[A-Za-z])|(?<![\w.])[\d.]+e-?\d+)[^\w^]*$")
 HEARD = re.compile(r"[^\W\d_]+|\d|%|∞|\\infty")
 
 
@@ -17,12 +18,14 @@ def last_heard(text: str) -> str:
 
     >>> last_heard("$B$"), last_heard(r"$\frac{BDF}{BD + DL}$"), last_heard("$D^{2}$"), last_heard("`bf16`")
     ('B', 'BDF', '^', '6')
+    >>> last_heard(r"$R \left( \frac{1}{D} + \frac{1}{F} \right)$"), last_heard("1.97e14"), last_heard("B^2D")
+    ('1', '^', 'D')
     >>> last_heard("100 %"), last_heard("T_{\\text{math}}"), last_heard("강도"), last_heard("병목")
     ('%', 'math', 'ᅩ', 'ᆨ')
     """
-    said = SILENT.sub("", text)
+    said = SILENT.sub("", text.strip()).rstrip(CLOSING)
     while said.endswith("}") and (above := _upper_part(said)) is not None:
-        said = above
+        said = above.rstrip(CLOSING)
     if POWER.search(said):
         return "^"
     words = HEARD.findall(said)

@@ -1,0 +1,65 @@
+"""What is particular to a language: how Korean particles agree, and a page of each language as it is committed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import symroof as sr
+from symroof.rendering.pages.environment import words
+
+GOLDEN = Path(__file__).parent / "golden"
+MATMUL = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
+
+# Korean. Each text with the particle that a reader of it says, written by hand.
+SAID = """
+$B$는 $D$를 $L$은 $M$을 $N$이 $R$로 $F$로 $BD$와 $DF$가 $BL$과 $BN$은
+$240.24$와 $241$은 $3$이 $256$이 $8$로 $6$으로 $0$으로 $1$로 $7$로 $255.21$이 $5$라
+$10^{14}$이 $1.97\\times10^{14}$으로 $B^{2}$을 $D^{n}$은 1.97e14을 B^2D를
+$\\frac{BDF}{L}$를 $\\frac{1}{D}$이 $\\frac{L}{2}$로 $\\frac{\\frac{N}{2}}{B}$은 $1+\\frac{B}{N}$가
+$R\\left(\\frac{1}{D}+\\frac{1}{F}\\right)$로 $B(D-1)$은 $\\min(B,D,N)$을 $\\frac{F}{D+N}$라
+$N\\to\\infty$가 ∞는 100%가 $50\\%$로 $\\lambda$는 λ와 ε은
+bf16을 fp8로 int4는 `bf16`은 e4m3이 TPU는 HBM을 VMEM으로 ICI를 DCN과 NVLink는 H100은
+$d_{\\text{model}}$은 d_model로 $T_{\\text{math}}$는 $T_{\\text{comms}}$가 \\texttt{d\\_ff}를
+model로 batch는 dim은 head를 hidden은 seq를 len은 block으로 size가 tile로 time을 lane이 rank는 loop를 step은 weights를 output은 topic을 king은
+$n$은 $m$으로 $l$로 $r$로 $k$를 bn은 kv와 ffn으로 BatchSize를 ModelDim은
+왼쪽피연산자는 출력은 칩을 메모리로 병목으로 링크로 텐서별로 all-reduce를 all-gather와 reduce-scatter로 all-to-all을
+:math:`L`로 :math:`\\frac{B}{N}`와 **N**을 $`D`$는
+"""
+ENDINGS = {"은": "은는", "이": "이가", "을": "을를", "과": "과와", "으로": ("으로", "로"), "이라": ("라",)}
+
+
+def spoken(said):
+    """A text and its particle, each in its form behind a consonant."""
+    for particle, forms in ENDINGS.items():
+        for form in sorted(forms, key=len, reverse=True):
+            if said.endswith(form):
+                return said.removesuffix(form), particle
+    raise AssertionError(said)
+
+
+@pytest.mark.parametrize("said", SAID.split())
+def test_particles_agree_with_what_is_heard_before_them(said):
+    text, particle = spoken(said)
+    assert words(None, "ko").josa(text, particle) == said
+
+
+@pytest.mark.parametrize(
+    ("names", "listed"), [(["$B$"], "$B$"), (["$B$", "$D$"], "$B$와 $D$"), (["$N$", "$D$"], "$N$과 $D$"), (["$B$", "$D$", "$F$"], "$B$, $D$, $F$")]
+)
+def test_a_list_of_two_is_joined_by_a_particle(names, listed):
+    assert words(None, "ko").each(names).strip() == listed
+
+
+def test_no_particle_stands_apart_or_in_both_forms():
+    """은(는), and a space between a formula and its particle, are what programs write."""
+    page = sr.derive(**MATMUL).to_markdown(lang="ko")
+    assert re.findall(r"\((?:[은는이가을를와과]|으로|로)\)|[$`] (?:[은는이가을를와과]|으로|로)\b", page) == []
+    assert len(re.findall(r"\$(?:[은는이가을를와과]|으로|로)\b", page)) > 3
+
+
+@pytest.mark.parametrize("lang", ["ko"])
+@pytest.mark.parametrize("form", ["md", "txt"])
+def test_page_of_a_language(lang, form, golden):
+    d = sr.derive(**MATMUL)
+    golden(GOLDEN / f"matmul.{lang}.{form}", (d.to_markdown if form == "md" else d.to_text)(lang=lang))
