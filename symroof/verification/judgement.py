@@ -104,8 +104,7 @@ class Finding:
 class Judgement:
     """The judgement of a claim. ``line`` and ``column`` count from 1 and are None where the claim has no place.
 
-    ``statement`` is the claim as it was read, ``omission`` why it could not be judged, ``remark`` what is to be said of it
-    where it has no findings,
+    ``statement`` is the claim as it was read, ``omission`` why it could not be judged,
     ``sentence`` the words of a document around it, ``assumed`` the regime that the problem states for it.
     """
 
@@ -120,7 +119,6 @@ class Judgement:
     error: str | None = None
     statement: Claim | None = None
     omission: Omission | None = None
-    remark: Remark | None = None
     sentence: str | None = None
     assumed: tuple[Compare, ...] = ()
 

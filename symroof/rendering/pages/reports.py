@@ -206,8 +206,6 @@ class Explainer:
             yield "why", judgement.error.split("\n")
         elif finding is None and judgement.omission:
             yield "why", [self.omission(judgement.omission)]
-        elif finding is None and judgement.remark:
-            yield "why", [self.remark(judgement.remark)]
         elif finding is not None and judgement.verdict == "conditional":
             yield from self._conditional(finding, judgement)
         elif finding is not None and judgement.verdict in ("wrong", "undecided"):

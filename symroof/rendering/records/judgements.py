@@ -72,8 +72,7 @@ def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, An
         "value": worst and worst.value,
         "detail": "; ".join(dict.fromkeys(chain.from_iterable(details)))
         or judgement.error
-        or (judgement.omission and explainer.omission(judgement.omission))
-        or (judgement.remark and explainer.remark(judgement.remark)),
+        or (judgement.omission and explainer.omission(judgement.omission)),
         "needs": [", ".join(str(text(r)) for r in relations) for relations in worst.needs] or None if worst else None,
         "counterexample": worst and worst.counterexample and _counterexample(worst.counterexample),
         "diagnosis": worst and worst.diagnosis and explainer.remark(worst.diagnosis),
