@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import symroof as sr
+from symroof.building.contents import digest
 from symroof.building.notebooks import cells
 from symroof.errors import ReadingError
 
@@ -537,3 +538,80 @@ def test_a_value_that_is_not_the_formulas_is_refused(monkeypatch):
     document = sr.build("v <!-- symroof = mm.ridge + 1 --><!-- / --> or <!-- symroof = ceil(mm.ridge) --><!-- / -->\n\n" + BLOCK)
     assert sum(block.status == "failed" for block in document.blocks) == 2
     assert any("not proved" in str(block.error) for block in document.blocks)
+
+
+KOREAN = f"""# 행렬 곱셈
+
+<!-- symroof lang = "ko" -->
+
+배치는 <!-- symroof = mm.smallest_integer -->?<!-- / -->행부터 연산 병목이고, 조건은 <!-- symroof = mm.condition -->?<!-- / -->이다.
+임계값은 <!-- symroof = exact.threshold -->?<!-- / -->이다. 내적은 <!-- symroof = dot.outcome -->?<!-- / -->이다.
+
+{BLOCK}
+<!-- symroof derive
+operation = "matmul"
+hardware  = "tpu-v5e"
+id        = "exact"
+sections  = ["threshold", "answer"]
+-->
+
+> <!-- symroof derive
+> operation = "dot"
+> hardware  = "tpu-v5e"
+> id        = "dot"
+> sections  = ["intensity"]
+> -->
+"""
+
+
+def test_a_korean_document_is_built_once_and_judged_without_a_false_alarm(run, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(KOREAN)
+    assert run("build", str(page)).code == 0
+    once = page.read_text()
+    assert "배치는 <!-- symroof = mm.smallest_integer -->241<!-- / -->행부터" in once
+    assert "조건은 <!-- symroof = mm.condition -->$B > \\frac{9850}{41}$<!-- / -->이다." in once
+    assert "\\text{불가능}" in once
+    assert "내적은 <!-- symroof = dot.outcome -->연산 병목 불가능<!-- / -->이다" in once
+    assert not re.search(r"[a-z]{3,} [a-z]{2,}", re.sub(r"<!--.*?-->|`[^`]*`", "", once, flags=re.DOTALL))
+    for text, digest_ in re.findall(r"-->\n\n(.*?)\n\n<!-- symroof end (\w+) -->", once, re.DOTALL):
+        assert digest(text) == digest_
+    assert len(re.findall(r"symroof end \w{8} -->", once)) == 3
+    assert run("build", "--check", str(page)).code == 0
+    assert built(once, path=page) == once
+    done = run("verify", "-v", str(page))
+    assert (done.code, "wrong" in done.out) == (0, False)
+
+
+def test_what_becomes_of_a_block_is_said_in_the_language_of_the_document(run, tmp_path):
+    page, settings_ = tmp_path / "page.md", tmp_path / "symroof.toml"
+    settings_.write_text('["*.md"]\nlang = "ko"\n')
+    page.write_text(KOREAN)
+    assert run("build", "--check", str(page)).out.splitlines()[4] == f"{page}:8 mm: 아직 기록되지 않음"
+    run("build", str(page))
+    page.write_text(page.read_text().replace("240.24", "250.24"))
+    done = run("build", "--check", "-v", str(page))
+    assert done.out.splitlines()[3] == f"{page}:8 mm: 직접 수정됨; --force를 주면 덮어쓴다 (250.24 -> 240.24)"
+    assert f"{page}: dollar (기본값)\n" in done.err
+    assert f"--- {page} (현재)\n+++ {page} (최신 상태)\n" in run("build", "--check", "--force", str(page)).out
+    assert "파일 1개 중 1개가 바뀐다" in done.out
+    page.write_text("말\n")
+    assert run("build", "--require", "--lang", "ko", str(page)).err == f"{page}: 블록도 값도 없음\n"
+    chinese = sr.build(BLOCK, lang="zh")
+    assert [chinese.says(block) for block in chinese.blocks] == ["text:1 mm: 尚未写入"]
+
+
+def test_a_block_in_another_language_is_stale_with_the_numbers_that_it_had():
+    once = built(BLOCK)
+    document = sr.build(once, lang="ko")
+    assert [block.status for block in document.stale] == ["stale"]
+    assert document.stale[0].changes == ()
+    assert built(document.text, lang="ko") == document.text
+    assert built(document.text) == once
+
+
+def test_an_approximation_alone_is_not_of_the_usual_chip(tmp_path):
+    (tmp_path / "symroof.toml").write_text('["*.md"]\nhardware = "tpu-v5e"\n')
+    text = "<!-- symroof regimes\nof = 'BDF/(BD + DF + BF) ~ B'\n-->\n"
+    assert "B \\ll D, F" in built(text, path=tmp_path / "a.md")
+    assert "no operation" in str(sr.build(text.replace("-->", "assume = 'B << D'\n-->")).blocks[0].error)
