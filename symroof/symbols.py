@@ -6,6 +6,7 @@ reserved, and ``E I N O Q S C F R`` are ordinary dimensions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -44,22 +45,26 @@ def fraction(value: Expr | Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def expression(formula: Formula) -> Expr:
-    """The SymPy value of a formula.
+def expression(formula: Formula, values: Mapping[str, Expr] | None = None) -> Expr:
+    """The SymPy value of a formula, with the values of some names put in.
 
     >>> from symroof.formula import *
-    >>> expression(Quotient(Sum((Name("N"), Name("N"))), number(2)))
-    N
+    >>> half = Quotient(Sum((Name("N"), Name("N"))), number(4))
+    >>> expression(half), expression(half, {"N": rational(3)})
+    (N/2, 3/2)
     """
-    return fold(formula, _Value())
+    return fold(formula, _Value(values or {}))
 
 
 class _Value:
+    def __init__(self, values: Mapping[str, Expr]) -> None:
+        self.values = values
+
     def number(self, node: Number) -> Expr:
         return rational(node.value)
 
     def name(self, node: Name | Figure) -> Expr:
-        return symbol(node.name)
+        return self.values[node.name] if node.name in self.values else symbol(node.name)
 
     figure = name
 

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import symroof as sr
 from symroof.formula import Both, Cases, Compare, Name, Product, Quotient, Sum, Verdict, number
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.pages import terminal
 from symroof.rendering.pages.blocks import Row
 from symroof.rendering.pages.characters import cells, closed_up, padded, pieces, plain, whole
+from symroof.rendering.pages.environment import languages
 from symroof.rendering.pages.terminal import GAP, display, fold, glued, gutter, ledger, section, table, titled
 
 OPENS, CLOSES = "（“《", "，。；：、）”》？！"
@@ -246,7 +248,17 @@ def test_a_formula_is_short_by_its_cells():
 
 def test_a_formula_goes_on_before_a_word_of_any_language():
     assert fold(glued("B > 240.24 且 D > 8192 且 F > 8192"), 26) == ["B > 240.24 且 D > 8192", "且 F > 8192"]
+    assert fold(glued("B > ridge DF/(DF - ridge (D + F)) （当 DF > ridge (D + F) 时）"), 40)[1] == "（当 DF > ridge (D + F) 时）"
     assert fold(glued("B > 240.24 이고 D > 8192 이고 F > 8192"), 28) == ["B > 240.24 이고 D > 8192", "이고 F > 8192"]
+
+
+@pytest.mark.parametrize("lang", languages())
+def test_a_page_fits_in_every_language(lang):
+    answer = sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e", assume="B << D, F", at="D=F=8192")
+    for width in (44, 60, 80, 96):
+        lines = answer.to_text(width=width, lang=lang).splitlines()
+        assert [line for line in lines if cells(line) > width] == []
+        assert [line for line in lines if line.strip() and (line.strip()[0] in CLOSES or line[-1] in OPENS)] == []
 
 
 def test_title_and_machine_stand_at_the_ends_of_a_line():

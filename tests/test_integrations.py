@@ -248,9 +248,8 @@ TYPESETTERS = {
 }
 
 
-@pytest.mark.parametrize("engine", TYPESETTERS)
-@pytest.mark.parametrize("name", ["index.md", "thresholds.md", "two_chips.md"])
-def test_a_browser_typesets_every_formula(engine, name, tmp_path):
+def typeset(text, engine, folder):
+    """The page that a browser shows of a Markdown text, in which the engine has typeset the formulas."""
     require("mdit_py_plugins")
     from markdown_it import MarkdownIt
     from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -260,18 +259,25 @@ def test_a_browser_typesets_every_formula(engine, name, tmp_path):
     browser = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
     require_engines(browser, "there is no Chromium")
     require_engines((MODULES / engine).is_dir(), f"{MODULES} has no {engine}")
-    head, made, failed = TYPESETTERS[engine]
-    text = (SITE / "docs" / name).read_text("utf-8")
     reader = MarkdownIt("commonmark").enable("table")
     dollarmath_plugin(reader, renderer=lambda tex, how: html.escape((r"\[%s\]" if how["display_mode"] else r"\(%s\)") % tex))
-    page = tmp_path / "page.html"
-    page.write_text(f'<!DOCTYPE html><meta charset="utf-8">{head.format(modules=MODULES.resolve().as_uri())}<body>{reader.render(text)}', "utf-8")
+    head, page = TYPESETTERS[engine][0].format(modules=MODULES.resolve().as_uri()), folder / "page.html"
+    page.write_text(f'<!DOCTYPE html><meta charset="utf-8">{head}<body>{reader.render(text)}', "utf-8")
     done = subprocess.run(
         [browser, "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--virtual-time-budget=20000", "--dump-dom", page.as_uri()],
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
-    assert done.stdout.count(made) == len(formulas(text))
-    assert failed not in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("engine", TYPESETTERS)
+@pytest.mark.parametrize("name", ["index.md", "thresholds.md", "two_chips.md"])
+def test_a_browser_typesets_every_formula(engine, name, tmp_path):
+    _, made, failed = TYPESETTERS[engine]
+    text = (SITE / "docs" / name).read_text("utf-8")
+    shown = typeset(text, engine, tmp_path)
+    assert shown.count(made) == len(formulas(text))
+    assert failed not in shown
 
 
 def test_pdflatex_compiles_the_paper(tmp_path):

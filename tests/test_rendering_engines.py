@@ -1,4 +1,4 @@
-"""KaTeX, MathJax and pdflatex accept what the printers write.
+"""KaTeX, MathJax, pdflatex and xelatex accept what the printers write.
 
 Without the engines these tests are skipped; with SYMROOF_REQUIRE_RENDERERS=1 they fail instead.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -14,12 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from render.corpus import CORPUS
 from render.portable import formulas
 
 from symroof.errors import SymroofError
+from symroof.rendering.pages.environment import languages
 
 RENDER = Path(__file__).parent / "render"
 MODULES = Path(os.environ.get("SYMROOF_NODE_MODULES") or RENDER / "node_modules")
@@ -56,13 +59,18 @@ def node() -> None:
         require((MODULES / package).is_dir(), f"{MODULES} has no {package}; see SYMROOF_NODE_MODULES")
 
 
+def in_every_language(answer: Any) -> list[Formula]:
+    """The formulas of a page; those of its languages differ in the words among them."""
+    return [formula for lang in languages() for formula in formulas(answer.to_markdown(lang=lang))]
+
+
 @pytest.fixture(scope="module")
 def web_problems(node: None) -> Problems:
     """What the two engines say of each formula of the corpus, asked once for each."""
     asked: dict[Formula, list[tuple[str, ...]]] = {}
     for derivation in CORPUS.values():
         with suppress(SymroofError):  # the test of that derivation raises it again
-            asked |= {formula: [] for formula in formulas(derivation().to_markdown())}
+            asked |= {formula: [] for formula in in_every_language(derivation())}
     order = list(asked)
     for place, engine, message in check((str(i), *formula) for i, formula in enumerate(order)):
         asked[order[int(place)]].append((engine, message))
@@ -71,7 +79,7 @@ def web_problems(node: None) -> Problems:
 
 @pytest.mark.parametrize("name", CORPUS)
 def test_katex_and_mathjax_accept_every_formula(name: str, web_problems: Problems) -> None:
-    found = formulas(CORPUS[name]().to_markdown())
+    found = in_every_language(CORPUS[name]())
     assert found
     assert {tex: web_problems[tex, display] for tex, display in found if web_problems[tex, display]} == {}
 
@@ -98,17 +106,24 @@ def pdflatex() -> None:
     require(shutil.which("pdflatex"), "pdflatex is not installed")
 
 
-def compile_latex(document: str, folder: Path) -> list[str]:
-    """The lines in which pdflatex complains about the document. In draft mode it reads all and writes no PDF."""
+# How each engine reads all and writes no PDF, and where a document says which one it wants.
+ENGINES = {"pdflatex": "-draftmode", "xelatex": "-no-pdf"}
+WANTED = re.compile(r"% !TEX program = (\w+)\n")
+
+
+def compile_latex(document: str, folder: Path, complaints: Iterable[str] = COMPLAINTS) -> list[str]:
+    """The lines in which the engine of a document complains about it."""
     folder.mkdir()
     (folder / "page.tex").write_text(document, "utf-8")
+    wanted = WANTED.match(document)
+    engine = wanted[1] if wanted else "pdflatex"
     done = subprocess.run(
-        ["pdflatex", "-draftmode", "-interaction=nonstopmode", "-halt-on-error", "page.tex"], cwd=folder,
+        [engine, ENGINES[engine], "-interaction=nonstopmode", "-halt-on-error", "page.tex"], cwd=folder,
         stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
     )  # fmt: skip
     log = (folder / "page.log").read_text("utf-8", errors="replace").splitlines()
-    found = [line for line in log if line.startswith("!") or any(words in line for words in COMPLAINTS)]
-    return found or (["pdflatex fails"] if done.returncode else [])
+    found = [line for line in log if line.startswith("!") or any(words in line for words in complaints)]
+    return found or ([f"{engine} fails"] if done.returncode else [])
 
 
 def test_pdflatex_accepts_every_fragment(pdflatex: None, tmp_path: Path) -> None:
@@ -140,3 +155,41 @@ def test_a_broken_document_is_reported(body: str, pdflatex: None, tmp_path: Path
 
 def test_a_missing_character_is_reported(pdflatex: None, tmp_path: Path) -> None:
     assert any("Missing character" in line for line in compile_latex(FRAGMENTS % r"\char200", tmp_path / "page"))
+
+
+# Words of each language beside formulas, with what stands on no page of English: a guard, bold and emphasis, quotes.
+PROSE = {
+    "ko": r"\section*{\raggedright 행렬 곱셈: \texttt{bf16[B, D]}}\paragraph{$B$에 대해 푼다.} 강도는 $B$보다 작다(연산 병목), “$D = F$”일 때. \[ \text{항상 } D \] \emph{증명됨 $99$, \texttt{bf16}.}",
+    "zh": r"\section*{\raggedright 矩阵乘法：\texttt{bf16[B, D]}}\paragraph{对 $B$ 求解。} 强度小于 $B$（计算受限），“$D = F$”时；共 $BF$ 个、$2$ 次。 \[ \text{若 } D \] \emph{已证明 $99$，\texttt{bf16}。}",
+}
+
+
+@pytest.fixture(scope="module")
+def xelatex() -> None:
+    found = shutil.which("xelatex") and shutil.which("kpsewhich")
+    styles = found and subprocess.run(["kpsewhich", "kotex.sty", "ctexart.cls"], capture_output=True, check=False)
+    require(styles and styles.returncode == 0, "xelatex with kotex and ctex is not installed")
+
+
+def head_of_document(lang: str) -> str:
+    return Path(RENDER.parent.parent, "templates", lang, "preamble.tex.j2").read_text("utf-8")
+
+
+@pytest.mark.parametrize("lang", PROSE)
+def test_xelatex_has_every_glyph_of_a_language(lang: str, xelatex: None, tmp_path: Path) -> None:
+    document = f"{head_of_document(lang)}\\begin{{document}}\n{PROSE[lang]}\n\\end{{document}}\n"
+    complaints = (*COMPLAINTS, "Overfull", "undefined")
+    assert compile_latex(document, tmp_path / "page", complaints) == []
+
+
+@pytest.mark.parametrize(("lang", "word"), [("ko", "항상"), ("zh", "若")], ids=["ko", "zh"])
+def test_a_space_between_words_and_a_formula_stays(lang: str, word: str, xelatex: None, tmp_path: Path) -> None:
+    boxes = rf"\setbox0\hbox{{$\text{{{word} }}D$}}\setbox1\hbox{{$\text{{{word}}}D$}}"
+    compared = r"\ifdim\wd0>\wd1 \else\errmessage{the space is lost}\fi"
+    document = f"{head_of_document(lang)}\\begin{{document}}{boxes}{compared}\\end{{document}}\n"
+    assert compile_latex(document, tmp_path / "page") == []
+
+
+def test_a_missing_glyph_is_reported(xelatex: None, tmp_path: Path) -> None:
+    document = f"% !TEX program = xelatex\n{FRAGMENTS % PROSE['ko']}"
+    assert any("Missing character" in line for line in compile_latex(document, tmp_path / "page"))

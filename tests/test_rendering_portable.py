@@ -8,15 +8,18 @@ import pytest
 from render.corpus import CORPUS
 from render.portable import formulas, page_problems, problems
 
+from symroof.rendering.pages.environment import languages
+
 # What T1 fonts, typewriter faces among them, join into one character.
 LIGATURE = re.compile(r"--|<<|>>|,,|``|''")
 
 
 @pytest.mark.parametrize("name", CORPUS)
 def test_a_page_is_portable(name: str) -> None:
-    page = CORPUS[name]().to_markdown()
-    assert formulas(page)
-    assert page_problems(page) == []
+    for lang in languages():
+        page = CORPUS[name]().to_markdown(lang=lang)
+        assert formulas(page)
+        assert page_problems(page) == []
 
 
 @pytest.mark.parametrize("name", ["regime", "symbolic dot", "two chips"])
@@ -44,6 +47,7 @@ def test_code_in_latex_keeps_its_characters(name: str) -> None:
         r"5\%",
         r"B \ll D, F",
         r"\left( 1 + \lambda \right)",
+        r"\text{항상} & \text{若 } D > 1",
     ],
 )
 def test_a_portable_formula_has_no_problems(tex: str) -> None:
@@ -64,6 +68,7 @@ def test_a_portable_display_has_no_problems() -> None:
         (r"\lvert x \rvert", r"\lvert is not portable"),
         ("λ", "'λ' is not ASCII"),
         (r"\text{×}", "'×' is not ASCII"),
+        ("B의", "'의' is not ASCII"),
         (r"\frac{1}{2", "{ and } are not balanced"),
         ("}1{", "{ and } are not balanced"),
         (r"\left( 1", r"\left and \right are not balanced"),
@@ -141,6 +146,7 @@ def test_a_display_that_markdown_breaks_is_reported(tex: str, problem: str) -> N
         ("$$\nx\n\n$$\n", "a blank line in a display: x\n"),
         ("costs $5 here\n", "a dollar sign without its partner: costs $5 here"),
         ("$x$2\n", "a digit after a formula keeps it from being one: $x$2"),
+        ("时，$B$ 为\n", "GitHub opens no formula behind a letter or a mark: 时，$B$ 为"),
         ("{{ page }}\n", "{{ belongs to page builders"),
         ("`{% raw %}`\n", "{% belongs to page builders"),
         (

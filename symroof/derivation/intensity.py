@@ -106,10 +106,18 @@ def _reciprocal(draft: Draft) -> Draft:
 
 
 def _least(parts: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The parts without those that are never below a constant one: sizes are at least 1."""
-    constants = [m for m in parts if not m.free_symbols]
-    floor = min(constants, default=None)
-    return parts if floor is None else (floor, *(m for m in parts if m.free_symbols and m.as_coeff_Mul()[0] < floor))
+    """The parts without those that are never below a constant one: sizes are at least 1, and so are their products.
+
+    >>> N, M = symbol("N"), symbol("M")
+    >>> _least((2 * N / N, 3 * N, N / 2, 3 * N / M))
+    (2, N/2, 3*N/M)
+    """
+    floor = min((m for m in parts if not m.free_symbols), default=None)
+    if floor is None:
+        return parts
+    rises = {m for m in parts if m.free_symbols and not m.as_numer_denom()[1].free_symbols}
+    below = (m for m in parts if m.free_symbols and not (m in rises and m.as_coeff_Mul()[0] >= floor))
+    return floor, *below
 
 
 def _uses(draft: Draft, parts: tuple[Expr, ...]) -> tuple[Step, ...]:

@@ -32,19 +32,46 @@ from symroof.formula import (
     Quotient,
     Sum,
     children,
+    names,
 )
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.quantities import QUANTITIES
-from symroof.symbols import rational, symbol
+from symroof.symbols import expression, rational, symbol
 
 # The arithmetic that is read, and typeset as it stands.
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load)
 
 
+class CostFormula(Frozen):
+    """A cost as a function: called like one of Python, it puts its arguments into the formula.
+
+    >>> cost = CostFormula("flops", Product((Number(Fraction(2)), Name("N"))))
+    >>> cost(Fraction(3, 2)), cost(N=symbol("B"))
+    (Fraction(3, 1), 2*B)
+    """
+
+    name: str
+    formula: Formula
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(name, kind) for name in names(self.formula)])
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        sizes = self.__signature__.bind(*values, **named).arguments
+        value = expression(self.formula, {n: v if isinstance(v, Expr) else rational(v) for n, v in sizes.items()})
+        return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
+
+
 class Operation(Frozen):
-    """An operation given by its costs, as Python functions of its dimensions.
+    """An operation given by its costs, as functions of its dimensions: those of Python, or formulas.
 
     The functions are called with SymPy symbols and must give rational functions; they are typeset as written.
     ``vector`` says that the vector unit does the work; ``counted`` gives the numbers of operations of each kind that
@@ -147,6 +174,8 @@ def written(function: Callable[..., Any]) -> Formula | None:
     >>> [type(term).__name__ for term in written(flops).terms]
     ['Name', 'Group']
     """
+    if isinstance(function, CostFormula):
+        return function.formula
     body = returned(function)
     return None if body is None else _read(body)
 

@@ -1,4 +1,5 @@
-r"""The portable subset: LaTeX and Markdown that KaTeX, MathJax, pdflatex and Markdown processors read alike.
+r"""The portable subset: LaTeX and Markdown that KaTeX, MathJax, pdflatex and Markdown processors read alike. Words of
+Korean and Chinese stand inside of ``\text`` alone, where xelatex takes the place of pdflatex.
 
 Markdown processors look at a page before its mathematics does, so a formula holds nothing that they take for
 emphasis, an escape, a tag, a table cell or a list; and page builders look for ``{{``, ``{%`` and ``{#``.
@@ -32,6 +33,9 @@ INLINE_DAMAGE = {
     r"\\": "loses a backslash",
 }
 
+WORDS_IN_FORMULA = re.compile(r"\\text\s*\{((?:[^{}\\]|\\.|\{[^{}]*\})*)\}")
+# Hanzi, Hangul, and the punctuation of both.
+EAST_ASIAN = re.compile("[\u3000-\u303f\u4e00-\u9fff\uac00-\ud7a3\uff00-\uffef]")
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 CODE = re.compile(
     r"^(?P<fence>```+|~~~+)[^\n]*\n.*?^(?P=fence)[`~]* *$"
@@ -62,7 +66,7 @@ def problems(tex: str, display: bool) -> list[str]:
     >>> problems(r"I \le \frac{B}{2}", False), problems(r"B \leq |D|", False)
     ([], ['\\leq is not portable', "inline '|' splits table cells"])
     """
-    tokens = TOKEN.findall(tex)
+    tokens = TOKEN.findall(WORDS_IN_FORMULA.sub(lambda words: EAST_ASIAN.sub("x", words[0]), tex))
     found = [*_commands(tokens), *_environments(tex), *_characters(tokens), *_braces(tokens), *_words(tex)]
     found += _template_marks(tex)
     return [*found, *(_display(tex) if display else _inline(tex, tokens))]
@@ -136,7 +140,7 @@ def _braces(tokens: list[str]) -> Iterator[str]:
 
 
 def _words(tex: str) -> Iterator[str]:
-    for words in re.findall(r"\\text\s*\{((?:[^{}\\]|\\.|\{[^{}]*\})*)\}", tex):
+    for words in WORDS_IN_FORMULA.findall(tex):
         for token in sorted(set(TOKEN.findall(words)) & set("_$%^&")):
             yield rf"{token} in \text{{{words}}}"
 
@@ -189,5 +193,7 @@ def _line(line: str) -> Iterator[str]:
         yield f"a dollar sign without its partner: {line}"
     if any(line[match.end() : match.end() + 1].isdigit() for match in found):
         yield f"a digit after a formula keeps it from being one: {line}"
+    if any(line[: match.start()][-1:].strip(" ([") for match in found):
+        yield f"GitHub opens no formula behind a letter or a mark: {line}"
     if sum(match["inline"].count("}_") for match in found if match["inline"]) > 1:
         yield f"}}_ twice in a line becomes emphasis: {line}"

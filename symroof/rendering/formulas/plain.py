@@ -60,8 +60,9 @@ class Words(Frozen):
     never: str = "never"
     otherwise: str = "otherwise"
     guard: tuple[str, str] = ("if ", "")
-    guard_in_line: tuple[str, str] = ("if ", "")
+    guard_in_line: tuple[str, str] = (" if ", "")
     rest_in_line: tuple[str, str] = ("", " otherwise")
+    between_cases: str = "; "
 
 
 class Notation(Frozen, ABC):
@@ -191,17 +192,17 @@ class PlainPrinter(Notation):
     def cases(self, node: Cases, *parts: Part) -> Part:
         left = node.otherwise is not None and not (self.explicit and node.otherwise == Verdict(False))
         if not self.explicit:
-            return Part("; ".join(" ".join(filter(None, case)) for case in self.each_case(node)), SUM)
+            return Part(self.words.between_cases.join(then + guard for then, guard in self.each_case(node)), SUM)
         rows = [f"{then.text} and {guard.text}" for then, guard in zip(parts[::2], parts[1::2], strict=False)]
         return Part("; ".join((*rows, f"{parts[-1].text} otherwise")) if left else " or ".join(rows), SUM)
 
     def each_case(self, node: Cases) -> list[tuple[str, str]]:
-        """What holds in each case, and the guard behind it; the case that is left has none.
+        """What holds in each case, and what stands behind it: its guard; the case that is left has none.
 
         >>> from symroof.formula import Cases, Compare, Name, Verdict, number
         >>> D = Name("D")
         >>> PlainPrinter().each_case(Cases(((Verdict(True), Compare(D, ">", number(1))),), Verdict(False)))
-        [('always', 'if D > 1'), ('never otherwise', '')]
+        [('always', ' if D > 1'), ('never otherwise', '')]
         """
         words = self.words
         cases = [(self.print(then), self.print(guard).join(words.guard_in_line)) for then, guard in node.rows]

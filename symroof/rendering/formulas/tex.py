@@ -20,6 +20,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
+from unicodedata import east_asian_width
 
 from symroof.formula import Call, Cases, Figure, Formula, Frozen, Name, Number, Written
 from symroof.rendering.formulas.letters import Letters
@@ -178,10 +179,11 @@ SHARES = {"_": 0.7, "^": 0.7, r"\begin": 0.0, r"\end": 0.0}
 
 
 def breadth(tex: str) -> float:
-    r"""The breadth of a formula in letters; a fraction is as broad as its broader part, an index is small.
+    r"""The breadth of a formula in letters; a fraction is as broad as its broader part, an index is small, a character
+    of Korean or Chinese is as broad as two letters.
 
-    >>> breadth("BDF"), breadth(r"\frac{BDF}{BD + DF + BF}"), breadth(r"D_{\text{ab}}")
-    (3.0, 13.0, 2.4)
+    >>> breadth("BDF"), breadth(r"\frac{BDF}{BD + DF + BF}"), breadth(r"D_{\text{ab}}"), breadth(r"\text{항상}")
+    (3.0, 13.0, 2.4, 4.0)
     """
     return max(_group(iter(TOKEN.findall(row))) for row in ROW.split(tex))
 
@@ -199,7 +201,7 @@ def _item(token: str, tokens: Iterator[str]) -> float:
         return max(_item(next(tokens, " "), tokens), _item(next(tokens, " "), tokens)) + 1
     if token in SHARES:
         return SHARES[token] * _item(next(tokens, " "), tokens)
-    return 0.0 if token in SILENT else 3.0 if token in SPACED else 1.0
+    return 0.0 if token in SILENT else 3.0 if token in SPACED else 2.0 if east_asian_width(token[0]) in "WF" else 1.0
 
 
 PLACEHOLDER = "symroofplaceholder{}q"

@@ -20,7 +20,8 @@ BREAKS = re.compile(
     rf"|(?<=[{CLOSING}])(?=[^{CLOSING}{JOINER}”’…—·,.;:!?%)\]}}\s])"
     rf"|(?<=[^{OPENING}{JOINER}“‘(\[{{\s])(?=[{OPENING}])"
 )
-BESIDE = re.compile(rf"(?<=\S) +(?=[{OPENING}{CLOSING}“”])|(?<=[{OPENING}{CLOSING}“”]) +(?=\S)")
+# Spaces that Chinese is set without: beside punctuation, which has its own, and between two characters.
+BESIDE = re.compile(rf"(?<=\S) +(?=[{OPENING}{CLOSING}“”])|(?<=[{OPENING}{CLOSING}“”]) +(?=\S)|(?<=[{HAN}]) +(?=[{HAN}])")
 # Characters that may be broader or narrower than a cell; letters of Europe and signs of mathematics are not.
 UNEVEN = re.compile(r"[^\0-\u02ff\u2010-\u2027\u2190-\u22ff]")
 
@@ -78,9 +79,9 @@ def plain(text: str) -> str:
 
 
 def closed_up(text: str) -> str:
-    """Chinese without spaces beside full-width punctuation, which has its own; spaces at the ends of a line stay.
+    """Chinese without spaces between its characters and beside full-width punctuation; those at the ends of a line stay.
 
-    >>> closed_up("强度为 B ， 即 “屋顶线” （ 见 D ）。 于是 B > 240"), closed_up("say “when” so")
+    >>> closed_up("强度 为 B ， 即 “屋顶线” （ 见 D ）。 于是 B > 240"), closed_up("say “when” so")
     ('强度为 B，即“屋顶线”（见 D）。于是 B > 240', 'say “when” so')
     """
     return BESIDE.sub("", text) if _is_chinese(text) else text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from unicodedata import category
 
 from symroof.errors import RenderingError, require_one_of
 from symroof.formula import Frozen
@@ -17,15 +19,74 @@ class Format(Frozen):
     code: tuple[str, str] = ("", "")
 
 
+class Beside(Frozen):
+    """What may touch a mark besides a space: characters of ASCII, and the Unicode categories of others."""
+
+    ascii: str
+    categories: frozenset[str] = frozenset()
+
+    def allows(self, character: str) -> bool:
+        if not character or character.isspace():
+            return True
+        return character in self.ascii if character.isascii() else category(character) in self.categories
+
+
+class Bounds(Frozen):
+    """Where mathematics in a line is read as such: what may stand before it and behind it, anything where None is said.
+    Elsewhere a ``joint`` keeps it apart. ``marks`` is the pattern of what is bounded in the same way."""
+
+    joint: str
+    before: Beside
+    behind: Beside | None = None
+    marks: str | None = None
+
+
+# The rules of docutils for strong words, code and roles; its joint leaves no trace.
+MARKUP = Bounds(
+    joint="\\ ",
+    before=Beside("'\"([{<-/:", frozenset({"Ps", "Pi", "Pf", "Pd", "Po"})),
+    behind=Beside("'\")]}>-/\\:.,;!?", frozenset({"Pe", "Pi", "Pf", "Pd", "Po"})),
+    marks=r"``.+?``|\*\*.+?\*\*",
+)
+# GitHub opens no formula behind a letter or a Chinese comma; it closes one before anything but a letter or a digit of
+# ASCII (github/markup 1742, and what authors of Chinese pages had to mend there).
+GITHUB = Bounds(joint=" ", before=Beside("(["))
+
+
 class Dialect(Frozen):
     """What stands around mathematics in a line and around a display; ``labelled`` is what stands around a display with
-    a label, which takes the place of ``@``; None where there are no labels. Lines of a display have an ``indent``."""
+    a label, which takes the place of ``@``; None where there are no labels. Lines of a display have an ``indent``.
+    Where it matters what touches mathematics, there are ``bounds``: Korean and Chinese have no space around it."""
 
     form: str
     inline: tuple[str, str] = ("", "")
     display: tuple[str, str] = ("", "")
     labelled: tuple[str, str] | None = None
     indent: str = ""
+    bounds: Bounds | None = None
+
+    @property
+    def formula(self) -> str:
+        """The pattern of mathematics in a line."""
+        opening, closing = map(re.escape, self.inline)
+        return rf"(?<!\\){opening}[^$`]*{closing}"
+
+    def bounded(self, line: str) -> str:
+        r"""The line with a joint wherever mathematics, strong words or code would not be read as such.
+
+        >>> DIALECTS["rst"].bounded(":math:`B`는 :math:`D`, :math:`F`보다 작고 ``bf16``이다")
+        ':math:`B`\\ 는 :math:`D`, :math:`F`\\ 보다 작고 ``bf16``\\ 이다'
+        >>> DIALECTS["github"].bounded("若 $`D = F`$，$`B`$ 为 1"), DIALECTS["myst"].bounded("若 $D = F$，$B$ 为 1")
+        ('若 $`D = F`$， $`B`$ 为 1', '若 $D = F$，$B$ 为 1')
+        """
+        if self.bounds is None:
+            return line
+        joint, before, behind = self.bounds.joint, self.bounds.before, self.bounds.behind
+        words, *rest = re.split(f"({'|'.join(filter(None, (self.formula, self.bounds.marks)))})", line)
+        for mark, following in zip(rest[::2], rest[1::2], strict=True):
+            words += ("" if before.allows(words[-1:]) else joint) + mark
+            words += ("" if behind is None or behind.allows(following[:1]) else joint) + following
+        return words
 
     def displayed(self, body: str, label: str | None = None) -> str:
         """A display, with its label where it has one.
@@ -48,13 +109,13 @@ FORMATS = {
 }
 DOLLAR, DOLLARS = ("$", "$"), ("$$", "$$")
 DIALECTS: Mapping[str, Dialect] = {
-    "dollar": Dialect("markdown", DOLLAR, DOLLARS),
-    "github": Dialect("markdown", ("$`", "`$"), ("```math", "```")),
+    "dollar": Dialect("markdown", DOLLAR, DOLLARS, bounds=GITHUB),
+    "github": Dialect("markdown", ("$`", "`$"), ("```math", "```"), bounds=GITHUB),
     "kramdown": Dialect("markdown", DOLLARS, DOLLARS),
     "myst": Dialect("markdown", DOLLAR, DOLLARS, ("$$", "$$ (@)")),
     "quarto": Dialect("markdown", DOLLAR, DOLLARS, ("$$", "$$ {#@}")),
     "tex": Dialect("latex", DOLLAR, (r"\[", r"\]"), ("\\begin{equation}\\label{@}", r"\end{equation}")),
-    "rst": Dialect("rst", (":math:`", "`"), (".. math::\n", ""), (".. math::\n   :label: @\n", ""), indent="   "),
+    "rst": Dialect("rst", (":math:`", "`"), (".. math::\n", ""), (".. math::\n   :label: @\n", ""), "   ", MARKUP),
 }
 # The dialect of a format where none is asked for.
 USUAL = {"markdown": "dollar", "latex": "tex", "rst": "rst"}

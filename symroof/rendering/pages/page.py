@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import count
 from typing import ClassVar, TypeAlias
 
@@ -80,7 +81,7 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
             pen = pen.lettered
             page = build(pen)
         known = {
-            "page": page,
+            "page": page if pen.form == "text" else _around(page, pen),
             "pen": pen,
             "blocks": list(_in_text(page, pen) if pen.form == "text" else _on_a_sheet(page, pen)),
             "titled": lambda: _strong(titled(page.title, page.aside, pen.style.width), pen),
@@ -98,9 +99,27 @@ def _on_a_sheet(page: Page, pen: Pen) -> Iterator[Block]:
         if isinstance(block, Section):
             lead = blocks[0].text if isinstance(blocks[0], Paragraph) else ""
             head = rf"\paragraph{{{block.head}}}" if pen.form == "latex" else run_in(block.head, pen.dialect)
-            yield Paragraph(f"{head} {lead}".strip())
-            blocks = blocks[1:] if lead else blocks
-        yield from (inner.filled if isinstance(inner, Grid) else inner for inner in blocks if inner != Lines(()))
+            blocks = (Paragraph(f"{head} {lead}".strip()), *(blocks[1:] if lead else blocks))
+        yield from (_set(inner, pen) for inner in blocks if inner != Lines(()))
+
+
+def _set(block: Block, pen: Pen) -> Block:
+    """A block as it stands on a sheet: every line of it is set, and no column is empty."""
+    match block:
+        case Paragraph(text=text):
+            return Paragraph(pen.line(text))
+        case Lines(lines=lines):
+            return Lines(tuple(map(pen.line, lines)))
+        case Grid():
+            rows = tuple(tuple(map(pen.line, row)) for row in block.rows)
+            return replace(block, head=tuple(map(pen.line, block.head)), rows=rows).filled
+    return block
+
+
+def _around(page: Page, pen: Pen) -> Page:
+    """The page with what stands around its blocks as a sheet has it."""
+    title, aside, closing = map(pen.line, (page.title, page.aside, page.closing))
+    return replace(page, title=title, aside=aside, closing=closing)
 
 
 def _too_broad(page: Page, pen: Pen) -> bool:
@@ -207,25 +226,20 @@ def run_in(head: str, dialect: Dialect) -> str:
     """A bold head, with mathematics outside of the bold.
 
     >>> from symroof.rendering.pages.dialects import DIALECTS
-    >>> run_in("Solve for $B$.", DIALECTS["dollar"]), run_in("Solve for :math:`B`.", DIALECTS["rst"])
-    ('**Solve for** $B$**.**', '**Solve for** :math:`B`.')
+    >>> run_in("Solve for $B$.", DIALECTS["dollar"]), run_in("$B$에 대해 푼다.", DIALECTS["dollar"])
+    ('**Solve for** $B$**.**', '$B$**에 대해 푼다.**')
     """
-    joint = "" if dialect.form == "rst" else "**"  # between :math:`…` and a bold full stop there is no joint
-    parts = _split(head, dialect)
-    if joint or len(parts) == 1:
-        return re.sub(rf" ({_formula(dialect)})", r"** \1**", f"**{head}**")
-    return "".join(part if i % 2 else f"**{part.strip()}** " if i == 0 else part for i, part in enumerate(parts))
+    return "".join(part if i % 2 else _bold(part) for i, part in enumerate(_split(head, dialect)))
 
 
-def _formula(dialect: Dialect) -> str:
-    """The pattern of mathematics in a line."""
-    opening, closing = map(re.escape, dialect.inline)
-    return rf"{opening}[^$`]*{closing}"
+def _bold(words: str) -> str:
+    """Words in bold, but not the spaces around them, beside which no bold begins or ends."""
+    return words.replace(words.strip(), f"**{words.strip()}**") if words.strip() else words
 
 
 def _split(text: str, dialect: Dialect) -> list[str]:
     """A text at its mathematics: words, mathematics, words, …"""
-    return re.split(rf"({_formula(dialect)})", text)
+    return re.split(f"({dialect.formula})", text)
 
 
 def _words(aside: str, dialect: Dialect) -> str:

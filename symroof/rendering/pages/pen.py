@@ -18,7 +18,7 @@ from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.amounts import to_digits
-from symroof.rendering.pages.characters import NBSP
+from symroof.rendering.pages.characters import NBSP, closed_up
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.terminal import glued
@@ -134,6 +134,10 @@ class Pen(Frozen):
             return tex(text)
         return re.sub(r"([\\`*_$<{}|\[\]])", r"\\\1", text) if self.form in ("markdown", "rst") else text
 
+    def line(self, text: str) -> str:
+        """A line of prose as a sheet has it: Chinese is closed up, and mathematics stands where its dialect reads it."""
+        return self.dialect.bounded(closed_up(text))
+
     def strong(self, text: str) -> str:
         return text.join(FORMATS[self.form].strong)
 
@@ -147,7 +151,8 @@ class Pen(Frozen):
         >>> pen_of("latex", Layout(()), "HBM", Style()).percent("5")
         '5\\,\\%'
         """
-        return f"{value}{self.thin}\\%" if self.form == "latex" else f"{value}{self.thin}%"
+        sign = r"\%" if self.form == "latex" else "%"
+        return f"{value}{self.thin if self.style.words.percent_stands_apart else ''}{sign}"
 
     def percent_of(self, value: Fraction | int) -> str:
         return self.percent(to_digits(Fraction(value), 2) if value != int(value) else str(int(value)))
@@ -235,7 +240,7 @@ class Sentences:
         self.macros = macros
 
     def __call__(self, macro: str, *facts: Any) -> str:
-        return re.sub(r"[ \n]+", " ", self.lines(macro, *facts)).strip(" ")
+        return closed_up(re.sub(r"[ \n]+", " ", self.lines(macro, *facts)).strip(" "))
 
     def each(self, macro: str, *facts: Any) -> tuple[str, ...]:
         """Sentences, each on a line of its own."""
@@ -249,4 +254,4 @@ class Sentences:
             raise RenderingError(
                 f"the template {self.macros} has no macro {macro}", hint="copy the shipped one, and change that"
             ) from None
-        return str(said(*facts)).strip("\n")
+        return closed_up(str(said(*facts)).strip("\n"))

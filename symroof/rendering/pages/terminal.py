@@ -23,7 +23,9 @@ GAP = "  "
 # A formula up to this length stands on one line, whatever it says.
 SHORT = 30
 # Where a formula may go on in the next line: before a relation or a word, never inside a link.
-LINKS = re.compile(r" (?=(?:[=<>~≈≤≥≪⇔⇒→]|<=|>=|<<|~~|->|<=>|=>|and|or|if|with|[가-힣\u4e00-\u9fff]+) )|(?<=;) ")
+LINKS = re.compile(r" (?=(?:[=<>~≈≤≥≪⇔⇒→]|<=|>=|<<|~~|->|<=>|=>|and|or|if|with|（?[가-힣\u4e00-\u9fff]+) )|(?<=;) ")
+# The same in Chinese, which has no spaces there: before a guard in brackets, behind a case.
+CASES = re.compile(f"{JOINER}(?=（)|(?<=；){JOINER}")
 TERMS = re.compile(r"[ \u00a0](?=[-+*·/][ \u00a0])")
 
 
@@ -38,6 +40,7 @@ def glued(formula: str) -> str:
     formula = whole(formula)
     if cells(formula) <= SHORT:
         return formula.replace(" ", NBSP)
+    formula = CASES.sub("", formula)
     breaks = {place for place in (match.start() for match in LINKS.finditer(formula)) if _outside(formula, place)}
     return "".join(NBSP if c == " " and i not in breaks else c for i, c in enumerate(formula))
 
@@ -79,7 +82,7 @@ def _places(glue: str, word: str) -> list[int]:
 def _outside(text: str, place: int) -> bool:
     """Whether a place is outside of all brackets."""
     before = text[:place]
-    return sum(map(before.count, "([{")) == sum(map(before.count, ")]}"))
+    return sum(map(before.count, "([{（")) == sum(map(before.count, ")]}）"))
 
 
 def titled(left: str, right: str, width: int) -> str:
@@ -145,7 +148,7 @@ class _Chain:
             cases = printer.each_case(right) if isinstance(right, Cases) else [(body, "")]
             for i, (then, guard) in enumerate(cases):
                 self.parts.append((then, cells(relation) + 1) if i else (f"{relation} {then}", 0))
-                self.parts += [(guard, cells(relation) + 3)] if guard else []
+                self.parts += [(guard.strip(), cells(relation) + 3)] if guard else []
 
     def fits(self, room: int) -> bool:
         """Whether every link has room beside the left side."""

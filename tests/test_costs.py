@@ -1,0 +1,109 @@
+"""Operations that are given by formulas of their costs, without any Python."""
+
+from fractions import Fraction
+
+import pytest
+
+import symroof as sr
+from symroof.errors import SymroofError
+
+SPARSE = {
+    "operation": "CSR product", "flops": "2*nnz", "reads": "(8 + 4)*nnz + 4*(M + 1) + 8*N", "writes": "8*M", "compute": "fp64", "vector": True,
+}  # fmt: skip
+STENCIL = {
+    "operation": "7-point stencil",
+    "flops": "8N^3",
+    "reads": "8N^3",
+    "writes": "8N^3",
+    "compute": "fp64",
+    "vector": True,
+}
+BUTTERFLIES = {
+    "operation": "radix-2 stage",
+    "flops": "10*(n/2)",
+    "reads": "8*n + 8*(n/2)",
+    "writes": "8*n",
+    "compute": "fp32",
+    "vector": True,
+}
+
+
+def by_hand(nnz, M, N):
+    """Two FLOPs for an element; a value of 8 bytes, an index of 4, row pointers, and both vectors once."""
+    return Fraction(2 * nnz, sum(12 for _ in range(nnz)) + 4 * (M + 1) + 8 * N + 8 * M)
+
+
+@pytest.mark.parametrize("sizes", [(5, 3, 2), (100, 7, 11), (1, 1, 1)])
+def test_the_intensity_is_that_of_the_loop(sizes):
+    point = ",".join(f"{name}={size}" for name, size in zip(("nnz", "M", "N"), sizes, strict=True))
+    answer = sr.derive(SPARSE | {"hardware": "h100", "at": point}).answer.at[0]
+    assert Fraction(str(answer.intensity)) == by_hand(*sizes)
+
+
+def test_formulas_and_functions_are_the_same_operation():
+    def flops(N):
+        return N + (N - 1)
+
+    def reads(N):
+        return 2 * N + 2 * N
+
+    def writes(N):
+        return 2
+
+    given = {"hardware": "tpu-v5e", "compute": "bf16", "assume": "N -> oo"}
+    in_python = sr.derive(sr.Operation("dot product", flops=flops, reads=reads, writes=writes), **given)
+    written = sr.derive({"operation": "dot product", "flops": "N + (N - 1)", "reads": "2N + 2N", "writes": 2}, **given)
+    assert written.to_text() == in_python.to_text()
+    assert written.to_dict()["answer"] == in_python.to_dict()["answer"]
+
+
+def test_what_is_printed_is_what_was_written():
+    text = sr.derive(SPARSE, on="h100").to_text(unicode=False)
+    assert "reads  = (8 + 4) nnz + 4(M + 1) + 8N = 12 nnz + 4M + 8N + 4" in text
+    assert "flops = 2 nnz\n" in text  # once
+
+
+@pytest.mark.parametrize(
+    ("problem", "claims"),
+    [
+        (SPARSE, {"flops = 2*nnz": "holds", "intensity < 1/6": "holds", "bytes = 12*nnz": "wrong", "compute-bound never": "holds"}),
+        (STENCIL, {"intensity = 1/2": "holds", "bytes = 8N^3": "wrong"}),
+        (BUTTERFLIES, {"intensity = 1/4": "holds", "flops = 5n": "holds", "writes = reads": "wrong"}),
+    ],
+)  # fmt: skip
+def test_claims_on_it_are_judged(problem, claims):
+    report = sr.verify(problem | {"hardware": "h100", "claims": list(claims)})
+    assert [judgement.verdict for judgement in report.judgements] == list(claims.values())
+
+
+def test_it_has_regimes_and_stands_in_tables_and_figures():
+    assert sr.regimes(SPARSE, on="h100").map.complete
+    assert [row.chip.name for row in sr.compare(SPARSE, on="h100, a100").comparison.rows] == ["h100-sxm", "a100"]
+    assert len(sr.plot(STENCIL, on="h100", at="N=100").to_text().splitlines()) > 1
+
+
+def test_a_term_that_may_be_below_a_constant_one_is_in_the_bracket():
+    """The intensity 1/(6 + 6M/nnz + …) is below nnz/(6M) as well, which is less than 1/6 where M is more than nnz."""
+    text = sr.derive(SPARSE, on="h100").to_text(unicode=False)
+    assert "intensity < min(1/6, nnz/(6M), nnz/(4N))" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"writes": None}, "writes"),
+        ({"flops": "2*nnz +"}, "flops: "),
+        ({"flops": "gcd(nnz)"}, "flops: unknown name 'gcd'"),
+        ({"flops": True}, "flops = True is not a formula"),
+        ({"vector": 3}, "vector = 3 is not true or false"),
+        ({"reads": "bytes"}, "bytes"),
+        ({"flops": "0"}, "no arithmetic"),
+        ({"flops": "sqrt(nnz)"}, "rational function"),
+        ({"operation": ""}, "no operation"),
+        ({"flops": "1/0*nnz"}, "zero"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_it_is_one_clear_error(change, message):
+    problem = {key: value for key, value in (SPARSE | change).items() if value is not None}
+    with pytest.raises(SymroofError, match=message):
+        sr.derive(problem)
