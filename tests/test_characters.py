@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import symroof as sr
 from symroof.formula import Both, Cases, Compare, Name, Product, Quotient, Sum, Verdict, number
+from symroof.reading.languages import languages
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.pages import terminal
 from symroof.rendering.pages.blocks import Row
 from symroof.rendering.pages.characters import cells, closed_up, padded, pieces, plain, whole
-from symroof.rendering.pages.environment import languages
 from symroof.rendering.pages.terminal import GAP, display, fold, glued, gutter, ledger, section, table, titled
 
 OPENS, CLOSES = "（“《", "，。；：、）”》？！"

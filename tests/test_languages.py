@@ -1,9 +1,10 @@
-"""What is particular to a language: how Korean particles agree, and a page of each language as it is committed."""
+"""What is particular to a language: how Korean particles agree, how Chinese is set, and a page of each as it is committed."""
 
 import re
 from pathlib import Path
 
 import pytest
+from test_translated import pages
 
 import symroof as sr
 from symroof.rendering.pages.environment import words
@@ -58,8 +59,65 @@ def test_no_particle_stands_apart_or_in_both_forms():
     assert len(re.findall(r"\$(?:[은는이가을를와과]|으로|로)\b", page)) > 3
 
 
-@pytest.mark.parametrize("lang", ["ko"])
+@pytest.mark.parametrize("lang", ["ko", "zh"])
 @pytest.mark.parametrize("form", ["md", "txt"])
 def test_page_of_a_language(lang, form, golden):
     d = sr.derive(**MATMUL)
     golden(GOLDEN / f"matmul.{lang}.{form}", (d.to_markdown if form == "md" else d.to_text)(lang=lang))
+
+
+# Chinese, as a textbook sets it.
+HAN, FULL = r"\u4e00-\u9fff", "，。；：、！？（）“”"
+FORMULAS = re.compile(r"\$\$.*?\$\$|\\\[.*?\\\]|^\.\. math::\n\n(?:   .*\n)+", re.DOTALL | re.MULTILINE)
+IN_LINE = re.compile(r":math:`[^`]*`|``.*?``|`[^`]*`|\$[^$]*\$|\\texttt\{(?:[^{}]|\{\})*\}")
+MARKUP = re.compile(r"\*\*(?: |$)|\\[A-Za-z]+\*?\{|\} ?| [|&] |\\\\|^[*#|.]+ | \|$|^ +(?:\* )?- |\\,", re.MULTILINE)
+
+
+def phrases(page, form):
+    """What a page says in Chinese, one phrase or paragraph after the other, with an X for each formula on paper."""
+    if form != "text":
+        page = IN_LINE.sub("X", FORMULAS.sub("", page))
+        page = MARKUP.sub("\n", page).replace("*", "")
+    return [said.strip() for said in re.split(r"\n|  +" if form == "text" else "\n", page) if re.search(f"[{HAN}]", said)]
+
+
+RULES = {
+    "half-width punctuation beside a character": rf"[{HAN}] ?[,;:!?]|[,;:!?] ?[{HAN}]|[{HAN}][.()]|[.()][{HAN}]",
+    "no space between a character and a letter, a digit, a sign or a formula": rf"[{HAN}][^{HAN}{FULL}\s]|[^{HAN}{FULL}\s][{HAN}]",
+    "a space beside full-width punctuation": rf" [{FULL}]|[{FULL}] ",
+    "a space between two characters": rf"[{HAN}] +[{HAN}]",
+    "two spaces": r"\S  +\S",
+    "two marks in a row": r"[，。；：、]{2}|（）|（[，。；：、]|[，；：、]）",
+}
+ON_PAPER = {"half-width punctuation": r"[,;:!?()]|\.(?!\d)"}
+
+
+def breaches(said, form):
+    return [rule for rule, pattern in (RULES if form == "text" else RULES | ON_PAPER).items() if re.search(pattern, said)]
+
+
+def test_chinese_is_set_as_in_a_textbook():
+    found = [(form, said) for name, page in pages("zh") for form in [name.rpartition(" ")[2]] for said in phrases(page, form)]
+    assert {(said, *rules) for form, said in found if (rules := breaches(said, form))} == set()
+    assert {form: sum(of == form for of, _ in found) > 150 for form in ("text", "markdown", "latex", "rst")} == dict.fromkeys(("text", "markdown", "latex", "rst"), True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["强度为 X, 即 X。", "强度为X。", "取 X时", "强度为 X ，即 X。", "强度 为 X。", "强度为  X。", "（当 X 时） 总是", "强度为 X。，", "X 块芯片(链)", "条件为 X.", "当 X, X 时", "强度（）为 X"],
+)
+def test_what_a_textbook_does_not_print_is_noticed(said):
+    assert breaches(said, "markdown")
+
+
+def test_words_among_the_formulas_of_a_display_stand_apart():
+    displays = "".join(display for name, page in pages("zh", forms=("markdown", "latex")) for display in FORMULAS.findall(page))
+    assert re.findall(rf"[\w)}}]\\text\{{[{HAN}]|[{HAN}]\}} ?[^\s&\\]", displays) == []
+    assert len(re.findall(rf"\\text\{{[{HAN} ]+\}}", displays)) > 20
+
+
+def test_a_sentence_ends_and_a_phrase_on_a_terminal_does_not():
+    """Whole sentences on paper; the first words of a phrase on a terminal, with no full stop behind them."""
+    paragraphs = [said for _, page in pages("zh", forms=("markdown",)) for said in phrases(page, "markdown") if "。" in said]
+    assert [said for said in paragraphs if not said.endswith(("。", "：", "二者之比为"))] == []
+    assert [said for _, page in pages("zh", forms=("text",)) for said in phrases(page, "text") if "。" in said] == []

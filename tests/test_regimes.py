@@ -257,6 +257,17 @@ def test_a_point_on_the_map_is_exact():
     assert factors == {("B",): Fraction(34, 18), ("D",): Fraction(68, 67), ("F",): Fraction(68, 67)}
 
 
+def test_below_the_ridge_of_a_link_is_not_bound_by_memory():
+    found = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}, link="ICI", at="B=1024,D=F=8192")
+    assert "bound by the link, by 68.8 %" in " ".join(found.to_text().split())
+
+
+def test_names_of_tensors_are_taken_as_they_are():
+    page = sr.regimes("X_0 . W_in: bf16[B, D], bf16[D, F] -> bf16[B, F]", on="tpu-v5e").to_latex()
+    assert r"W\_in $2DF$" in page
+    assert r"the W\_in is stored in int8" in page
+
+
 def test_never_and_no_ridge_and_nothing_left():
     assert "never" in sr.regimes("dot", on="tpu-v5e").to_text()
     assert "B > ridge" in sr.regimes(MATMUL).to_text()
@@ -270,8 +281,9 @@ def test_never_and_no_ridge_and_nothing_left():
 
 
 def test_other_quantities():
-    found = sr.regimes(MATMUL, on="tpu-v5e", of="T_comms/T_math")
+    found = sr.regimes(MATMUL, on="tpu-v5e", of="T_comms/T_math", at="B=256,D=F=8192")
     assert "240.24/B" in found.to_text()
+    assert found.explorations[0].places[0].intensity == Fraction(9850, 41) / (Fraction(1) / (Fraction(1, 256) + Fraction(2, 8192)))
     assert sr.regimes(MATMUL, of="bytes").map.count == 7
     with pytest.raises(SymroofError, match="maximum"):
         sr.regimes(MATMUL, of="T_lower")

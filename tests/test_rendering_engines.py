@@ -22,7 +22,7 @@ from render.corpus import CORPUS
 from render.portable import formulas
 
 from symroof.errors import SymroofError
-from symroof.rendering.pages.environment import languages
+from symroof.reading.languages import languages
 
 RENDER = Path(__file__).parent / "render"
 MODULES = Path(os.environ.get("SYMROOF_NODE_MODULES") or RENDER / "node_modules")

@@ -20,8 +20,8 @@ from render.portable import formulas as of_page
 from test_integrations import TYPESETTERS, program, typeset
 from test_rendering_engines import COMPLAINTS, compile_latex, require, xelatex  # noqa: F401
 
+from symroof.reading.languages import languages
 from symroof.rendering.pages.dialects import DIALECTS, MARKUP
-from symroof.rendering.pages.environment import languages
 from symroof.rendering.pages.page import run_in
 
 # Heads of sections with the count of their bold pieces, and lines; formulas stand in these marks: «B».

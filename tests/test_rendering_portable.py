@@ -8,7 +8,7 @@ import pytest
 from render.corpus import CORPUS
 from render.portable import formulas, page_problems, problems
 
-from symroof.rendering.pages.environment import languages
+from symroof.reading.languages import languages
 
 # What T1 fonts, typewriter faces among them, join into one character.
 LIGATURE = re.compile(r"--|<<|>>|,,|``|''")

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,28 @@ PROBLEMS = {
     "always": {"operation": MATMUL, "hardware": "tpu-v5e", "given": {"peak": "1e9", "HBM": "8e11"}},
     "long names": {"operation": "bf16[Batch, ModelDim] * bf16[ModelDim, Hidden] -> bf16[Batch, Hidden]", "hardware": "tpu-v5e"},
 }  # fmt: skip
+SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
+EXPLORED = {
+    "map": lambda: sr.regimes(MATMUL, on="tpu-v5e", at="B=256,D=F=8192"),
+    "map without a chip": lambda: sr.regimes(MATMUL, assume="B << D"),
+    "map of a link": lambda: sr.regimes(SPLIT, on="tpu-v5e", mesh="X=4", link="ICI", at="B=1024,D=F=8192"),
+    "map of another quantity": lambda: sr.regimes(MATMUL, on="tpu-v5e", of="T_comms/T_math", at="B=256,D=F=8192"),
+    "map of a softmax": lambda: sr.regimes("softmax", on="tpu-v5e"),
+    "map of long sums": lambda: sr.regimes("bf16[B, D, E] * bf16[D, E, F, G] -> bf16[B, F, G]", on="tpu-v5e", assume="B ~ F"),
+    "never": lambda: sr.regimes(SCORES, on="tpu-v5e", at="H=128"),
+    "two sizes to meet": lambda: sr.regimes(SCORES, on="tpu-v5e", at="H=256"),
+    "one size to meet": lambda: sr.regimes(SCORES, on="tpu-v5e", at="H=T=8192"),
+    "always": lambda: sr.regimes(SCORES, on="tpu-v5e", assume="H=4096,T=4096,S=4096"),
+    "inferred": lambda: sr.regimes(of="BDF/(BD + DF + BF) ~ B"),
+    "inferred, two": lambda: sr.regimes(of="BDF/(BD + DF + BF) ~ BF/(B + F)"),
+    "inferred, none": lambda: sr.regimes(of="BD/(B + D) ~ 2B"),
+    "inferred, equal": lambda: sr.regimes(of="2BD + 2DF ~ 2DF + 2DB"),
+    "compared": lambda: sr.compare(MATMUL, on="tpu-v5e,h100", dtypes="bf16,int8", assume="B << D, F", at="D=F=8192"),
+    "compared on a mesh": lambda: sr.compare(SPLIT, on="tpu-v5e,tpu-v5p", mesh="X=4", link="ICI"),
+    "compared, computed in another": lambda: sr.compare(MATMUL, on="h100", compute="fp32"),
+    "compared, exact": lambda: sr.compare("softmax", on="tpu-v5e,h100", count="exact"),
+    "compared, solved": lambda: sr.compare(MATMUL, on="tpu-v5e,h100"),
+}  # fmt: skip
 FORMS = ("text", "markdown", "latex", "rst")
 # What no language translates: units, the names of chips, links, dtypes, operations and functions.
 EVERYWHERE = {
@@ -46,13 +69,18 @@ EVERYWHERE = {
 NAMES = r"all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+"
 
 
+@cache
+def answers():
+    """Every kind of answer, under its name."""
+    derived = {name: sr.derive(problem) for name, problem in PROBLEMS.items()}
+    return derived | {name: explored() for name, explored in EXPLORED.items()}
+
+
 def pages(lang, template=None, forms=FORMS):
     """Every kind of page in a language, each under its name."""
-    for name, problem in PROBLEMS.items():
-        d = sr.derive(problem)
+    for name, answer in answers().items():
         for form in forms:
-            make = getattr(d, f"to_{form}" if form != "markdown" else "to_markdown")
-            yield f"{name} as {form}", make(lang=lang, template=template)
+            yield f"{name} as {form}", getattr(answer, f"to_{form}")(lang=lang, template=template)
 
 
 def is_word(text):

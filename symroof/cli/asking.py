@@ -5,7 +5,7 @@ list what derivations are made of: chips, operations, and the words of textbooks
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import click
 from symroof.cli.options import (
     PROBLEM,
     form_option,
+    lang_option,
     only_problem,
     operation_argument,
     output_options,
@@ -21,7 +22,7 @@ from symroof.cli.options import (
     problem_options,
     respond,
 )
-from symroof.cli.output import WIDTH, progress_bar, workers, write, write_json
+from symroof.cli.output import progress_bar, workers, write, write_json
 from symroof.errors import ReadingError
 
 
@@ -170,20 +171,22 @@ def sweep(
 @click.command()
 @click.argument("name", required=False)
 @click.option("--chips", multiple=True, metavar="FILE", help=PROBLEM["chips"][-1])
+@lang_option
 @form_option("text", "json")
-def hardware(name: str | None, chips: tuple[str, ...], form: str) -> None:
+def hardware(name: str | None, chips: tuple[str, ...], lang: str | None, form: str) -> None:
     """List the chips, or the figures of one with their sources."""
     from symroof.reading.catalogue import catalogue, chip
     from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table
 
     shown = chip(name, *chips) if name else list(catalogue(*chips).values())
-    _show(form, shown, chip_record, chip_table if name else chips_table)
+    _show(form, lang, shown, chip_record, chip_table if name else chips_table)
 
 
 @click.command()
 @click.argument("name", required=False)
+@lang_option
 @form_option("text", "json")
-def operations(name: str | None, form: str) -> None:
+def operations(name: str | None, lang: str | None, form: str) -> None:
     """List the operations of the library, or show one with its costs."""
     from symroof.model.library import LIBRARY, library_operation
     from symroof.rendering.pages.catalogues import operation_record, operation_table, operations_table
@@ -191,32 +194,27 @@ def operations(name: str | None, form: str) -> None:
     if name:
         library_operation(name)  # an unknown name is refused with a suggestion
     shown = LIBRARY[name] if name else list(LIBRARY.values())
-    _show(form, shown, operation_record, operation_table if name else operations_table)
+    _show(form, lang, shown, operation_record, operation_table if name else operations_table)
 
 
 @click.command()
+@lang_option
 @form_option("text", "json")
-def names(form: str) -> None:
+def names(lang: str | None, form: str) -> None:
     """List the words of textbooks that name quantities; `aliases` in a problem add to them."""
     from symroof.reading.vocabulary import VOCABULARY
+    from symroof.rendering.pages.catalogues import words_table
 
-    _show(form, VOCABULARY, dict, _words_table)
-
-
-def _words_table(vocabulary: Mapping[str, list[str]]) -> str:
-    from symroof.rendering.pages.characters import NBSP, cells, padded
-    from symroof.rendering.pages.terminal import fold
-
-    width = max(map(cells, vocabulary)) + 2
-    rows = (
-        padded(name, width) + ",  ".join(word.replace(" ", NBSP) for word in words)
-        for name, words in vocabulary.items()
-    )
-    return "".join(f"{line}\n" for row in rows for line in fold(row, WIDTH, indent=" " * width))
+    _show(form, lang, VOCABULARY, dict, words_table)
 
 
-def _show(form: str, entries: Any, record: Callable[[Any], Any], table: Callable[[Any], str]) -> None:
+def _show(
+    form: str, lang: str | None, entries: Any, record: Callable[[Any], Any], table: Callable[[Any, str], str]
+) -> None:
+    """A catalogue as a table in a language, or as the records that have none."""
+    from symroof.reading.languages import USUAL_LANGUAGE
+
     if form == "text":
-        write(table(entries))
+        write(table(entries, lang or USUAL_LANGUAGE))
     else:
         write_json([record(entry) for entry in entries] if isinstance(entries, list) else record(entries))

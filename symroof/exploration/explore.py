@@ -56,12 +56,14 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
 
 
 class Inferred(Frozen):
-    """The weakest regimes that make ``exact ~ approximate`` true. None is needed where one of them has no relations."""
+    """The weakest regimes that make ``exact ~ approximate`` true. None is needed where one of them has no relations.
+    ``lang`` is the language of the problem that they are about."""
 
     exact: Formula
     approximate: Formula
     layout: Layout
     alternatives: tuple[Led, ...]
+    lang: str | None = None
 
 
 def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Inferred:
@@ -90,7 +92,7 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Infe
         regime = Regime((*base.relations, *told), base.least_one)
         steps = checked(_true_in(*values, regime, layout), ledger)
         alternatives.append(Led(steps, written(told, layout.write)))
-    return Inferred(exact, approximate, layout, tuple(alternatives))
+    return Inferred(exact, approximate, layout, tuple(alternatives), setting.problem.lang if setting else None)
 
 
 def _true_in(exact: Expr, approximate: Expr, regime: Regime, layout: Layout) -> tuple[Step, ...]:

@@ -32,7 +32,7 @@ class Place(Said):
 
     @property
     def intensity(self) -> Fraction:
-        return self.numbers("intensity")[0]
+        return self.numbers(_role(self.found))[0]
 
     @property
     def parts(self) -> tuple[tuple[str, Fraction], ...]:
@@ -83,7 +83,7 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
         put = write(setting.in_numbers(value.subs(point)))
         return Step("regime", Reason.AT_POINT, left, "=", put, where, role=role)
 
-    steps = [said("intensity", found.spelled, found.value)]
+    steps = [said(_role(found), found.spelled, found.value)]
     for row in found.corner_rows:
         steps.append(said("factor", Quotient(write(row.leading), found.name), row.leading / found.value))
     steps += [said("knob", write(knob.ratio), knob.ratio) for knob in _known(found, values)]
@@ -92,6 +92,11 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
         open_sizes = (item for item in rest.items() if symbol(item[0]) not in setting.regime.substitution)
         steps += shares_at(found.draft, rest | dict(values), (*where, *(equality(*item) for item in open_sizes)))
     return Place(found.draft.add(*steps).since(found.draft), found, values)
+
+
+def _role(found: RegimeMap) -> str:
+    """What the value at a point is said to be of: only the intensity has a name that the second engine knows."""
+    return "intensity" if found.of_intensity else "quantity"
 
 
 def _known(found: RegimeMap, values: Mapping[str, Fraction]) -> list[Knob]:

@@ -1,4 +1,4 @@
-"""Operations by name, each with what it counts and where the count comes from.
+"""Operations by name, each with what it counts and where the count comes from; what each of them is, languages say.
 
 An elementary function (exp, a comparison, a reciprocal square root) counts as one operation, as in the works cited.
 """
@@ -28,7 +28,6 @@ class Entry(Frozen):
     """A library operation, as it is where nobody says what its elements are."""
 
     name: str
-    summary: str
     source: str
     operation: AnyOperation
 
@@ -41,16 +40,16 @@ class Entry(Frozen):
         return self.operation.stored(dict.fromkeys(range(len(self.operation.tensors)), element))
 
 
-def _product(name: str, summary: str, source: str, *shapes: str) -> Entry:
+def _product(name: str, source: str, *shapes: str) -> Entry:
     *inputs, output = (Tensor(dtype("bf16"), tuple(map(Dim, shape.split()))) for shape in shapes)
-    return Entry(name, summary, source, Einsum(tuple(inputs), output))
+    return Entry(name, source, Einsum(tuple(inputs), output))
 
 
 def _costs(
-    name: str, summary: str, source: str, costs: tuple[Cost, Cost, Cost], kinds: dict[str, Cost], compute: str = "bf16"
+    name: str, source: str, costs: tuple[Cost, Cost, Cost], kinds: dict[str, Cost], compute: str = "bf16"
 ) -> Entry:
     """Work of the vector unit; ``kinds`` are the numbers of operations that make up the FLOPs."""
-    return Entry(name, summary, source, Operation(name, *costs, dtype(compute), True, kinds))
+    return Entry(name, source, Operation(name, *costs, dtype(compute), True, kinds))
 
 
 # What is counted: operations on an array of N elements, and the bytes of such arrays.
@@ -135,27 +134,21 @@ TILED = Operation("tiled-matmul", tiled, tiles_read, tiles_written, dtype("bf16"
 LIBRARY = {
     entry.name: entry
     for entry in (
-        _product("dot", "inner product of two vectors", SCALING, "N", "N", "1"),
-        _costs("axpy", "y := a x + y, bf16", BLAS, (twice_each, two_bf16_and_a_number, bf16), AXPY),
-        _costs("add", "elementwise sum of two arrays, bf16", WILLIAMS, (each, two_bf16, bf16), {"additions": each}),
-        _product("multiply", "elementwise product of two arrays", WILLIAMS, "N", "N", "N"),
-        _costs("activation", "one operation on each element, bf16", WILLIAMS, (each, bf16, bf16), {"operations": each}),
+        _product("dot", SCALING, "N", "N", "1"),
+        _costs("axpy", BLAS, (twice_each, two_bf16_and_a_number, bf16), AXPY),
+        _costs("add", WILLIAMS, (each, two_bf16, bf16), {"additions": each}),
+        _product("multiply", WILLIAMS, "N", "N", "N"),
+        _costs("activation", WILLIAMS, (each, bf16, bf16), {"operations": each}),
         # the store is counted once, without a write-allocate read
-        _costs("triad", "STREAM triad a := b + s c, fp64", STREAM, (twice_each, two_fp64, fp64), AXPY, "fp64"),
-        _product("matvec", "matrix times vector", BLAS, "M N", "N", "M"),
-        _product("outer", "outer product of two vectors", BLAS, "M", "N", "M N"),
-        _product("matmul", "matrix product", SCALING, "B D", "D F", "B F"),
-        _product("batched-matmul", "one product for each of N pairs of matrices", SCALING, "N B D", "N D F", "N B F"),
-        _product("per-element-matmul", "a matrix of its own for every row", SCALING, "B D", "B D F", "B F"),
-        Entry("tiled-matmul", "matrix product in tiles, bf16", SCALING, TILED),
-        _costs("softmax", "softmax of each of B rows, bf16", SOFTMAX, (softmax, bf16_rows, bf16_rows), SOFTMAX_KINDS),
-        _costs(
-            "rms-norm",
-            "RMS norm of each of B rows, bf16",
-            RMS_NORM,
-            (rms_norm, bf16_rows_and_weights, bf16_normed),
-            RMS_NORM_KINDS,
-        ),
+        _costs("triad", STREAM, (twice_each, two_fp64, fp64), AXPY, "fp64"),
+        _product("matvec", BLAS, "M N", "N", "M"),
+        _product("outer", BLAS, "M", "N", "M N"),
+        _product("matmul", SCALING, "B D", "D F", "B F"),
+        _product("batched-matmul", SCALING, "N B D", "N D F", "N B F"),
+        _product("per-element-matmul", SCALING, "B D", "B D F", "B F"),
+        Entry("tiled-matmul", SCALING, TILED),
+        _costs("softmax", SOFTMAX, (softmax, bf16_rows, bf16_rows), SOFTMAX_KINDS),
+        _costs("rms-norm", RMS_NORM, (rms_norm, bf16_rows_and_weights, bf16_normed), RMS_NORM_KINDS),
     )
 }
 

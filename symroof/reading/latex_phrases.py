@@ -131,7 +131,8 @@ class Phrases:
             return self.add("word", quantity, start, of.end())
         clause = CLAUSES.get(words.rstrip(".,;: "))
         if clause is not None:
-            self.add("symbol" if clause == "otherwise" else "word", clause, start, end)
+            if clause:
+                self.add("symbol" if clause == "otherwise" else "word", clause, start, end)
             self.spaced = True
             return end
         index = index_at(self.source, end)

@@ -52,7 +52,8 @@ class Part(Frozen):
 class Words(Frozen):
     """The words inside formulas, those of claim syntax where no language is said. ``both`` and ``either`` have the spaces
     around them. What stands around a guard is a pair: in the column of a display, in a line of text; so is what stands
-    around the case that is left in a line."""
+    around the case that is left in a line. ``quantities`` are what typeset quantities without a letter are called, by
+    their names in English."""
 
     both: str = " and "
     either: str = " or "
@@ -63,6 +64,7 @@ class Words(Frozen):
     guard_in_line: tuple[str, str] = (" if ", "")
     rest_in_line: tuple[str, str] = ("", " otherwise")
     between_cases: str = "; "
+    quantities: Mapping[str, str] = field(default_factory=dict)
 
 
 class Notation(Frozen, ABC):

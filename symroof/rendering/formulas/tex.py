@@ -23,6 +23,7 @@ from typing import Any
 from unicodedata import east_asian_width
 
 from symroof.formula import Call, Cases, Figure, Formula, Frozen, Name, Number, Written
+from symroof.model.quantities import TABLE
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import ATOM, NEGATIVE, POWER, PRODUCT, SUM, Kind, Notation, Part
 
@@ -42,6 +43,7 @@ SIGNS = {
 COMMANDS = frozenset({"max", "min", "log", "exp"})
 ANYTHING = frozenset(Kind)
 DOT = r" \cdot "
+QUANTITY = re.compile(r"\\text\{([^{}]*)\}")
 
 
 class Joint(Frozen):
@@ -110,6 +112,8 @@ class LatexPrinter(Notation):
 
     def name(self, node: Name) -> Part:
         text = self.letters.latex(node.name)
+        if node.name in TABLE and (called := QUANTITY.fullmatch(text)):
+            text = self.word(self.words.quantities.get(called[1], called[1]))
         kind = Kind.WORD if text.startswith(r"\text") else Kind.COMMAND if text[0] == "\\" else Kind.LETTER
         return Part(text, ATOM, kind=kind)
 

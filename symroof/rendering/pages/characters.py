@@ -21,7 +21,9 @@ BREAKS = re.compile(
     rf"|(?<=[^{OPENING}{JOINER}“‘(\[{{\s])(?=[{OPENING}])"
 )
 # Spaces that Chinese is set without: beside punctuation, which has its own, and between two characters.
-BESIDE = re.compile(rf"(?<=\S) +(?=[{OPENING}{CLOSING}“”])|(?<=[{OPENING}{CLOSING}“”]) +(?=\S)|(?<=[{HAN}]) +(?=[{HAN}])")
+BESIDE = re.compile(
+    rf"(?<=\S) +(?=[{OPENING}{CLOSING}“”])|(?<=[{OPENING}{CLOSING}“”]) +(?=\S)|(?<=[{HAN}]) +(?=[{HAN}])"
+)
 # Characters that may be broader or narrower than a cell; letters of Europe and signs of mathematics are not.
 UNEVEN = re.compile(r"[^\0-\u02ff\u2010-\u2027\u2190-\u22ff]")
 

@@ -50,7 +50,8 @@ def render_inferred(inferred: Inferred, form: str, style: Style) -> str:
     def build(pen: Pen) -> Page:
         return Page("", "", (Lines(tuple(_sentences(pen).lines("inferred", inferred).split("\n"))),))
 
-    text = render_page(build, pen_of(form, inferred.layout, "HBM", replace(style, heading=0))).lstrip("\n")
+    style = replace(style, heading=0, lang=style.lang or inferred.lang)
+    text = render_page(build, pen_of(form, inferred.layout, "HBM", style)).lstrip("\n")
     return dedent(text) if form == "text" else text
 
 
@@ -135,7 +136,7 @@ def _grid(say: Sentences, columns: tuple[str, ...], values: Iterable[object]) ->
 
 
 def _sentences(pen: Pen, **names: object) -> Sentences:
-    """The words of explorations, and what they ask for: formulas with the ridge in decimals, conditions in words."""
+    """The sentences of explorations, and what they ask for: formulas with the ridge in decimals, conditions in words."""
 
     def figured(formula: Formula, ridge: Fraction | None) -> Formula:
         return formula if ridge is None else with_digits(formula, {"ridge": decimal(ridge)})
@@ -150,7 +151,7 @@ def _sentences(pen: Pen, **names: object) -> Sentences:
         shown=shown,
         value=lambda value, ridge: pen.inline(shown(value, ridge)),
         condition=lambda formula, ridge: in_words(formula and figured(formula, ridge), pen, say),
-        regime=pen.condition,
+        joined=pen.condition,
         names=lambda names: tuple(map(Name, names)),
         share=lambda share, digits=3: pen.percent(to_digits(share * 100, digits)),
         at_most=lambda share, digits=3: pen.percent(raised(share * 100, digits)),
@@ -170,7 +171,7 @@ def in_words(formula: Formula | None, pen: Pen, say: Sentences) -> str:
         case Verdict(holds=holds):
             return say("verdict", holds)
         case Cases(rows=rows):
-            return ", ".join(say("guarded", *(in_words(part, pen, say) for part in row)) for row in rows)
+            return say("cases", [say("guarded", *(in_words(part, pen, say) for part in row)) for row in rows])
         case Both(parts=parts):
             return say("both", [in_words(part, pen, say) for part in parts])
         case Compare(left=left, relation=relation, right=right):

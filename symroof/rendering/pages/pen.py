@@ -101,7 +101,8 @@ class Pen(Frozen):
         return self.inline(*[sign for part in (*names, *value) for sign in ("=", part)][1:])
 
     def condition(self, relations: Iterable[Compare], last: str = ", ", comma: str = ", ") -> str:
-        """Relations of a regime, ``last`` before the last one; with commas they can be given to ``--assume``.
+        """Relations of a regime, a ``comma`` between them and ``last`` before the last one; with plain commas they can be
+        given to ``--assume``.
 
         >>> from symroof.formula import Infinity
         >>> claims_pen(Layout(())).condition([Compare(Name(name), "->", Infinity()) for name in "NM"])
