@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,10 +29,11 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from symroof import __version__
-from symroof.api import build
+from symroof.api import makers
+from symroof.building.build import build
 from symroof.building.contents import OWN
 from symroof.building.outcome import BuiltDocument
-from symroof.building.settings import SAID
+from symroof.building.settings import SAID, Settings, settings_of
 from symroof.errors import SymroofError
 
 MATH = re.compile(r"\$([^$]+)\$")
@@ -62,9 +64,9 @@ def block(verb: str, options: Mapping[str, str], operation: str, rst: bool) -> s
     )
 
 
-def built(text: str, path: Path, dialect: str) -> BuiltDocument:
+def built(text: str, path: Path, settings: Settings) -> BuiltDocument:
     """The document with its pictures written."""
-    document = build(text, path=path, dialect=dialect)
+    document = build(text, makers(), path=path, settings=settings)
     for file, data in document.files.items():
         if not file.is_file() or file.read_bytes() != data:
             file.write_bytes(data)
@@ -95,7 +97,8 @@ class SymroofDirective(SphinxDirective):
         if name in blocks:
             raise self.error(f"id: {name} is the name of another block")
         try:
-            document = built(block(self.verb, self.options, operation, rst), source, "rst" if rst else "myst")
+            settings = settings_of(source, "rst" if rst else "myst")
+            document = built(block(self.verb, self.options, operation, rst), source, settings)
         except SymroofError as error:
             raise self.error(str(error)) from None
         if document.blocks[0].error is not None:
@@ -127,8 +130,9 @@ class ValuesPutIn(SphinxTransform):
             return
         values = (f"value <!-- symroof = {node.astext()} --><!-- / -->" for node in asking)
         text = "\n\n".join((*_blocks(self.env).values(), *values))
+        source = Path(self.env.doc2path(self.env.docname))
         try:
-            document = built(text, Path(self.env.doc2path(self.env.docname)).with_suffix(".md"), "dollar")
+            document = built(text, source, replace(settings_of(source), form="markdown", dialect="dollar"))
         except SymroofError as error:
             self.document.reporter.error(f"symroof: {error}", base_node=asking[0])
             for node in asking:

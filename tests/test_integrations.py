@@ -62,6 +62,8 @@ def test_sphinx_builds_the_site_without_a_warning(site):
     assert "from 241 rows on" in page
     assert "<!-- symroof" not in page
     assert (site / "_build" / "_images" / "roofline.svg").is_file()
+    assert "배치가 241 행은 되어야" in words(site / "_build" / "docs" / "rooflines.ko.html")
+    assert "批次至少要有 241 行" in words(site / "_build" / "docs" / "rooflines.zh.html")
 
 
 DIRECTIVES = {
@@ -116,6 +118,29 @@ def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
     assert "roof.svg" in (folder / "_build" / "index.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize("how", ["option", "settings"])
+def test_directives_and_roles_of_sphinx_in_korean(how, site, tmp_path):
+    require("sphinx", "myst_parser")
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    shutil.copy(site / "conf.py", folder)
+    option, settings = ("   :lang: ko\n", "") if how == "option" else ("", 'lang = "ko"\n')
+    (folder / "symroof.toml").write_text(f'["*.rst"]\nhardware = "tpu-v5e"\n{settings}')
+    text = DIRECTIVES["rst"].replace("   :hardware: tpu-v5e\n", option).replace("'$R", "mm.threshold`; :symroof:`'$R")
+    (folder / "index.rst").write_text(text)
+    tool("sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build", cwd=folder)
+    page = words(folder / "_build" / "index.html")
+    assert "경험 법칙." in page
+    assert "Rule of thumb" not in page
+    assert "From 241 rows on; \\(\\begin{cases}" in page
+    assert page.count("\\text{불가능} & \\text{그 외}") == (2 if how == "settings" else 1)
+    (folder / "index.rst").write_text(text.replace("   :lang: ko\n", "   :lang: kx\n", 1))
+    (folder / "symroof.toml").write_text((folder / "symroof.toml").read_text().replace("ko", "kx"))
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert "unknown language 'kx'" in done.stderr
+
+
 def test_a_directive_that_fails_is_an_error_at_its_line(site, tmp_path):
     require("sphinx", "myst_parser")
     folder = tmp_path / "pages"
@@ -149,6 +174,8 @@ def test_mkdocs_builds_the_site(site):
     assert "from 241 rows on" in words(page)
     assert '<div class="arithmatex">' in page.read_text("utf-8")
     assert (site / "site" / "roofline.svg").is_file()
+    assert "가장 작은 정수는 \\(241\\) 이다" in words(site / "site" / "rooflines.ko" / "index.html")
+    assert "可取的最小整数为 \\(241\\)" in words(site / "site" / "rooflines.zh" / "index.html")
     assert "&lt;!-- symroof" not in page.read_text("utf-8")
 
 
@@ -271,7 +298,7 @@ def typeset(text, engine, folder):
 
 
 @pytest.mark.parametrize("engine", TYPESETTERS)
-@pytest.mark.parametrize("name", ["index.md", "thresholds.md", "two_chips.md"])
+@pytest.mark.parametrize("name", ["index.md", "thresholds.md", "two_chips.md", "rooflines.ko.md", "rooflines.zh.md"])
 def test_a_browser_typesets_every_formula(engine, name, tmp_path):
     _, made, failed = TYPESETTERS[engine]
     text = (SITE / "docs" / name).read_text("utf-8")

@@ -42,16 +42,17 @@ def build(
     *,
     path: Path | None = None,
     dialect: str | None = None,
+    settings: Settings | None = None,
     overrides: Mapping[str, Any] | None = None,
     force: bool = False,
 ) -> BuiltDocument:
     """The document with its blocks and values made anew; a block that was changed by hand stays, unless by ``force``.
 
-    ``makers`` are the functions that answer each verb, ``overrides`` options that go before those of the document, its
-    language among them.
+    ``makers`` are the functions that answer each verb, ``settings`` those of its path and dialect where no others are
+    given, ``overrides`` options that go before those of the document, its language among them.
     Raises :class:`ReadingError` where its markers cannot be read; a block that fails is reported, and stays.
     """
-    settings = settings_of(path, dialect)
+    settings = settings or settings_of(path, dialect)
     name = "text" if path is None else str(path)
     notebook = path is not None and path.suffix.lower() == ".ipynb"
     mark = MARK if text.startswith(MARK) else ""
