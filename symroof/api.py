@@ -204,10 +204,11 @@ def sweep(
     return run(asked, Path(output), executor, progress)
 
 
-def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:
+def verify(source: str | Path | Mapping[str, Any], *, lang: str | None = None) -> ShownReport:
     """Judge the claims of a file of problems, the formulas of a document, or the claims of a problem given as a table.
 
-    Raises :class:`SymroofError` where the input itself cannot be read.
+    ``lang`` is the language of the report; where it is not said, that of the problems. Raises :class:`SymroofError`
+    where the input itself cannot be read.
 
     >>> report = verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": ["compute-bound when B > 240"]})
     >>> report.judgements[0].verdict
@@ -215,15 +216,15 @@ def verify(source: str | Path | Mapping[str, Any]) -> ShownReport:
     """
     from symroof.reading.exercises import read_exercise
     from symroof.rendering.answers import ShownReport
+    from symroof.rendering.pages.environment import known
     from symroof.verification.judge import judge_exercise
     from symroof.verification.judgement import FileReport
 
-    if isinstance(source, Mapping):
-        return ShownReport((FileReport("the problem", judge_exercise(read_exercise(source)), "problems"),))
-    report = judged_file(source)
-    if report.error is not None:
-        raise ReadingError(report.error)
-    return ShownReport((report,))
+    lang = lang and known(lang)
+    if not isinstance(source, Mapping):
+        return ShownReport((judged_file(source).require_read(),), lang)
+    judgements = judge_exercise(read_exercise(source))
+    return ShownReport((FileReport("", judgements, "problems", lang=source.get("lang")),), lang)
 
 
 def build(
@@ -263,10 +264,7 @@ def claims_of(path: Path) -> ShownReport:
     from symroof.rendering.answers import ShownReport
     from symroof.verification.files import judge_file
 
-    report = judge_file(path)
-    if report.error is not None:
-        raise ReadingError(report.error)
-    return ShownReport((report,))
+    return ShownReport((judge_file(path).require_read(),))
 
 
 def judged_file(path: str | Path, overrides: Mapping[str, Any] | None = None) -> FileReport:

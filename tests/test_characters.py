@@ -200,7 +200,7 @@ def test_a_head_that_leaves_prose_no_room_stands_above_it():
 B, D, F = map(Name, "BDF")
 BELOW = Sum((Product((B, D)), Product((D, F)), Product((B, F))))
 REMARK = f"比精确值高 {glued('1 + B/D + B/F')} 倍，当 {glued('B ≪ D, F')} 时"
-CHINESE = PlainPrinter(unicode=True, words=Words(both="且", always="恒成立", never="不可能", guard_in_line=("若 ", ""), rest_in_line=("否则", "")))
+CHINESE = PlainPrinter(unicode=True, words=Words(both=" 且 ", always="恒成立", never="不可能", guard_in_line=("若 ", ""), rest_in_line=("否则", "")))
 
 
 @pytest.mark.parametrize("width", range(40, 120))

@@ -435,7 +435,7 @@ def test_a_mistake_that_takes_too_much_work_leaves_the_verdict(monkeypatch):
 def test_what_is_too_large_is_undecided_and_says_so(claim):
     found = verdict(claim)
     assert found.verdict == "undecided"
-    assert "too large" in (found.error or found.worst.remarks[0].facts["why"])
+    assert "too large" in (found.reason or found.worst.remarks[0]).facts["why"]
 
 
 def test_links_say_what_decided_them():

@@ -122,8 +122,15 @@ def test_report_in_other_formats(form, golden, monkeypatch):
     golden(GOLDEN / f"report.{ {'markdown': 'md', 'github': 'txt'}.get(form, form) }", text)
 
 
+@pytest.mark.parametrize("lang", ["ko", "zh"])
+def test_report_in_other_languages(lang, golden, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = judge_files(["examples/rooflines-mistakes.md", "examples/answers.toml"])
+    golden(GOLDEN / f"report.{lang}.md", render_report(found, "markdown", Style(lang=lang)))
+
+
 def test_no_golden_file_is_left_over():
-    expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json", "report.md", "report.txt", "report.json"}
+    expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json", "report.md", "report.ko.md", "report.zh.md", "report.txt", "report.json"}
     expected |= {f"{name}.{form}" for name in EXPLORED for form in ("md", "tex", "txt", "json")} | {f"width_{width}.txt" for width in (44, 60)}
     expected |= {f"matmul.{lang}.{form}" for lang in ("ko", "zh") for form in ("md", "txt")}
     assert {path.name for path in GOLDEN.iterdir() if not path.name.startswith("plot_")} == expected

@@ -77,6 +77,7 @@ def phrases(page, form):
     """What a page says in Chinese, one phrase or paragraph after the other, with an X for each formula on paper."""
     if form != "text":
         page = IN_LINE.sub("X", FORMULAS.sub("", page))
+        page = re.sub(rf"(?<=[{FULL}]) X", "X", page.replace("\\ ", ""))  # what a dialect needs between a mark and a formula
         page = MARKUP.sub("\n", page).replace("*", "")
     return [said.strip() for said in re.split(r"\n|  +" if form == "text" else "\n", page) if re.search(f"[{HAN}]", said)]
 

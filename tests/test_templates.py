@@ -89,7 +89,8 @@ def test_every_remark_and_mistake_has_a_macro_and_every_macro_is_one():
     from symroof.verification.diagnosis import MISTAKES
 
     kinds = set(MISTAKES) | {"exact", "rounded", "truncated"}
-    for path in (TEMPLATES.parent / "symroof" / "verification").glob("*.py"):
+    package = TEMPLATES.parent / "symroof"
+    for path in (*(package / "verification").glob("*.py"), package / "building" / "freshness.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             said = (
                 {"Remark": 0, "undecided": 1}.get(getattr(node.func, "id", "")) if isinstance(node, ast.Call) else None
@@ -102,6 +103,6 @@ def test_every_remark_and_mistake_has_a_macro_and_every_macro_is_one():
 def test_every_omission_has_a_macro_and_every_macro_is_one():
     from symroof.verification.judgement import CAUSES
 
-    assert macros("omissions.j2") == set(CAUSES)
+    assert macros("en/omissions.j2") == set(CAUSES)
     sources = (path.read_text("utf-8") for path in (TEMPLATES.parent / "symroof" / "verification").glob("*.py"))
     assert {kind for source in sources for kind in re.findall(r'Omission\(\s*"(\w+)"', source)} == set(CAUSES)

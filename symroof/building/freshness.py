@@ -10,7 +10,7 @@ from typing import Any
 from symroof.building.build import build
 from symroof.building.contents import Makers
 from symroof.building.notebooks import text_of
-from symroof.building.outcome import Built, said_of_documents
+from symroof.building.outcome import Built
 from symroof.building.settings import SUFFIXES
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
@@ -18,7 +18,7 @@ from symroof.reading.markers import BLOCKS
 from symroof.reading.toml import contents
 from symroof.verification.chapters import judge_read
 from symroof.verification.files import judge_file
-from symroof.verification.judgement import FileReport, Judgement
+from symroof.verification.judgement import FileReport, Judgement, Remark
 
 
 def judge_with_blocks(path: Path | str, overrides: Mapping[str, Any] | None = None, *, makers: Makers) -> FileReport:
@@ -50,6 +50,6 @@ def _judge_notebook(path: Path, overrides: Mapping[str, Any] | None) -> FileRepo
 def _judged(block: Built) -> Judgement:
     """A block as a claim: that it says what is derived."""
     verdict = "holds" if block.status == "same" else "wrong" if block.error is None else "unreadable"
-    became = said_of_documents(None)("became", block.status, block.moves)
-    error = None if verdict == "holds" else block.error or became
-    return Judgement(f"{block.verb} {block.name}".strip(), verdict, line=block.line, column=1, error=error)
+    claim, moved = f"{block.verb} {block.name}".strip(), Remark("block", {"status": block.status, "moves": block.moves})
+    reason = moved if verdict == "wrong" else None
+    return Judgement(claim, verdict, line=block.line, column=1, error=block.error, reason=reason)

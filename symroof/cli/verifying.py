@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from symroof.cli.options import given_flags, output_options, problem_options
 from symroof.cli.output import progress_bar, terminal, write, write_json
 from symroof.errors import ReadingError
+
+if TYPE_CHECKING:
+    from symroof.rendering.pages.pen import Style
 
 
 @click.command()
@@ -52,6 +56,7 @@ def verify(
     jobs: int,
     form: str,
     template: str | None,
+    lang: str | None,
     output: str | None,
     color: str,
     **options: Any,
@@ -74,8 +79,12 @@ def verify(
     """
     if not files:
         raise ReadingError("there is nothing to verify", expected="files: problems (.toml), Markdown, LaTeX or text")
+    from symroof.rendering.pages.environment import known
+    from symroof.rendering.pages.pen import Style
+
+    style = Style(brief=not verbose, template=template, lang=lang and known(lang, template))
     if suggest:
-        _suggest(files, form, template, output)
+        _suggest(files, form, style, output)
         return
     from symroof.api import judged_file
     from symroof.verification.files import judge_files, moved
@@ -96,10 +105,9 @@ def verify(
 
         write_json(report_record(reports, moves), output)
     else:
-        from symroof.rendering.pages.pen import Style
         from symroof.rendering.pages.reports import render_report
 
-        style = Style(brief=not verbose, template=template, **terminal(output, color if form == "text" else "never"))
+        style = replace(style, **terminal(output, color if form == "text" else "never"))
         write(render_report(reports, form, style, standard, moves), output)
     if errors:
         sys.exit(2)
@@ -107,9 +115,8 @@ def verify(
         sys.exit(1)
 
 
-def _suggest(files: tuple[str, ...], form: str, template: str | None, output: str | None) -> None:
+def _suggest(files: tuple[str, ...], form: str, style: Style, output: str | None) -> None:
     """The comments to paste into each document."""
-    from symroof.rendering.pages.pen import Style
     from symroof.rendering.pages.reports import render_suggestions, suggestions_of
     from symroof.rendering.records.judgements import suggestions_record
 
@@ -121,4 +128,4 @@ def _suggest(files: tuple[str, ...], form: str, template: str | None, output: st
     if form == "json":
         write_json(suggestions_record(found), output)
     else:
-        write(render_suggestions(found, Style(template=template)), output)
+        write(render_suggestions(found, style), output)

@@ -16,9 +16,10 @@ from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
+from symroof.rendering.pages.explanations import Explainer
 from symroof.rendering.pages.explorations import render_comparison, render_exploration, render_inferred
 from symroof.rendering.pages.pen import Style
-from symroof.rendering.pages.reports import Explainer, render_report
+from symroof.rendering.pages.reports import render_report
 from symroof.rendering.records.judgements import report_record
 from symroof.rendering.records.maps import comparison_record, inferred_record, map_record
 from symroof.rendering.shown import Shown
@@ -37,6 +38,7 @@ class ShownReport(Shown, Frozen):
     """
 
     files: tuple[FileReport, ...]
+    lang: str | None = None
 
     @property
     def judgements(self) -> tuple[Judgement, ...]:
@@ -48,7 +50,7 @@ class ShownReport(Shown, Frozen):
         return not any(file.findings() for file in self.files)
 
     def page(self, form: str, style: Style) -> str:
-        return render_report(self.files, form, style)
+        return render_report(self.files, form, replace(style, lang=style.lang or self.lang))
 
     def to_dict(self) -> dict[str, Any]:
         return report_record(self.files)

@@ -152,7 +152,7 @@ def _conditional(question: Question, a: Expr, b: Expr, regimes: tuple[tuple[Rela
     checks = {relations: near(a, b, joined(context.regime, relations)) for relations in regimes}
     proved = {relations: shown for relations, shown in checks.items() if shown is not None}
     if not proved:
-        return undecided(question.link, "not_decided", why="the inferred regime was not proved")
+        return undecided(question.link, "regime_not_proved")
     needs = tuple(written(relations, write) for relations in proved)
     factor = _off(a, b, joined(context.regime, regimes[0]), context)
     value, remarks = Quotient(write(b), factor), _at_equal(question, a, b)

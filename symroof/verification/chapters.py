@@ -120,7 +120,7 @@ class _Chapter:
         reasons = [one for one in outcomes if isinstance(one, Omission)]
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
         if following and "ignore" not in following and not judged:
-            judged, reasons = [Judgement(written.text, "unreadable", omission=reasons[-1])], []
+            judged, reasons = [Judgement(written.text, "unreadable", reason=reasons[-1])], []
         if not judged:
             self.unjudged[reasons[0].cause] += 1
         self.left_out += [Skipped(line, column, text, reason) for reason in reasons]

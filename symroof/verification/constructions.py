@@ -42,14 +42,22 @@ from symroof.symbols import expression, symbol
 from symroof.verification.budget import spend, weighed
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 
-# What shows that the value of a construction is right.
+# What shows that the value of a construction is right, and how a check names that.
 CONSTRUCTIONS = {
-    "sum": "the sum telescopes",
-    "limit": "the limit is read off the highest powers",
-    "sup": "the slope has one sign",
-    "argmin": "the slope changes its sign once",
-    "minimum": "the slope changes its sign once",
-    "diff": "the derivative follows the chain rule",
+    "sum": "telescopes",
+    "limit": "highest powers",
+    "sup": "one sign",
+    "argmin": "one change",
+    "minimum": "one change",
+    "diff": "chain rule",
+}
+SHOWN_BY = {
+    "telescopes": "the sum telescopes",
+    "added up": "the terms are added up",
+    "highest powers": "the limit is read off the highest powers",
+    "one sign": "the slope has one sign",
+    "one change": "the slope changes its sign once",
+    "chain rule": "the derivative follows the chain rule",
 }
 LONGEST_SUM = 10_000
 LAST = symbol("last index")
@@ -63,7 +71,7 @@ def worked_out(node: Call, least_one: frozenset[str]) -> tuple[Formula, str]:
     >>> call = read_expression("argmin(A/X + B X, X)", Scope(open=True))
     >>> value, by = worked_out(call, frozenset())
     >>> expression(value), by
-    (sqrt(A)/sqrt(B), 'the slope changes its sign once')
+    (sqrt(A)/sqrt(B), 'one change')
     """
     wanted = FUNCTIONS.get(node.function)
     if wanted not in (None, len(node.arguments)):
@@ -77,7 +85,7 @@ def worked_out(node: Call, least_one: frozenset[str]) -> tuple[Formula, str]:
     weighed(node)
     added = _added_up(node)
     if added is not None:
-        return Group(added), "the terms are added up"
+        return Group(added), "added up"
     return Group(_value(node, frozenset(map(symbol, least_one)))), CONSTRUCTIONS[node.function]
 
 

@@ -46,12 +46,14 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any]) -> FileReport:
     """The judgements on every problem that can be read; of the others, what is wrong with them."""
     judgements: list[Judgement] = []
     errors: list[str] = []
+    langs: set[str | None] = set()
     tables = read_problem_file(path)
     lines = _Lines(path)
     for index, table in enumerate(tables):
         try:
             found = judge_exercise(read_exercise(merged(table, overrides, path.parent)))
             judgements += [lines.placed(judgement) for judgement in found]
+            langs.add(table.get("lang"))
         except SymroofError as error:
             title = f" ({table['title']})" if table.get("title") else ""
             error.problem = f"{path}: " + (f"problem {index + 1}{title}: " if len(tables) > 1 else "") + error.problem
@@ -59,7 +61,8 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any]) -> FileReport:
             claims = table.get("claims")
             for claim in claims if isinstance(claims, list) else ():
                 lines.place(claim["claim"] if isinstance(claim, Mapping) and "claim" in claim else str(claim))
-    return FileReport(str(path), tuple(judgements), "problems", notes=len(tables), error="\n".join(errors) or None)
+    lang, why = langs.pop() if len(langs) == 1 else None, "\n".join(errors) or None
+    return FileReport(str(path), tuple(judgements), "problems", notes=len(tables), error=why, lang=lang)
 
 
 class _Lines:

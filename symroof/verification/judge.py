@@ -21,8 +21,6 @@ from symroof.verification.judgement import GOOD, Finding, Judgement, Remark, und
 from symroof.verification.links import decide
 from symroof.verification.unit_agreement import unit_of
 
-TOO_DEEP = "the formula is nested too deeply, or a number in it is too long"
-
 
 def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
     """A judgement for each claim of an exercise.
@@ -54,9 +52,10 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
     except Exhausted:
         return Judgement(claim.text, "undecided", (undecided(claim.links[0], "too_long"),), statement=claim)
     except SymroofError as error:
-        return Judgement(claim.text, "undecided", error=error.problem, statement=claim)
+        reason = Remark("not_decided", {"why": error.problem})
+        return Judgement(claim.text, "undecided", statement=claim, reason=reason)
     except (RecursionError, ArithmeticError, ValueError):
-        return Judgement(claim.text, "undecided", error=TOO_DEEP, statement=claim)
+        return Judgement(claim.text, "undecided", statement=claim, reason=Remark("too_deep"))
     if explain:
         findings = tuple(explained(finding, place) for finding in findings)
     assumed = tuple(r for r in place.relations if r not in claim.regime)

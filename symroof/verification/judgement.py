@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from symroof.errors import SymroofError
+from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula
 from symroof.proof.step import Check
 from symroof.reading.claims import Claim
@@ -104,7 +104,7 @@ class Finding:
 class Judgement:
     """The judgement of a claim. ``line`` and ``column`` count from 1 and are None where the claim has no place.
 
-    ``statement`` is the claim as it was read, ``omission`` why it could not be judged,
+    ``statement`` is the claim as it was read, ``reason`` why there is no finding; ``error`` is that of a reader,
     ``sentence`` the words of a document around it, ``assumed`` the regime that the problem states for it.
     """
 
@@ -118,7 +118,7 @@ class Judgement:
     source: str | None = None
     error: str | None = None
     statement: Claim | None = None
-    omission: Omission | None = None
+    reason: Remark | None = None
     sentence: str | None = None
     assumed: tuple[Compare, ...] = ()
 
@@ -205,7 +205,8 @@ class Standard:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """The judgements on one file. ``error`` is why it could not be read; ``notes`` counts its comments or problems."""
+    """The judgements on one file. ``error`` is why it could not be read; ``notes`` counts its comments or problems;
+    ``lang`` is the language that all of its problems ask for."""
 
     file: str
     judgements: tuple[Judgement, ...]
@@ -214,11 +215,18 @@ class FileReport:
     skipped: tuple[Skipped, ...] = ()
     coverage: Coverage = Coverage()
     error: str | None = None
+    lang: str | None = None
 
     @property
     def counts(self) -> dict[str, int]:
         """How many judgements there are of each verdict."""
         return {verdict: sum(j.verdict == verdict for j in self.judgements) for verdict in VERDICTS}
+
+    def require_read(self) -> FileReport:
+        """The report, where the file could be read. Raises :class:`ReadingError` otherwise."""
+        if self.error is not None:
+            raise ReadingError(self.error)
+        return self
 
     def lacking(self, standard: Standard) -> bool:
         """Whether nothing was judged where something should have been: in a file of claims, in a document with comments."""

@@ -22,6 +22,7 @@ from symroof.symbols import expression
 from symroof.verification.approximations import approximate, grows, negligible
 from symroof.verification.arithmetic import compare_numbers
 from symroof.verification.conditions import equivalent
+from symroof.verification.constructions import SHOWN_BY
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import is_numeric
@@ -49,8 +50,8 @@ def decide(question: Question) -> Finding:
         finding = _with_exact_count(finding, context.other)
     if not question.workings or finding.check is None or finding.verdict not in GOOD:
         return finding
-    by = "; ".join((*question.workings, finding.check.by))  # what shows the values of the constructions in it
-    remarks = (*finding.remarks, *(Remark("working", {"by": by}) for by in question.workings))
+    by = "; ".join((*(SHOWN_BY[working] for working in question.workings), finding.check.by))
+    remarks = (*finding.remarks, *(Remark("working", {"by": working}) for working in question.workings))
     return replace(finding, check=Check(finding.check.status, by), remarks=remarks)
 
 

@@ -17,7 +17,7 @@ CHINESE = re.compile(f"[{HAN}{OPENING}{CLOSING}]")
 # Between two characters, behind what closes, before what opens; a quotation mark is Chinese beside a character.
 BREAKS = re.compile(
     rf"(?<=[{HAN}”…—])(?=[{HAN}“])"
-    rf"|(?<=[{CLOSING}])(?=[^{CLOSING}{JOINER}”’…—·,.;:!?%)\]}}\s])"
+    rf"|(?:(?<=[{CLOSING}])|(?<=[{CLOSING}]”))(?=[^{CLOSING}{JOINER}”’…—·,.;:!?%)\]}}\s])"
     rf"|(?<=[^{OPENING}{JOINER}“‘(\[{{\s])(?=[{OPENING}])"
 )
 # Spaces that Chinese is set without: beside punctuation, which has its own, and between two characters.

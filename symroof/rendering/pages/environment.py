@@ -10,7 +10,7 @@ place of the shipped one of the same name; then all of them run in Jinja's sandb
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from symroof.errors import RenderingError
 from symroof.formula import Both, Cases, Formula, Name
 from symroof.reading.languages import known, template_folders
 from symroof.rendering.pages.aloud import last_heard
-from symroof.rendering.pages.characters import cells, padded
+from symroof.rendering.pages.characters import cells, closed_up, padded
 
 
 def shipped_template(name: str) -> str | None:
@@ -71,8 +71,10 @@ def environment(folder: str | None) -> Any:
     )
     environment.filters["first_case"] = first_case
     environment.filters["heard"] = last_heard
+    environment.filters["looked_up"] = looked_up
     environment.filters["cells"] = cells
     environment.filters["padded"] = padded
+    environment.filters["closed_up"] = closed_up
     environment.filters["name"] = lambda value: value.name if isinstance(value, Name) else ""
     return environment
 
@@ -90,6 +92,19 @@ def _cache() -> Any:
 def first_case(formula: Formula) -> Formula:
     """A guarded condition on one line: the first case and its guard."""
     return Both(formula.rows[0]) if isinstance(formula, Cases) else formula
+
+
+def looked_up(text: str, table: Mapping[str, str]) -> str:
+    """What a table has for a text, nothing where it has nothing; ``*`` in a key is a part that stands in place of ``%s``.
+
+    >>> looked_up("B is no name", {"* is no name": "%s 不是名称"}), looked_up("B", {})
+    ('B 不是名称', '')
+    """
+    for pattern, said in table.items():
+        found = re.fullmatch(re.escape(pattern).replace(r"\*", "(.+)"), text)
+        if found is not None:
+            return said % found.groups()
+    return ""
 
 
 def load(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from symroof.reading.exercises import VERDICTS
 from symroof.rendering.pages.environment import guarded
-from symroof.rendering.pages.reports import Explainer
+from symroof.rendering.pages.explanations import Explainer
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.verification.files import Moved
 from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
@@ -24,7 +24,7 @@ def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = N
             "schema": SCHEMA,
             "files": [
                 {
-                    "file": file.file,
+                    "file": file.file or explainer.words.unnamed,
                     "judgements": [judgement_record(judgement, explainer) for judgement in file.judgements],
                     "skipped": [skipped_record(skip, explainer) for skip in file.skipped],
                     "counts": file.counts,
@@ -58,7 +58,7 @@ def skipped_record(skip: Skipped, explainer: Explainer) -> dict[str, Any]:
     return {
         **fields(skip, "line", "column", "text"),
         "link": link,
-        "reason": explainer.omission(reason),
+        "reason": explainer.remark(reason),
         "cause": reason.cause,
     }
 
@@ -72,7 +72,7 @@ def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, An
         "value": worst and worst.value,
         "detail": "; ".join(dict.fromkeys(chain.from_iterable(details)))
         or judgement.error
-        or (judgement.omission and explainer.omission(judgement.omission)),
+        or (judgement.reason and explainer.remark(judgement.reason)),
         "needs": [", ".join(str(text(r)) for r in relations) for relations in worst.needs] or None if worst else None,
         "counterexample": worst and worst.counterexample and _counterexample(worst.counterexample),
         "diagnosis": worst and worst.diagnosis and explainer.remark(worst.diagnosis),
