@@ -207,8 +207,8 @@ def sweep(
 def verify(source: str | Path | Mapping[str, Any], *, lang: str | None = None) -> ShownReport:
     """Judge the claims of a file of problems, the formulas of a document, or the claims of a problem given as a table.
 
-    ``lang`` is the language of the report; where it is not said, that of the problems. Raises :class:`SymroofError`
-    where the input itself cannot be read.
+    ``lang`` is the language of the report; where it is not said, that of the problems or of the document. Raises
+    :class:`SymroofError` where the input itself cannot be read.
 
     >>> report = verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": ["compute-bound when B > 240"]})
     >>> report.judgements[0].verdict
@@ -216,11 +216,10 @@ def verify(source: str | Path | Mapping[str, Any], *, lang: str | None = None) -
     """
     from symroof.reading.exercises import read_exercise
     from symroof.rendering.answers import ShownReport
-    from symroof.rendering.pages.environment import known
     from symroof.verification.judge import judge_exercise
     from symroof.verification.judgement import FileReport
 
-    lang = lang and known(lang)
+    lang = language_of({"lang": lang})
     if not isinstance(source, Mapping):
         return ShownReport((judged_file(source).require_read(),), lang)
     judgements = judge_exercise(read_exercise(source))

@@ -76,6 +76,12 @@ ENTRANCES = {
     "compare FILE": lambda place, lang: place.printed("compare", toml(place, lang), "--on", "h100"),
     "build --lang": lambda place, lang: place.printed("build", "--stdout", "--lang", lang, place.file("a.md", BARE)),
     "build --check --lang": lambda place, lang: place.printed("build", "--check", "--lang", lang, place.file("a.md", BARE)),
+    "verify --lang": lambda place, lang: place.printed("verify", toml(place, "en"), "--lang", lang),
+    "verify --lang, of a document": lambda place, lang: place.printed("verify", place.file("a.md", f"{COMMENT.replace('@', 'en')}$1 = 2$\n"), "--lang", lang),
+    "verify FILE": lambda place, lang: place.printed("verify", toml(place, lang), codes=(1,)),
+    "hardware --lang": lambda place, lang: place.printed("hardware", "--lang", lang),
+    "operations --lang": lambda place, lang: place.printed("operations", "--lang", lang),
+    "names --lang": lambda place, lang: place.printed("names", "--lang", lang).partition("\n")[0],
     # Python
     "lang=": lambda place, lang: sr.derive(MATMUL, lang=lang).to_markdown(),
     "lang= of a table": lambda place, lang: sr.derive({**PROBLEM, "lang": lang}).to_text(),
@@ -94,11 +100,15 @@ ENTRANCES = {
     "regimes of an operation": lambda place, lang: sr.regimes(MATMUL, of="intensity ~ B", lang=lang).to_text(),
     "compare": lambda place, lang: sr.compare(MATMUL, on="h100, tpu-v5e", lang=lang).to_markdown(),
     "compare, asked": lambda place, lang: sr.compare(MATMUL, on="h100, tpu-v5e", lang="en").to_rst(lang=lang),
+    "verify": lambda place, lang: sr.verify({**PROBLEM, "claims": ["intensity < B"]}, lang=lang)._repr_markdown_(),
+    "verify of a table": lambda place, lang: sr.verify({**PROBLEM, "claims": ["intensity < B"], "lang": lang}).to_text(),
+    "verify, asked": lambda place, lang: sr.verify(toml(place, "en")).to_markdown(lang=lang),
     # notebooks
     "%symroof --lang": lambda place, lang: asked(f"'{MATMUL}' --lang {lang}")._repr_markdown_(),
     "%symroof regimes": lambda place, lang: asked(f"regimes --of '{APPROXIMATION}' --lang {lang}")._repr_markdown_(),
     "%symroof compare": lambda place, lang: asked(f"compare matmul --on h100 --lang {lang}")._repr_markdown_(),
     "%%symroof": lambda place, lang: asked("derive", f"{KEYS}lang = '{lang}'")._repr_markdown_(),
+    "%%symroof verify": lambda place, lang: asked("verify", f"file = '{toml(place, 'en').name}'\nlang = '{lang}'")._repr_markdown_(),
     "%%symroof regimes": lambda place, lang: asked("regimes", f"of = '{APPROXIMATION}'\nlang = '{lang}'")._repr_markdown_(),
     # documents
     "block": lambda place, lang: built(BLOCK.replace("@", lang)),
@@ -110,6 +120,9 @@ ENTRANCES = {
     "regimes in a block": lambda place, lang: built(f"<!-- symroof regimes\n{KEYS}lang = '{lang}'\n-->\n"),
     "regimes of in a block": lambda place, lang: built(f"<!-- symroof regimes\nof = '{APPROXIMATION}'\nlang = '{lang}'\n-->\n"),
     "compare in a block": lambda place, lang: built(f"<!-- symroof compare\n{KEYS}lang = '{lang}'\n-->\n"),
+    "verify in a block": lambda place, lang: toml(place, "en") and built(f"<!-- symroof verify\nfile = 'p.toml'\nlang = '{lang}'\n-->\n", path=place.folder / "a.md"),
+    "report on a document": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and place.printed("verify", place.file("a.md", "So $1 = 2$.\n")),
+    "report on a block": lambda place, lang: place.printed("verify", place.file("a.md", built(COMMENT.replace("@", lang) + BARE).replace("DF", "FD"))),
     "build(lang=)": lambda place, lang: built(BLOCK.replace("@", "en"), lang=lang),
     "build(given=)": lambda place, lang: built(BLOCK.replace("@", "en"), given={"lang": lang}),
     "symroof.toml": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and built(BARE, path=place.folder / "a.md"),
@@ -120,7 +133,8 @@ ENTRANCES = {
 
 
 @pytest.fixture
-def place(tmp_path, run):
+def place(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     return Place(tmp_path, run)
 
 
@@ -186,6 +200,15 @@ def test_what_is_asked_for_goes_first_and_the_settings_last(tmp_path):
     assert spoken("other.md", BARE) == "en"
     assert language(sr.derive(MATMUL, lang="ko").to_markdown(lang="zh")) == "zh"
     assert language(sr.derive({**PROBLEM, "lang": "ko"}, lang="zh").to_markdown()) == "zh"
+
+
+def test_a_document_is_reported_on_in_its_own_language(place):
+    """The one that its comments say; a comment that says none is a finding, as every one that cannot be read."""
+    page = place.file("a.md", f"{COMMENT.replace('@', 'ko')}So $1 = 2$.\n")
+    assert language(place.printed("verify", page)) == "ko"
+    assert language(place.printed("verify", page, "--lang", "zh")) == "zh"
+    page.write_text(f"{COMMENT.replace('@', 'kx')}So $1 = 2$.\n")
+    assert "unknown language 'kx'" in place.printed("verify", page, codes=(1,))
 
 
 def test_the_language_of_a_problem_changes_no_number_and_no_record():

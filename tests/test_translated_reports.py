@@ -12,7 +12,8 @@ import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, number
 from symroof.reading.exercises import VERDICTS
-from symroof.rendering.pages.environment import languages, load
+from symroof.reading.languages import languages
+from symroof.rendering.pages.environment import load
 from symroof.rendering.pages.explanations import Explainer
 from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import render_report

@@ -130,7 +130,8 @@ def content_of(request: Request, settings: Settings, folder: Path, makers: Maker
         if name is None:
             raise ReadingError("the block names no file", expected='file = "…"')
         report = make(inside(name, folder, settings, "file"))
-        report = replace(report, files=tuple(replace(file, file=name) for file in report.files))
+        files = tuple(replace(file, file=name) for file in report.files)
+        report = replace(report, files=files, lang=request.style.lang)
         return Content(LITERAL[form](report.page(PAGES[form], request.style).strip("\n")), report)
     problem, own = dict(request.problem), dict(request.own)
     if request.style.lang in languages():  # what a site's own templates add, is for its pages

@@ -11,9 +11,10 @@ from symroof.building.build import build
 from symroof.building.contents import Makers
 from symroof.building.notebooks import text_of
 from symroof.building.outcome import Built
-from symroof.building.settings import SUFFIXES
+from symroof.building.settings import SUFFIXES, settings_of
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
+from symroof.reading.languages import languages
 from symroof.reading.markers import BLOCKS
 from symroof.reading.toml import contents
 from symroof.verification.chapters import judge_read
@@ -22,16 +23,20 @@ from symroof.verification.judgement import FileReport, Judgement, Remark
 
 
 def judge_with_blocks(path: Path | str, overrides: Mapping[str, Any] | None = None, *, makers: Makers) -> FileReport:
-    """The report on a file, with a judgement on every block and value that is not as it should be."""
+    """The report on a file, with a judgement on every block and value that is not as it should be. A document is spoken of
+    in its own language, which its comments or its settings say."""
     path = Path(path)
     report = judge_file(path, overrides) if path.suffix.lower() != ".ipynb" else _judge_notebook(path, overrides)
     if report.error is not None or path.suffix.lower() not in SUFFIXES:
         return report
     text = contents(path).decode("utf-8-sig", errors="replace")
-    if not BLOCKS.search(text):
-        return report
     try:
-        built = build(text, makers, path=path, overrides=overrides)
+        settings = settings_of(path)
+        if report.lang is None and settings.looks.get("lang") in languages():
+            report = replace(report, lang=settings.looks["lang"])
+        if not BLOCKS.search(text):
+            return report
+        built = build(text, makers, path=path, settings=settings, overrides=overrides)
     except SymroofError as error:
         return replace(report, error=str(error))
     judged = sorted((*report.judgements, *map(_judged, built.blocks)), key=lambda one: one.line or 0)

@@ -79,10 +79,9 @@ def verify(
     """
     if not files:
         raise ReadingError("there is nothing to verify", expected="files: problems (.toml), Markdown, LaTeX or text")
-    from symroof.rendering.pages.environment import known
     from symroof.rendering.pages.pen import Style
 
-    style = Style(brief=not verbose, template=template, lang=lang and known(lang, template))
+    style = Style(brief=not verbose, template=template, lang=lang)
     if suggest:
         _suggest(files, form, style, output)
         return

@@ -74,8 +74,9 @@ class _Chapter:
             judgements += self._note(part) if isinstance(part, Note) else self._written(part)
             self.previous = None if isinstance(part, Note) else part
         notes = sum(isinstance(part, Note) for part in parts)
-        coverage = Coverage(self.formulas, self.unjudged)
-        return FileReport(self.document.name, tuple(judgements), "document", notes, tuple(self.left_out), coverage)
+        coverage, lang = Coverage(self.formulas, self.unjudged), self.force.options.get("lang")
+        name, skipped = self.document.name, tuple(self.left_out)
+        return FileReport(name, tuple(judgements), "document", notes, skipped, coverage, lang=lang)
 
     def _note(self, note: Note) -> Iterator[Judgement]:
         """A comment: its options are in force from here on, its claims are judged here. One that cannot be read is a

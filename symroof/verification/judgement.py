@@ -206,7 +206,7 @@ class Standard:
 @dataclass(frozen=True, slots=True)
 class FileReport:
     """The judgements on one file. ``error`` is why it could not be read; ``notes`` counts its comments or problems;
-    ``lang`` is the language that all of its problems ask for."""
+    ``lang`` is the language that all of its problems ask for, that of a document the one that its comments or settings say."""
 
     file: str
     judgements: tuple[Judgement, ...]

@@ -13,10 +13,11 @@ from symroof.formula import Both, Compare, Formula, Gap, Infinity, Name, Number
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Claim
 from symroof.reading.exercises import VERDICTS
+from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import percent, quantity, short, sizes, told_apart
-from symroof.rendering.pages.environment import known, load, words
-from symroof.rendering.pages.pen import USUAL_LANGUAGE, Sentences
+from symroof.rendering.pages.environment import load, words
+from symroof.rendering.pages.pen import Sentences
 from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.judgement import (
     ACCEPTED,
@@ -44,7 +45,7 @@ class Explainer:
         space = " " if words(template, lang).percent_stands_apart else ""
         names = {"m": self.print, "decimal": short, "percent": lambda share: percent(share).replace(" ", space)}
         names["chain"] = lambda names: " = ".join(map(self.print, names))
-        self.words = load(f"{known(lang, template)}/report.j2", template, lang, {})
+        self.words = load(f"{lang}/report.j2", template, lang, {})
         self.say = Sentences(self.words)
         self.remarks = Sentences(load("remarks.j2", template, lang, names))
         self.omissions = Sentences(load(f"{lang}/omissions.j2", template, lang, {}))

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from symroof.errors import RenderingError, printable
 from symroof.reading.exercises import VERDICTS
+from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.characters import padded
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.explanations import Explainer
-from symroof.rendering.pages.pen import USUAL_LANGUAGE, Style
+from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.terminal import fold
 from symroof.verification.files import Moved
 from symroof.verification.judgement import FileReport, Judgement, Skipped, Standard
