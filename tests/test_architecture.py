@@ -24,7 +24,7 @@ ONLY_IN = {
     "rich": {"symroof.cli.output"},
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},
     "pyarrow": {"symroof.exploration.parts"},
-    "matplotlib": {"symroof.rendering.figures.canvas"},
+    "matplotlib": {"symroof.rendering.figures.sheet"},
     "ast": {"symroof.model.operation", "symroof.rendering.formulas.tex"},
 }
 FORBIDDEN = {"sympify", "simplify", "nsimplify", "parse_expr", "eval", "exec", "solve", "compile"}

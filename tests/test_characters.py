@@ -249,7 +249,9 @@ def test_a_formula_is_short_by_its_cells():
 def test_a_formula_goes_on_before_a_word_of_any_language():
     assert fold(glued("B > 240.24 且 D > 8192 且 F > 8192"), 26) == ["B > 240.24 且 D > 8192", "且 F > 8192"]
     assert fold(glued("B > ridge DF/(DF - ridge (D + F)) （当 DF > ridge (D + F) 时）"), 40)[1] == "（当 DF > ridge (D + F) 时）"
-    assert fold(glued("B > 240.24 이고 D > 8192 이고 F > 8192"), 28) == ["B > 240.24 이고 D > 8192", "이고 F > 8192"]
+    assert fold(glued("B > ridge DF/(DF - ridge (D + F)) (단, DF > ridge (D + F))"), 40)[1] == "(단, DF > ridge (D + F))"
+    assert fold(glued("B > 240.24 또는 D > 8192 또는 F > 8192"), 28) == ["B > 240.24 또는 D > 8192", "또는 F > 8192"]
+    assert fold(glued("B > 240.24이고 D > 8192이고 F > 8192"), 28) == ["B > 240.24이고 D > 8192이고", "F > 8192"]
 
 
 @pytest.mark.parametrize("lang", languages())

@@ -14,6 +14,8 @@ from symroof.reading.languages import languages
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 PROBLEM = {"operation": MATMUL, "hardware": "tpu-v5e"}
 KEYS = f'operation = "{MATMUL}"\nhardware = "tpu-v5e"\n'
+AT = "B=64,D=F=8192"
+SIZES = ("--at", AT)
 APPROXIMATION = "BDF/(BD + DF + BF) ~ B"
 BARE = f"<!-- symroof derive\n{KEYS}id = 'mm'\nsections = ['threshold']\n-->\n"
 BLOCK = BARE.replace("-->", "lang = '@'\n-->")
@@ -74,6 +76,9 @@ ENTRANCES = {
     "regimes FILE": lambda place, lang: place.printed("regimes", toml(place, lang)),
     "compare --lang": lambda place, lang: place.printed("compare", MATMUL, "--on", "h100,tpu-v5e", "--lang", lang),
     "compare FILE": lambda place, lang: place.printed("compare", toml(place, lang), "--on", "h100"),
+    "plot --lang": lambda place, lang: place.printed("plot", MATMUL, "--on", "h100", *SIZES, "--format", "text", "--lang", lang),
+    "plot FILE": lambda place, lang: place.printed("plot", toml(place, lang), *SIZES, "--format", "text"),
+    "plot -o": lambda place, lang: place.printed("plot", toml(place, "en"), *SIZES, "-o", place.folder / "a.svg", "--lang", lang) + (place.folder / "a.svg").read_text("utf-8"),
     "build --lang": lambda place, lang: place.printed("build", "--stdout", "--lang", lang, place.file("a.md", BARE)),
     "build --check --lang": lambda place, lang: place.printed("build", "--check", "--lang", lang, place.file("a.md", BARE)),
     "verify --lang": lambda place, lang: place.printed("verify", toml(place, "en"), "--lang", lang),
@@ -103,12 +108,15 @@ ENTRANCES = {
     "verify": lambda place, lang: sr.verify({**PROBLEM, "claims": ["intensity < B"]}, lang=lang)._repr_markdown_(),
     "verify of a table": lambda place, lang: sr.verify({**PROBLEM, "claims": ["intensity < B"], "lang": lang}).to_text(),
     "verify, asked": lambda place, lang: sr.verify(toml(place, "en")).to_markdown(lang=lang),
+    "plot": lambda place, lang: sr.plot(MATMUL, on="h100", at=AT, lang=lang)._repr_svg_(),
+    "plot, asked": lambda place, lang: sr.plot(MATMUL, on="h100", at=AT, lang="en").description(lang=lang),
     # notebooks
     "%symroof --lang": lambda place, lang: asked(f"'{MATMUL}' --lang {lang}")._repr_markdown_(),
     "%symroof regimes": lambda place, lang: asked(f"regimes --of '{APPROXIMATION}' --lang {lang}")._repr_markdown_(),
     "%symroof compare": lambda place, lang: asked(f"compare matmul --on h100 --lang {lang}")._repr_markdown_(),
     "%%symroof": lambda place, lang: asked("derive", f"{KEYS}lang = '{lang}'")._repr_markdown_(),
     "%%symroof verify": lambda place, lang: asked("verify", f"file = '{toml(place, 'en').name}'\nlang = '{lang}'")._repr_markdown_(),
+    "%%symroof plot": lambda place, lang: asked("plot", f"{KEYS}at = '{AT}'\nlang = '{lang}'")._repr_svg_(),
     "%%symroof regimes": lambda place, lang: asked("regimes", f"of = '{APPROXIMATION}'\nlang = '{lang}'")._repr_markdown_(),
     # documents
     "block": lambda place, lang: built(BLOCK.replace("@", lang)),
@@ -123,6 +131,8 @@ ENTRANCES = {
     "verify in a block": lambda place, lang: toml(place, "en") and built(f"<!-- symroof verify\nfile = 'p.toml'\nlang = '{lang}'\n-->\n", path=place.folder / "a.md"),
     "report on a document": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and place.printed("verify", place.file("a.md", "So $1 = 2$.\n")),
     "report on a block": lambda place, lang: place.printed("verify", place.file("a.md", built(COMMENT.replace("@", lang) + BARE).replace("DF", "FD"))),
+    "plot in a block": lambda place, lang: built(f"<!-- symroof plot\n{KEYS}at = '{AT}'\nlang = '{lang}'\n-->\n"),
+    "plot below the settings": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and built(f"<!-- symroof plot\n{KEYS}at = '{AT}'\n-->\n", path=place.folder / "a.md"),
     "build(lang=)": lambda place, lang: built(BLOCK.replace("@", "en"), lang=lang),
     "build(given=)": lambda place, lang: built(BLOCK.replace("@", "en"), given={"lang": lang}),
     "symroof.toml": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and built(BARE, path=place.folder / "a.md"),

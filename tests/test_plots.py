@@ -177,15 +177,15 @@ def _holds(corners, x, y):
     return all(s >= -1e-12 for s in sides) or all(s <= 1e-12 for s in sides)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_pictures(name, golden):
+@pytest.mark.parametrize(("name", "lang"), [*((name, "en") for name in FIGURES), ("roofline", "ko"), ("throughput", "zh")])
+def test_pictures(name, lang, golden):
     """Text is text; the bytes are those that were reviewed. Coordinates are compared to a tenth of a point."""
-    svg = figure(name).drawn().decode()
+    svg = figure(name).drawn(lang=lang).decode()
     assert "<text" in svg
     assert "<dc:date>" not in svg
     if tuple(map(int, version("matplotlib").split(".")[:2])) < (3, 10) and "SYMROOF_REQUIRE_RENDERERS" not in os.environ:
         pytest.skip("the committed pictures are those of Matplotlib 3.10 and later")
-    golden(GOLDEN / f"plot_{name}.svg", "\n".join(line.rstrip() for line in _rounded(svg).splitlines()) + "\n")
+    golden(GOLDEN / f"plot_{name}{'' if lang == 'en' else f'_{lang}'}.svg", "\n".join(line.rstrip() for line in _rounded(svg).splitlines()) + "\n")
 
 
 def _rounded(svg):

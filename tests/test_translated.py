@@ -49,7 +49,7 @@ EXPLORED = {
     "never": lambda: sr.regimes(SCORES, on="tpu-v5e", at="H=128"),
     "two sizes to meet": lambda: sr.regimes(SCORES, on="tpu-v5e", at="H=256"),
     "one size to meet": lambda: sr.regimes(SCORES, on="tpu-v5e", at="H=T=8192"),
-    "always": lambda: sr.regimes(SCORES, on="tpu-v5e", assume="H=4096,T=4096,S=4096"),
+    "map of a value": lambda: sr.regimes(SCORES, on="tpu-v5e", assume="H=4096,T=4096,S=4096"),
     "inferred": lambda: sr.regimes(of="BDF/(BD + DF + BF) ~ B"),
     "inferred, two": lambda: sr.regimes(of="BDF/(BD + DF + BF) ~ BF/(B + F)"),
     "inferred, none": lambda: sr.regimes(of="BD/(B + D) ~ 2B"),
@@ -136,7 +136,7 @@ def left_over(page):
     text = re.sub(r"```.*?```|``[^`]*``|`[^`]*`|\\texttt\{[^{}]*\}|:math:`[^`]*`", " ", text, flags=re.DOTALL)
     text = re.sub(r"\$\$.*?\$\$|\\\[.*?\\\]|\$[^$]*\$", " ", text, flags=re.DOTALL)
     text = re.sub(r"\\[A-Za-z]+(?:\[[^\]]*\])?(?:\{[^{}]*\})?", " ", text)
-    text = re.sub(NAMES, " ", text)
+    text = re.sub(r"-?[\d.]+(?:pt|em|cm)\b", " ", re.sub(NAMES, " ", text))
     return sorted(
         {
             word

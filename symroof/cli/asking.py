@@ -104,6 +104,7 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @click.option(
     "--format", "form", type=click.Choice(["figure", "text"]), default="figure", help="text prints the plotted points."
 )
+@lang_option
 @click.option("-o", "--output", metavar="FILE", help="A .svg, .png or .pdf file.")
 @problem_options()
 def plot(
@@ -113,6 +114,7 @@ def plot(
     width: int | None,
     inches: float,
     form: str,
+    lang: str | None,
     output: str | None,
     **options: Any,
 ) -> None:
@@ -136,7 +138,7 @@ def plot(
     table = only_problem(operation, options, "figure to draw")
     figure = api.plot(table, on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
     form_of = Path(output or "").suffix.removeprefix(".")
-    write(figure.to_text() if form == "text" else figure.drawn(form_of, width, inches), output)
+    write(figure.to_text(lang) if form == "text" else figure.drawn(form_of, width, inches, lang), output)
 
 
 @click.command()

@@ -93,6 +93,10 @@ class Curves(Frozen):
     rule: Curve | None = None
     miss: tuple[int, Curve, float] | None = None
 
+    @property
+    def setting(self) -> Setting:
+        return self.roof.setting
+
 
 class Roofline(Frozen):
     """Roofs, the highest first, and the operations at each set of sizes: under every roof a curve of the intensity and
@@ -101,6 +105,10 @@ class Roofline(Frozen):
     roofs: tuple[Roof, ...]
     variable: str
     tracks: tuple[tuple[Curve, ...], ...]
+
+    @property
+    def setting(self) -> Setting:
+        return self.roofs[0].setting
 
     @property
     def several_chips(self) -> bool:

@@ -10,6 +10,7 @@ from symroof.derivation.setting import require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.curves import QUANTITIES, Curves, Roofline, curves, roofline
 from symroof.exploration.planes import Plane, plane
+from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
@@ -18,7 +19,17 @@ from symroof.symbols import symbol
 # The kinds of figures, and over how many sizes each is drawn, at least and at most.
 KINDS = {"roofline": (0, 1), "throughput": (1, 1), "times": (1, 1), "regimes": (2, 2)}
 Drawn: TypeAlias = "Curves | Roofline | Plane"
-Row: TypeAlias = "tuple[object, ...]"
+
+
+class Label(Frozen):
+    """A word of a table of points, by the name under which every language has it; ``of`` is what it speaks of."""
+
+    name: str
+    of: tuple[str, ...] = ()
+
+
+Row: TypeAlias = "tuple[Label | str | float, ...]"
+BOUND_BY, CHIP, COMPUTE, LINK, WHAT = map(Label, ("bound_by", "chip", "compute", "link", "what"))
 
 
 def figure(
@@ -67,17 +78,18 @@ def figure(
     return curves(problem, kind, *over)
 
 
-def rows(drawn: Drawn) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
     """The plotted points: a head, and a row for each."""
     match drawn:
         case Plane(names=names):
-            return (*names, "what"), tuple((*point, what) for what, points in drawn.lines for point in points)
+            lines = ((Label(what, of), points) for what, of, points in drawn.lines)
+            return (*names, WHAT), tuple((*point, label) for label, points in lines for point in points)
         case Roofline():
-            head = ("what", "chip", "link", "FLOPs/byte", "FLOPs/s", "bound by")
+            head = (WHAT, CHIP, LINK, "FLOPs/byte", "FLOPs/s", BOUND_BY)
             return head, tuple(_under_roofs(drawn))
         case Curves(kind="times"):
-            return ("at", drawn.variable, *QUANTITIES["times"], "bound by"), tuple(_times(drawn))
-    return ("curve", drawn.variable, "FLOPs/s", "bound by"), tuple(_throughput(drawn))
+            return (Label("at"), drawn.variable, *QUANTITIES["times"], BOUND_BY), tuple(_times(drawn))
+    return (Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY), tuple(_throughput(drawn))
 
 
 def _said(values: Mapping[str, object]) -> str:
@@ -85,23 +97,24 @@ def _said(values: Mapping[str, object]) -> str:
 
 
 def _under_roofs(drawn: Roofline) -> Iterable[Row]:
-    for roof in drawn.roofs:
-        yield "ridge", roof.chip.title, roof.link, roof.ridge, roof.height(roof.ridge), ""
+    chips = [Label("given_chip") if roof.chip.name == "given" else roof.chip.title for roof in drawn.roofs]
+    for roof, chip in zip(drawn.roofs, chips, strict=True):
+        yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
     for track in drawn.tracks:
-        for roof, curve in zip(drawn.roofs, track, strict=True):
+        for roof, chip, curve in zip(drawn.roofs, chips, track, strict=True):
             places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]
             for place, x, y in zip(places, *curve.lines.values(), strict=True):
-                yield place, roof.chip.title, roof.link, x, y, "compute" if x > roof.ridge else roof.link
+                yield place, chip, roof.link, x, y, COMPUTE if x > roof.ridge else roof.link
 
 
 def _throughput(drawn: Curves) -> Iterable[Row]:
-    named = [(_said(curve.values) or "exact", curve) for curve in drawn.curves]
-    for name, curve in [*named, *([("rule of thumb", drawn.rule)] if drawn.rule else [])]:
+    named = [(_said(curve.values) or Label("exact"), curve) for curve in drawn.curves]
+    for name, curve in [*named, *([(Label("rule_of_thumb"), drawn.rule)] if drawn.rule else [])]:
         for x, y in zip(curve.xs, *curve.lines.values(), strict=True):
-            yield name, x, y, "compute" if y >= drawn.roof.top * (1 - 1e-12) else drawn.roof.link
+            yield name, x, y, COMPUTE if y >= drawn.roof.top * (1 - 1e-12) else drawn.roof.link
 
 
 def _times(drawn: Curves) -> Iterable[Row]:
     for curve in drawn.curves:
         for x, math, comms, *bounds in zip(curve.xs, *curve.lines.values(), strict=True):
-            yield _said(curve.values), x, math, comms, *bounds, "compute" if math > comms else drawn.roof.link
+            yield _said(curve.values), x, math, comms, *bounds, COMPUTE if math > comms else drawn.roof.link

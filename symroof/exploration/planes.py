@@ -57,11 +57,11 @@ class Plane(Frozen):
         return tuple(region.rule for region in reversed(self.regions) if region.rule)
 
     @property
-    def lines(self) -> Iterable[tuple[str, tuple[Point, ...]]]:
-        """Everything that is drawn, by what it is."""
-        yield "threshold", self.threshold
-        yield from (("rule of thumb", rule) for rule in self.rules)
-        yield from ((f"corner of intensity ~ {region.form}", region.corners) for region in self.regions)
+    def lines(self) -> Iterable[tuple[str, tuple[str, ...], tuple[Point, ...]]]:
+        """Everything that is drawn, by what it is, and of which leading form."""
+        yield "threshold", (), self.threshold
+        yield from (("rule_of_thumb", (), rule) for rule in self.rules)
+        yield from (("corner", (str(region.form),), region.corners) for region in self.regions)
 
 
 def plane(problem: Problem, x: Axis, y: Axis) -> Plane:

@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, about, require_one_of, suggestion
-from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Name, Number, mapped, names, number
+from symroof.formula import KEYWORDS, Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.operation import AnyOperation, CostFormula, Operation
+from symroof.model.operation import AnyOperation, Operation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
+from symroof.reading.costs import COSTS, costs_of
 from symroof.reading.expressions import read_expression
 from symroof.reading.grids import axes_of, read_bindings, read_mesh
 from symroof.reading.languages import language_of
@@ -29,9 +30,7 @@ from symroof.reading.toml import flatten, read_table_file, table, text, texts, u
 from symroof.reading.vocabulary import WORDS
 
 WORD = re.compile(r"[^\W\d]\w*")
-SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
 FIGURES = '{ HBM = "8.1e11 bytes/s" }'
-COSTS = ("flops", "reads", "writes")
 KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)
@@ -83,39 +82,6 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         lang=language_of(options),
         **model,
     )
-
-
-def costs_of(options: Mapping[str, Any]) -> Operation:
-    """The operation that three formulas give: its FLOPs, the bytes that it reads and those that it writes.
-
-    Its sizes are the words in them that are no functions; a run of capitals is a product of letters.
-
-    >>> costs = {"flops": "2*nnz", "reads": "12*nnz + 8*N", "writes": "8*N", "vector": True}
-    >>> costs_of({"operation": "sparse product", **costs}).dimensions
-    ('nnz', 'N')
-    """
-    missing = [key for key in COSTS if key not in options]
-    if missing:
-        raise ReadingError(f"the costs of the operation lack {', '.join(missing)}", expected=", ".join(COSTS))
-    if not isinstance(vector := options.get("vector", False), bool):
-        raise unfit("vector", vector, "true or false", "true where the vector unit does the work")
-    words = dict.fromkeys(word for key in COSTS for word in SIZE.findall(str(options[key])))
-    sizes = tuple(word for word in words if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
-    scope, costs = Scope((*texts(options, "symbols"), *sizes), open=True), []
-    for key in COSTS:
-        written = options[key]
-        if isinstance(written, bool) or not isinstance(written, str | int):
-            raise unfit(key, written, "a formula of the sizes", f'{key} = "2*N"')
-        with about(f"{key}: "):
-            costs.append(CostFormula(key, mapped(read_expression(str(written), scope), _as_printed)))
-    flops, reads, writes = costs
-    name, compute = text(options, "operation") or "", dtype_of(options, "compute")
-    return Operation(name, flops, reads, writes, compute, vector)
-
-
-def _as_printed(node: Formula) -> Formula:
-    """A number by its value, however it was typed."""
-    return number(node.value) if isinstance(node, Number) else node
 
 
 def model_of(options: Mapping[str, Any], operation: AnyOperation | None, spoken: Iterable[str]) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from typing import Any
 
 from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
-from symroof.exploration.figure import Drawn, rows
+from symroof.exploration.figure import Drawn, Label, rows
 from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Frozen
 from symroof.rendering.figures.canvas import WIDTH
+from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
@@ -146,26 +147,37 @@ class ShownFigure(Frozen):
 
     drawing: Drawn
 
-    def drawn(self, form: str = "svg", width: int | None = None, inches: float = WIDTH) -> bytes:
+    def drawn(
+        self, form: str = "svg", width: int | None = None, inches: float = WIDTH, lang: str | None = None
+    ) -> bytes:
         """The picture as SVG, PNG (``width`` in pixels) or PDF: the same bytes for the same figure.
 
-        Type has one size: a sheet of fewer ``inches`` across holds less, and a PNG of more pixels is finer.
+        Type has one size: a sheet of fewer ``inches`` across holds less, and a PNG of more pixels is finer. ``lang`` is
+        the language of its words: en, ko or zh. An SVG names fonts, a PNG and a PDF need one on this machine.
         """
-        return draw(self.drawing, inches).drawn(form, width)
+        return draw(self.drawing, inches, self._language(lang)).drawn(form, width)
 
-    def description(self) -> str:
+    def description(self, lang: str | None = None) -> str:
         """What the picture shows, for those who do not see it."""
-        canvas = draw(self.drawing)
-        return f"{canvas.title}: {'. '.join(canvas.words)}"
+        canvas = draw(self.drawing, lang=self._language(lang))
+        return canvas.say("description", canvas.title, canvas.words)
 
-    def save(self, path: str | Path, inches: float = WIDTH) -> None:
+    def save(self, path: str | Path, inches: float = WIDTH, lang: str | None = None) -> None:
         """Write the picture to a file; the suffix tells the format."""
-        Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix("."), inches=inches))
+        Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix("."), inches=inches, lang=lang))
 
-    def to_text(self) -> str:
+    def to_text(self, lang: str | None = None) -> str:
         """The plotted points as columns."""
+        say = captions(self._language(lang))
+
+        def cell(x: Label | str | float) -> str:
+            return say(x.name, *x.of) if isinstance(x, Label) else f"{x:.6g}" if isinstance(x, float) else x
+
         head, points = rows(self.drawing)
-        return columns([head, *(tuple(f"{x:.6g}" if isinstance(x, float) else str(x) for x in row) for row in points)])
+        return columns([tuple(map(cell, row)) for row in (head, *points)])
+
+    def _language(self, lang: str | None) -> str:
+        return Style(lang=lang).of(self.drawing.setting.problem).language
 
     def _repr_svg_(self) -> str:
         return self.drawn("svg").decode()

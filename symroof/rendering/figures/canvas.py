@@ -1,41 +1,24 @@
-"""A sheet to draw a figure on: the only importer of matplotlib, without pyplot and without anything that is shared.
-
-The same drawing gives the same bytes: no date, fixed identifiers, text as text.
-"""
+"""Axes on a sheet, with words beside what they name: what figures are drawn on."""
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Sequence
-from math import atan2, degrees, log10
+from math import atan2, degrees
 from textwrap import wrap
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from symroof.errors import RenderingError
+from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.labels import Point, Shape, Spot, around, beside, box, meet, nearest, placed, segments
-from symroof.rendering.figures.strokes import GREY, INK, between, legible, plain
+from symroof.rendering.figures.strokes import GREY, INK, between, legible
+from symroof.rendering.pages.characters import cells, closed_up
+from symroof.rendering.pages.terminal import fold
 
-# What each format would say of the day and of the machine, left out.
-METADATA: dict[str, Any] = {
-    "svg": {"Date": None, "Creator": "symroof"},
-    "png": {"Software": None},
-    "pdf": {"CreationDate": None, "Creator": "symroof", "Producer": None},
-}
 WIDTH = 7.2
 # What surrounds the axes, in inches: on the left, on both sides together, beneath.
 LEFT, SIDES, FOOT = 0.85, 1.45, 0.6
-STYLE: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "symroof",
-    "pdf.fonttype": 42,
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.linewidth": 0.8,
-    "path.simplify": False,
-    "text.parse_math": False,
-}
 Dash = Any
 # Words, their spots, how they look, and what a thin line joins them to.
 Label = tuple[str, tuple[Spot, ...], dict[str, Any], Point | None]
@@ -57,16 +40,16 @@ class Canvas:
         log: tuple[bool, bool],
         scale: float = 1,
         inches: float = WIDTH,
+        lang: str = "en",
     ) -> None:
         try:
-            from matplotlib import rc_context
-            from matplotlib.figure import Figure
+            from symroof.rendering.figures.sheet import Sheet, number
         except ImportError:
             raise RenderingError(
                 "figures need matplotlib, which is not installed", hint="pip install 'symroof[plot]'"
             ) from None
-        self._context, self.scale, ((self.left, self.right), (self.foot, self.top)) = rc_context, scale, ranges
-        self.title, self.log, self.inches = title, log, inches
+        self.scale, ((self.left, self.right), (self.foot, self.top)) = scale, ranges
+        self.title, self.log, self.inches, self.lang, self.say = title, log, inches, lang, captions(lang)
         self._labels: list[Label] = []
         self.words: list[str] = []
         self._drawn: list[Sequence[Point]] = []
@@ -74,10 +57,10 @@ class Canvas:
         self._taken: list[Shape] = []
         self._lines: list[Shape] = []
         self._margin = (SIDES - LEFT) * 72 - 4  # on the right of the axes, in points
-        rows, below = wrap(title, int(9.5 * inches) - 2), wrap(names[0], int(11 * (inches - LEFT)))
+        rows, below = _rows(title, int(9.5 * inches) - 2), _rows(names[0], int(11 * (inches - LEFT)))
         self._head, self._foot = 0.3 + 0.2 * len(rows), FOOT + 0.16 * (len(below) - 1)
-        with rc_context(STYLE):
-            self.sheet = Figure()
+        self.sheet = Sheet(lang)
+        with self.sheet.styled():
             self.axes = self.sheet.add_axes((0, 0, 1, 1))
             look: Any = {"ha": "left", "va": "top", "fontsize": 10.5, "fontweight": "bold", "color": INK}
             self._title = self.sheet.text(0.15 / inches, 1, "\n".join(rows), **look)
@@ -92,9 +75,9 @@ class Canvas:
             for side in ("top", "right"):
                 self.axes.spines[side].set_visible(False)
             self.axes.tick_params(colors=INK, labelsize=8.5)
-            for axis, (low, high), logarithmic in zip((self.axes.xaxis, self.axes.yaxis), ranges, log, strict=True):
+            for axis, ends, logarithmic in zip((self.axes.xaxis, self.axes.yaxis), ranges, log, strict=True):
                 if logarithmic:
-                    _number(axis, log10(high / low), int(1.1 * inches))
+                    number(axis, ends, int(1.1 * inches))
 
     def _lay_out(self, below: float = 0) -> None:
         """The sheet with its axes in their place, and room for a key below them."""
@@ -108,7 +91,7 @@ class Canvas:
     def percent_axis(self, full: float, label: str) -> None:
         """A second axis on the right, in percent of ``full``."""
         percent, self._margin = full / self.scale / 100, 0
-        with self._context(STYLE):
+        with self.sheet.styled():
             functions: Any = (lambda y: y / percent, lambda p: p * percent)
             other = self.axes.secondary_yaxis("right", functions=functions)
             other.set_ylabel(label, color=GREY)
@@ -151,7 +134,7 @@ class Canvas:
         in a key beneath the figure. A ``leader`` is what a thin line joins them to."""
         weight = "bold" if bold else "normal"
         look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
-        self.words.append(" ".join(text.split()))
+        self.words.append(" ".join(_in_one(text).split()))
         self._labels.append((text, tuple(spots), look, leader))
 
     def _place_labels(self) -> None:
@@ -202,7 +185,7 @@ class Canvas:
     def _key(self, texts: Sequence[str]) -> None:
         """Words that had no room, by their numbers, beneath the figure, which grows by as much."""
         broad = int(13 * (self.inches - LEFT))
-        rows = [row for i, text in enumerate(texts, 1) for row in wrap(f"{i}  {text}", broad, subsequent_indent="    ")]
+        rows = [row for i, text in enumerate(texts, 1) for row in _rows(f"{i}  {text}", broad, "    ")]
         below = ROW * len(rows) + 0.05
         self._lay_out(below)
         height = float(self.sheet.get_size_inches()[1])
@@ -212,11 +195,8 @@ class Canvas:
 
     def _size(self, text: str, look: Any) -> Point:
         """The width and height of words, in points, with a rim of one."""
-        words = self.sheet.text(0, 0, text, **look)
-        extent = words.get_window_extent()
-        words.remove()
-        point = 72 / float(self.sheet.dpi)
-        return float(extent.width) * point + 2, float(extent.height) * point + 2
+        width, height = self.sheet.extent(text, look)
+        return width + 2, height + 2
 
     def _frame(self) -> Shape:
         """Where words may stand: on the axes, and a little above them and on their right."""
@@ -248,30 +228,27 @@ class Canvas:
 
     def drawn(self, form: str, pixels: int | None = None) -> bytes:
         """The figure in a format; ``pixels`` is the width of a PNG."""
-        if form not in METADATA:
-            raise RenderingError(f"no figure is drawn as {form!r}", expected=f"one of {', '.join(METADATA)}")
-        out = io.BytesIO()
-        with self._context(STYLE):
+        with self.sheet.styled():
             self._place_labels()
-            self.sheet.savefig(
-                out, format=form, metadata=METADATA[form], dpi=(pixels or 200 * self.inches) / self.inches
-            )
-        return self._described(out.getvalue()) if form == "svg" else out.getvalue()
+        drawn = self.sheet.saved(form, (pixels or 200 * self.inches) / self.inches)
+        return self._described(drawn) if form == "svg" else drawn
 
     def _described(self, svg: bytes) -> bytes:
         """The picture with a title and a description for those who do not see it: what its labels say."""
-        title, words = escape(self.title), escape(". ".join(self.words))
-        head = f'<svg role="img" aria-label={quoteattr(self.title)} '
+        title, words = escape(self.title), escape(self.say("joined", self.words))
+        tongue = "" if self.lang == "en" else f'xml:lang="{self.lang}" lang="{self.lang}" '
+        head = f'<svg role="img" {tongue}aria-label={quoteattr(self.title)} '
         told = re.sub(r"<svg ", lambda _: head, svg.decode(), count=1)
         return re.sub(r"(<svg [^>]*>)", rf"\1\n <title>{title}</title>\n <desc>{words}</desc>", told, count=1).encode()
 
 
-def _number(axis: Any, decades: float, most: int) -> None:
-    """Plain numbers on a logarithmic axis, at most so many: at powers of ten where there are some, else nearer."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+def _rows(text: str, width: int, indent: str = "") -> list[str]:
+    """Rows of so many letters, later ones indented, a Korean or Chinese character counting as two; a name that is longer
+    than a row is cut."""
+    rows = fold(_in_one(text), width, indent)
+    return [part for row in rows for part in (wrap(row, width) if cells(row) > width else [row])]
 
-    near = LogLocator(base=10, subs=(1, 2, 5), numticks=12)
-    far = LogLocator(base=10, numticks=max(3, most))
-    axis.set_major_locator(far if decades >= 2 else near if decades >= 0.8 else MaxNLocator(max(3, most - 1)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
-    axis.set_minor_formatter(NullFormatter())
+
+def _in_one(text: str) -> str:
+    """The rows of a label as one."""
+    return closed_up(text.replace("\n", " "))

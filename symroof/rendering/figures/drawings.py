@@ -9,22 +9,10 @@ from symroof.exploration.curves import Curve, Curves, Roofline
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane
 from symroof.rendering.figures.canvas import WIDTH, Canvas
+from symroof.rendering.figures.captions import captions, peak_of, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.rooflines import draw_roofline
-from symroof.rendering.figures.strokes import (
-    DOTTED,
-    FIELDS,
-    GREY,
-    INK,
-    MOMENTS,
-    RATES,
-    peak_of,
-    rate,
-    scaled,
-    share,
-    stroke,
-    title_of,
-)
+from symroof.rendering.figures.strokes import DOTTED, FIELDS, GREY, INK, MOMENTS, RATES, rate, scaled, share, stroke
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import decimal, sizes
@@ -34,42 +22,44 @@ BEYOND = ("#0072B2", "#00507D")
 HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)
 
 
-def draw(found: Drawn, inches: float = WIDTH) -> Canvas:
-    """The figure of what was found, that wide."""
+def draw(found: Drawn, inches: float = WIDTH, lang: str = "en") -> Canvas:
+    """The figure of what was found, that wide, in a language."""
     match found:
         case Roofline():
-            return draw_roofline(found, inches)
+            return draw_roofline(found, inches, lang)
         case Plane():
-            return draw_plane(found, inches)
+            return draw_plane(found, inches, lang)
         case Curves(kind="times"):
-            return draw_times(found, inches)
-    return draw_throughput(found, inches)
+            return draw_times(found, inches, lang)
+    return draw_throughput(found, inches, lang)
 
 
-def draw_throughput(found: Curves, inches: float) -> Canvas:
+def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     """Attainable throughput against one size, from 0, with thresholds at the foot of the figure."""
     x, top, setting = found.variable, found.roof.top, found.roof.setting
     unit, scale = scaled(top, RATES)
     first, last = found.curves[0].xs[0], found.curves[0].xs[-1]
-    whose = f" of {setting.chips} chips" if setting.chips > 1 else ""
-    names = f"size {x}", f"attainable throughput{whose} ({unit}FLOPs/s)"
+    say = captions(lang)
+    names = say("size", x), say("throughput", unit, setting.chips, False)
     ranges = (first if first > 1 or found.log else 0, last), (0, top * 1.13)
-    canvas = Canvas(title_of(setting), names, ranges, log=(found.log, False), scale=scale, inches=inches)
-    canvas.percent_axis(top, "of peak (%)")
+    canvas = Canvas(
+        title_of(say, setting), names, ranges, log=(found.log, False), scale=scale, inches=inches, lang=lang
+    )
+    canvas.percent_axis(top, say("of_peak"))
     canvas.line([(canvas.left, top), (last, top)], INK, 0.9)
     places = [canvas.across(1 - part / 20) for part in range(17)]
-    canvas.label(f"peak {rate(top, 'FLOPs/s')} ({peak_of(setting)})", [Spot((at, top), "nw", 2) for at in places])
+    canvas.label(peak_of(say, setting, rate(top, "FLOPs/s")), [Spot((at, top), "nw", 2) for at in places])
     rule = found.rule
     if rule is not None and rule.bound is not None:
         canvas.line(rule.points("throughput"), GREY, 1.2, DOTTED, layer=2)
         if first <= rule.bound <= last:
             canvas.line([(rule.bound, 0), (rule.bound, top)], GREY, 0.7, DOTTED, layer=2)
-            canvas.label(f"rule of thumb\n{x} ≥ {rule.first}", _feet(rule.bound, top), GREY, bold=True)
+            canvas.label(say("rule_from", x, rule.first), _feet(rule.bound, top), GREY, bold=True)
     for i, curve in enumerate(found.curves):
         _throughput(canvas, found, i, curve)
     if found.miss is not None and first <= found.miss[0] <= last:
         at, short, reached = found.miss
-        words = f"at the rule's {x} = {at},\n{sizes(short.values)} reaches {share(reached)} of peak"
+        words = say("reached_by_the_rule", x, at, sizes(short.values), share(reached))
         aside = (("e", 0.62), ("w", 0.99), ("e", 0.5), ("e", 0.1))
         heights = (0.42, 0.3, 0.55, 0.2)
         spots = [Spot((canvas.across(part), top * h), side, 0) for side, part in aside for h in heights]
@@ -79,22 +69,23 @@ def draw_throughput(found: Curves, inches: float) -> Canvas:
 
 def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None:
     """A curve, and where it reaches the peak; or how far it comes, and its ceiling."""
-    (colour, dash), words = stroke(index), sizes(curve.values) if curve.values else "exact"
+    (colour, dash), say, variable = stroke(index), canvas.say, found.variable
+    name = sizes(curve.values) or say("exact")
     top, line = found.roof.top, curve.points("throughput")
     canvas.line(line, colour, dash=dash)
     (first, start), (last, end) = line[0], line[-1]
     if curve.bound is not None and first <= curve.bound <= last:
         canvas.line([(curve.bound, 0), (curve.bound, top)], colour, 0.9, dash, layer=2)
         canvas.ring((curve.bound, top), colour)
-        canvas.label(f"{words}\n{found.variable} ≥ {curve.first}", _feet(curve.bound, top), colour, bold=True)
+        canvas.label(f"{name}\n{variable} ≥ {curve.first}", _feet(curve.bound, top), colour, bold=True)
         return
     if curve.ceiling is not None:
         canvas.line([(canvas.left, curve.ceiling), (last, curve.ceiling)], colour, 0.7, DOTTED, layer=2)
-        words += f": never compute-bound,\nbelow {share(curve.ceiling / top, up=True)} of peak"
+        words = say("never", name, share(curve.ceiling / top, up=True))
     elif start >= top * (1 - 1e-12):
-        words += ": at the peak from the first"
+        words = say("from_the_first", name)
     else:
-        words += f": {share(end / top)} of peak at {found.variable} = {last:g}"
+        words = say("reached", name, share(end / top), variable, f"{last:g}")
     spots = [
         Spot(line[int(part * (len(line) - 1))], side, 5) for side in ("sw", "nw", "se") for part in (1, 0.8, 0.6, 0.4)
     ]
@@ -106,7 +97,7 @@ def _feet(place: float, top: float) -> list[Spot]:
     return [Spot((place, height * top), side, 4) for height in HEIGHTS for side in ("ne", "nw")]
 
 
-def draw_times(found: Curves, inches: float) -> Canvas:
+def draw_times(found: Curves, inches: float, lang: str) -> Canvas:
     """T_math, T_comms and the bounds against one size; a pair of lines for each point."""
     first, several = found.curves[0], len(found.curves) > 1
     x, link = found.variable, found.roof.link
@@ -114,28 +105,25 @@ def draw_times(found: Curves, inches: float) -> Canvas:
     unit, scale = scaled(max(y for curve in found.curves for y in curve.lines["T_lower"]) / 30, MOMENTS)
     low = min(every) / 1.6 if found.log else 0
     ranges = (first.xs[0], first.xs[-1]), (low, max(every) * (2.2 if found.log else 1.1))
-    title = title_of(found.roof.setting, "" if several or not first.values else sizes(first.values))
+    say = captions(lang)
+    title = title_of(say, found.roof.setting, "" if several else sizes(first.values))
     log = found.log, found.log
-    canvas = Canvas(title, (f"size {x}", f"time ({unit})"), ranges, log=log, scale=scale, inches=inches)
+    canvas = Canvas(title, (say("size", x), say("time", unit)), ranges, log=log, scale=scale, inches=inches, lang=lang)
     if not several:
         _bounds(canvas, first)
     for i, curve in enumerate(found.curves):
-        told = f", {sizes(curve.values)}" if several else ""
-        for j, (name, text) in enumerate(
-            (
-                ("T_math", f": compute{' (matrix unit)' if found.roof.setting.matrix_stands_in else ''}"),
-                ("T_comms", f": {link}"),
-            )
-        ):
+        own = sizes(curve.values) if several else ""
+        of_math = say("t_math", found.roof.setting.matrix_stands_in, own)
+        of_comms = say("t_comms", link, own, curve.ceiling is not None)
+        for j, (name, words) in enumerate((("T_math", of_math), ("T_comms", of_comms))):
             (colour, dash), line = stroke(2 * i + j), curve.points(name)
             canvas.line(line, colour, dash=dash, width=2.2 if i == 0 else 1.1)
-            never = ", never compute-bound" if j and curve.ceiling is not None else ""
-            canvas.label(name + (told or text) + never, _along(canvas, line), colour, bold=i == 0)
+            canvas.label(words, _along(canvas, line), colour, bold=i == 0)
         if curve.bound is not None and curve.bound in curve.xs:
             size, height = curve.bound, curve.lines["T_math"][curve.xs.index(curve.bound)]
             canvas.line([(size, low), (size, height)], GREY, 0.9, DOTTED)
             canvas.ring((size, height), INK)
-            words = f"compute-bound\nfrom {x} = {curve.first}" + (f",\n{sizes(curve.values)}" if several else "")
+            words = say("compute_bound_from", x, curve.first, own)
             feet = [Spot((size, canvas.up(part)), side, 4) for part in HEIGHTS for side in ("ne", "nw")]
             canvas.label(words, (*around((size, height), "nw n ne", (6, 14)), *feet) if several else feet, bold=True)
     return canvas
@@ -158,41 +146,41 @@ def _bounds(canvas: Canvas, curve: Curve) -> None:
     canvas.region([*lower, *reversed(upper)], "#E9E9E9")
     canvas.line(lower, INK, 0.9, layer=4)
     canvas.line(upper, INK, 0.9, (0, (4, 2)), layer=4)
-    for line, words, side in ((upper, "upper bound: no overlap", "ne"), (lower, "lower bound: perfect overlap", "se")):
+    for line, words, side in ((upper, canvas.say("upper"), "ne"), (lower, canvas.say("lower"), "se")):
         places = [line[int(part * (len(line) - 1))] for part in (0, 0.08, 0.16, 0.3, 0.5)]
         canvas.label(words, [Spot(place, side, 6) for place in places])
 
 
-def draw_plane(found: Plane, inches: float) -> Canvas:
+def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
     """Regions by the term that leads, the exact threshold over them, and the rule of thumb dashed."""
     setting, ((_, right), (_, top)) = found.setting, found.ranges
     printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
     fixed = (printer.print(relation) for relation in setting.equalities)
-    names = f"size {found.names[0]}", f"size {found.names[1]}"
-    canvas = Canvas(title_of(setting, *fixed), names, found.ranges, log=(True, True), inches=inches)
+    say = captions(lang)
+    names = say("size", found.names[0]), say("size", found.names[1])
+    canvas = Canvas(title_of(say, setting, *fixed), names, found.ranges, log=(True, True), inches=inches, lang=lang)
     for i, region in enumerate(found.regions):
         hatch = (None, "..", "//", None, "\\\\", "xx")[i % 6]
         canvas.region(region.corners, FIELDS[i % len(FIELDS)], hatch)
         form = printer.print(setting.layout.write(region.form))
-        canvas.label(f"intensity ≈ {form}", _inside(region.corners), bold=True)
+        canvas.label(say("intensity", form), _inside(region.corners), bold=True)
     for line in found.rules:
         canvas.line(line, INK, 1.3, (0, (5, 2.5)))
     ridge = "" if setting.ridge is None else decimal(setting.ridge)
     if found.threshold:
         canvas.line(found.threshold, BEYOND[0], 2.4)
-        words = f"compute-bound beyond:\nintensity > {ridge}"
+        words = say("beyond", ridge)
         beyond = reversed(found.threshold[:: max(1, len(found.threshold) // 12)])
         canvas.label(
             words, [spot for place in beyond for spot in around(place, "nw ne w", (6, 14))], BEYOND[1], bold=True
         )
     elif found.side:
-        extent = {"<": "nowhere", ">": "everywhere"}[found.side]
-        words = f"{extent} compute-bound here: intensity {found.side} {ridge}"
+        words = say("on_the_whole_map", found.side == ">", ridge)
         canvas.label(words, around((right, top), "sw", (5, 20, 40, 60)), BEYOND[1], bold=True)
     if found.rules:
         (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))
         places = [(a ** (1 - t) * c**t, b ** (1 - t) * d**t) for t in (0.5, 0.35, 0.65, 0.2, 0.8)]
-        canvas.label("rule of thumb", [spot for place in places for spot in around(place, "w s e n", (5,))])
+        canvas.label(say("rule_of_thumb"), [spot for place in places for spot in around(place, "w s e n", (5,))])
     return canvas
 
 

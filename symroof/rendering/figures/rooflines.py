@@ -10,26 +10,15 @@ from typing import Any
 from symroof.derivation.setting import NETWORK
 from symroof.exploration.curves import Curve, Roof, Roofline
 from symroof.rendering.figures.canvas import Canvas
+from symroof.rendering.figures.captions import Say, captions, peak_of, title_of
 from symroof.rendering.figures.labels import Spot, around
-from symroof.rendering.figures.strokes import (
-    DASHES,
-    DOTTED,
-    INK,
-    RATES,
-    SHADES,
-    SHAPES,
-    peak_of,
-    rate,
-    scaled,
-    stroke,
-    title_of,
-)
+from symroof.rendering.figures.strokes import DASHES, DOTTED, INK, RATES, SHADES, SHAPES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
 
 MARKS = "se ne sw nw s n e w"
 
 
-def draw_roofline(found: Roofline, inches: float) -> Canvas:
+def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     """The classic roofline: roofs, ridges, regions under the highest roof, operations as markers or as paths."""
     roofs, several = found.roofs, found.several_chips
     seen = [x for track in found.tracks for curve in track for x in curve.lines["intensity"]]
@@ -38,17 +27,18 @@ def draw_roofline(found: Roofline, inches: float) -> Canvas:
     low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
     high = 10 ** (ceil(2 * log10(max([*seen, *(r.ridge * 4 for r in roofs)]))) / 2)
     shared = _shared(found.tracks)
-    problem = roofs[0].setting.problem
+    say, problem = captions(lang), roofs[0].setting.problem
     axes = [f"{axis} = {chips}" for axis, chips in problem.mesh.items()]
-    title = ", ".join([str(problem.operation), *axes]) if several else title_of(roofs[0].setting)
+    all_share = [sizes(shared)] if shared else []
+    if several:
+        title = say("title", problem.operation, "", 1, [*axes, *all_share])
+    else:
+        title = title_of(say, roofs[0].setting, *all_share)
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
-    links = ", the same bytes over each link" if one_place and len(roofs) > 1 else ""
-    whose = " per chip" if any(roof.setting.chips > 1 for roof in roofs) else ""
-    names = f"arithmetic intensity{whose} (FLOPs/byte{links})", f"attainable throughput{whose} ({unit}FLOPs/s)"
+    each = any(roof.setting.chips > 1 for roof in roofs)
+    names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, 1, each)
     ranges = (low, high), (min(roof.height(low) for roof in roofs) / 3, peak * 2.4)
-    canvas = Canvas(
-        title + (f", {sizes(shared)}" if shared else ""), names, ranges, log=(True, True), scale=scale, inches=inches
-    )
+    canvas = Canvas(title, names, ranges, log=(True, True), scale=scale, inches=inches, lang=lang)
     if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
     for i in range(len(roofs)):
@@ -58,7 +48,8 @@ def draw_roofline(found: Roofline, inches: float) -> Canvas:
         if track[0].xs:
             _path(canvas, track, found.variable, i, own)
         else:
-            _mark(canvas, track, sizes(own or track[0].values), SHAPES[i % len(SHAPES)])
+            name = sizes(own or track[0].values) or canvas.say("everywhere")
+            _mark(canvas, track, name, SHAPES[i % len(SHAPES)])
     return canvas
 
 
@@ -85,15 +76,14 @@ def _shade(canvas: Canvas, roofs: Sequence[Roof]) -> None:
             for gap in (5, 18, 31)
             for part in (0.5, 0.4, 0.6)
         ]
-        canvas.label(_bound_by(roofs, i), spots, size=7.5)
+        canvas.label(_bound_by(canvas.say, roofs, i), spots, size=7.5)
 
 
-def _bound_by(roofs: Sequence[Roof], index: int) -> str:
+def _bound_by(say: Say, roofs: Sequence[Roof], index: int) -> str:
     """What the region of that number is bound by, from the lowest intensities up."""
     slower = [roof.link for roof in sorted(roofs, key=lambda r: r.ridge)[index:]]
     what = "compute" if not slower else "comms" if slower[0].partition(".")[0] in NETWORK else "memory"
-    everything = "" if len(roofs) == 1 else "\non both" if len(roofs) == 2 else "\non all"
-    return f"{what}-bound" + (everything if index in (0, len(roofs)) else f"\non {', '.join(slower)}")
+    return say("bound", what, len(roofs), [] if index in (0, len(roofs)) else slower)
 
 
 def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
@@ -108,13 +98,13 @@ def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
     spots = [Spot((x, roof.height(x)), side, 3, angle) for side in ("ne", "se") for x in slope]
     canvas.label(f"{name}  {rate(float(roof.bandwidth.value), 'B/s')}", spots)
     if several or not index:
-        words = f"{f'{roof.chip.title} ' if several else ''}peak {rate(peak, 'FLOPs/s')} ({peak_of(roof.setting)})"
+        words = peak_of(canvas.say, roof.setting, rate(peak, "FLOPs/s"), roof.chip.title if several else "")
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
         canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places])
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
     canvas.ring((ridge, peak), INK)
     canvas.label(
-        f"ridge {ridge:.3g}" if ridge < 100 else f"ridge {ridge:.0f}",
+        canvas.say("ridge", f"{ridge:.3g}" if ridge < 100 else f"{ridge:.0f}"),
         around((ridge, peak), "n nw se ne sw s", (6, 11, 18)),
     )
 

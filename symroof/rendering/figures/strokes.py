@@ -1,4 +1,4 @@
-"""What all figures share: colours and dashes that stay apart, units, titles."""
+"""What all figures share: colours and dashes that stay apart, and units."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import Any
 
-from symroof.derivation.setting import Setting
 from symroof.model.units import TIMES
-from symroof.rendering.pages.environment import words
 
 INK, GREY = "#1A1A1A", "#666666"
 CONTRAST = 4.6
@@ -53,12 +51,6 @@ def _luminance(parts: Sequence[int]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def peak_of(setting: Setting) -> str:
-    """Which peak is drawn; that of the matrix unit is named where work for the vector unit is compared with it."""
-    kind = setting.peak_name.removeprefix("peak.")
-    return f"{kind}, matrix unit" if setting.matrix_stands_in else kind
-
-
 def share(part: float, *, up: bool = False) -> str:
     """A part of the whole in percent, with two digits where it is small; rounded ``up`` where it is an upper bound.
 
@@ -70,23 +62,6 @@ def share(part: float, *, up: bool = False) -> str:
         step = 10.0 ** (floor(log10(percent)) - 1) if percent < 10 else 1.0
         percent = ceil(percent / step) * step
     return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
-
-
-def with_article(word: str) -> str:
-    """
-    >>> with_article("H100 SXM"), with_article("TPU v5e"), with_article("fp8"), with_article("uint8")
-    ('an H100 SXM', 'a TPU v5e', 'an fp8', 'a uint8')
-    """
-    return str(words(None, "en").a(word)).strip()
-
-
-def title_of(setting: Setting, *more: str) -> str:
-    """The operation, the chip, and sizes."""
-    chip = setting.problem.hardware
-    where = ""
-    if chip is not None and chip.name != "given":
-        where = f" on {setting.chips} {chip.title}" if setting.chips > 1 else f" on {with_article(chip.title)}"
-    return f"{setting.problem.operation}{where}" + "".join(f", {part}" for part in more if part)
 
 
 def scaled(value: float, units: Sequence[tuple[str, float]]) -> tuple[str, float]:

@@ -65,7 +65,7 @@ def sizes(values: Mapping[str, Fraction]) -> str:
     >>> sizes({"B": Fraction(128), "D": Fraction(8192), "F": Fraction(8192)})
     'B = 128, D = F = 8192'
     """
-    return ", ".join(" = ".join((*names, number(value))) for names, value in grouped(values.items())) or "everywhere"
+    return ", ".join(" = ".join((*names, number(value))) for names, value in grouped(values.items()))
 
 
 def grouped(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:

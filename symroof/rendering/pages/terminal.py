@@ -22,8 +22,10 @@ LABEL, VALUE = 13, 26
 GAP = "  "
 # A formula up to this length stands on one line, whatever it says.
 SHORT = 30
-# Where a formula may go on in the next line: before a relation or a word, never inside a link.
-LINKS = re.compile(r" (?=(?:[=<>~≈≤≥≪⇔⇒→]|<=|>=|<<|~~|->|<=>|=>|and|or|if|with|（?[가-힣\u4e00-\u9fff]+) )|(?<=;) ")
+# Where a formula may go on in the next line: before a relation or a word, behind 이고, never inside a link.
+LINKS = re.compile(
+    r" (?=(?:[=<>~≈≤≥≪⇔⇒→]|<=|>=|<<|~~|->|<=>|=>|and|or|if|with|[（(]?[가-힣\u4e00-\u9fff]+,?) )|(?<=;) |(?<=이고) "
+)
 # The same in Chinese, which has no spaces there: before a guard in brackets, behind a case.
 CASES = re.compile(f"{JOINER}(?=（)|(?<=；){JOINER}")
 TERMS = re.compile(r"[ \u00a0](?=[-+*·/][ \u00a0])")

@@ -1,0 +1,37 @@
+"""The words of figures in a language: a label has a row for each line of its macro."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias
+
+from symroof.derivation.setting import Setting
+from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.pen import Sentences
+
+# The words of a macro, with what it speaks of.
+Say: TypeAlias = "Callable[..., str]"
+
+
+@lru_cache(maxsize=8)
+def captions(lang: str) -> Say:
+    """
+    >>> captions("en")("compute_bound_from", "B", 256, "D = F = 512")
+    'compute-bound\\nfrom B = 256,\\nD = F = 512'
+    """
+    return Sentences(load(f"{lang}/figures.j2", None, lang, {})).lines
+
+
+def title_of(say: Say, setting: Setting, *more: str) -> str:
+    """The operation, the chip, and sizes."""
+    chip = setting.problem.hardware
+    title = "" if chip is None or chip.name == "given" else chip.title
+    return say("title", setting.problem.operation, title, setting.chips, [part for part in more if part])
+
+
+def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:
+    """Which peak is drawn; that of the matrix unit is named where work for the vector unit is compared with it."""
+    _, *of = setting.peak_name.split(".")
+    dtype = "".join(part for part in of if part != "vector")
+    return say("peak", chip, rate, dtype, "vector" in of, setting.matrix_stands_in)

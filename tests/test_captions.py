@@ -1,0 +1,140 @@
+"""The words of figures: in one language each, apart from one another on the sheet, and the same facts in all of them."""
+
+import re
+import xml.etree.ElementTree as ET
+from functools import cache
+
+import pytest
+
+import symroof as sr
+from symroof.reading.languages import languages
+from symroof.rendering.pages.environment import words
+
+pytest.importorskip("matplotlib")
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from test_figures import SPLIT, apart, corners, random_figure
+from test_plots import FIGURES, INT8, MATMUL
+
+from symroof.rendering.figures import sheet
+from symroof.rendering.figures.canvas import _rows
+from symroof.rendering.figures.captions import captions
+from symroof.rendering.figures.drawings import draw
+
+OTHERS = [lang for lang in languages() if lang != "en"]
+KINDS = FIGURES | {
+    "three links": (MATMUL, {"on": "tpu-v5e", "links": ["PCIe", "VMEM", "HBM"], "given": {"VMEM": "1.8e13"}, "at": "B=64,D=F=8192"}),
+    "three points": (INT8, {"on": "tpu-v5e", "at": ["D=F=4096", "D=F=1024", "D=F=256"], "over": "B=1..400"}),
+    "at the peak": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=2000..4000"}),
+    "not there yet": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=1..100"}),
+    "two times": (MATMUL, {"on": "tpu-v5e", "at": ["D=F=8192", "D=F=256"], "over": "B=1:4096:log", "kind": "times"}),
+    "matrix unit": ("softmax", {"on": "tpu-v6e", "at": "N=4096", "over": "B=1..400", "kind": "times"}),
+    "work for vectors": ("softmax", {"on": "a100", "at": "B=N=4096"}),
+    "work for matrices": ("softmax", {"on": "tpu-v6e", "at": "B=N=4096"}),
+    "a peak of one's own": ("softmax", {"given": {"peak": "1e14", "HBM": "1e12"}, "at": "B=N=4096"}),
+    "doubles": ("triad", {"on": "a100", "at": "N=512"}),
+    "mesh": (SPLIT, {"on": "tpu-v5e", "mesh": "X=4", "links": ["HBM", "ICI"], "at": "B=64,D=F=8192"}),
+    "network": (SPLIT, {"on": "tpu-v5e", "mesh": "X=4", "link": "ICI", "at": "B=64,D=F=8192"}),
+    "whole mesh": (SPLIT, {"on": "tpu-v5e", "mesh": "X=4", "at": "D=F=8192", "over": "B=1..400"}),
+    "chips of a mesh": (SPLIT, {"on": "tpu-v5e, tpu-v5p", "mesh": "X=2", "at": "B=64,D=F=8192"}),
+    "nowhere": (MATMUL, {"on": "tpu-v5e", "at": "F=8", "over": "B=1..4096,D=1..4096"}),
+    "everywhere": (MATMUL, {"on": "tpu-v5e", "at": "F=8192", "over": "B=2000..4000,D=2000..4000"}),
+    "no other sizes": ("dot", {"on": "tpu-v5e", "over": "N=1..1000"}),
+    "no sizes": ("bf16[8, 64] * bf16[64, 16] -> bf16[8, 16]", {"on": "tpu-v5e"}),
+}  # fmt: skip
+# What no language translates: units, quantities of a table of points, and what a link is called.
+SIGNS = r"[kMGTP]?(?:FLOPs|B|bytes?)(?:/(?:s|byte))?|T_\w+|bf16|int8|fp\d+|[nµm]?s|HBM|ICI|VMEM|PCIe|slow"
+TEXT = "{http://www.w3.org/2000/svg}"
+
+
+@cache
+def plotted(name):
+    operation, options = KINDS[name]
+    return sr.plot(operation, **options)
+
+
+@cache
+def said(name, lang):
+    """Everything that a figure says: what is written in it and in its table of points, what is read aloud."""
+    figure = plotted(name)
+    root = ET.fromstring(figure.drawn("svg", lang=lang))
+    written = [node.text or "" for kind in ("text", "title", "desc") for node in root.iter(TEXT + kind)]
+    return [*written, root.get("aria-label"), figure.description(lang), figure.to_text(lang)]
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("lang", OTHERS)
+def test_no_word_of_english_is_left_in_a_figure(lang, name):
+    operation = plotted(name).drawing.setting.problem.operation
+    names = r"H100 SXM|A100|TPU v(?:5[ep]|6e)|softmax|dot|" + "|".join(re.escape(part) for part in [str(operation), *str(operation).split()])
+    bare = [re.sub(rf"{names}|(?<![A-Za-z])(?:{SIGNS})(?![A-Za-z])", "", text) for text in said(name, lang)]
+    assert [text for text in bare if re.search(r"[A-Za-z]{2,}", text)] == []
+    assert any(c.isalpha() and ord(c) > 0x1100 for text in bare for c in text)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_signs_are_those_of_the_language(name):
+    if "zh" in OTHERS:
+        text = "\n".join(said(name, "zh"))
+        assert not re.search(r"[\u4e00-\u9fff][,;:.]|[,;:][ ]?[\u4e00-\u9fff]", text), "a sign of half width beside Chinese"
+        assert not re.search(r" [，。；：、]|[，。；：、] [^ ]", "\n".join(said(name, "zh")[:-1]))
+        assert not re.search(r"[\u4e00-\u9fff] [\u4e00-\u9fff]", re.sub(" {2,}", "\t", text)), "Chinese has no spaces"
+    if "ko" in OTHERS:
+        assert not re.search(r"[，。；：（）、]", "\n".join(said(name, "ko")))
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4, 6, 8])
+@pytest.mark.parametrize("lang", OTHERS)
+def test_labels_lie_apart_in_every_language(lang, seed):
+    operation, options = random_figure(seed)
+    canvas = draw(sr.plot(operation, **options).drawing, 4.5 if seed % 2 else 7.2, lang)
+    canvas.drawn("svg")
+    renderer = sheet._measuring(FigureCanvasAgg(canvas.sheet).get_renderer())
+    texts = [t for t in (*canvas.axes.texts, *canvas.sheet.texts) if t.get_text()]
+    shapes = [(t.get_text(), corners(t, renderer)) for t in texts]
+    for i, (text, shape) in enumerate(shapes):
+        assert all(apart(shape, other) for _, other in shapes[:i]), text
+        assert all(-1 <= x <= canvas.sheet.bbox.width + 1 and -1 <= y <= canvas.sheet.bbox.height + 1 for x, y in shape), text
+    name = canvas.axes.xaxis.label.get_window_extent(renderer)
+    assert name.x0 >= 0
+    assert name.x1 <= canvas.sheet.bbox.width
+
+
+def test_rows_count_a_chinese_character_twice_and_end_between_two():
+    assert _rows("算术强度 (FLOPs/byte)，各链路字节数相同", 24) == ["算术强度 (FLOPs/byte)，", "各链路字节数相同"]
+    assert _rows("1  各链路字节数相同", 11, "   ") == ["1  各链路字", "   节数相同"]
+    assert _rows("1  연산 병목\n모든 링크", 12, "   ") == ["1  연산 병목", "   모든 링크"]
+    assert _rows("compute-bound on both", 16) == ["compute-bound on", "both"]
+    assert _rows("Dim_model_very_long", 8) == ["Dim_mode", "l_very_l", "ong"], "a name that has no room is cut"
+
+
+def test_a_figure_speaks_the_language_that_is_asked_for(run, tmp_path):
+    if "ko" not in OTHERS:
+        pytest.skip("there are no words of Korean")
+    figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", lang="ko")
+    assert figure.drawn() == sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192").drawn(lang="ko")
+    assert "메모리 병목" in figure._repr_svg_()
+    assert "memory-bound" in figure.drawn(lang="en").decode()
+    assert figure.to_text().split()[:3] == ["대상", "칩", "링크"]
+    assert figure.to_text("en").split()[:3] == ["what", "chip", "link"]
+    assert figure.description("en").endswith("B = 64, D = F = 8192")
+    figure.save(tmp_path / "api.svg")
+    for flags in (["--lang", "ko"], []):
+        table = tmp_path / "x.toml"
+        table.write_text(f"operation = '{MATMUL}'\nhardware = 'tpu-v5e'\nat = 'B=64,D=F=8192'\n" + ("" if flags else "lang = 'ko'\n"))
+        assert run("plot", str(table), *flags, "-o", str(tmp_path / "cli.svg")).code == 0
+        assert (tmp_path / "cli.svg").read_bytes() == (tmp_path / "api.svg").read_bytes()
+    assert "대상" in run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=64,D=F=8192", "--format", "text", "--lang", "ko").out
+    refused = run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=64,D=F=8192", "-o", str(tmp_path / "x.svg"), "--lang", "tlh")
+    assert refused.code == 2
+    assert "unknown language 'tlh'" in refused.err
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_several_chips_are_counted_in_every_language(lang):
+    assert captions(lang)("title", "op", "TPU v5e", 4, ["D = 8"]) == {"ko": "op (TPU v5e 4개), D = 8", "zh": "op，4 块 TPU v5e，D = 8"}[lang]
+    assert captions(lang)("throughput", "T", 4, False).startswith({"ko": "칩 4개의 ", "zh": "4 块芯片的"}[lang])
+
+
+@pytest.mark.parametrize("word", ["an H100 SXM", "a TPU v5e", "an fp8", "a uint8"])
+def test_english_has_the_article_that_is_heard(word):
+    assert str(words(None, "en").a(word.partition(" ")[2])).strip() == word
