@@ -171,7 +171,7 @@ def test_a_home_that_cannot_be_written(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "flag"),
-    [("given = 3", "--given=HBM=1e12"), ('given = ["x"]', "--given=HBM=1e12"), ('mesh = ["B"]', "--mesh=X=4"), ("mesh = 3", "--mesh=X=4"), ("chips = 3", "--on=tpu-v5e")],
+    [("given = 3", "--given=HBM=1e12"), ('given = ["x"]', "--given=HBM=1e12"), ('mesh = ["B"]', "--mesh=X=4"), ("mesh = 3", "--mesh=X=4"), ("chips = 3", "--on=tpu-v5e"), ("lang = 3", "--on=tpu-v5e"), ('lang = ["ko"]', "--on=tpu-v5e"), ('lang = "ko_KR"', "--on=tpu-v5e"), ('lang = "../en"', "--on=tpu-v5e")],
 )
 def test_options_of_other_types_beside_flags_are_errors(run, tmp_path, line, flag):
     (tmp_path / "p.toml").write_text(f'operation = "matmul"\n{line}\n', "utf-8")
