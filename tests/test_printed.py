@@ -74,6 +74,25 @@ def test_every_formula_of_a_page_is_right(page):
     assert len(report.judgements) >= 10
 
 
+@pytest.mark.parametrize("lang", ["ko", "zh"])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in DRAWN])
+def test_a_page_of_another_language_is_read_as_well(name, lang, tmp_path):
+    """Its guarded solution too, which is wrong with twice the ridge in it."""
+    head = "\n".join(f"{key} = {toml(value)}" for key, value in problem_of(ALL[name]).items())
+    text = f"<!-- symroof\n{head}\n-->\n\n{sr.derive(**ALL[name]).to_markdown(lang=lang)}"
+    report = judged(text, tmp_path)
+    assert {judgement.verdict for judgement in report.judgements} <= {*ACCEPTED, "conditional"}
+    assert len(report.judgements) >= 14
+    changed = text.replace(" - R(", " - 2R(")
+    if changed != text:
+        assert "wrong" in {judgement.verdict for judgement in judged(changed, tmp_path).judgements}
+
+
+def judged(text, folder):
+    (folder / "page.md").write_text(text, "utf-8")
+    return judge_file(folder / "page.md")
+
+
 def test_what_is_left_out_claims_nothing(page):
     for skipped in page[2].skipped:
         kind = skipped.reason.kind
