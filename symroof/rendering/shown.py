@@ -13,7 +13,10 @@ from symroof.rendering.pages.pen import Style
 
 
 class Shown:
-    """What every answer can do once it is a value (``to_dict``) and a page (``page``)."""
+    """What every answer can do once it is a value (``to_dict``) and a page (``page``).
+
+    A page is in the language that is asked for as ``lang``: en, ko or zh; else in that of its problem, else in English.
+    """
 
     __slots__ = ()
 
@@ -34,7 +37,7 @@ class Shown:
         unicode: bool = True,
         lang: str | None = None,
     ) -> str:
-        """Lines for a terminal; conditions can be given to ``assume``. ``lang`` is the language of the page: en, ko or zh."""
+        """Lines for a terminal; conditions can be given to ``assume``."""
         return self.page("text", Style(brief, template=template, width=width, unicode=unicode, lang=lang))
 
     def to_markdown(
