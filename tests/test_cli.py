@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from symroof.model.library import LIBRARY
+from symroof.reading.languages import languages
+from symroof.reading.vocabulary import VOCABULARY
+from symroof.rendering.pages.environment import load
+
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 TWO_CHIPS = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 
@@ -191,6 +196,9 @@ FAULTS = {
     "no bandwidth at all": (["derive", "dot", "--on", "tpu-v2"], "has no bandwidth for HBM"),
     "unknown operation": (["operations", "matmull"], "did you mean matmul?"),
     "unknown hardware": (["hardware", "h1000"], "unknown chip 'h1000'"),
+    "unknown language of the operations": (["operations", "--lang", "kor"], "did you mean ko?"),
+    "unknown language of the chips": (["hardware", "--lang", "xx", "--format", "json"], "unknown language 'xx'"),
+    "unknown language of the names": (["names", "--lang", "zn"], "did you mean zh?"),
 }
 
 
@@ -314,6 +322,31 @@ def test_operations_lists_the_library(run):
     assert "2 bm bn bk tm tn tk" in shown
     assert "source" in shown
     assert json.loads(run("operations", "dot", "--format", "json").out)["flops"] == "2N"
+
+
+@pytest.mark.parametrize("lang", languages())
+def test_catalogues_say_what_every_operation_and_every_quantity_is(run, lang):
+    words = load(f"{lang}/catalogues.j2", None, lang, {})
+    assert list(words.summaries) == list(LIBRARY)
+    rows = run("operations", "--lang", lang).out.splitlines()
+    assert rows[1:] == [f"{name:<18}  {summary}" for name, summary in words.summaries.items()]
+    listed = run("names", "--lang", lang).out
+    assert all(f"{name:<12}{words.called(name)}" in listed for name in VOCABULARY)
+
+
+def test_catalogues_in_korean_and_chinese(run):
+    assert run("hardware", "--lang", "zh").out.splitlines()[0].split() == ["名称", "芯片", "bf16", "int8", "HBM", "链路"]
+    shown = run("hardware", "tpu-v5e", "--lang", "ko").out
+    assert "               또는   3.93e14 FLOPs/s  Cloud TPU v5e" in shown
+    assert "크기가 16의 배수이면 링으로 닫히고" in shown
+    assert "  산술 강도  BDF/(BD + DF + BF)" in run("operations", "matmul", "--lang", "ko").out
+    assert run("names", "--lang", "zh").out.startswith("flops       计算量      FLOPs,  FLOP,")
+
+
+def test_records_of_catalogues_have_no_language(run):
+    for command in (["operations", "dot"], ["hardware", "h100"], ["names"]):
+        assert run(*command, "--format", "json", "--lang", "ko").out == run(*command, "--format", "json").out
+    assert json.loads(run("operations", "dot", "--format", "json").out)["summary"] == "inner product of two vectors"
 
 
 def test_named_formulas_are_shown(run):

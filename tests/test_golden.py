@@ -30,8 +30,12 @@ PAGES = {
 }  # fmt: skip
 EXPLORED = {
     "regimes_matmul": lambda: sr.regimes(MATMUL, on="tpu-v5e", at="B=256,D=F=8192"),
-    "regimes_scores": lambda: sr.regimes("bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]", on="tpu-v5e", at=["H=128", "H=256"]),
-    "compare_matmul": lambda: sr.compare(MATMUL, on="tpu-v5e, h100, v100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192"),
+    "regimes_scores": lambda: sr.regimes(
+        "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]", on="tpu-v5e", at=["H=128", "H=256"]
+    ),
+    "compare_matmul": lambda: sr.compare(
+        MATMUL, on="tpu-v5e, h100, v100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192"
+    ),
 }
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.toml") if path.stem != "answers")
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
@@ -71,6 +75,16 @@ def test_exploration(name, form, golden):
     golden(GOLDEN / f"{name}.{form}", text)
 
 
+IN_LANGUAGES = [(name, lang, form) for lang in ("ko", "zh") for name, form in (("regimes_matmul", "md"), ("compare_matmul", "txt"))]
+
+
+@pytest.mark.parametrize(("name", "lang", "form"), IN_LANGUAGES)
+def test_exploration_in_other_languages(name, lang, form, golden):
+    found = explored(name)
+    text = {"md": found.to_markdown, "txt": found.to_text}[form](lang=lang)
+    golden(GOLDEN / f"{name}.{lang}.{form}", text)
+
+
 LONG = "bf16[BatchSize, ModelDim] * bf16[ModelDim, HiddenDim] -> bf16[BatchSize, HiddenDim]"
 NARROW = {
     "derive": lambda: page("matmul"),
@@ -107,18 +121,25 @@ def test_example_script(path, golden):
     golden(path.with_suffix(".txt"), out.getvalue())
 
 
-@pytest.mark.parametrize(("name", "report"), [("answers.toml", "answers.txt"), ("rooflines-mistakes.md", "rooflines-mistakes.txt")])
-def test_example_report(name, report, golden, monkeypatch):
+@pytest.mark.parametrize("name", ["answers.toml", "rooflines-mistakes.md", "mistakes.ko.md", "mistakes.zh.md"])
+def test_example_report(name, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
-    found = judge_files([f"examples/{name}"])
-    golden(ROOT / "examples" / report, render_report(found, "text", Style(brief=name != "answers.toml")))
+    path, lang = Path("examples", name), name.split(".")[1] if name.count(".") == 2 else None
+    found = judge_files([str(path)])
+    golden(
+        ROOT / path.with_suffix(".txt"), render_report(found, "text", Style(brief=name != "answers.toml", lang=lang))
+    )
 
 
 @pytest.mark.parametrize("form", ["markdown", "github", "json"])
 def test_report_in_other_formats(form, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     found = judge_files(["examples/rooflines-mistakes.md", "examples/answers.toml"])
-    text = json.dumps(report_record(found), indent=2, ensure_ascii=False) + "\n" if form == "json" else render_report(found, form, Style(brief=True))
+    text = (
+        json.dumps(report_record(found), indent=2, ensure_ascii=False) + "\n"
+        if form == "json"
+        else render_report(found, form, Style(brief=True))
+    )
     golden(GOLDEN / f"report.{ {'markdown': 'md', 'github': 'txt'}.get(form, form) }", text)
 
 
@@ -132,5 +153,6 @@ def test_report_in_other_languages(lang, golden, monkeypatch):
 def test_no_golden_file_is_left_over():
     expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json", "report.md", "report.ko.md", "report.zh.md", "report.txt", "report.json"}
     expected |= {f"{name}.{form}" for name in EXPLORED for form in ("md", "tex", "txt", "json")} | {f"width_{width}.txt" for width in (44, 60)}
+    expected |= {f"{name}.{lang}.{form}" for name, lang, form in IN_LANGUAGES}
     expected |= {f"matmul.{lang}.{form}" for lang in ("ko", "zh") for form in ("md", "txt")}
     assert {path.name for path in GOLDEN.iterdir() if not path.name.startswith("plot_")} == expected

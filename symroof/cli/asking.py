@@ -205,18 +205,16 @@ def operations(name: str | None, lang: str | None, form: str) -> None:
 def names(lang: str | None, form: str) -> None:
     """List the words of textbooks that name quantities; `aliases` in a problem add to them."""
     from symroof.reading.vocabulary import VOCABULARY
-    from symroof.rendering.pages.catalogues import words_table
+    from symroof.rendering.pages.wordlists import words_table
 
     _show(form, lang, VOCABULARY, dict, words_table)
 
 
 def _show(
-    form: str, lang: str | None, entries: Any, record: Callable[[Any], Any], table: Callable[[Any, str], str]
+    form: str, lang: str | None, entries: Any, record: Callable[[Any], Any], table: Callable[[Any, str | None], str]
 ) -> None:
     """A catalogue as a table in a language, or as the records that have none."""
-    from symroof.reading.languages import USUAL_LANGUAGE
-
     if form == "text":
-        write(table(entries, lang or USUAL_LANGUAGE))
+        write(table(entries, lang))
     else:
         write_json([record(entry) for entry in entries] if isinstance(entries, list) else record(entries))
