@@ -180,7 +180,8 @@ def test_quadratics_by_the_signs_of_their_coefficients():
     assert rises.rises
     assert rises.bound.subs({D: 2, F: 10}) == (1 + sqrt(81)) / 4
     between = solve_for(-D * B**2 + R * B - F, B, DIMS)
-    assert (len(between.cases[0].guard), between.otherwise.intervals) == (2, ())
+    assert (len(between.cases[0].guard), between.otherwise.intervals) == (1, ())  # that R is positive is no guard
+    assert len(solve_for(-D * B**2 + (R - F) * B - F, B, DIMS).cases[0].guard) == 2
     outside = solve_for(D * B**2 - R * B + F, B, DIMS)
     assert len(outside.cases[0].intervals) == 2
 

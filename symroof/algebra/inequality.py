@@ -154,7 +154,8 @@ class _Solver(Frozen):
         if self._not_above(turned):
             return self._everywhere(*rest)
         inside = (Interval(first, last),) if opens == -1 else (Interval(high=first), Interval(low=last))
-        return self._guarded((self._expr(turned), discriminant.expand()), inside, rest)
+        positive = () if self._sign(turned) == 1 else (self._expr(turned),)
+        return self._guarded((*positive, discriminant.expand()), inside, rest)
 
     def _implicit(self) -> Threshold:
         signs = [self._sign(part) for part in self.parts if part]
