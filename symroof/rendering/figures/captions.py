@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from symroof.derivation.setting import Setting
-from symroof.rendering.pages.environment import load
+from symroof.rendering.figures.strokes import share
+from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.pen import Sentences
 
 # The words of a macro, with what it speaks of.
@@ -21,6 +22,16 @@ def captions(lang: str) -> Say:
     'compute-bound\\nfrom B = 256,\\nD = F = 512'
     """
     return Sentences(load(f"{lang}/figures.j2", None, lang, {})).lines
+
+
+def share_in(lang: str, part: float, *, up: bool = False) -> str:
+    """A part of the whole in percent, as a language writes it.
+
+    >>> share_in("en", 0.6812), share_in("zh", 0.6812), share_in("zh", 0.5328, up=True)
+    ('68 %', '68%', '54%')
+    """
+    text = share(part, up=up)
+    return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
 
 
 def title_of(say: Say, setting: Setting, *more: str) -> str:

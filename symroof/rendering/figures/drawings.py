@@ -9,10 +9,10 @@ from symroof.exploration.curves import Curve, Curves, Roofline
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane
 from symroof.rendering.figures.canvas import WIDTH, Canvas
-from symroof.rendering.figures.captions import captions, peak_of, title_of
+from symroof.rendering.figures.captions import captions, peak_of, share_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.rooflines import draw_roofline
-from symroof.rendering.figures.strokes import DOTTED, FIELDS, GREY, INK, MOMENTS, RATES, rate, scaled, share, stroke
+from symroof.rendering.figures.strokes import DOTTED, FIELDS, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import decimal, sizes
@@ -59,7 +59,7 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
         _throughput(canvas, found, i, curve)
     if found.miss is not None and first <= found.miss[0] <= last:
         at, short, reached = found.miss
-        words = say("reached_by_the_rule", x, at, sizes(short.values), share(reached))
+        words = say("reached_by_the_rule", x, at, sizes(short.values), share_in(lang, reached))
         aside = (("e", 0.62), ("w", 0.99), ("e", 0.5), ("e", 0.1))
         heights = (0.42, 0.3, 0.55, 0.2)
         spots = [Spot((canvas.across(part), top * h), side, 0) for side, part in aside for h in heights]
@@ -81,11 +81,11 @@ def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None
         return
     if curve.ceiling is not None:
         canvas.line([(canvas.left, curve.ceiling), (last, curve.ceiling)], colour, 0.7, DOTTED, layer=2)
-        words = say("never", name, share(curve.ceiling / top, up=True))
+        words = say("never", name, share_in(canvas.lang, curve.ceiling / top, up=True))
     elif start >= top * (1 - 1e-12):
         words = say("from_the_first", name)
     else:
-        words = say("reached", name, share(end / top), variable, f"{last:g}")
+        words = say("reached", name, share_in(canvas.lang, end / top), variable, f"{last:g}")
     spots = [
         Spot(line[int(part * (len(line) - 1))], side, 5) for side in ("sw", "nw", "se") for part in (1, 0.8, 0.6, 0.4)
     ]
