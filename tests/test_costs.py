@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 
 import symroof as sr
-from symroof.errors import SymroofError
+from symroof.errors import CheckError, SymroofError
+from symroof.model.operation import CostFormula
 
 SPARSE = {
     "operation": "CSR product", "flops": "2*nnz", "reads": "(8 + 4)*nnz + 4*(M + 1) + 8*N", "writes": "8*M", "compute": "fp64", "vector": True,
@@ -74,6 +75,13 @@ def test_what_is_printed_is_what_was_written():
 def test_claims_on_it_are_judged(problem, claims):
     report = sr.verify(problem | {"hardware": "h100", "claims": list(claims)})
     assert [judgement.verdict for judgement in report.judgements] == list(claims.values())
+
+
+def test_costs_that_are_not_what_was_written_are_refused(monkeypatch):
+    real = CostFormula.__call__
+    monkeypatch.setattr(CostFormula, "__call__", lambda self, *sizes, **named: 2 * real(self, *sizes, **named))
+    with pytest.raises(CheckError):
+        sr.derive(SPARSE, on="h100")
 
 
 def test_it_has_regimes_and_stands_in_tables_and_figures():

@@ -15,6 +15,8 @@ from symroof.reading.latex_phrases import Dialect
 
 # What a formula that states a regime has in it.
 GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
+# What stands between two such formulas that hold together.
+TOGETHER = re.compile(r"\s*(?:[,，、]\s*(?:and\b)?|and\b|且|和|이고|와|과)\s*")
 Regime = tuple[Compare, ...]
 
 
@@ -58,6 +60,10 @@ def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...
     >>> text = r"For large $N$, as $B \ll D, F$"
     >>> [words for _, words in regimes_beside(text, Dialect(Scope(open=True)))]
     ['B \\ll D, F', 'For large N']
+    >>> [words for _, words in regimes_beside(r"when $B \ll D$ and $B \ll F$", Dialect(Scope(open=True)))]
+    ['B \\ll D, B \\ll F', 'B \\ll F', 'B \\ll D']
+    >>> [words for _, words in regimes_beside(r"when $B \ll D$ or $B \ll F$", Dialect(Scope(open=True)))]
+    ['B \\ll F', 'B \\ll D']
     """
     found = (*_in_words(text, dialect), *_in_formulas(text, dialect))
     return tuple({relations: (relations, words) for relations, words in reversed(found)}.values())
@@ -70,11 +76,20 @@ def _in_words(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
 
 
 def _in_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
+    """Those of each formula, and behind them those of formulas that a comma or an "and" joins."""
+    before: tuple[Regime, str] = (), ""
+    end = 0
     for match in FORMULA.finditer(text):
         inside = next(group for group in match.groups() if group is not None)
+        if not GROWTH.search(inside):
+            continue
         with suppress(SymroofError):
-            if GROWTH.search(inside):
-                yield read_latex_regime(inside, dialect), inside
+            found = read_latex_regime(inside, dialect), inside
+            yield found
+            if before[0] and TOGETHER.fullmatch(text, end, match.start()):
+                found = (*before[0], *found[0]), f"{before[1]}, {inside}"
+                yield found
+            before, end = found, match.end()
 
 
 def read_latex_regime(text: str, dialect: Dialect) -> Regime:
