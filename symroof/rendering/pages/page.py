@@ -167,7 +167,7 @@ def _plain_lines(block: Block, pen: Pen, width: int, margin: int) -> list[str]:
             return list(ledger(block.rows, width))
         case Grid():
             grid = block.filled
-            return table(grid.head, grid.rows, grid.right, grid.keys, width)
+            return table(grid.head, grid.rows, grid.right, grid.keys, width, pen.style.words.colon)
         case Paragraph(text=text):
             return fold(text, width)
     return [line for text in block.lines for line in fold(text, width, GAP)]

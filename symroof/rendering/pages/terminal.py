@@ -206,10 +206,11 @@ def table(
     right: frozenset[int] = frozenset(),
     keys: int = 1,
     width: int = 96,
+    colon: str = ": ",
 ) -> list[str]:
     """Columns under one another. Where they are too wide, the words of the head go over lines, then the columns over
-    several tables, each with the first ``keys`` columns; what is still too wide is listed row by row. A column without
-    a head stays beside the one before it.
+    several tables, each with the first ``keys`` columns; what is still too wide is listed row by row, a ``colon`` between
+    head and cell. A column without a head stays beside the one before it.
 
     >>> table(("chip", "peak FLOPs/s", "ridge"), [("TPU v5e", "1.97e14", "240.24")], frozenset({2}), 1, 26)
     ['chip     peak      ridge', '         FLOPs/s', 'TPU v5e  1.97e14  240.24']
@@ -221,7 +222,7 @@ def table(
             return _columns(columns, right, widths)
     edges = list(accumulate(breadth + len(GAP) for breadth in least))
     if edges[keys - 1] + max(least[keys:], default=width) > width:
-        return _listed(head, rows, keys, width)
+        return _listed(head, rows, keys, width, colon)
     count = sum(edge <= width + len(GAP) for edge in edges)
     while count > keys + 1 and not head[count]:
         count -= 1
@@ -229,7 +230,7 @@ def table(
     for places in ([*range(count)], [*range(keys), *range(count, len(head))]):
         parts = [[row[place] for place in places] for row in (head, *rows)]
         to_right = frozenset(i for i, place in enumerate(places) if place in right)
-        lines += ["", *table(parts[0], parts[1:], to_right, keys, width)]
+        lines += ["", *table(parts[0], parts[1:], to_right, keys, width, colon)]
     return lines[1:]
 
 
@@ -244,11 +245,11 @@ def _columns(columns: Sequence[Sequence[str]], right: frozenset[int], widths: Se
     ]
 
 
-def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int) -> list[str]:
+def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int, colon: str) -> list[str]:
     """Each row as a list of its cells with their heads."""
     lines: list[str] = []
     for row in rows:
         lines += fold(GAP.join(cell for cell in row[:keys] if cell), width, GAP)
         for name, cell in zip(head[keys:], row[keys:], strict=True):
-            lines += [GAP + line for line in fold(f"{name}: {cell}", width - len(GAP), GAP)] if cell else []
+            lines += [GAP + line for line in fold(name + colon + cell, width - len(GAP), GAP)] if cell else []
     return lines
