@@ -229,3 +229,10 @@ def test_the_answer_has_the_rule_of_thumb_where_the_ridge_is_a_symbol():
 def test_a_table_leaves_its_gutter_before_it_is_taken_apart():
     page = sr.derive(MATMUL, on="tpu-v5e", assume="D = F", at="B=512").to_text(width=80)
     assert "F =    1  5.2e-6 µs  0.00250 µs  0.00250 µs  0.00251 µs  memory\n" in page
+
+
+def test_where_both_take_the_same_time_neither_bounds_the_operation():
+    """At B = D = F = 6 the intensity is 6^3/(3*6^2) = 2, and the chip does 2 FLOPs while it reads a byte."""
+    d = sr.derive("matmul", on={"peak": 2, "HBM": 1}, at="B=D=F=6")
+    assert "intensity 2, balanced" in d.to_text(brief=True)
+    assert "intensity $2$, balanced" in d.to_markdown(brief=True)

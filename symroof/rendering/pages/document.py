@@ -206,6 +206,7 @@ class View:
             "same": point.bound is not None and point.bound == self.answer.bound,
             "intensity": point.formula("intensity") if value is None else decimal_number(value),
             "fixed": solution is None,
+            "balanced": value is not None and value == self.answer.ridge,
         }
 
     @property
