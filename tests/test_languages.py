@@ -1,6 +1,7 @@
 """What is particular to a language: how Korean particles agree, how Chinese is set, and a page of each as it is committed."""
 
 import re
+import unicodedata
 from functools import cache
 from pathlib import Path
 
@@ -132,3 +133,11 @@ def test_a_sentence_ends_and_a_phrase_on_a_terminal_does_not():
     said = [(form, phrase) for form, page in derived for phrase in phrases(page, form) if "。" in phrase]
     assert [phrase for form, phrase in said if form == "text" or not phrase.endswith(("。", "：", "二者之比为"))] == []
     assert len(said) > 100
+
+
+def test_a_formula_alone_has_no_character_that_is_not_seen():
+    d = sr.derive("matmul", on="tpu-v5e")
+    for lang in ("en", "ko", "zh"):
+        text = d.only(formulas=["threshold"]).to_text(lang=lang)
+        assert {c for c in text if unicodedata.category(c) in ("Cf", "Zs")} == {" "}
+    assert "不可能（其他情况）" in text

@@ -15,6 +15,7 @@ from symroof.errors import ReadingError
 from symroof.formula import Formula, Frozen, Number
 from symroof.model.units import UNITS, unit_of_time
 from symroof.rendering.pages.amounts import decimal, short, to_digits
+from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.pen import Pen
 
@@ -87,7 +88,7 @@ def _printed(digits: str) -> Formula:
 def _set(value: Any, pen: Pen, bare: bool) -> str:
     formula = value if isinstance(value, Formula) else pen.layout.write(value)
     if pen.form == "text":
-        return pen.inline(formula)
+        return plain(pen.inline(formula))
     line = " ".join(pen.printer.print(formula).split())  # a value does not go on in the next line
     return line if bare else line.join(pen.dialect.inline)
 
