@@ -594,7 +594,7 @@ def test_what_becomes_of_a_block_is_said_in_the_language_of_the_document(run, tm
     assert f"{page}:8 mm: 직접 수정됨; --force를 주면 덮어씀 (ridge 250.24 -> 240.24)" in done.out.splitlines()
     assert f"{page}: dollar (기본값)\n" in done.err
     assert f"--- {page} (현재)\n+++ {page} (최신 상태)\n" in run("build", "--check", "--force", str(page)).out
-    assert "파일 1개 중 1개가 바뀐다" in done.out
+    assert "파일 1개 중 1개가 바뀜" in done.out
     page.write_text("말\n")
     assert run("build", "--require", "--lang", "ko", str(page)).err == f"{page}: 블록도 값도 없음\n"
     chinese = sr.build(BLOCK, lang="zh")
