@@ -138,3 +138,14 @@ def test_several_chips_are_counted_in_every_language(lang):
 @pytest.mark.parametrize("word", ["an H100 SXM", "a TPU v5e", "an fp8", "a uint8"])
 def test_english_has_the_article_that_is_heard(word):
     assert str(words(None, "en").a(word.partition(" ")[2])).strip() == word
+
+
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
+def test_every_row_of_the_key_has_its_number_on_the_figure(lang):
+    """On a narrow sheet a long label gives way where it would stand in the place of a number."""
+    operation = "X * W -> Z: bf16[Batch_Size_Long, Hidden], bf16[Hidden, FF] -> bf16[Batch_Size_Long, FF]"
+    figure = sr.plot(operation, on="tpu-v5e", kind="throughput", at=["Hidden=FF=4096", "Hidden=FF=512"], over="Batch_Size_Long=1..600", lang=lang)
+    texts = re.findall(r">([^<>]*)</text>", figure.drawn("svg", inches=4).decode())
+    rows = [match[1] for match in (re.match(r"(\d)\s\s+\S", text) for text in texts) if match]
+    assert len(rows) >= 4
+    assert set(rows) <= set(texts)

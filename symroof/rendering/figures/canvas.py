@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import atan2, degrees
+from math import atan2, degrees, prod
 from textwrap import wrap
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -54,7 +54,6 @@ class Canvas:
         self.words: list[str] = []
         self._drawn: list[Sequence[Point]] = []
         self._rings: list[tuple[Point, float]] = []
-        self._taken: list[Shape] = []
         self._lines: list[Shape] = []
         self._margin = (SIDES - LEFT) * 72 - 4  # on the right of the axes, in points
         rows, below = _rows(title, int(9.5 * inches) - 2), _rows(names[0], int(11 * (inches - LEFT)))
@@ -138,32 +137,42 @@ class Canvas:
         self._labels.append((text, tuple(spots), look, leader))
 
     def _place_labels(self) -> None:
-        """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath."""
+        """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath. Where a
+        number has no room, the largest label gives way to it, and has a number as well."""
         self._lines = [s for places in self._drawn for s in segments([self._on_sheet(place) for place in places])]
-        lost = self._placed(self._labels)
-        numbers = [
-            (str(i), around(spots[0].place, gaps=(4, 8, 14, 22, 32)), {**look, "fontsize": 7.5}, None)
-            for i, (_, spots, look, _) in enumerate(lost, 1)
-        ]
-        self._placed(numbers)
+        labels, stay = self._labels, list(range(len(self._labels)))
+        while True:
+            words = dict(zip(stay, self._places([labels[i] for i in stay], []), strict=True))
+            lost = [labels[i] for i in range(len(labels)) if words.get(i) is None]
+            numbers = [
+                (str(i), around(spots[0].place, gaps=(4, 8, 14, 22, 32)), {**look, "fontsize": 7.5}, None)
+                for i, (_, spots, look, _) in enumerate(lost, 1)
+            ]
+            beside_them = self._places(numbers, [place[1] for place in words.values() if place])
+            large = [i for i in stay if words[i] is not None]
+            if None not in beside_them or not large:
+                break
+            stay.remove(max(large, key=lambda i: prod(self._size(labels[i][0], labels[i][2]))))
+        for label, place in (*((labels[i], words[i]) for i in stay), *zip(numbers, beside_them, strict=True)):
+            if place is not None:
+                self._write(label, *place)
         if lost:
             self._key([text for text, *_ in lost])
         self._labels = []
 
-    def _placed(self, labels: Sequence[Label]) -> list[Label]:
-        """Place labels beside what is there already; gives those that fit nowhere."""
+    def _places(self, labels: Sequence[Label], taken: Sequence[Shape]) -> list[tuple[Spot, Shape] | None]:
+        """Where each label stands beside what is taken; None for those that fit nowhere."""
         sizes = [self._size(text, look) for text, _, look, _ in labels]
         shapes = [
             tuple(beside(self._on_sheet(spot.place), spot, *size) for spot in spots)
             for (_, spots, *_), size in zip(labels, sizes, strict=True)
         ]
         rings = [beside(self._on_sheet(place), Spot(place, ""), size + 2, size + 2) for place, size in self._rings]
-        chosen = placed(shapes, [*self._taken, *rings], self._lines, self._frame())
-        for label, spots, at in zip(labels, shapes, chosen, strict=True):
-            if at is not None:
-                self._taken.append(spots[at])
-                self._write(label, label[1][at], spots[at])
-        return [label for label, at in zip(labels, chosen, strict=True) if at is None]
+        chosen = placed(shapes, [*taken, *rings], self._lines, self._frame())
+        return [
+            None if at is None else (label[1][at], spots[at])
+            for label, spots, at in zip(labels, shapes, chosen, strict=True)
+        ]
 
     def _write(self, label: Label, spot: Spot, shape: Shape) -> None:
         """The words at a spot; backed by white where lines pass behind them."""
