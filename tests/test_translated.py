@@ -96,10 +96,6 @@ def pages(lang, template=None, forms=FORMS):
             yield f"{name} as {form}", getattr(answer, f"to_{form}")(lang=lang, template=template)
 
 
-def is_word(text):
-    return any(c.isalpha() for c in text)
-
-
 def language_in(words):
     """A language that has nothing but letters of Hangul where English has a word, written into a folder."""
     words.mkdir()
