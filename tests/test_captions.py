@@ -108,8 +108,6 @@ def test_rows_count_a_chinese_character_twice_and_end_between_two():
 
 
 def test_a_figure_speaks_the_language_that_is_asked_for(run, tmp_path):
-    if "ko" not in OTHERS:
-        pytest.skip("there are no words of Korean")
     figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", lang="ko")
     assert figure.drawn() == sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192").drawn(lang="ko")
     assert "메모리 병목" in figure._repr_svg_()

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import pytest
+from test_model import flops, reads, writes
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
@@ -42,15 +43,6 @@ def test_the_intensity_is_that_of_the_loop(sizes):
 
 
 def test_formulas_and_functions_are_the_same_operation():
-    def flops(N):
-        return N + (N - 1)
-
-    def reads(N):
-        return 2 * N + 2 * N
-
-    def writes(N):
-        return 2
-
     given = {"hardware": "tpu-v5e", "compute": "bf16", "assume": "N -> oo"}
     in_python = sr.derive(sr.Operation("dot product", flops=flops, reads=reads, writes=writes), **given)
     written = sr.derive({"operation": "dot product", "flops": "N + (N - 1)", "reads": "2N + 2N", "writes": 2}, **given)

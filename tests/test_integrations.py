@@ -26,6 +26,19 @@ def require(*modules):
             (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(f"{module} is not installed")
 
 
+def require_kramdown():
+    """Jekyll's reader of Markdown: skipped where it is missing, or a failure where it must be there."""
+    found = shutil.which("ruby") and not subprocess.run(["ruby", "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode
+    if not found:
+        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)("kramdown is not installed")
+
+
+def sphinx(folder, *options):
+    """A build of the pages of a folder, whose first is index."""
+    command = [sys.executable, "-m", "sphinx", *options, "-q", "-D", "root_doc=index", "-b", "html", ".", "_build"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
 @pytest.fixture
 def site(tmp_path):
     return shutil.copytree(SITE, tmp_path / "site_of_examples", ignore=shutil.ignore_patterns("_build"))
@@ -136,7 +149,7 @@ def test_directives_and_roles_of_sphinx_in_korean(how, site, tmp_path):
     assert page.count("\\text{불가능} & \\text{그 외}") == (2 if how == "settings" else 1)
     (folder / "index.rst").write_text(text.replace("   :lang: ko\n", "   :lang: kx\n", 1))
     (folder / "symroof.toml").write_text((folder / "symroof.toml").read_text().replace("ko", "kx"))
-    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build"], cwd=folder, capture_output=True, text=True, check=False)
+    done = sphinx(folder, "-W")
     assert done.returncode
     assert "unknown language 'kx'" in done.stderr
 
@@ -147,7 +160,7 @@ def test_a_directive_that_fails_is_an_error_at_its_line(site, tmp_path):
     folder.mkdir()
     shutil.copy(site / "conf.py", folder)
     (folder / "index.rst").write_text("Page\n====\n\n.. symroof-derive:: bf17[N]\n")
-    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build"], cwd=folder, capture_output=True, text=True, check=False)
+    done = sphinx(folder, "-W")
     assert done.returncode
     assert "index.rst:4" in done.stderr
     assert "bf17" in done.stderr
@@ -160,7 +173,7 @@ def test_a_value_that_fails_is_an_error_at_its_line_and_leaves_the_others(site, 
     shutil.copy(site / "conf.py", folder)
     twice = DIRECTIVES["rst"] + "\n\nBut :symroof:`mm.nothing`.\n\n.. symroof-derive:: dot\n   :id: mm\n"
     (folder / "index.rst").write_text(twice)
-    done = subprocess.run([sys.executable, "-m", "sphinx", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build"], cwd=folder, capture_output=True, text=True, check=False)
+    done = sphinx(folder)
     lines = twice.split("\n")
     assert f"index.rst:{lines.index('But :symroof:`mm.nothing`.') + 1}: ERROR: symroof: " in done.stderr
     assert "id: mm is the name of another block" in done.stderr
@@ -193,8 +206,8 @@ TEX = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
 @pytest.mark.parametrize(("name", "dialect"), [("ruby", "kramdown"), ("pandoc", "quarto")])
 def test_other_readers_of_markdown_see_every_formula(name, dialect):
     """Jekyll's kramdown and Quarto's pandoc find as many formulas as were written, none damaged."""
-    if name == "ruby" and subprocess.run([name, "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode:
-        pytest.skip("kramdown is not installed")
+    if name == "ruby":
+        require_kramdown()
     text = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown(dialect=dialect)
     commands = {
         "ruby": ("-rkramdown", "-rkramdown-parser-gfm", "-e", "puts Kramdown::Document.new(STDIN.read, input: 'GFM', math_engine: nil).to_html"),

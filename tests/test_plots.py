@@ -288,3 +288,11 @@ def test_a_label_never_says_another_size_than_the_curve_has(options):
 
 def test_a_map_without_a_threshold_says_so():
     assert "nowhere compute-bound here" in sr.plot(MATMUL, on="tpu-v5e", at="F=8", over="B=1..4096,D=1..4096").drawn().decode()
+
+
+def test_a_chip_of_ones_own_is_called_by_its_title():
+    figures = {"peak": "1e14 FLOPs/s", "HBM": "1e12 bytes/s"}
+    for on, title in (({"title": "My chip", **figures}, "My chip"), (figures, "the given chip")):
+        figure = sr.plot("matmul", on=on, at="B=4,D=F=8")
+        assert title in figure.to_text().splitlines()[1]
+        assert ("My chip" in figure.description()) is (title == "My chip")

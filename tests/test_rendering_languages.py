@@ -9,7 +9,6 @@ import html
 import importlib.util
 import io
 import re
-import subprocess
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 from render.corpus import CORPUS
 from render.portable import formulas as of_page
-from test_integrations import TYPESETTERS, program, typeset
+from test_integrations import TYPESETTERS, program, require_kramdown, typeset
 from test_rendering_engines import COMPLAINTS, compile_latex, require, xelatex  # noqa: F401
 
 from symroof.reading.languages import languages
@@ -125,11 +124,6 @@ def test_every_formula_and_every_bold_head_is_read_as_one(reader: str, lang: str
     if "<strong>" in written:
         assert written.count("<strong>") == bold(lang)
         assert "**" not in written
-
-
-def require_kramdown() -> None:
-    if subprocess.run(["ruby", "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode:
-        pytest.skip("kramdown is not installed")
 
 
 def test_without_spaces_github_misses_formulas_of_chinese() -> None:

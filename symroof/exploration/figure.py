@@ -97,7 +97,7 @@ def _said(values: Mapping[str, object]) -> str:
 
 
 def _under_roofs(drawn: Roofline) -> Iterable[Row]:
-    chips = [Label("given_chip") if roof.chip.name == "given" else roof.chip.title for roof in drawn.roofs]
+    chips = [Label("given_chip") if roof.chip.unnamed else roof.chip.title for roof in drawn.roofs]
     for roof, chip in zip(drawn.roofs, chips, strict=True):
         yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
     for track in drawn.tracks:

@@ -10,6 +10,9 @@ from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
 from symroof.model.dtype import BY_NAME, Dtype
 
+# What errors call a chip that has no title.
+UNNAMED = "the given chip"
+
 
 class Known(Frozen):
     """A figure: its exact value in base units, the digits it was read with, and where it comes from."""
@@ -29,6 +32,11 @@ class Accelerator(Frozen):
     figures: Mapping[str, Known]
     aliases: tuple[str, ...] = ()
     wraparound: int | None = None
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether it is a table of figures to which nobody gave a title."""
+        return self.title == UNNAMED
 
     def given(self, overrides: Mapping[str, Known]) -> Accelerator:
         """The same chip with other figures, or more of them."""

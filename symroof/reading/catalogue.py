@@ -13,7 +13,7 @@ from typing import Any
 
 from symroof.errors import ModelError, ReadingError, about, require_one_of, suggestion
 from symroof.model.dtype import BY_NAME
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import UNNAMED, Accelerator, Known
 from symroof.reading.numbers import quantity
 from symroof.reading.toml import flatten, read_table, read_table_file
 
@@ -80,7 +80,7 @@ def chip(name: str, *paths: str) -> Accelerator:
 def own_chip(table: Mapping[str, Any]) -> Accelerator:
     """A chip written down in a problem: a title and its figures."""
     flat = flatten(table)
-    title = flat.pop("title", None) or flat.pop("name", None) or "the given chip"
+    title = flat.pop("title", None) or flat.pop("name", None) or UNNAMED
     return Accelerator("given", str(title), {name: figure(name, value) for name, value in flat.items()})
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from symroof.derivation.setting import Setting
+from symroof.model.hardware import Accelerator
 from symroof.rendering.figures.strokes import share
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.pen import Sentences
@@ -34,10 +35,15 @@ def share_in(lang: str, part: float, *, up: bool = False) -> str:
     return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
 
 
+def called(say: Say, chip: Accelerator) -> str:
+    """A chip by its title, or as the language calls one that is a table of figures."""
+    return say("given_chip") if chip.unnamed else chip.title
+
+
 def title_of(say: Say, setting: Setting, *more: str) -> str:
     """The operation, the chip, and sizes."""
     chip = setting.problem.hardware
-    title = "" if chip is None or chip.name == "given" else chip.title
+    title = "" if chip is None or chip.unnamed else chip.title
     return say("title", setting.problem.operation, title, setting.chips, [part for part in more if part])
 
 

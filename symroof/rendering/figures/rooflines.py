@@ -10,7 +10,7 @@ from typing import Any
 from symroof.derivation.setting import NETWORK
 from symroof.exploration.curves import Curve, Roof, Roofline
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, captions, peak_of, title_of
+from symroof.rendering.figures.captions import Say, called, captions, peak_of, title_of
 from symroof.rendering.figures.labels import Spot, around
 from symroof.rendering.figures.strokes import DASHES, DOTTED, INK, RATES, SHADES, SHAPES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
@@ -92,13 +92,15 @@ def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
     peak, ridge, dash = float(roof.peak.value), roof.ridge, DASHES[index % len(DASHES)]
     canvas.line([(low, roof.height(low)), (ridge, peak)], INK, dash=dash)
     canvas.line([(ridge, peak), (canvas.right, peak)], INK, dash=dash if several else "-")
-    name = f"{roof.chip.title} {roof.link}" if several else roof.link
+    name = f"{called(canvas.say, roof.chip)} {roof.link}" if several else roof.link
     angle = canvas.angle((low, roof.height(low)), (ridge, peak))
     slope = [low * (ridge / low) ** part for part in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.02)]
     spots = [Spot((x, roof.height(x)), side, 3, angle) for side in ("ne", "se") for x in slope]
     canvas.label(f"{name}  {rate(float(roof.bandwidth.value), 'B/s')}", spots)
     if several or not index:
-        words = peak_of(canvas.say, roof.setting, rate(peak, "FLOPs/s"), roof.chip.title if several else "")
+        words = peak_of(
+            canvas.say, roof.setting, rate(peak, "FLOPs/s"), called(canvas.say, roof.chip) if several else ""
+        )
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
         canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places])
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
