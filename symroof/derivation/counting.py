@@ -9,10 +9,12 @@ from sympy import Expr
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import KINDS
+from symroof.derivation.programs import traffic_of_program, work_of_program
 from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.einsum import Einsum
 from symroof.model.operation import written
+from symroof.model.program import Program
 from symroof.proof.evidence import Excess
 from symroof.proof.recounts import Counted
 from symroof.proof.step import Reason, Step
@@ -22,7 +24,10 @@ EXACT, READS, WRITES, BYTES = map(Name, ("flops_exact", "reads", "writes", "byte
 
 def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
-    operation, count = draft.setting.problem.operation.product, draft.setting.problem.count
+    whole, count = draft.setting.problem.operation, draft.setting.problem.count
+    if isinstance(whole, Program):
+        return work_of_program(draft, whole)
+    operation = whole.product
     if operation is None:
         return _kinds(_given(draft, "work", "flops", Reason.AS_GIVEN))
     cost = draft.setting.cost
@@ -66,6 +71,8 @@ def _exact_count(operation: Einsum, layout: Layout) -> Formula:
 def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves over the link."""
     operation, cost = draft.setting.problem.operation, draft.setting.cost
+    if isinstance(operation, Program):
+        return traffic_of_program(draft, operation)
     if operation.functions:
         draft = _given(draft, "traffic", "reads", Reason.READS)
         return _total_bytes(_given(draft, "traffic", "writes", Reason.WRITES))

@@ -17,6 +17,7 @@ from symroof.derivation.layout import Layout
 from symroof.derivation.solving import highest, limit, monotony
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
+from symroof.model.program import Program
 from symroof.proof.evidence import Harmonic
 from symroof.proof.facts import Gone
 from symroof.proof.limits import Growing
@@ -50,8 +51,10 @@ def grows(section: str, draft: Draft, x: Expr, top: Expr, role: str = "") -> Ste
 
 def _as_written(draft: Draft, name: str) -> Formula:
     """An amount as the count gives it; the bytes of a whole operation as they are added up."""
-    if name == "flops":
+    if name == "flops" and not isinstance(draft.setting.problem.operation, Program):
         return _flat(as_written(draft, Name(name)))
+    if name == "flops":
+        return draft.answer.formula("flops") or draft.write(draft.setting.flops)
     return _flat(draft.answer.formula("bytes_added" if name == "bytes" else name) or draft.write(draft.setting.moved))
 
 

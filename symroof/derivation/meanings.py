@@ -11,11 +11,15 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
+from symroof.derivation.programs import costs_of_program
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number
+from symroof.model.cost import Counting
 from symroof.model.operation import AnyOperation
+from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, TABLE, meaning
+from symroof.model.statement_costs import amounts
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.symbols import expression, symbol
@@ -50,7 +54,9 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
     return found | _counts(problem.operation, problem.count) | amounts_of_a_chip(setting) | dict(problem.let)
 
 
-def _counts(operation: AnyOperation, count: str) -> dict[str, Any]:
+def _counts(operation: AnyOperation, count: Counting) -> dict[str, Any]:
+    if isinstance(operation, Program):
+        return costs_of_program(operation, count)
     if operation.product is None:
         kinds = {KINDS: Kinds(tuple(operation.counted), tuple(map(_function, operation.counted.values())))}
         return {name: _function(f) for name, f in operation.functions.items()} | (kinds if operation.counted else {})
@@ -95,6 +101,8 @@ def quantities(setting: Setting) -> dict[str, Expr]:
         "peak": PEAK,
         "bandwidth": BANDWIDTH,
     }
+    if isinstance(setting.problem.operation, Program):
+        found |= {n: apply(x) for n, x in amounts(setting.problem.operation, setting.problem.count).items()}
     for name in DERIVED:
         formula = meaning(name, setting.flops_name, setting.moved_name)
         assert formula is not None

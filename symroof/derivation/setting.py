@@ -133,7 +133,7 @@ def setting_of(problem: Problem) -> Setting:
     """Count the operation, choose the figures, read the regime."""
     operation, link = problem.operation, problem.link
     cost = operation.cost(problem.count)
-    least_one = frozenset(symbol(name) for name in operation.dimensions)
+    least_one = frozenset(symbol(name) for name in operation.sizes)
     if cost.flops == 0:
         raise ModelError("the operation does no arithmetic: its intensity is 0")
     _require_positive("FLOPs", cost.flops, least_one, (-1, 0))
@@ -204,8 +204,7 @@ def _require_positive(name: str, value: Expr, least_one: frozenset[Expr], refuse
 
 
 def _layout(problem: Problem) -> Layout:
-    shapes = (tuple(d.label for d in tensor.dims if not d.fixed) for tensor in problem.operation.tensors)
-    return Layout(problem.operation.dimensions, tuple(shapes))
+    return Layout(problem.operation.dimensions, problem.operation.shapes)
 
 
 def _peak(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:

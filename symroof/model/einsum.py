@@ -45,6 +45,7 @@ class Einsum(Frozen):
     output: Tensor
     # A product is counted from its shapes: there are no functions that give costs, or numbers of operations of each kind.
     functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+    named: ClassVar[tuple[str, ...]] = ()
     counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
 
     def __post_init__(self) -> None:
@@ -87,6 +88,16 @@ class Einsum(Frozen):
         """The symbolic dimensions, in order of appearance."""
         dims = (dim for tensor in self.tensors for dim in tensor.dims if not dim.fixed)
         return tuple(dict.fromkeys(dim.label for dim in dims))
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """What is at least 1."""
+        return self.dimensions
+
+    @property
+    def shapes(self) -> tuple[tuple[str, ...], ...]:
+        """The symbolic labels of each tensor."""
+        return tuple(tuple(d.label for d in tensor.dims if not d.fixed) for tensor in self.tensors)
 
     @property
     def contracted(self) -> tuple[str, ...]:
@@ -164,6 +175,10 @@ class Einsum(Frozen):
         )
         loads = tuple(tensor.bytes for tensor in self.inputs)
         return Cost(work, (rounded,), loads, (self.output.bytes,), count)
+
+    @property
+    def title(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         if not all(tensor.name for tensor in self.inputs):

@@ -37,6 +37,7 @@ from symroof.formula import (
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
+from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.symbols import expression, rational, symbol
 
@@ -95,6 +96,8 @@ class Operation(Frozen):
     tensors: ClassVar[tuple[Tensor, ...]] = ()
     axes: ClassVar[tuple[str, ...]] = ()
     product: ClassVar[None] = None
+    named: ClassVar[tuple[str, ...]] = ()
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -117,6 +120,11 @@ class Operation(Frozen):
                     f"{parameter.name} is the name of a quantity or a word of the language, not of a dimension"
                 )
         return tuple(dict.fromkeys(parameter.name for _, parameter in found))
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """What is at least 1."""
+        return self.dimensions
 
     @property
     def functions(self) -> Mapping[str, Callable[..., Any]]:
@@ -161,11 +169,15 @@ class Operation(Frozen):
             raise ModelError(f"the operations that {self.name!r} counts do not add up to its FLOPs")
         return Cost(work, work, (self.amount(self.reads),), (self.amount(self.writes),), count)
 
+    @property
+    def title(self) -> str:
+        return self.name
+
     def __str__(self) -> str:
         return self.name
 
 
-AnyOperation = Einsum | Operation
+AnyOperation = Einsum | Operation | Program
 
 
 def written(function: Callable[..., Any]) -> Formula | None:

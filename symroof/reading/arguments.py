@@ -85,7 +85,16 @@ def question_of(of: Any, problem: Problem | None) -> tuple[Formula | None, Formu
     scope = Scope(open=True)
     if problem is not None:
         figures = figure_names(problem.hardware)
-        scope = Scope((*problem.operation.dimensions, *problem.symbols, *QUANTITIES, *problem.let, *figures))
+        scope = Scope(
+            (
+                *problem.operation.dimensions,
+                *problem.operation.named,
+                *problem.symbols,
+                *QUANTITIES,
+                *problem.let,
+                *figures,
+            )
+        )
     return read_question(text_of(of, "of"), scope)
 
 

@@ -189,7 +189,20 @@ class ExpressionReader(Reader):
             return Quotient(self._bracketed("{", "}"), self._bracketed("{", "}"))
         if token.text == "oo":
             return Infinity()
+        if (of_tensor := self._of_tensor(token)) is not None:
+            return of_tensor
         return self._call(token) if token.text in FUNCTIONS and self.at(*self.call_brackets) else self._names(token)
+
+    def _of_tensor(self, token: Token) -> Name | None:
+        """A quantity of one tensor or statement of a program: flops(h)."""
+        if not self.at("(") or self.token.spaced or self.following.kind != "word":
+            return None
+        closing = self.tokens[min(self.index + 2, len(self.tokens) - 1)]
+        name = f"{token.text}({self.following.text})"
+        if closing.text != ")" or name not in self.scope.names:
+            return None
+        self.go_to(self.index + 3)
+        return Name(name)
 
     def _bracketed(self, opening: str, closing: str) -> Formula:
         with self._nested(opening, closing):

@@ -17,6 +17,7 @@ from symroof.model.einsum import Einsum
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.operation import AnyOperation, Operation
 from symroof.model.problem import SECTIONS, Problem
+from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
@@ -65,7 +66,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         operation = costs_of(options)
     elif isinstance(operation, str):
         operation = read_operation(operation, dtype_of(options, "dtype"))
-    if not isinstance(operation, Einsum | Operation):
+    if not isinstance(operation, Einsum | Operation | Program):
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
     model = model_of(options, operation, spoken)
     mesh, wiring = read_mesh(options.get("mesh") or {})
@@ -96,7 +97,7 @@ def model_of(options: Mapping[str, Any], operation: AnyOperation | None, spoken:
     figures = figure_names(hardware)
     if operation is not None:
         scope = Scope((*operation.dimensions, *symbols))
-        let = formulas_of(options, scope, (*QUANTITIES, *figures))
+        let = formulas_of(options, scope, (*QUANTITIES, *operation.named, *figures))
     else:
         free = tuple(name for name in QUANTITIES if name not in symbols)
         scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)

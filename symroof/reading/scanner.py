@@ -53,6 +53,11 @@ def scan(source: str, *, grouping: bool = False) -> tuple[Token, ...]:
     (['B', '>=', '2e3', 'F', ''], ['x', '^', '2', '=', '32768', ''])
     """
     require_short(source)
+    return scan_long(source, grouping=grouping)
+
+
+def scan_long(source: str, *, grouping: bool = False) -> tuple[Token, ...]:
+    """As :func:`scan`, for texts of any length."""
     tokens: list[Token] = []
     brackets = Brackets()
     position, spaced = 0, False

@@ -8,7 +8,9 @@ from dataclasses import replace
 from symroof.derivation.setting import NETWORK, Setting, setting_of
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
+from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
+from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.reading.exercises import Exercise, giving_way
 from symroof.reading.scope import Scope
 from symroof.verification.context import Context
@@ -52,7 +54,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
         Scope((*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN))), give_way=giving_way(exercise)),
         known,
         _units(figures),
-        frozenset(dimensions),
+        frozenset(setting.problem.operation.sizes),
         tolerance=exercise.tolerance,
         layout=setting.layout,
         setting=setting,
@@ -93,6 +95,8 @@ def costs(setting: Setting) -> dict[str, Formula]:
         "writes": cost.writes,
         "bytes": cost.bytes,
     }
+    if isinstance(setting.problem.operation, Program):
+        amounts |= amounts_of_program(setting.problem.operation, setting.problem.count)
     return {name: setting.layout.write(amount) for name, amount in amounts.items()}
 
 

@@ -14,6 +14,8 @@ PLAIN = {"flops_exact": "flops"}
 # The letters of quantities that give way to a dimension.
 YIELDING = frozenset(row.letter for row in TABLE.values() if row.instead is not None)
 LONG = 3
+# A quantity of one tensor or statement of a program.
+OF_TENSOR = re.compile(r"(\w+)\((\w+)\)")
 
 
 def _greek(letter: str) -> str:
@@ -65,6 +67,8 @@ class Letters(Frozen):
             return quantity.letter
         if is_opaque(name):
             return r"\text{" + re.sub(r"([_%&])", r"\\\1", name[1:-1]) + "}"
+        if match := OF_TENSOR.fullmatch(name):
+            return f"{self.latex(match[1])}({self.latex(match[2])})"
         head, _, tail = name.partition("_")
         if not tail and len(head) > 1 and head[1:].isdigit():
             head, tail = head[0], head[1:]
@@ -88,7 +92,7 @@ class Letters(Frozen):
         >>> Letters().plain("flops_exact")
         'flops'
         """
-        return PLAIN.get(name, name)
+        return PLAIN.get(name, name.replace("flops_exact(", "flops("))
 
 
 def _spelled(word: str) -> str:

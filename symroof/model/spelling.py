@@ -1,0 +1,85 @@
+"""Programs as text: reading it back gives the same program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from symroof.formula import Call, Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, fold
+from symroof.model.program import ROLES, Block, Fuse, Node, Program, Repeat
+
+INDENT = "  "
+
+
+def spelled(program: Program) -> str:
+    """The statements, one on a line, with the declarations before them."""
+    return "\n".join((*_declared(program), *_derived(program), *_body(program.body, "")))
+
+
+def _declared(program: Program) -> Iterator[str]:
+    roles = [d.role for d in program.declared]
+    width = max(map(len, roles))
+    for role in ROLES:
+        for tensor in program.declared_as(role):
+            yield f"{role:{width}} {tensor.name}: {tensor}"
+
+
+def _derived(program: Program) -> Iterator[str]:
+    for name, formula in program.where.items():
+        yield f"where {name} = {fold(formula, Spelled())}"
+
+
+def _body(body: tuple[Node, ...], margin: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, Fuse | Block | Repeat):
+            yield margin + _head(node)
+            yield from _body(node.body, margin + INDENT)
+            yield margin + "}"
+        else:
+            yield margin + str(node)
+
+
+def _head(node: Fuse | Block | Repeat) -> str:
+    match node:
+        case Fuse():
+            return "fuse {"
+        case Block(name=name):
+            return f"block {name} {{"
+        case Repeat():
+            return f"repeat {fold(node.times, Spelled())} as {node.enters} = {node.leaves} {{"
+
+
+class Spelled:
+    """Formulas of sizes, with every sign written."""
+
+    def number(self, node: Number) -> str:
+        return node.digits or str(node.value)
+
+    def name(self, node: Name) -> str:
+        return node.name
+
+    def sum(self, node: Sum, *terms: str) -> str:
+        return " + ".join(terms).replace("+ -", "- ")
+
+    def product(self, node: Product, *factors: str) -> str:
+        return "*".join(map(_bracketed, node.factors, factors))
+
+    def quotient(self, node: Quotient, above: str, below: str) -> str:
+        return f"{_bracketed(node.above, above)}/{_bracketed(node.below, below, Product, Quotient)}"
+
+    def power(self, node: Power, base: str, exponent: str) -> str:
+        return (
+            f"{_bracketed(node.base, base, Product, Quotient)}^{_bracketed(node.exponent, exponent, Product, Quotient)}"
+        )
+
+    def negative(self, node: Negative, body: str) -> str:
+        return f"-{_bracketed(node.body, body)}"
+
+    def group(self, node: Group, body: str) -> str:
+        return f"({body})"
+
+    def call(self, node: Call, *arguments: str) -> str:
+        return f"{node.function}({', '.join(arguments)})"
+
+
+def _bracketed(node: Formula, text: str, *more: type[Formula]) -> str:
+    return f"({text})" if isinstance(node, (Sum, Negative, *more)) else text

@@ -1,0 +1,212 @@
+"""A program run again: a chip with a memory, on which every load and store is noted, and loops that are counted.
+
+The record of a program is what its author wrote: arrays, statements in their order, what stands around each. Which
+statement runs where, what is on the chip already, and who pays for a load is worked out here anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property, reduce
+from operator import mul
+
+from symroof.formula import Formula, Frozen, Name, number
+from symroof.proof.exact import Exact
+from symroof.proof.ledger import Evidence, Ledger, refuted
+from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.proof.recounts import Loops
+from symroof.proof.step import Check, Step
+
+ZERO = Rat(Poly())
+
+
+class Array(Frozen):
+    """``role`` says where it comes from; it is empty where a statement makes it."""
+
+    name: str
+    labels: tuple[str, ...]
+    bits: int
+    role: str
+
+
+class Turn(Frozen):
+    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes."""
+
+    place: int
+    times: Formula
+    leaves: str
+
+
+class Act(Frozen):
+    """A statement. With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations."""
+
+    result: str
+    operands: tuple[str, ...]
+    each: Fraction
+    row: Fraction = Fraction(0)
+    over: str | None = None
+    multiplies: bool = False
+    turns: tuple[Turn, ...] = ()
+    fuse: int | None = None
+
+
+class Script(Frozen):
+    """A program as it was written, in plain values."""
+
+    arrays: tuple[Array, ...]
+    acts: tuple[Act, ...]
+
+    @cached_property
+    def array(self) -> Mapping[str, Array]:
+        return {array.name: array for array in self.arrays}
+
+    def labels(self, names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+        return tuple(self.array[name].labels for name in names)
+
+    def loops(self, act: Act, fused: bool = False) -> Loops:
+        return Loops(self.labels(act.operands), self.array[act.result].labels, fused)
+
+    def contracts(self, act: Act) -> bool:
+        """Whether some loop of a product has no place in its result."""
+        return act.multiplies and bool(self.loops(act).missing_in(self.array[act.result].labels))
+
+    @cached_property
+    def run(self) -> Trace:
+        """The statements one after the other, on a chip that forgets what it holds when a kernel ends."""
+        maker = {act.result: i for i, act in enumerate(self.acts)}
+        busy = {act.fuse for act in self.acts if act.fuse is not None and self.contracts(act)}
+        kernel: list[tuple[int, bool]] = []  # where each act runs, and whether a contraction is behind it
+        for i, act in enumerate(self.acts):
+            feeding = [maker[name] for name in act.operands if name in maker]
+            behind = [kernel[j][0] for j in feeding if kernel[j][1] and self.acts[j].turns == act.turns]
+            together = next((j for j, other in enumerate(self.acts) if other.fuse == act.fuse), i)
+            if act.fuse in busy:
+                where = together
+            elif behind and not self.contracts(act):
+                where = max(behind)
+            elif act.fuse is not None:
+                where = self._first_alone(act.fuse, kernel, i)
+            else:
+                where = i
+            kernel.append((where, bool(behind) or self.contracts(act)))
+        return self._noted([where for where, _ in kernel], maker)
+
+    def _first_alone(self, fuse: int, kernel: list[tuple[int, bool]], here: int) -> int:
+        """The first of the elementwise statements of a fuse that nothing is contracted behind."""
+        alone = (j for j in range(here) if self.acts[j].fuse == fuse and not kernel[j][1])
+        return next(alone, here)
+
+    def _noted(self, where: list[int], maker: Mapping[str, int]) -> Trace:
+        payer: dict[str, str] = {}
+        loads: list[tuple[str, str]] = []
+        for kernel in dict.fromkeys(where):
+            chip: set[str] = set()
+            for i, act in enumerate(self.acts):
+                if where[i] != kernel:
+                    continue
+                heads = [payer[n] for n in act.operands if n in chip and n in payer and where[maker[n]] == kernel]
+                heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
+                own = self.contracts(act) or not heads
+                payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
+                loads += [(payer[act.result], name) for name in dict.fromkeys(act.operands) if name not in chip]
+                chip |= {act.result, *act.operands}
+        fetched, touched = {name for _, name in loads}, {name for act in self.acts for name in act.operands}
+        carried = {turn.leaves for act in self.acts for turn in act.turns}
+        stores = [(payer[name], name) for name in maker if name in fetched or name in carried or name not in touched]
+        return Trace(payer, tuple(loads), tuple(stores))
+
+
+class Trace(Frozen):
+    """Who pays for each statement; what was loaded and stored, each by whom."""
+
+    payer: Mapping[str, str]
+    loads: tuple[tuple[str, str], ...]
+    stores: tuple[tuple[str, str], ...]
+
+
+class Run(Evidence):
+    """Evidence of a cost: the program, run again. ``name`` is the statement, None for the whole program."""
+
+    counts = True
+
+    script: Script
+    what: str
+    name: str | None = None
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact, script = ledger.exact(figures=False), self.script
+        total, by = ZERO, "the program run again"
+        for act in script.acts:
+            if self.name in (None, script.run.payer[act.result]) and self.what in ("flops", "flops_exact", "ops"):
+                total += self._work(act, exact, step) * self._turns(act.turns, exact)
+            if self.what in ("flops", "flops_exact"):
+                by = "counted in loops"
+        for kind, moves in (("reads", script.run.loads), ("writes", script.run.stores)):
+            if self.what in (kind, "bytes"):
+                by = "loads and stores counted"
+                for payer, name in moves:
+                    if self.name in (None, payer):
+                        total += self._size(name, exact) * self._paid(payer, exact)
+        if self.what in ("weight", "cache", "weight elements"):
+            by, role = "declared tensors added up", self.what.partition(" ")[0]
+            for array in script.arrays:
+                if array.role == role and self.name in (None, array.name):
+                    size = self._elements(array, exact) if " " in self.what else self._size(array.name, exact)
+                    total += size * self._copies(array.name, exact)
+        if self.what in ("elements", "size") and self.name is not None:
+            array, by = script.array[self.name], "elements multiplied out"
+            total = self._elements(array, exact) if self.what == "elements" else self._size(array.name, exact)
+        if not (exact.rational(step.right) - total).is_zero():
+            raise refuted(step, "running the program gives something else")
+        return Check("proved", by)
+
+    def _work(self, act: Act, exact: Exact, step: Step) -> Rat:
+        script = self.script
+        if script.contracts(act):
+            return ZERO if self.what == "ops" else self._contraction(act, exact, step)
+        if self.what != "ops":
+            return ZERO
+        array = script.array[act.result]
+        rows = replace(array, labels=tuple(label for label in array.labels if label != act.over))
+        each = Rat(Poly.number(act.each)) * self._elements(array, exact)
+        return each + Rat(Poly.number(act.row)) * self._elements(rows, exact)
+
+    def _contraction(self, act: Act, exact: Exact, step: Step) -> Rat:
+        """Two operations for each product, one less for each output where additions are counted exactly: as the loops
+        count them at enough sizes."""
+        fused, output = self.what == "flops", self.script.array[act.result].labels
+        loops = self.script.loops(act, fused)
+        free = Exact()
+        turns = self._product((*output, *loops.missing_in(output)), free)
+        counted = Rat(Poly.number(Fraction(2))) * turns - (ZERO if fused else self._product(output, free))
+        for point in loops.points(counted).points:
+            nest = loops.at(point)
+            value = counted.above.at({name: Fraction(size) for name, size in point.items()})
+            if nest["outputs"] * (nest["multiplications"] + nest["additions"]) != value:
+                raise refuted(step, f"the loops count something else at {point}")
+        both = self._product((*output, *loops.missing_in(output)), exact)
+        return Rat(Poly.number(Fraction(2))) * both - (ZERO if fused else self._product(output, exact))
+
+    def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
+        sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
+        return reduce(mul, map(exact.rational, sizes), Rat(ONE))
+
+    def _elements(self, array: Array, exact: Exact) -> Rat:
+        return self._product(array.labels, exact)
+
+    def _size(self, name: str, exact: Exact) -> Rat:
+        array = self.script.array[name]
+        return Rat(Poly.number(Fraction(array.bits, 8))) * self._elements(array, exact)
+
+    def _turns(self, turns: tuple[Turn, ...], exact: Exact) -> Rat:
+        return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))
+
+    def _paid(self, payer: str, exact: Exact) -> Rat:
+        """How often a statement is run."""
+        return self._turns(next(act.turns for act in self.script.acts if act.result == payer), exact)
+
+    def _copies(self, name: str, exact: Exact) -> Rat:
+        """How many of a declared tensor there are: one for each turn of what uses it."""
+        return self._turns(next((act.turns for act in self.script.acts if name in act.operands), ()), exact)
