@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.programs import costs_of_program
+from symroof.derivation.itemizing import costs_of_program
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number

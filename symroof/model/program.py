@@ -230,7 +230,7 @@ class Program(Frozen):
         return f"{', '.join(str(t.name) for t in first)} -> {', '.join(str(t.name) for t in self.results)}"
 
     def __str__(self) -> str:
-        from symroof.model.spelling import spelled
+        from symroof.model.program_text import spelled
 
         return spelled(self)
 

@@ -42,7 +42,7 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     """The quantities that only programs have, by name, in the sizes that define the others: costs of statements, elements
     and bytes of tensors, and stocks.
 
-    >>> from symroof.reading.statements import read_program
+    >>> from symroof.reading.programs import read_program
     >>> found = amounts(read_program("input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]"), "fma")
     >>> found["flops(y)"], found["params"], found["size(x)"]
     (2*D*F*N, D*F, 2*D*N)

@@ -189,20 +189,7 @@ class ExpressionReader(Reader):
             return Quotient(self._bracketed("{", "}"), self._bracketed("{", "}"))
         if token.text == "oo":
             return Infinity()
-        if (of_tensor := self._of_tensor(token)) is not None:
-            return of_tensor
         return self._call(token) if token.text in FUNCTIONS and self.at(*self.call_brackets) else self._names(token)
-
-    def _of_tensor(self, token: Token) -> Name | None:
-        """A quantity of one tensor or statement of a program: flops(h)."""
-        if not self.at("(") or self.token.spaced or self.following.kind != "word":
-            return None
-        closing = self.tokens[min(self.index + 2, len(self.tokens) - 1)]
-        name = f"{token.text}({self.following.text})"
-        if closing.text != ")" or name not in self.scope.names:
-            return None
-        self.go_to(self.index + 3)
-        return Name(name)
 
     def _bracketed(self, opening: str, closing: str) -> Formula:
         with self._nested(opening, closing):
@@ -250,9 +237,12 @@ class ExpressionReader(Reader):
 
     def _names(self, token: Token) -> Formula:
         word, scope = token.text, self.scope
-        if self.at(".") and not self.token.spaced and f"{word}.{self.following.text}" in scope.names:
-            self.next()
-            return Name(f"{word}.{self.next().text}")
+        following, behind = self.following.text, self.tokens[min(self.index + 2, len(self.tokens) - 1)].text
+        for sign, end in ((".", ""), ("(", ")")):  # a figure, peak.int8, or an amount of one tensor, flops(h)
+            name = f"{word}{sign}{following}{end}"
+            if self.at(sign) and not self.token.spaced and behind.startswith(end) and name in scope.names:
+                self.go_to(self.index + 2 + len(end))
+                return Name(name)
         if word in scope.names or (scope.open and len(word) == 1):
             return Name(word)
         if is_opaque(word):

@@ -23,7 +23,7 @@ from symroof.model.einsum import Einsum
 from symroof.model.library import LIBRARY, library_operation
 from symroof.model.operation import AnyOperation
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
-from symroof.reading.statements import is_program, read_program
+from symroof.reading.programs import is_program, read_program
 
 ARROW = r"->|→|\\rightarrow|\\to"
 EINSUM = re.compile(rf"\s*[A-Za-z]+(\s*,\s*[A-Za-z]+)*\s*({ARROW})\s*[A-Za-z]*\s*")

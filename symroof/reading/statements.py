@@ -1,97 +1,34 @@
-"""Programs: statements on lines, or between semicolons; ``#`` starts a comment.
-
-    program   = { statement (NEWLINE | ";") }
-    statement = role names ":" type { "," names ":" type }         weight W1, W3: bf16[D, F]
-              | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type]
-              | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
-              | "fuse" "{" program "}"
-              | "repeat" size ["as" NAME "=" NAME] "{" program "}"
-              | "block" NAME "{" program "}"
-              | "where" NAME "=" formula { "," NAME "=" formula }
-    role      = "input" | "weight" | "cache"
-
-The words input, weight, cache, fuse, repeat, block, where are words only where a statement starts that is not
-``word = …``. Tensors have names of their own, beside those of sizes.
-"""
+"""One statement of a program: a product, a sum or a function of tensors that are known, and the type of its result."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from symroof.errors import ReadingError, SymroofError, suggestion
-from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
+from symroof.errors import ReadingError, suggestion
+from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum, OperandError
-from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
-from symroof.model.operation import AnyOperation
-from symroof.model.program import (
-    DIFFERENCE,
-    PRODUCT,
-    ROLES,
-    SUM,
-    Block,
-    Declared,
-    Fuse,
-    Node,
-    Program,
-    Repeat,
-    Statement,
-)
-from symroof.model.quantities import QUANTITIES
+from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Statement
 from symroof.reading.einsums import EinsumReader
-from symroof.reading.expressions import read_expression
 from symroof.reading.scanner import scan_long
-from symroof.reading.scope import Scope
 from symroof.reading.tokens import Token
 
-STATEMENT = re.compile(
-    rf"^\s*(?:({'|'.join(ROLES)}|fuse|repeat|block|where|mesh)\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE
-)
 COMMENT = re.compile(r"#[^\n]*")
-WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
 END = ";"
 # A statement goes on in the next line behind one of these.
 OPEN = ("*", "+", "-", ",", "->", "=", ":", "(", "[", "@", ".", END, "{")
 
 
-def is_program(text: str) -> bool:
-    """Whether a text is written in statements.
-
-    >>> is_program("input x: bf16[B, D]; y = relu(x)"), is_program("bf16[B, D] * bf16[D, F] -> bf16[B, F]")
-    (True, False)
-    """
-    return STATEMENT.search(COMMENT.sub("", text)) is not None
-
-
-def read_program(
-    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None
-) -> AnyOperation:
-    """The program that ``text`` writes; one of inputs and a single product is that product.
-
-    >>> print(read_program("input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]").title)
-    x -> y
-    """
-    program = ProgramReader(text, element, {**TABLE, **(functions or {})}).program()
-    (first, *more), roles = program.lines, {d.role for d in program.declared}
-    product = first.statement.product
-    if not more and roles == {"input"} and product is not None and isinstance(program.body[0], Statement):
-        return product
-    return program
-
-
-class ProgramReader(EinsumReader):
+class StatementReader(EinsumReader):
     def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
         self.whole, self.functions = source, functions
         blanked = COMMENT.sub(lambda m: " " * len(m.group()), source).replace(END, "\n")
         super().__init__(blanked, element)
         self.known: dict[str, Tensor] = {}
-        self.declared: list[tuple[Declared, Token]] = []
-        self.where: dict[str, Formula] = {}
         self.used: set[str] = set()
-        self.inside: list[str] = []
 
     def scanned(self) -> Sequence[Token]:
         return tuple(self._ended(scan_long(self.source)))
@@ -132,93 +69,6 @@ class ProgramReader(EinsumReader):
             problem = f"line {self.whole.count(chr(10), 0, start) + 1}: {problem}"
         here = (start - first, max(min(end - first, len(line)), start - first))
         return ReadingError(problem, source=line, span=here, expected=expected, hint=hint)
-
-    def program(self) -> Program:
-        body = self._body()
-        if self.token.kind != "end":
-            raise self.error("there is nothing that this } closes")
-        if not body:
-            raise self.error("the program makes nothing", "a statement such as y = x * W -> bf16[B, F]")
-        for declared, token in self.declared:
-            if declared.tensor.name not in self.used:
-                raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
-        program = Program(tuple(d for d, _ in self.declared), body, self.where)
-        self._require_sizes(program)
-        return program
-
-    def _require_sizes(self, program: Program) -> None:
-        shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
-        for name in program.dimensions:
-            if name in QUANTITIES:
-                place = self._first(name)
-                raise self.error(f"{name} is the name of a quantity, not of a size", token=place)
-        for name in self.where:
-            if name not in shaped and not any(name in names(r.times) for line in program.lines for r in line.repeats):
-                raise self.error(f"nothing has the size {name}", token=self._first(name))
-
-    def _first(self, name: str) -> Token:
-        return next(
-            (token for token in self.tokens if token.text.partition("_")[0] == name or token.text == name), self.token
-        )
-
-    def _body(self) -> tuple[Node, ...]:
-        found: list[Node] = []
-        while self.token.kind != "end" and not self.at("}"):
-            if not self.accept(END):
-                found += self._statement()
-                if self.token.kind != "end" and not self.at(END, "}"):
-                    raise self.error(expected="the end of the statement: a new line or ';'")
-        return tuple(found)
-
-    def _statement(self) -> Sequence[Node]:
-        word = self.take("word", "a statement")
-        if self.at("="):
-            return [self._made(word)]
-        if word.text in ROLES:
-            self._declaration(word.text)
-        elif word.text == "where":
-            self.separated(self._size_defined, ",")
-        elif word.text == "fuse":
-            return [Fuse(self._braced(word, ("fuse", "repeat", "block")))]
-        elif word.text == "block":
-            name = self._name()
-            return [Block(name, self._braced(word, ("block", "fuse")))]
-        elif word.text == "repeat":
-            return [self._repeat(word)]
-        elif word.text == "mesh":
-            raise self.error("a program runs on one chip here", "statements without mesh axes", token=word)
-        else:
-            hint = suggestion(word.text, (*ROLES, "fuse", "repeat", "block", "where"))
-            raise self.error(f"{word.text} starts no statement", f"a declaration, or {word.text} = …", hint, token=word)
-        return []
-
-    def _braced(self, word: Token, refused: tuple[str, ...]) -> tuple[Node, ...]:
-        """The statements between braces."""
-        around = next(
-            (name for name in self.inside if word.text in ("fuse", "repeat", "block") and name == "fuse"), None
-        )
-        if around or (word.text == "block" and "block" in self.inside):
-            raise self.error(f"a {word.text} has no place in a {around or word.text}", token=word)
-        self.expect("{")
-        self.inside.append(word.text)
-        body = self._body()
-        self.inside.pop()
-        self.expect("}", "a statement or '}'")
-        if not any(True for _ in body):
-            raise self.error("there is nothing between the braces", "a statement", token=word)
-        return body
-
-    def _declaration(self, role: str) -> None:
-        while True:
-            tokens, _ = self.separated(lambda: self.take("word", "a name"), ",")
-            self.expect(":", "',' or ':' and a type such as bf16[B, D]")
-            tensor = self._type()
-            for token in tokens:
-                named = replace(tensor, name=self._new(token))
-                self.declared.append((Declared(role, named), token))
-                self.known[token.text] = named
-            if not self.accept(","):
-                return
 
     def _new(self, token: Token) -> str:
         if token.text in self.known:
@@ -350,74 +200,3 @@ class ProgramReader(EinsumReader):
         result = replace(stated or operand, name=name.text)
         dimension = (over.text if over is not None else operand.labels[-1]) if known.rows else None
         return Statement("function", operands, result, known, dimension)
-
-    def _size_defined(self) -> None:
-        token = self.take("word", "a size, as in c = B*k/E")
-        if token.text in self.where:
-            raise self.error(f"{token.text} is defined twice", token=token)
-        self.expect("=")
-        formula = self._formula(lambda: self.at(",", END, "}") or self.token.kind == "end")
-        if token.text in names(formula):
-            raise self.error(f"{token.text} is defined by itself", token=token)
-        self.where[token.text] = formula
-
-    def _formula(self, ends: Callable[[], bool]) -> Formula:
-        """The formula of sizes that stands up to an end."""
-        start, depth = self.token, 0
-        while depth or not ends():
-            if self.token.kind == "end":
-                break
-            depth += self.at("(", "[") - self.at(")", "]")
-            self.next()
-        written = self.written(start) if self.token is not start else ""
-        if not written:
-            raise self.error(expected="a formula of sizes")
-        shapes = (dim.label for tensor in self.known.values() for dim in tensor.dims if not dim.fixed)
-        words = (word for word in WORD.findall(written) if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
-        try:
-            return read_expression(written, Scope(tuple(dict.fromkeys((*shapes, *self.where, *words))), open=True))
-        except SymroofError as error:
-            span = getattr(error, "span", None) or (0, len(written))
-            place = (start.start + span[0], start.start + span[1])
-            raise self._placed(error.problem, error.expected, error.hint, *place) from None
-
-    def _repeat(self, word: Token) -> Repeat:
-        times = self._formula(lambda: self.at("as", "{", END))
-        carried = None
-        if self.accept("as"):
-            enters = self.take("word", "a tensor")
-            self.expect("=")
-            carried = (enters, self.take("word", "a tensor of the body"))
-        outside = dict(self.known)
-        body = self._braced(word, ("fuse",))
-        made = {name: t for name, t in self.known.items() if name not in outside}
-        if carried is not None:
-            enters, leaves = carried
-            for token, among in ((enters, outside), (leaves, made)):
-                if token.text not in among:
-                    where = "outside of" if token is enters else "made inside of"
-                    hint = suggestion(token.text, among)
-                    raise self.error(f"{token.text} is no tensor {where} the repeat", None, hint, token=token)
-            first, last = outside[enters.text], made[leaves.text]
-            if (first.dtype, first.dims) != (last.dtype, last.dims):
-                shown = f"{leaves.text} is {last}, and {enters.text} is {first}"
-                raise self.error(shown, "what leaves a turn enters the next one: the same type", token=leaves)
-            return Repeat(times, enters.text, leaves.text, body)
-        last = list(made.values())[-1]
-        same = [name for name, t in outside.items() if (t.dtype, t.dims) == (last.dtype, last.dims)]
-        inside = {str(t.name) for s in _statements(body) for t in s.operands}
-        same = [name for name in same if name in inside]
-        if len(same) != 1:
-            shown = "no tensor" if not same else " and ".join(same)
-            have = "has" if len(same) < 2 else "have"
-            expected = f"repeat … as x = {last.name} {{ … }}, where x of a turn is {last.name} of the one before"
-            raise self.error(f"{shown} from outside {have} the type of {last.name}, {last}", expected, token=word)
-        return Repeat(times, same[0], str(last.name), body)
-
-
-def _statements(body: tuple[Node, ...]) -> Iterator[Statement]:
-    for node in body:
-        if isinstance(node, Statement):
-            yield node
-        else:
-            yield from _statements(node.body)
