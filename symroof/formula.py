@@ -7,7 +7,7 @@ holds its value. Every printer, and every evaluator, is one :func:`fold` over th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, ClassVar, dataclass_transform
@@ -22,6 +22,38 @@ FUNCTIONS: Mapping[str, int | None] = {
     "sum": 4,
 }
 KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo"])
+
+
+class Sizes(frozenset[Any]):
+    """What is at least 1; those of ``several`` are above 1, as the chips of an axis are.
+
+    >>> "X" in Sizes("BD", several="X"), several_of(frozenset("B"))
+    (True, frozenset())
+    """
+
+    several: frozenset[Any]
+
+    def __new__(cls, items: Iterable[Any] = (), several: Iterable[Any] = ()) -> Sizes:
+        several = frozenset(several)
+        sizes = super().__new__(cls, (*items, *several))
+        sizes.several = several
+        return sizes
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and self.several == several_of(other)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self), self.several))
+
+    @property
+    def named(self) -> Sizes:
+        """The same of names, where these are symbols."""
+        return Sizes((s.name for s in self), (s.name for s in self.several))
+
+
+def several_of(sizes: Any) -> frozenset[Any]:
+    """What of sizes is above 1."""
+    return sizes.several if isinstance(sizes, Sizes) else frozenset()
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

@@ -462,7 +462,7 @@ def _false_facts(step, point, meaning: Meaning) -> str | None:
         case "AtSize":
             wrong = Compare(Name(meaning.variable), "=", Number(facts.size)) not in step.assumptions
         case "Shared":
-            wrong = facts.chips != truth.chips or len(facts.exchanges) != 1
+            wrong = value(facts.chips, point) != truth.chips or len(facts.exchanges) != 1
         case "Sent":
             payload, share = value(facts.payload, point), value(facts.share, point)
             wrong = payload != truth.writes(point) or payload * share != value(step.right, point)

@@ -284,9 +284,9 @@ def _other_facts(random, facts):
         case "AtSize":
             parts = {"size": random.choice((facts.size + 1, Q(8192), Q(2)))}
         case "Shared":
-            parts = random.choice(({"chips": facts.chips + 1}, {"exchanges": facts.exchanges * 2 or (None,)}))
+            parts = random.choice(({"chips": _twice(facts.chips)}, {"exchanges": facts.exchanges * 2 or (None,)}))
         case "Sent":
-            parts = random.choice(({"payload": _twice(facts.payload)}, {"share": _twice(facts.share)}, {"exchange": replace(facts.exchange, chips=facts.exchange.chips + 1)}))
+            parts = random.choice(({"payload": _twice(facts.payload)}, {"share": _twice(facts.share)}, {"exchange": replace(facts.exchange, over=replace(facts.exchange.over, chips=facts.exchange.chips + 1))}))
         case _:
             parts = {}
     return replace(facts, **parts)

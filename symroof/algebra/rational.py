@@ -18,6 +18,7 @@ from sympy.polys.polyerrors import CoercionFailed
 
 from symroof.algebra.roots import one_sign
 from symroof.errors import AlgebraError
+from symroof.formula import several_of
 from symroof.symbols import fraction, rational
 
 # A sparse polynomial over the rationals: exponents, in the order of the symbols, to coefficients.
@@ -179,7 +180,7 @@ def sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr
 
     With ``weak``, 1 means >= 0 and -1 means <= 0.
 
-    The domain is x >= 1 for the symbols in ``least_one`` and x > 0 for the others. Coefficients of one sign decide,
+    The domain is x >= 1 for the symbols in ``least_one``, x > 1 for some of them, and x > 0 for the others. Coefficients of one sign decide,
     then coefficients about x = 1, then, in one symbol, the exact count of roots.
 
     >>> from symroof.symbols import symbol
@@ -195,12 +196,15 @@ def sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr
     terms, places = _joined(terms, symbols, least_one)
     shifted = shift(terms, places)
     found = _common_sign(shifted)
-    if found is not None and (weak or any(not any(e[i] for i in places) for e in shifted)):
+    several = several_of(least_one)
+    vanish = [i for i in places if symbols[i] not in several]
+    if found is not None and (weak or any(not any(e[i] for i in vanish) for e in shifted)):
         return found
     used = [i for i in range(len(symbols)) if any(e[i] for e in terms)]
     if len(used) == 1:
         low = 1 if symbols[used[0]] in least_one else 0
-        return one_sign({e[used[0]]: c for e, c in terms.items()}, Fraction(low), closed=bool(low))
+        closed = bool(low) and symbols[used[0]] not in several
+        return one_sign({e[used[0]]: c for e, c in terms.items()}, Fraction(low), closed=closed)
     return None
 
 
@@ -214,11 +218,15 @@ def _joined(
     low = tuple(map(min, zip(*terms, strict=True)))
     free = {plus(e, low, -1): c for e, c in terms.items()}
     first: dict[tuple[int, ...], int] = {}  # the first of the sizes that have these powers in the terms
-    gone = set()
+    several = several_of(least_one)
+    alone, gone = [i for i in range(len(symbols)) if symbols[i] in several], set()
     for i, powers in enumerate(zip(*free, strict=True)):
-        if symbols[i] in least_one and (not any(powers) or first.setdefault(powers, i) != i):
+        if symbols[i] in least_one - several and (not any(powers) or first.setdefault(powers, i) != i):
             gone.add(i)
-    return {tuple(0 if i in gone else k for i, k in enumerate(e)): c for e, c in free.items()}, tuple(first.values())
+    return {tuple(0 if i in gone else k for i, k in enumerate(e)): c for e, c in free.items()}, (
+        *first.values(),
+        *alone,
+    )
 
 
 def _common_sign(terms: Polynomial) -> int | None:

@@ -21,7 +21,7 @@ PROBLEM = {
     "hardware": ("--on", "CHIP", "A chip; see `symroof hardware`."),
     "assume": ("--assume", "REGIME", "A regime: 'B << D, F' or 'N -> oo'."),
     "given": ("--given", "NAME=VALUE", "A figure: HBM=8.1e11, peak='3e14 OPs/s'."),
-    "mesh": ("--mesh", "AXIS=CHIPS", "The size of a mesh axis: X=2, or 'X=16 ring'."),
+    "mesh": ("--mesh", "AXES", "The axes of a mesh: X=2, 'X=16 ring', or 'X, Y=4 on ICI'."),
     "link": ("--link", "NAME", "The memory or link to compare with: HBM, ICI, …"),
     "solve_for": ("--for", "SIZE", "The size to solve for."),
     "at": ("--at", "SIZES", "Sizes to put in: D=F=8192,B=256."),
@@ -152,7 +152,9 @@ def given_flags(options: dict[str, Any]) -> dict[str, Any]:
             if len(value) > 1:
                 raise ReadingError(f"a derivation has one {flag}, and there are {len(value)}: {', '.join(value)}")
             (flags[key],) = value
-        if key in ("given", "mesh"):
+        if key == "mesh":
+            flags[key] = "; ".join(value)
+        if key == "given":
             pairs = [pair(key, text) for whole in value for text in whole.split(",")]
             flags[key] = dict(pairs)
             if len(flags[key]) < len(pairs):

@@ -31,9 +31,7 @@ KINDS = "flops by kind"
 def ledger_of(setting: Setting) -> Ledger:
     """An empty ledger for the derivation of a problem."""
     figures = {name: Number(known.value, known.digits) for name, known in setting.known.items()}
-    return Ledger(
-        frozenset(s.name for s in setting.least_one), figures, meanings(setting), multiples(setting), setting.problem.at
-    )
+    return Ledger(setting.least_one.named, figures, meanings(setting), multiples(setting), setting.problem.at)
 
 
 def multiples(setting: Setting) -> Mapping[str, int]:
@@ -41,8 +39,8 @@ def multiples(setting: Setting) -> Mapping[str, int]:
     found: dict[str, int] = {}
     for tensor in setting.problem.operation.tensors:
         for dim in tensor.dims:
-            if dim.axis:
-                found[dim.label] = lcm(found.get(dim.label, 1), setting.problem.mesh[dim.axis])
+            if dim.axis and (chips := setting.problem.mesh[dim.axis].chips) is not None:
+                found[dim.label] = lcm(found.get(dim.label, 1), chips)
     return found
 
 

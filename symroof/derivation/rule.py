@@ -123,7 +123,7 @@ def chip_step(setting: Setting, variable: str) -> int:
     """A size comes in multiples of the mesh axes that it is split over."""
     tensors = setting.problem.operation.tensors
     axes = {dim.axis for tensor in tensors for dim in tensor.dims if dim.label == variable and dim.axis}
-    return lcm(*(setting.problem.mesh[axis] for axis in axes))
+    return lcm(*(setting.problem.mesh[axis].chips or 1 for axis in axes))
 
 
 def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:

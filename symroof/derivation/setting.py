@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from sympy import Add, Expr, Rational
+from sympy import Add, Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.layout import Layout
 from symroof.derivation.splitting import require_played
 from symroof.errors import AlgebraError, ModelError, suggestion
-from symroof.formula import Compare, Frozen
+from symroof.formula import Compare, Frozen, Sizes, several_of
 from symroof.model.cost import Cost
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, ways
+from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, open_axes
 from symroof.model.problem import Problem
 from symroof.symbols import expression, rational, symbol
 
@@ -31,7 +31,7 @@ class Setting(Frozen):
     problem: Problem
     layout: Layout
     cost: Cost
-    chips: int
+    chips: Expr
     exchanges: tuple[Exchange, ...]
     flops: Expr
     moved: Expr
@@ -59,15 +59,16 @@ class Setting(Frozen):
     @property
     def several_chips(self) -> bool:
         """Whether the operation is split over a mesh, whoever does what there."""
-        return any(self.problem.mesh[axis] > 1 for axis in self.problem.operation.axes)
+        return any(self.problem.mesh[axis].chips != 1 for axis in self.problem.operation.axes)
 
     @property
     def over_network(self) -> bool:
         return bool(self.exchanges) and self.problem.link.partition(".")[0] in NETWORK
 
     @property
-    def least_one(self) -> frozenset[Expr]:
-        return self.regime.least_one
+    def least_one(self) -> Sizes:
+        """The sizes, which are at least 1, and above 1 for axes without a number of chips."""
+        return Sizes(self.regime.least_one, several_of(self.regime.least_one))
 
     @property
     def ridge(self) -> Fraction | None:
@@ -114,7 +115,7 @@ class Setting(Frozen):
         """What the condition is solved for: as asked, or the size that this one equals; else the left of the regime's
         first <<, else B, else the first dimension that matters."""
         free = {s.name for s in self.intensity.free_symbols}
-        matters = [name for name in self.problem.operation.dimensions if name in free]
+        matters = [name for name in self.problem.names if name in free]
         asked = self.problem.solve_for
         if asked is not None:
             chosen = self.regime.substitution.get(symbol(asked), symbol(asked))
@@ -133,14 +134,14 @@ def setting_of(problem: Problem) -> Setting:
     """Count the operation, choose the figures, read the regime."""
     operation, link = problem.operation, problem.link
     cost = operation.cost(problem.count)
-    least_one = frozenset(symbol(name) for name in operation.sizes)
+    least_one = Sizes(map(symbol, operation.sizes), map(symbol, open_axes(problem.mesh)))
     if cost.flops == 0:
         raise ModelError("the operation does no arithmetic: its intensity is 0")
     _require_positive("FLOPs", cost.flops, least_one, (-1, 0))
     _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
     chip = problem.hardware
     needed: tuple[Exchange, ...] = ()
-    chips, moved, moved_name = 1, cost.bytes, "bytes"
+    chips, moved, moved_name = Integer(1), cost.bytes, "bytes"
     if problem.mesh and not operation.axes:
         raise ModelError(
             "the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X"
@@ -152,11 +153,9 @@ def setting_of(problem: Problem) -> Setting:
                 hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out",
             )
     if operation.axes:
-        wired = {axis: chip.wiring(size) if chip else "line" for axis, size in problem.mesh.items()}
-        wired |= problem.wiring
-        needed = exchanges(operation, problem.mesh, {axis: ways(problem.mesh[axis], wired[axis]) for axis in wired})
-        chips = chips_at_work(operation, problem.mesh)
-        if any(problem.mesh[axis] > 1 for axis in operation.axes):
+        mesh = {name: axis.wired(link, _ring_on(chip)) for name, axis in problem.mesh.items()}
+        needed, chips = exchanges(operation, mesh), chips_at_work(operation, mesh)
+        if any(problem.mesh[axis].chips != 1 for axis in operation.axes):
             moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
     if link.partition(".")[0] in NETWORK:
         if not needed:
@@ -169,7 +168,7 @@ def setting_of(problem: Problem) -> Setting:
     _require_readable(relations)
     peak_name, peak = _peak(problem, chip)
     regime = Regime(relations, least_one)
-    flops = cost.flops / rational(chips)
+    flops = cost.flops / chips
     return require_played(
         Setting(
             problem=problem,
@@ -189,6 +188,11 @@ def setting_of(problem: Problem) -> Setting:
     )
 
 
+def _ring_on(chip: Accelerator | None) -> Callable[[int], bool]:
+    """Whether an axis of so many chips closes."""
+    return lambda chips: chip is not None and chip.wiring(chips) == "ring"
+
+
 def _require_readable(relations: tuple[tuple[Expr, str, Expr], ...]) -> None:
     for relation in relations:
         for side in (relation[0], relation[2]):
@@ -204,7 +208,7 @@ def _require_positive(name: str, value: Expr, least_one: frozenset[Expr], refuse
 
 
 def _layout(problem: Problem) -> Layout:
-    return Layout(problem.operation.dimensions, problem.operation.shapes)
+    return Layout((*problem.operation.dimensions, *open_axes(problem.mesh)), problem.operation.shapes)
 
 
 def _peak(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:

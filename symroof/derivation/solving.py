@@ -17,7 +17,7 @@ from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
 from symroof.errors import CheckError
-from symroof.formula import Compare, Infinity, Number
+from symroof.formula import Compare, Infinity, Number, Sizes, several_of
 from symroof.proof.check import check
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, UndecidedError
@@ -175,7 +175,7 @@ def require_telescopes(total: Expr, body: Expr, index: Expr, first: Expr, last: 
 
 
 def _names(symbols: frozenset[Expr]) -> frozenset[str]:
-    return frozenset(s.name for s in symbols)
+    return Sizes(symbols, several_of(symbols)).named
 
 
 def _ledger(least_one: frozenset[Expr], values: Values | None) -> Ledger:

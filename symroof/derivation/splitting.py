@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symroof.formula import Name, Quotient, Sum, number
+from symroof.formula import Name, Quotient, Sum
 from symroof.model.mesh import Exchange
 from symroof.proof.check import checked
 from symroof.proof.collectives import MeshAxis
@@ -25,7 +25,10 @@ def placement(setting: Setting) -> Placement:
         tuple(tuple((dim.label, dim.axis) for dim in t.dims if dim.label != "1") for t in operation.tensors),
         tuple(tensor.dtype.bits for tensor in operation.tensors),
         tuple(operation.operand_name(place) for place in range(len(operation.tensors))),
-        tuple(MeshAxis(a, problem.mesh[a], problem.wiring.get(a), multiple) for a in operation.axes),
+        tuple(
+            MeshAxis(a, problem.mesh[a].chips, problem.mesh[a].wiring, multiple, problem.mesh[a].link or problem.link)
+            for a in operation.axes
+        ),
         problem.count,
     )
 
@@ -55,8 +58,9 @@ def work_of_a_chip(setting: Setting) -> tuple[Step, ...]:
     if not setting.several_chips:
         return ()
     name, whole = Name(setting.flops_name), Name("flops")
-    shared = Quotient(whole, number(setting.chips)) if setting.chips > 1 else whole
-    facts, evidence = Shared(setting.chips, setting.exchanges), amounts_of_a_chip(setting)[name.name]
+    chips = setting.layout.write(setting.chips)
+    shared = Quotient(whole, chips) if setting.chips != 1 else whole
+    facts, evidence = Shared(chips, setting.exchanges), amounts_of_a_chip(setting)[name.name]
     return (
         Step("work", Reason.SHARE_WORK, name, "=", shared, evidence=evidence, facts=facts),
         Step("work", Reason.PUT_IN, name, "=", setting.layout.write(setting.flops), role=name.name),
@@ -68,7 +72,7 @@ def traffic_of_a_chip(setting: Setting) -> tuple[Step, ...]:
     if not setting.several_chips:
         return ()
     amounts, name, write = amounts_of_a_chip(setting), setting.moved_name, setting.layout.write
-    facts = Shared(setting.chips, setting.exchanges)
+    facts = Shared(setting.layout.write(setting.chips), setting.exchanges)
     if not setting.over_network:
         evidence, moved = amounts[name], write(setting.moved)
         return (Step("traffic", Reason.SHARE_BYTES, Name(name), "=", moved, (), evidence, facts, name),)
@@ -90,7 +94,7 @@ def _sent(setting: Setting, exchange: Exchange) -> Sent:
 def require_played(setting: Setting) -> Setting:
     """The setting, whose numbers of one chip were compared with those of the played mesh. Raises CheckError."""
     if setting.several_chips:
-        ledger = Ledger(frozenset(setting.problem.operation.dimensions), meanings=amounts_of_a_chip(setting))
+        ledger = Ledger(setting.least_one.named, meanings=amounts_of_a_chip(setting))
         ledger.definitions["flops"] = setting.layout.write(setting.cost.flops)
         moved = Step("traffic", Reason.PUT_IN, Name(setting.moved_name), "=", setting.layout.write(setting.moved))
         checked((*work_of_a_chip(setting), *traffic_of_a_chip(setting), moved), ledger)

@@ -115,9 +115,12 @@ def _in_seconds(name: Name, amount: Expr, rate: Known | None) -> tuple[Step, ...
 def _pays(draft: Draft) -> Draft:
     """From which size on several chips beat one compute-bound chip: with perfect overlap, and with none."""
     setting, x = draft.setting, draft.setting.variable
-    alone = product(number(setting.chips), T_MATH)
+    if not setting.chips.is_Integer:
+        return draft
+    chips = int(setting.chips)
+    alone = product(number(chips), T_MATH)
     steps: list[Step] = []
-    for time_of, share in ((T_COMMS, setting.chips), (Sum((T_MATH, T_COMMS)), setting.chips - 1)):
+    for time_of, share in ((T_COMMS, chips), (Sum((T_MATH, T_COMMS)), chips - 1)):
         if share < 1 or setting.ridge is None or not setting.intensity.has(x):
             return draft
         solution = solution_of(

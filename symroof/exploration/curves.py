@@ -18,6 +18,7 @@ from symroof.derivation.solving import limit, solution_of, supremum
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator, Known
+from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
 from symroof.symbols import rational, symbol
@@ -51,7 +52,12 @@ class Roof(Frozen):
     @property
     def top(self) -> float:
         """The FLOPs/s of all chips at their peak."""
-        return float(self.peak.value) * self.setting.chips
+        return float(self.peak.value) * self.chips
+
+    @property
+    def chips(self) -> int:
+        """Over how many chips the arithmetic is split."""
+        return int(self.setting.chips)
 
     def height(self, intensity: float) -> float:
         """Attainable FLOPs/s of one chip."""
@@ -120,6 +126,8 @@ def roof_of(problem: Problem) -> Roof:
     setting = counted(problem).setting
     if setting.peak is None or setting.bandwidth is None:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
+    if axes := open_axes(problem.mesh):
+        raise ModelError(f"a figure needs the number of chips of {', '.join(axes)}", hint=f"say --mesh {axes[0]}=4")
     return Roof(setting, setting.peak, setting.bandwidth)
 
 
@@ -201,7 +209,7 @@ def _ceiling(roof: Roof, form: Expr, x: Expr) -> float | None:
     highest = supremum(form, x, roof.setting.least_one) if form.has(x) else None
     if highest is None or not highest.is_Rational:
         return None
-    height = float(highest) * float(roof.bandwidth.value) * roof.setting.chips
+    height = float(highest) * float(roof.bandwidth.value) * roof.chips
     return height if height <= roof.top else None
 
 
@@ -216,7 +224,7 @@ def _rule(roof: Roof, x: Expr, over: Axis) -> Curve | None:
     if bound is None:
         return None
     xs = spread(over, bound)
-    ys = tuple(setting.chips * roof.height(evaluated(form, {x.name: size})) for size in xs)
+    ys = tuple(roof.chips * roof.height(evaluated(form, {x.name: size})) for size in xs)
     return Curve({}, xs, {"throughput": ys}, bound, first)
 
 

@@ -16,7 +16,7 @@ from symroof.errors import AlgebraError
 from symroof.exploration.partition import Led, leads
 from symroof.exploration.places import Place, Remains, covers, place, remains
 from symroof.exploration.regime_map import RegimeMap, at_sizes, regime_map, valued
-from symroof.formula import Formula, Frozen, names
+from symroof.formula import Formula, Frozen, Sizes, names, several_of
 from symroof.model.problem import Problem
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
@@ -86,7 +86,7 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Infe
             )
         layout, base = setting.layout, setting.regime
         values = tuple(setting.in_numbers(valued(side, setting)) for side in (exact, approximate))
-    ledger = Ledger(frozenset(s.name for s in base.least_one))
+    ledger = Ledger(Sizes(base.least_one, several_of(base.least_one)).named)
     alternatives = []
     for told in weakest_regimes(*values, base):
         regime = Regime((*base.relations, *told), base.least_one)

@@ -20,7 +20,7 @@ carries, of V,
 
     all-gather, reduce-scatter   (X - 1) / (X k)
     all-reduce                   2 (X - 1) / (X k)      a reduce-scatter, then an all-gather
-    all-to-all                   floor(X²/4) / (X² k)   which is 1 / (4 k) where X is even
+    all-to-all                   floor(X²/4) / (X² k)   which is 1 / (4 k) where X is even; (X - 1) / X² on a switch
 
 (Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007; for the
 all-to-all, half of the chips send to the other half over the middle of a line.)
@@ -29,23 +29,60 @@ all-to-all, half of the chips send to the other half over the middle of a line.)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from fractions import Fraction
-from math import prod
+from dataclasses import replace
 
-from sympy import Expr
+from sympy import Expr, Integer, Mul, Rational, floor
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.operation import AnyOperation
-from symroof.symbols import rational
+from symroof.symbols import symbol
 
-COLLECTIVES: Mapping[str, Callable[[int, int], Fraction]] = {
-    "all-gather": lambda chips, ways: Fraction(chips - 1, chips * ways),
-    "reduce-scatter": lambda chips, ways: Fraction(chips - 1, chips * ways),
-    "all-reduce": lambda chips, ways: Fraction(2 * (chips - 1), chips * ways),
-    "all-to-all": lambda chips, ways: Fraction(chips**2 // 4, chips**2 * ways),
+COLLECTIVES: Mapping[str, Callable[[Expr, int], Expr]] = {
+    "all-gather": lambda chips, ways: (chips - 1) / (chips * ways),
+    "reduce-scatter": lambda chips, ways: (chips - 1) / (chips * ways),
+    "all-reduce": lambda chips, ways: Rational(2, ways) * ((chips - 1) / chips),
+    "all-to-all": lambda chips, ways: (floor(chips**2 / 4) if chips.is_Integer else chips**2 / 4) / (chips**2 * ways),
 }
+
+# On a switch every chip has one port, and all others are one hop away.
+SWITCHED: Mapping[str, Callable[[Expr], Expr]] = {"all-to-all": lambda chips: (chips - 1) / chips**2}
+WIRINGS = ("ring", "line", "switch")
+# The networks of which an axis is a switch where nobody says otherwise.
+SWITCHES = ("NVLink", "DCN")
+
+
+class MeshAxis(Frozen):
+    """An axis of a mesh. Without a number of ``chips`` it stands for any even one from four, and is a size like others."""
+
+    name: str
+    chips: int | None = None
+    wiring: str | None = None
+    link: str | None = None
+
+    @property
+    def size(self) -> Expr:
+        """
+        >>> MeshAxis("X", 4).size, MeshAxis("X").size
+        (4, X)
+        """
+        return symbol(self.name) if self.chips is None else Integer(self.chips)
+
+    @property
+    def ways(self) -> int:
+        """The directions that carry a collective at once: two chips are a line, however they are wired."""
+        return 2 if self.wiring == "ring" and (self.chips is None or self.chips > 2) else 1
+
+    def wired(self, link: str, ring: Callable[[int], bool]) -> MeshAxis:
+        """The axis with its link and its wiring, where nobody says them: one of any size is a ring, or on a switch."""
+        own = self.link or link
+        switched = own.partition(".")[0] in SWITCHES
+        closed = self.chips is None or ring(self.chips)
+        return replace(self, link=own, wiring=self.wiring or ("switch" if switched else "ring" if closed else "line"))
+
+
+Mesh = Mapping[str, MeshAxis]
 
 Split = frozenset[tuple[str, str]]
 
@@ -54,41 +91,58 @@ class Exchange(Frozen):
     """A collective over one axis: ``payload`` is V, in bytes."""
 
     collective: str
-    axis: str
-    chips: int
+    over: MeshAxis
     operand: str
     payload: Expr
-    ways: int = 1
+
+    @property
+    def axis(self) -> str:
+        return self.over.name
+
+    @property
+    def chips(self) -> int | None:
+        return self.over.chips
+
+    @property
+    def ways(self) -> int:
+        return self.over.ways
+
+    @property
+    def size(self) -> Expr:
+        return self.over.size
 
     @property
     def wiring(self) -> str:
-        return "ring" if self.ways == 2 else "line"
+        """How the axis is wired: two chips are a line."""
+        ring = self.over.ways == 2
+        return "ring" if ring else "switch" if self.over.wiring == "switch" else "line"
 
     @property
-    def share(self) -> Fraction:
+    def share(self) -> Expr:
         """The part of the payload that one direction of a link carries."""
-        return COLLECTIVES[self.collective](self.chips, self.ways)
+        if self.wiring == "switch" and self.collective in SWITCHED:
+            return SWITCHED[self.collective](self.size)
+        return COLLECTIVES[self.collective](self.size, self.ways)
 
     @property
     def sent(self) -> Expr:
         """The bytes that one direction of a link carries.
 
-        >>> from symroof.symbols import symbol
-        >>> Exchange("all-reduce", "X", 2, "output", 2 * symbol("B")).sent
+        >>> Exchange("all-reduce", MeshAxis("X", 2), "output", 2 * symbol("B")).sent
         2*B
         """
-        return rational(self.share) * self.payload
+        return self.share * self.payload
 
     def __str__(self) -> str:
-        return f"{self.collective} over {self.axis} = {self.chips}"
+        return f"{self.collective} over {self.axis}" + (f" = {self.chips}" if self.chips is not None else "")
 
 
-def ways(chips: int, wiring: str) -> int:
-    """The directions of an axis that carry a collective at once: two chips are a line, however they are wired."""
-    return 2 if wiring == "ring" and chips > 2 else 1
+def open_axes(mesh: Mesh) -> tuple[str, ...]:
+    """The axes without a number of chips: sizes like those of an operation."""
+    return tuple(name for name, axis in mesh.items() if axis.chips is None)
 
 
-def require_axes(operation: AnyOperation, mesh: Mapping[str, int]) -> None:
+def require_axes(operation: AnyOperation, mesh: Mesh) -> None:
     """Every axis that the operation names has a size that divides what it splits, and splits no tensor twice."""
     for axis in operation.axes:
         if axis not in mesh:
@@ -103,8 +157,9 @@ def require_axes(operation: AnyOperation, mesh: Mapping[str, int]) -> None:
                 raise ModelError(
                     f"{tensor} is split over {dim.axis} twice", expected="an axis at most once in a tensor"
                 )
-            if dim.fixed and int(dim.label) % mesh[dim.axis]:
-                raise ModelError(f"{dim.label} is not a multiple of {dim.axis} = {mesh[dim.axis]}")
+            chips = mesh[dim.axis].chips
+            if dim.fixed and chips is not None and int(dim.label) % chips:
+                raise ModelError(f"{dim.label} is not a multiple of {dim.axis} = {chips}")
 
 
 def division(operation: AnyOperation) -> Split:
@@ -121,26 +176,26 @@ def division(operation: AnyOperation) -> Split:
     return frozenset((label, axis) for axis in operation.axes if (label := _divided(operation, axis)) is not None)
 
 
-def chips_at_work(operation: AnyOperation, mesh: Mapping[str, int]) -> int:
+def chips_at_work(operation: AnyOperation, mesh: Mesh) -> Expr:
     """Over how many chips the arithmetic is split; the others repeat what these do."""
-    return prod(mesh[axis] for _, axis in division(operation))
+    return Mul(*(mesh[axis].size for _, axis in division(operation)))
 
 
-def local_bytes(operation: AnyOperation, mesh: Mapping[str, int]) -> tuple[Expr, ...]:
+def local_bytes(operation: AnyOperation, mesh: Mesh) -> tuple[Expr, ...]:
     """What one chip reads of each operand, namely all that it multiplies, and what it writes: all that it computes."""
     divided = division(operation)
     return tuple(_part(tensor, divided, mesh) for tensor in operation.tensors)
 
 
-def exchanges(operation: AnyOperation, mesh: Mapping[str, int], directions: Mapping[str, int]) -> tuple[Exchange, ...]:
+def exchanges(operation: AnyOperation, mesh: Mesh) -> tuple[Exchange, ...]:
     """The exchanges that the operation needs, in their order; an axis of one chip needs none."""
     require_axes(operation, mesh)
     divided, name, last = division(operation), operation.operand_name, len(operation.tensors) - 1
     return tuple(
-        Exchange(collective, axis, mesh[axis], name(place), _part(tensor, whole, mesh), directions.get(axis, 1))
+        Exchange(collective, mesh[axis], name(place), _part(tensor, whole, mesh))
         for place, tensor in enumerate(operation.tensors)
         for collective, axis, whole in (_fetched if place < last else _joined)(tensor, divided)
-        if mesh[axis] > 1
+        if mesh[axis].chips != 1
     )
 
 
@@ -210,6 +265,6 @@ def _axes(split: Iterable[tuple[str, str]]) -> set[str]:
     return {axis for _, axis in split}
 
 
-def _part(tensor: Tensor, split: Split, mesh: Mapping[str, int]) -> Expr:
+def _part(tensor: Tensor, split: Split, mesh: Mesh) -> Expr:
     """The bytes of a tensor on one chip, where it is split so."""
-    return tensor.bytes / prod(mesh[axis] for _, axis in _shared(tensor, split))
+    return tensor.bytes / Mul(*(mesh[axis].size for _, axis in _shared(tensor, split)))

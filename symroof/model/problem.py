@@ -10,6 +10,7 @@ from symroof.formula import Compare, Formula, Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
+from symroof.model.mesh import Mesh, open_axes
 from symroof.model.operation import AnyOperation
 
 # ``answer`` is the table that sums up, with the words around it.
@@ -18,7 +19,7 @@ SECTIONS = ["answer", "work", "traffic", "intensity", "regime", "ridge", "thresh
 
 class Problem(Frozen):
     """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read,
-    ``wiring`` the axes of the mesh that are said to be a ring or a line, ``lang`` is the language of the page."""
+    ``lang`` is the language of the page."""
 
     operation: AnyOperation
     hardware: Accelerator | None = None
@@ -27,11 +28,15 @@ class Problem(Frozen):
     solve_for: str | None = None
     count: Counting = "fma"
     compute: Dtype | None = None
-    mesh: Mapping[str, int] = field(default_factory=dict)
-    wiring: Mapping[str, str] = field(default_factory=dict)
+    mesh: Mesh = field(default_factory=dict)
     link: str = "HBM"
     at: tuple[Mapping[str, Fraction], ...] = ()
     symbols: tuple[str, ...] = ()
     let: Mapping[str, Formula] = field(default_factory=dict)
     sections: tuple[str, ...] = tuple(SECTIONS)
     lang: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sizes that an answer is in: those of the operation, and the axes without a number of chips."""
+        return (*self.operation.dimensions, *open_axes(self.mesh))

@@ -20,23 +20,42 @@ from symroof.formula import Frozen
 Way = tuple[tuple[int, int], list[int]]
 
 
+SWITCHES = ("NVLink", "DCN")
+
+
 class MeshAxis(Frozen):
-    """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring."""
+    """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring. Without a number
+    of ``chips`` it stands for every even one from four."""
 
     name: str
-    chips: int
+    chips: int | None
     wiring: str | None = None
     wraparound: int | None = None
+    link: str = ""
 
     @property
     def is_ring(self) -> bool:
         """Whether the axis closes: as the user says, else as the chip does; two chips are a line."""
+        if self.is_switch:
+            return False
+        if self.chips is None:
+            return (self.wiring or "ring") == "ring"
         said = self.wiring or ("ring" if self.wraparound and self.chips % self.wraparound == 0 else "line")
         return said == "ring" and self.chips > 2
 
+    @property
+    def is_switch(self) -> bool:
+        """Whether every chip is one hop from all others: as the user says, else as its network is."""
+        return self.wiring == "switch" or (self.wiring is None and self.link.partition(".")[0] in SWITCHES)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether there are several chips."""
+        return self.chips is None or self.chips > 1
+
 
 @lru_cache(maxsize=512)
-def played(collective: str, chips: int, ring: bool) -> Fraction:
+def played(collective: str, chips: int, ring: bool, switch: bool = False) -> Fraction:
     """The part of the full result (of the whole tensor for an all-to-all) that the busiest direction of a link carries.
 
     >>> played("all-reduce", 2, False), played("all-gather", 4, False), played("all-gather", 4, True)
@@ -44,6 +63,8 @@ def played(collective: str, chips: int, ring: bool) -> Fraction:
     >>> played("all-to-all", 4, False), played("all-to-all", 5, False)
     (Fraction(1, 4), Fraction(6, 25))
     """
+    if switch:
+        return _by_ports(collective, chips)
     match collective:
         case "all-gather":
             return _spread(chips, ring)
@@ -54,6 +75,22 @@ def played(collective: str, chips: int, ring: bool) -> Fraction:
         case "all-to-all":
             return _exchanged(chips, ring)
     raise CheckError(f"{collective} cannot be played out")
+
+
+def _by_ports(collective: str, chips: int) -> Fraction:
+    """What the busiest port of a switch sends or takes, message by message: each part straight to where it is wanted."""
+    sent: Counter[int] = Counter()
+    taken: Counter[int] = Counter()
+    parts = {"all-gather": 1, "reduce-scatter": 1, "all-reduce": 2, "all-to-all": 1}
+    if collective not in parts:
+        raise CheckError(f"{collective} cannot be played out")
+    for sender in range(chips):
+        for receiver in range(chips):
+            if sender != receiver:
+                sent[sender] += parts[collective]
+                taken[receiver] += parts[collective]
+    each = chips**2 if collective == "all-to-all" else chips
+    return Fraction(max([*sent.values(), *taken.values()], default=0), each)
 
 
 def _everywhere(chips: int, ring: bool) -> Iterator[Way]:

@@ -12,7 +12,7 @@ from functools import reduce
 from operator import add, mul
 
 from symroof.errors import CheckError
-from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold
+from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold, several_of
 from symroof.proof.polynomials import ONE, Poly, Rat, is_atom, join
 
 ORDER = ("<", "<=", ">", ">=")
@@ -24,7 +24,7 @@ PRIMES = tuple(n for n in range(2, 100) if all(n % k for k in range(2, n)))
 class Exact:
     """Formulas to quotients of polynomials. Names in ``definitions`` are replaced; all others are free.
 
-    Those in ``least_one`` are at least 1, all others above 0.
+    Those in ``least_one`` are at least 1, some of them above; all others are above 0.
 
     >>> from symroof.formula import Product, Quotient, number
     >>> two = Exact({"x": Product((number(2), Name("B")))})
@@ -132,7 +132,8 @@ class Exact:
         form = blocks(poly.primitive(), self.least_one)
         for name in form.names & self.least_one:
             form = form.put(name, Rat(Poly.name(name) + ONE)).above
-        positive_somewhere = any(not {n for n, _ in m} & self.least_one for m in form)
+        may_vanish = self.least_one - several_of(self.least_one)
+        positive_somewhere = any(may_vanish.isdisjoint(n for n, _ in m) for m in form)
         return _one_sign(form) if positive_somewhere or not strict else None
 
     def is_positive(self, value: Rat, *, strict: bool = True) -> bool:
@@ -193,7 +194,7 @@ def blocks(poly: Poly, least_one: frozenset[str]) -> Poly:
     """
     columns: dict[tuple[int, ...], str] = {}
     gone = set()
-    for name in sorted(poly.names & least_one):
+    for name in sorted(poly.names & least_one - several_of(least_one)):
         column = tuple(dict(m).get(name, 0) for m in poly)
         if columns.setdefault(column, name) != name:
             gone.add(name)

@@ -19,14 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations, product
 from math import prod
+from operator import mul
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
 from symroof.proof.collectives import MeshAxis, played
-from symroof.proof.polynomials import Poly
+from symroof.proof.polynomials import Poly, Rat
 
 LARGEST = 64
 Block = tuple[tuple[str, int], ...]
@@ -57,33 +58,38 @@ class Played(Frozen):
     in its own size."""
 
     exchanges: tuple[Exchange, ...]
-    amounts: Mapping[tuple[str, int], Poly]
+    amounts: Mapping[tuple[str, int], Rat]
     whole: bool = True
 
 
 @lru_cache(maxsize=256)
 def play(given: Placement) -> Played:
     """The amounts of one chip, by playing the mesh, or smaller ones of the same wiring that determine it."""
-    large = next((axis for axis in given.mesh if axis.chips > LARGEST), None)
+    large = next((axis for axis in given.mesh if axis.chips is None or axis.chips > LARGEST), None)
     if large is None:
         return _Board(given).play()
     degree = 2 + sum(axis == large.name for tensor in given.tensors for _, axis in tensor)
-    sizes = [4 - large.chips % 2 + 2 * i for i in range(degree + 2)]
-    wiring = "ring" if large.is_ring else "line"
+    sizes = [4 - (large.chips or 0) % 2 + 2 * i for i in range(degree + 2)]
+    wiring = "switch" if large.is_switch else "ring" if large.is_ring else "line"
     smaller = []
-    for size in sizes:
-        mesh = tuple(replace(large, chips=size, wiring=wiring) if a is large else a for a in given.mesh)
+    for n in sizes:
+        mesh = tuple(replace(large, chips=n, wiring=wiring) if a is large else a for a in given.mesh)
         smaller.append(play(replace(given, mesh=mesh)))
     if len({small.exchanges for small in smaller}) != 1:
         raise CheckError("meshes of different sizes need different exchanges")
 
-    def at_size(amounts: Iterable[Poly]) -> Poly:
+    size = Poly.name(large.name) if large.chips is None else Poly.number(Fraction(large.chips))
+
+    def at_size(amounts: Iterable[Rat]) -> Rat:
         """The polynomial through the amounts times n**degree, at the size, over size**degree (Lagrange)."""
-        total, size = Poly(), large.chips
+        total = Rat(Poly())
         for n, amount in zip(sizes, amounts, strict=True):
-            weight = prod((Fraction(size - m, n - m) for m in sizes if m != n), start=Fraction(n, size) ** degree)
-            total += amount * weight
-        return total
+            others = [m for m in sizes if m != n]
+            weight = Poly.number(Fraction(n**degree, prod(n - m for m in others)))
+            total += amount * Rat(reduce(mul, (size - Poly.number(Fraction(m)) for m in others), weight))
+        below = total.below * size**degree
+        number = Rat(below).constant
+        return Rat(total.above, below) if number is None else Rat(total.above * (1 / number))
 
     amounts = {key: at_size(small.amounts[key] for small in smaller) for key in smaller[0].amounts}
     return Played(smaller[0].exchanges, amounts, whole=False)
@@ -131,7 +137,7 @@ class _Board(Frozen):
 
     @property
     def chips(self) -> dict[str, int]:
-        return {axis.name: axis.chips for axis in self.given.mesh}
+        return {axis.name: axis.chips or 0 for axis in self.given.mesh}
 
     def labels(self, place: int) -> tuple[str, ...]:
         return tuple(label for label, _ in self.given.tensors[place])
@@ -166,7 +172,7 @@ class _Board(Frozen):
 
     def play(self) -> Played:
         given, output, contracted = self.given, self.output, self.contracted
-        axes = [axis.name for axis in given.mesh if axis.chips > 1]
+        axes = [axis.name for axis in given.mesh if axis.is_split]
         divided = frozenset((label, axis) for axis in axes for label in self._divided(axis))
         labels = (*contracted, *self.labels(output))
         turns, results = self.entries(labels, divided), self.entries(self.labels(output), divided)
@@ -182,7 +188,7 @@ class _Board(Frozen):
         for (collective, axis, _), before in moves:
             whole, wired = before.moved(frozenset(), axis), given.axis(axis)
             payloads.append(whole.bytes)  # the tensor as it is without the split over this axis
-            sent.append(whole.bytes * played(collective, wired.chips, wired.is_ring))
+            sent.append(whole.bytes * played(collective, self.chips[axis], wired.is_ring, wired.is_switch))
         (everything,), (own,) = self.entries(labels, frozenset()).values(), turns.values()
         amounts = {
             "work": [work],
@@ -193,7 +199,7 @@ class _Board(Frozen):
             "payload": payloads,
             "sharing": [Poly.number(everything / own)],
         }
-        numbered = {(kind, i): amount for kind, values in amounts.items() for i, amount in enumerate(values)}
+        numbered = {(kind, i): Rat(amount) for kind, values in amounts.items() for i, amount in enumerate(values)}
         return Played(tuple(exchange for exchange, _ in moves), numbered)
 
     def _divided(self, axis: str) -> list[str]:

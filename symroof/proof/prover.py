@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable
 from fractions import Fraction
 from typing import Any
 
-from symroof.formula import Compare, Formula, Verdict, fold
+from symroof.formula import Compare, Formula, Verdict, fold, several_of
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Monomial, Poly, Rat
 from symroof.proof.sampling import HOLDS, is_fact
@@ -133,7 +133,9 @@ class Prover:
             if name in self.exact.atoms:
                 self.needs[name] = self._describe(v, *self.exact.atoms[name])
             else:
-                self.domain.append(v >= 1 if name in self.exact.least_one else v > 0)
+                least_one = self.exact.least_one
+                above = name in several_of(least_one)
+                self.domain.append(v > 1 if above else v >= 1 if name in least_one else v > 0)
         return self.variables[name]
 
     def _describe(self, v: Any, function: str, arguments: tuple[Rat, ...]) -> list[Any]:

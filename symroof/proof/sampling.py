@@ -10,7 +10,7 @@ from math import isqrt
 from random import Random
 from typing import Any
 
-from symroof.formula import Compare, Formula, Verdict, fold, names
+from symroof.formula import Compare, Formula, Verdict, fold, names, several_of
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, refuted, undecided
 from symroof.proof.polynomials import Poly, Rat
@@ -122,7 +122,8 @@ def sampled(step: Step, ledger: Ledger) -> Check:
     truth, edges = truth_of(step, exact)
     free = sorted({n for formula in (step.left, step.right, *step.assumptions) for n in free_names(formula, exact)})
     for _ in range(20 * SAMPLES):
-        drawn = {n: _draw(random, n in ledger.least_one) for n in free}
+        several = several_of(ledger.least_one)
+        drawn = {n: _draw(random, n in ledger.least_one) + (n in several) for n in free}
         for point in (drawn, *_close(random, edges, exact, drawn)):
             holds = truth(point)
             if holds is False:
@@ -146,7 +147,11 @@ def _close(random: Random, edges: list[Poly], exact: Exact, point: Point) -> Ite
     bound = _zero(lambda size: value_at(edge, exact, {**point, name: size}))
     if bound is not None:
         for size in (bound, bound * (1 - CLOSE), bound * (1 + CLOSE)):
-            if size > 0 and (size >= 1 or name not in exact.least_one):
+            if (
+                size > 0
+                and (size >= 1 or name not in exact.least_one)
+                and (size > 1 or name not in several_of(exact.least_one))
+            ):
                 yield {**point, name: size}
 
 

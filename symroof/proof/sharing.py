@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from symroof.formula import Formula
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.placement import Exchange, Placement, play
-from symroof.proof.polynomials import Poly, Rat
+from symroof.proof.polynomials import Rat
 from symroof.proof.step import Check, Step
 
 
@@ -39,7 +38,7 @@ class OnChip(Evidence):
 class Shared(Facts):
     """Facts of what one chip does: over how many chips the work is split, and the exchanges that this needs."""
 
-    chips: int
+    chips: Formula
     exchanges: tuple[Any, ...]
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
@@ -47,7 +46,7 @@ class Shared(Facts):
             return False
         placement = step.evidence.placement
         found = play(placement)
-        same = found.amounts["sharing", 0] == Poly.number(Fraction(self.chips))
+        same = _is(ledger.exact(figures=False).rational(self.chips), found.amounts["sharing", 0])
         return same and [_said(e) for e in self.exchanges] == [_needed(e, placement) for e in found.exchanges]
 
 
@@ -81,5 +80,5 @@ def _needed(exchange: Exchange, placement: Placement) -> tuple[Any, ...]:
     return collective, name, axis.chips, 2 if axis.is_ring else 1, placement.names[place]
 
 
-def _is(value: Rat, amount: Poly) -> bool:
-    return (value - Rat(amount)).is_zero()
+def _is(value: Rat, amount: Rat) -> bool:
+    return (value - amount).is_zero()

@@ -72,7 +72,7 @@ def problem_on_each(
     chips = list(filter(None, (hardware_of(table | {"hardware": chip}) for chip in on)))
     problem = read_problem(table | {"hardware": on[0]} if on else table, frozenset(spoken))
     if isinstance(asked, Problem):
-        changed = {"hardware", *said, *(("wiring",) if "mesh" in said else ())} & Problem.__dataclass_fields__.keys()
+        changed = {"hardware", *said} & Problem.__dataclass_fields__.keys()
         problem = replace(asked, **{name: getattr(problem, name) for name in changed})
     return problem, chips
 
@@ -85,16 +85,7 @@ def question_of(of: Any, problem: Problem | None) -> tuple[Formula | None, Formu
     scope = Scope(open=True)
     if problem is not None:
         figures = figure_names(problem.hardware)
-        scope = Scope(
-            (
-                *problem.operation.dimensions,
-                *problem.operation.named,
-                *problem.symbols,
-                *QUANTITIES,
-                *problem.let,
-                *figures,
-            )
-        )
+        scope = Scope((*problem.names, *problem.operation.named, *problem.symbols, *QUANTITIES, *problem.let, *figures))
     return read_question(text_of(of, "of"), scope)
 
 

@@ -1,9 +1,8 @@
-"""Sizes that are put in, grids of sizes, and the axes of a mesh.
+"""Sizes that are put in, and grids of sizes.
 
     sizes = bind { "," bind }               bind = NAME { "=" NAME } "=" NUMBER           D = F = 8192, B = 256
     grid  = axis { "," axis }               axis = NAME { "=" NAME } "=" ( value { "|" value } | range )
     range = low ( ":" | ".." ) high [ ":" ( STEP | "log" [ COUNT ] ) ]                    B=1:4096:log, D=F=1024|4096
-    mesh  = NAME "=" CHIPS [ "ring" | "line" ] { "," … }       X=16 ring, Y=4; or a table { X = "16 ring", Y = 4 }
 
 ``1:4096`` is every whole number, ``1:4096:64`` every 64th, ``1:4096:log`` every doubling, and ``1:4096:log20`` twenty
 whole numbers that are evenly spaced on a logarithmic scale.
@@ -15,9 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
 from math import prod
-from typing import Any
 
-from symroof.errors import ReadingError, suggestion
+from symroof.errors import ReadingError
 from symroof.formula import Frozen, Number
 from symroof.reading.expressions import ExpressionReader
 from symroof.reading.numbers import read_number
@@ -26,8 +24,6 @@ from symroof.reading.tokens import Token
 
 LARGEST_SIZE = 10**18
 LONGEST_AXIS = 10_000_000
-LARGEST_MESH_AXIS = 10**9
-WIRINGS = ("ring", "line")
 
 
 class Axis(Frozen):
@@ -154,43 +150,6 @@ def _number(reader: ExpressionReader, what: str) -> tuple[Token, Number]:
     if token.kind != "number":
         raise reader.error(expected=what)
     return token, read_number(reader, reader.scope.names)
-
-
-def read_mesh(mesh: Any) -> tuple[dict[str, int], dict[str, str]]:
-    """The sizes of the axes, and the wiring of those that state one.
-
-    >>> read_mesh("X=16 ring, Y=4")
-    ({'X': 16, 'Y': 4}, {'X': 'ring'})
-    """
-    mesh = axes_of(mesh)
-    if not isinstance(mesh, Mapping):
-        raise ReadingError(f"mesh = {str(mesh)[:60]} is not a mesh", expected="axes and sizes, as in X=2")
-    sizes: dict[str, int] = {}
-    wiring: dict[str, str] = {}
-    for name, value in mesh.items():
-        axis = str(name).strip()
-        digits, word = [*str(value).strip().split(maxsplit=1), "", ""][:2]
-        if not _is_whole(digits) or not 1 <= int(digits[:12]) <= LARGEST_MESH_AXIS:
-            raise ReadingError(
-                f"mesh: {axis} = {digits[:20]!r} is not a number of chips", expected="a whole number from 1"
-            )
-        sizes[axis] = int(digits)
-        if word and word not in WIRINGS:
-            raise ReadingError(
-                f"mesh: {axis} = {digits} {word[:20]!r} is no wiring",
-                expected=" or ".join(WIRINGS),
-                hint=suggestion(word, WIRINGS),
-            )
-        if word == "ring" and sizes[axis] <= 2:
-            raise ReadingError(f"mesh: {axis} = {digits} is no ring", expected="at least three chips")
-        if word:
-            wiring[axis] = word
-    return sizes, wiring
-
-
-def axes_of(mesh: Any) -> Any:
-    """A mesh on one line as a table; anything else as it is."""
-    return dict(part.partition("=")[::2] for part in mesh.split(",")) if isinstance(mesh, str) else mesh
 
 
 def _is_whole(digits: str) -> bool:

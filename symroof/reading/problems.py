@@ -15,6 +15,7 @@ from symroof.model.cost import COUNTINGS
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.hardware import Accelerator, Known
+from symroof.model.mesh import open_axes
 from symroof.model.operation import AnyOperation, Operation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import Program
@@ -23,8 +24,9 @@ from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.costs import COSTS, costs_of
 from symroof.reading.expressions import read_expression
-from symroof.reading.grids import axes_of, read_bindings, read_mesh
+from symroof.reading.grids import read_bindings
 from symroof.reading.languages import language_of
+from symroof.reading.meshes import axes_of, read_mesh
 from symroof.reading.operations import read_operation
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, read_table_file, table, text, texts, unfit
@@ -68,15 +70,15 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         operation = read_operation(operation, dtype_of(options, "dtype"))
     if not isinstance(operation, Einsum | Operation | Program):
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
-    model = model_of(options, operation, spoken)
-    mesh, wiring = read_mesh(options.get("mesh") or {})
+    mesh = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
+    axes = open_axes(mesh)
+    model = model_of(options, operation, spoken, axes)
     return Problem(
         operation=operation,
         title=text(options, "title"),
-        solve_for=text(options, "solve_for", operation.dimensions),
+        solve_for=text(options, "solve_for", (*operation.dimensions, *axes)),
         count=text(options, "count", COUNTINGS) or "fma",  # type: ignore[arg-type]
         mesh=mesh,
-        wiring=wiring,
         link=text(options, "link") or "HBM",
         at=_points(options, operation),
         sections=_sections(options),
@@ -85,7 +87,9 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     )
 
 
-def model_of(options: Mapping[str, Any], operation: AnyOperation | None, spoken: Iterable[str]) -> dict[str, Any]:
+def model_of(
+    options: Mapping[str, Any], operation: AnyOperation | None, spoken: Iterable[str], axes: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """What is stated with an operation or without one: the chip, the names and their formulas, and the regime.
 
     Without an operation names declare themselves, and what is a quantity elsewhere may be given a formula.
@@ -96,7 +100,7 @@ def model_of(options: Mapping[str, Any], operation: AnyOperation | None, spoken:
             raise ReadingError(f"symbols: {name!r} is no name", expected="letters, digits and _, as in n_heads")
     figures = figure_names(hardware)
     if operation is not None:
-        scope = Scope((*operation.dimensions, *symbols))
+        scope = Scope((*operation.dimensions, *axes, *symbols))
         let = formulas_of(options, scope, (*QUANTITIES, *operation.named, *figures))
     else:
         free = tuple(name for name in QUANTITIES if name not in symbols)

@@ -39,7 +39,7 @@ def context_of(exercise: Exercise) -> Context:
 
 def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     """The quantities of an operation as formulas of its dimensions and of the figures, under one way of counting."""
-    chip, dimensions, write = setting.problem.hardware, setting.problem.operation.dimensions, setting.layout.write
+    chip, dimensions, write = setting.problem.hardware, setting.problem.names, setting.layout.write
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
     known = {**{name: formula for name, formula in derived.items() if formula is not None}, **costs(setting)}
     for link in chip.links if chip else ():
@@ -54,7 +54,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
         Scope((*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN))), give_way=giving_way(exercise)),
         known,
         _units(figures),
-        frozenset(setting.problem.operation.sizes),
+        setting.least_one.named,
         tolerance=exercise.tolerance,
         layout=setting.layout,
         setting=setting,

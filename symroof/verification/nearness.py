@@ -14,6 +14,7 @@ from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import dominated, written
 from symroof.derivation.solving import PLAIN, is_positive
 from symroof.errors import AlgebraError, CheckError
+from symroof.formula import Sizes, several_of
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Check, Reason, Step
@@ -65,7 +66,7 @@ def _near(a: Expr, b: Expr, regime: Regime) -> Check | None:
     write = PLAIN.write
     assumed, evidence = written(regime.relations, write), dominated(similarity, write)
     step = Step("claim", Reason.LEADING, write(a), "~", write(b), assumed, evidence)
-    shown = check(step, Ledger(frozenset(s.name for s in regime.least_one)))
+    shown = check(step, Ledger(Sizes(regime.least_one, several_of(regime.least_one)).named))
     return shown if similarity.certificates else IDENTITY
 
 

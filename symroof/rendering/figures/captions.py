@@ -40,11 +40,16 @@ def called(say: Say, chip: Accelerator) -> str:
     return say("given_chip") if chip.unnamed else chip.title
 
 
+def chips_of(setting: Setting) -> str:
+    """Over how many chips the arithmetic is split; nothing for one."""
+    return "" if setting.chips == 1 else str(setting.chips)
+
+
 def title_of(say: Say, setting: Setting, *more: str) -> str:
     """The operation, the chip, and sizes."""
     chip = setting.problem.hardware
     title = "" if chip is None or chip.unnamed else chip.title
-    return say("title", setting.problem.operation, title, setting.chips, [part for part in more if part])
+    return say("title", setting.problem.operation, title, chips_of(setting), [part for part in more if part])
 
 
 def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:

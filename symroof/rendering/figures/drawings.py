@@ -9,7 +9,7 @@ from symroof.exploration.curves import Curve, Curves, Roofline
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane
 from symroof.rendering.figures.canvas import WIDTH, Canvas
-from symroof.rendering.figures.captions import captions, peak_of, share_in, title_of
+from symroof.rendering.figures.captions import captions, chips_of, peak_of, share_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.rooflines import draw_roofline
 from symroof.rendering.figures.strokes import DOTTED, FIELDS, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
@@ -40,7 +40,7 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     unit, scale = scaled(top, RATES)
     first, last = found.curves[0].xs[0], found.curves[0].xs[-1]
     say = captions(lang)
-    names = say("size", x), say("throughput", unit, setting.chips, False)
+    names = say("size", x), say("throughput", unit, chips_of(setting), False)
     ranges = (first if first > 1 or found.log else 0, last), (0, top * 1.13)
     canvas = Canvas(
         title_of(say, setting), names, ranges, log=(found.log, False), scale=scale, inches=inches, lang=lang

@@ -28,15 +28,15 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     high = 10 ** (ceil(2 * log10(max([*seen, *(r.ridge * 4 for r in roofs)]))) / 2)
     shared = _shared(found.tracks)
     say, problem = captions(lang), roofs[0].setting.problem
-    axes = [f"{axis} = {chips}" for axis, chips in problem.mesh.items()]
+    axes = [f"{name} = {axis.chips}" for name, axis in problem.mesh.items()]
     all_share = [sizes(shared)] if shared else []
     if several:
-        title = say("title", problem.operation, "", 1, [*axes, *all_share])
+        title = say("title", problem.operation, "", "", [*axes, *all_share])
     else:
         title = title_of(say, roofs[0].setting, *all_share)
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
-    each = any(roof.setting.chips > 1 for roof in roofs)
-    names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, 1, each)
+    each = any(roof.chips > 1 for roof in roofs)
+    names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, "", each)
     ranges = (low, high), (min(roof.height(low) for roof in roofs) / 3, peak * 2.4)
     canvas = Canvas(title, names, ranges, log=(True, True), scale=scale, inches=inches, lang=lang)
     if one_place:  # a point has one place on the axis

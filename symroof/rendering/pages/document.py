@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import prod
 from typing import Any
 
-from sympy import Expr
+from sympy import Expr, Mul
 
 from symroof.algebra.roots import Root
 from symroof.derivation.answer import Point, Said
@@ -136,7 +135,8 @@ class View:
         self.operation, self.chip, self.outcome = problem.operation, problem.hardware, self.answer.outcome
         self.variable = Name(self.setting.variable.name)
         self.asked = None if problem.solve_for in (None, self.variable.name) else Name(str(problem.solve_for))
-        self.chips = prod(problem.mesh[axis] for axis in problem.operation.axes)
+        sizes = (problem.mesh[axis].size for axis in problem.operation.axes)
+        self.chips, self.chips_at_work = map(self.setting.layout.write, (Mul(*sizes), self.setting.chips))
         self.matrix_unit = self.setting.matrix_unit
         self.said = self.answer.formula
         self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)

@@ -75,7 +75,7 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
         "flops_exact": said("flops_exact") or said("flops"),
         **{name: said(name) for name in ("reads", "writes")},
         "bytes": said("bytes_added"),
-        "chips": setting.chips,
+        "chips": int(setting.chips) if setting.chips.is_Integer else setting.chips,
         "sent": said(setting.moved_name) if setting.over_network else None,
         "intensity": said("intensity"),
         "reciprocal": said("reciprocal"),

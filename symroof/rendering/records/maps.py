@@ -121,7 +121,7 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
         "variable": comparison.variable.name,
         "assume": problem.assume,
         "count": problem.count,
-        "mesh": dict(problem.mesh),
+        "mesh": {name: axis.chips for name, axis in problem.mesh.items()},
         "at": [{name: text(x) for name, x in p.values.items()} for p in derivation.answer.at],
         "rows": list(map(_row, comparison.rows)),
     }

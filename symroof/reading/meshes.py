@@ -1,0 +1,82 @@
+"""The axes of a mesh: how many chips each has, over which link they speak, and how they are wired.
+
+    mesh  = group { ";" group }                    X, Y=4 on ICI; M on DCN switch
+    group = axis { "," axis } [ "on" LINK [ wiring ] ]
+    axis  = NAME [ "=" CHIPS ] [ wiring ]           an axis without a number stands for any
+    wiring = "ring" | "line" | "switch"
+
+A table says the same of each axis: ``{ X = "16 ring", M = "on DCN" }``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from symroof.errors import ReadingError, suggestion
+from symroof.model.mesh import WIRINGS, MeshAxis
+
+LARGEST_MESH_AXIS = 10**9
+AXIS = re.compile(r"[A-Z][A-Za-z0-9]*")
+ON_LINK = re.compile(r"(?:^|\s)on\s+([^\s,;]+)(?:\s+([a-z]+))?\s*$")
+
+
+def axes_of(mesh: Any) -> Any:
+    """A mesh on one line as a table, each axis with what is said of it; anything else as it is.
+
+    >>> axes_of("X, Y=4 on ICI; M=2 on DCN switch")
+    {'X': 'on ICI', 'Y': '4 on ICI', 'M': '2 on DCN switch'}
+    """
+    if not isinstance(mesh, str):
+        return mesh
+    table: dict[str, str] = {}
+    for group in mesh.split(";"):
+        shared = ON_LINK.search(group)
+        behind = " ".join(filter(None, ("on", *shared.groups()))) if shared else ""
+        for part in (group[: shared.start()] if shared else group).split(","):
+            name, sign, said = (piece.strip() for piece in part.partition("="))
+            if not sign:
+                name, _, said = name.partition(" ")
+            if not name or (sign and not said):
+                raise ReadingError(f"mesh: {part.strip() or mesh!r} is no axis", expected="axes as in X=2, or X")
+            if name in table:
+                raise ReadingError(f"mesh: {name} is given twice")
+            table[name] = f"{said.strip()} {behind}".strip()
+    return table
+
+
+def read_mesh(mesh: Any) -> tuple[MeshAxis, ...]:
+    """The axes of a mesh.
+
+    >>> [(axis.name, axis.chips, axis.wiring, axis.link) for axis in read_mesh("X=16 ring, Y; M=2 on DCN")]
+    [('X', 16, 'ring', None), ('Y', None, None, None), ('M', 2, None, 'DCN')]
+    """
+    table = axes_of(mesh)
+    if not isinstance(table, Mapping):
+        raise ReadingError(f"mesh = {str(mesh)[:60]} is not a mesh", expected="axes and sizes, as in X=2")
+    return tuple(_axis(str(name).strip(), value) for name, value in table.items())
+
+
+def _axis(name: str, value: Any) -> MeshAxis:
+    if not AXIS.fullmatch(name):
+        raise ReadingError(f"mesh: {name[:20]!r} is not a mesh axis", expected="capitals, as in X=2")
+    words, chips, wiring, link = str(value).split(), None, None, None
+    if words and words[0] not in (*WIRINGS, "on"):
+        digits = words.pop(0)
+        if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:12]) <= LARGEST_MESH_AXIS:
+            shown = f"mesh: {name} = {digits[:20]!r} is not a number of chips"
+            raise ReadingError(shown, expected="a whole number from 1", hint=suggestion(digits, WIRINGS))
+        chips = int(digits)
+    while words:
+        word = words.pop(0)
+        if word == "on" and words and link is None:
+            link = words.pop(0)
+            continue
+        if word not in WIRINGS or wiring is not None:
+            shown = f"mesh: {name} = {str(value)[:20]!r}: {word[:20]!r} is no wiring"
+            raise ReadingError(shown, expected=", ".join(WIRINGS), hint=suggestion(word, WIRINGS))
+        wiring = word
+    if wiring == "ring" and chips is not None and chips <= 2:
+        raise ReadingError(f"mesh: {name} = {chips} is no ring", expected="at least three chips")
+    return MeshAxis(name, chips, wiring, link)

@@ -1,0 +1,110 @@
+"""Axes without a number of chips: formulas in them, which agree with every mesh whose axes have numbers."""
+
+import random
+from fractions import Fraction
+
+import pytest
+from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, random_product
+
+import symroof as sr
+from symroof.errors import CheckError, ModelError
+from symroof.model.mesh import COLLECTIVES, Exchange, MeshAxis
+from symroof.reading.meshes import axes_of, read_mesh
+from symroof.symbols import fraction, rational, symbol
+
+FSDP = "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]"
+LINK = {"on": "tpu-v5p", "link": "ICI"}
+
+
+def at(value, **sizes):
+    return fraction(value.subs({symbol(name): rational(Fraction(size)) for name, size in sizes.items()}))
+
+
+@pytest.mark.parametrize("text", [SUMMED, GATHERED, SCATTERED, MOVED, FETCHED, WEIGHTS])
+@pytest.mark.parametrize("wiring", ["ring", "line", "switch"])
+def test_a_number_put_in_is_the_mesh_of_that_size(text, wiring):
+    whole = sr.derive(text, mesh=f"X {wiring}", **LINK).setting
+    for chips in (4, 6, 16):
+        one = sr.derive(text, mesh=f"X={chips} {wiring}", **LINK).setting
+        for amount in ("moved", "flops", "chips"):
+            sizes = {"B": 7, "D": 11, "F": 13}
+            assert at(getattr(whole, amount), X=chips, **sizes) == at(getattr(one, amount), **sizes)
+        assert [e.collective for e in whole.exchanges] == [e.collective for e in one.exchanges]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_splits_over_two_open_axes(seed):
+    draw, done = random.Random(seed), 0
+    while done < 3:
+        text = random_product(draw)
+        axes = [axis for axis in "XY" if f"_{axis}" in text]
+        if not axes:
+            continue
+        try:
+            whole = sr.derive(text, mesh=", ".join(axes), on="tpu-v5p").setting
+        except ModelError:
+            continue
+        chips = {axis: draw.choice((4, 6)) for axis in axes}
+        one = sr.derive(text, mesh=", ".join(f"{axis}={n} ring" for axis, n in chips.items()), on="tpu-v5p").setting
+        sizes = {name: draw.randint(2, 9) for name in whole.problem.operation.dimensions}
+        assert at(whole.moved, **chips, **sizes) == at(one.moved, **sizes)
+        assert at(whole.flops, **chips, **sizes) == at(one.flops, **sizes)
+        done += 1
+
+
+def test_fully_sharded_weights_bound_the_batch_by_the_chips():
+    d = sr.derive(FSDP, mesh="X", solve_for="B", **LINK)
+    solution, ratio = d.answer.threshold, Fraction("4.59e14") / Fraction("9e10")
+    assert d.counts()["sampled"] == 0
+    for chips in (3, 16, 1000):  # B > (X - 1) C/W for rings, whose two directions carry twice W
+        assert at(solution.bound, X=chips, ridge=ratio) == (chips - 1) * ratio / 2
+
+
+def test_a_tensor_split_bounds_the_chips_by_the_width():
+    d = sr.derive("bf16[B, D_Y] * bf16[D_Y, F] -> bf16[B, F]", mesh="Y", solve_for="Y", **LINK)
+    solution, ratio = d.answer.threshold, Fraction("4.59e14") / Fraction("9e10")
+    assert (solution.variable, solution.end.relation) == ("Y", "<")
+    assert at(solution.bound, D=8192, ridge=ratio) == 1 + 8192 / ratio
+
+
+def test_many_chips_are_a_regime():
+    d = sr.derive(FSDP, mesh="X", assume="X -> oo", **LINK)
+    assert str(d.answer.leading.approximate) == "2*B/X"
+    assert str(d.answer.leading.factor) in ("(X - 1)/X", "1 - 1/X")
+
+
+def test_claims_speak_of_axes():
+    claims = ["flops_per_chip = 2BDF/X", "sent = DF(X - 1)/X", "compute-bound when B > 2550(X - 1)", "compute-bound when B > 2550X as X -> oo", "compute-bound when B > 5100(X - 1)"]
+    found = sr.verify({"operation": FSDP, "hardware": "tpu-v5p", "mesh": "X", "link": "ICI", "claims": claims}).judgements
+    assert [j.verdict for j in found] == ["holds", "holds", "holds", "holds", "wrong"]
+
+
+def test_another_share_is_refused(monkeypatch):
+    original = Exchange.share.fget
+    monkeypatch.setattr(Exchange, "share", property(lambda self: original(self) / 2))
+    with pytest.raises(CheckError):
+        sr.derive(FSDP, mesh="X", **LINK)
+
+
+def test_another_formula_is_refused(monkeypatch):
+    monkeypatch.setitem(COLLECTIVES, "all-gather", lambda chips, ways: chips / (chips * ways))
+    with pytest.raises(CheckError):
+        sr.derive(FSDP, mesh="X", **LINK)
+
+
+@pytest.mark.parametrize(
+    ("text", "axes"),
+    [
+        ("X, Y=4 on ICI; M on DCN switch", [MeshAxis("X", None, None, "ICI"), MeshAxis("Y", 4, None, "ICI"), MeshAxis("M", None, "switch", "DCN")]),
+        ("X ring", [MeshAxis("X", None, "ring")]),
+        ("X=16 ring, Y=4", [MeshAxis("X", 16, "ring"), MeshAxis("Y", 4)]),
+    ],
+)
+def test_meshes_as_they_are_written(text, axes):
+    assert list(read_mesh(text)) == axes
+    assert list(read_mesh(axes_of(text))) == axes
+
+
+def test_figures_ask_for_a_number():
+    with pytest.raises(ModelError, match="number of chips of X"):
+        sr.plot(FSDP, mesh="X", at="B=64,D=F=8192", **LINK)
