@@ -108,3 +108,17 @@ def test_meshes_as_they_are_written(text, axes):
 def test_figures_ask_for_a_number():
     with pytest.raises(ModelError, match="number of chips of X"):
         sr.plot(FSDP, mesh="X", at="B=64,D=F=8192", **LINK)
+
+
+def test_a_dimension_over_two_axes():
+    d = sr.derive("bf16[B_XY, D] * bf16[D_X, F] -> bf16[B_XY, F]", mesh="X, Y", **LINK)
+    assert at(d.setting.chips, X=4, Y=6) == 24
+    assert at(d.setting.moved, X=4, D=8, F=3) == 8 * 3 * Fraction(3, 4)
+    assert d.counts()["sampled"] == 0
+    with pytest.raises(sr.SymroofError, match="two readings"):
+        sr.derive("bf16[B_XY, D] * bf16[D, F] -> bf16[B_XY, F]", mesh="X=2, Y=2, XY=4")
+
+
+def test_the_smallest_batch_splits_over_both_axes():
+    d = sr.derive("bf16[B_XY, D] * bf16[D_X, F] -> bf16[B_XY, F]", mesh="X=4, Y=6", solve_for="B", **LINK)
+    assert d.answer.smallest_integer % 24 == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from inspect import signature
-from math import lcm
 from typing import Any
 
 from sympy import Expr
@@ -16,6 +15,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number
 from symroof.model.cost import Counting
+from symroof.model.mesh import stride
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, TABLE, meaning
@@ -36,12 +36,9 @@ def ledger_of(setting: Setting) -> Ledger:
 
 def multiples(setting: Setting) -> Mapping[str, int]:
     """What the sizes come in that are split over the axes of a mesh."""
-    found: dict[str, int] = {}
-    for tensor in setting.problem.operation.tensors:
-        for dim in tensor.dims:
-            if dim.axis and (chips := setting.problem.mesh[dim.axis].chips) is not None:
-                found[dim.label] = lcm(found.get(dim.label, 1), chips)
-    return found
+    operation, mesh = setting.problem.operation, setting.problem.mesh
+    split = dict.fromkeys(dim.label for tensor in operation.tensors for dim in tensor.dims if dim.axes)
+    return {label: stride(operation, mesh, label) for label in split}
 
 
 def meanings(setting: Setting) -> Mapping[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import lcm
-
 from sympy import Add, Expr
 
 from symroof.algebra.approximation import laurent
@@ -18,6 +16,7 @@ from symroof.derivation.solutions import Solution, bound
 from symroof.derivation.solving import solution_of
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Negative, Product, Quotient, Sum, number
+from symroof.model.mesh import stride
 from symroof.proof.evidence import Beside
 from symroof.proof.facts import Solved
 from symroof.proof.limits import Whole
@@ -121,9 +120,7 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
 
 def chip_step(setting: Setting, variable: str) -> int:
     """A size comes in multiples of the mesh axes that it is split over."""
-    tensors = setting.problem.operation.tensors
-    axes = {dim.axis for tensor in tensors for dim in tensor.dims if dim.label == variable and dim.axis}
-    return lcm(*(setting.problem.mesh[axis].chips or 1 for axis in axes))
+    return stride(setting.problem.operation, setting.problem.mesh, variable)
 
 
 def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:

@@ -22,7 +22,9 @@ def placement(setting: Setting) -> Placement:
     problem, operation = setting.problem, setting.problem.operation
     multiple = problem.hardware.wraparound if problem.hardware else None
     return Placement(
-        tuple(tuple((dim.label, dim.axis) for dim in t.dims if dim.label != "1") for t in operation.tensors),
+        tuple(
+            tuple((d.label, a) for d in t.dims if d.label != "1" for a in d.axes or (None,)) for t in operation.tensors
+        ),
         tuple(tensor.dtype.bits for tensor in operation.tensors),
         tuple(operation.operand_name(place) for place in range(len(operation.tensors))),
         tuple(

@@ -79,10 +79,10 @@ def widest(types: tuple[Dtype, ...]) -> Dtype:
 
 
 class Dim(Frozen):
-    """One dimension: a name or a whole number, and the mesh axis that it is split over, if any."""
+    """One dimension: a name or a whole number, and the mesh axes that it is split over, if any."""
 
     label: str
-    axis: str | None = None
+    axes: tuple[str, ...] = ()
 
     @property
     def fixed(self) -> bool:
@@ -93,7 +93,7 @@ class Dim(Frozen):
         return Integer(int(self.label)) if self.fixed else symbol(self.label)
 
     def __str__(self) -> str:
-        return self.label if self.axis is None else f"{self.label}_{self.axis}"
+        return f"{self.label}_{''.join(self.axes)}" if self.axes else self.label
 
 
 class Tensor(Frozen):

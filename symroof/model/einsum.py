@@ -116,7 +116,7 @@ class Einsum(Frozen):
     @property
     def axes(self) -> tuple[str, ...]:
         """The mesh axes that some dimension is split over."""
-        return tuple(dict.fromkeys(d.axis for t in self.tensors for d in t.dims if d.axis))
+        return tuple(dict.fromkeys(axis for t in self.tensors for d in t.dims for axis in d.axes))
 
     @property
     def product(self) -> Einsum:
@@ -147,6 +147,11 @@ class Einsum(Frozen):
     def uses(self, place: int) -> Expr:
         """How many products each element of a tensor takes part in."""
         return self.output.elements * self.length / self.tensors[place].elements
+
+    def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Einsum:
+        """The same product with other axes for those that its dimensions are split over."""
+        tensors = [replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)) for t in self.tensors]
+        return Einsum(tuple(tensors[:-1]), tensors[-1])
 
     def stored(self, types: Mapping[int, Dtype]) -> Einsum:
         """The same product with the tensors at these places in other dtypes."""

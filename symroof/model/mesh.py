@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import lcm, prod
 
 from sympy import Expr, Integer, Mul, Rational, floor
 
@@ -149,17 +150,21 @@ def require_axes(operation: AnyOperation, mesh: Mesh) -> None:
             hint = suggestion(axis, mesh) or f"say --mesh {axis}=2"
             raise ModelError(f"the operation is split over {axis}, and the mesh has no such axis", hint=hint)
     for tensor in operation.tensors:
-        axes = [dim.axis for dim in tensor.dims]
+        axes = [axis for dim in tensor.dims for axis in dim.axes]
         for dim in tensor.dims:
-            if dim.axis is None:
-                continue
-            if axes.count(dim.axis) > 1:
-                raise ModelError(
-                    f"{tensor} is split over {dim.axis} twice", expected="an axis at most once in a tensor"
-                )
-            chips = mesh[dim.axis].chips
-            if dim.fixed and chips is not None and int(dim.label) % chips:
-                raise ModelError(f"{dim.label} is not a multiple of {dim.axis} = {chips}")
+            for axis in dim.axes:
+                if axes.count(axis) > 1:
+                    expected = "an axis at most once in a tensor"
+                    raise ModelError(f"{tensor} is split over {axis} twice", expected=expected)
+            chips = prod(mesh[axis].chips or 1 for axis in dim.axes)
+            if dim.fixed and int(dim.label) % chips:
+                raise ModelError(f"{dim.label} is not a multiple of {' '.join(dim.axes)} = {chips}")
+
+
+def stride(operation: AnyOperation, mesh: Mesh, label: str) -> int:
+    """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known."""
+    dims = (dim for tensor in operation.tensors for dim in tensor.dims if dim.label == label)
+    return lcm(*(prod(mesh[axis].chips or 1 for axis in dim.axes) for dim in dims))
 
 
 def division(operation: AnyOperation) -> Split:
@@ -168,7 +173,7 @@ def division(operation: AnyOperation) -> Split:
     >>> from symroof.model.dtype import dtype
     >>> from symroof.model.einsum import Einsum
     >>> from symroof.model.dtype import Dim
-    >>> bf16, D = dtype("bf16"), Dim("D", "X")
+    >>> bf16, D = dtype("bf16"), Dim("D", ("X",))
     >>> product = Einsum((Tensor(bf16, (Dim("B"), D)), Tensor(bf16, (D, Dim("F")))), Tensor(bf16, (Dim("B"), Dim("F"))))
     >>> division(product)
     frozenset({('D', 'X')})
@@ -253,7 +258,7 @@ def _divided(operation: AnyOperation, axis: str) -> str | None:
 
 
 def _split(tensor: Tensor) -> Split:
-    return frozenset((dim.label, dim.axis) for dim in tensor.dims if dim.axis)
+    return frozenset((dim.label, axis) for dim in tensor.dims for axis in dim.axes)
 
 
 def _shared(tensor: Tensor, divided: Split) -> Split:

@@ -133,6 +133,9 @@ class Operation(Frozen):
     def operand_name(self, place: int) -> str:
         return ""
 
+    def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Operation:
+        return self
+
     def stored(self, types: Mapping[int, Dtype]) -> Operation:
         """Given costs fix the widths: they stay what they are."""
         return self

@@ -182,6 +182,9 @@ class Program(Frozen):
     def operand_name(self, place: int) -> str:
         return ""
 
+    def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Program:
+        return self
+
     def stored(self, types: Mapping[int, Dtype]) -> Program:
         return self
 

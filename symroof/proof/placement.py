@@ -140,7 +140,7 @@ class _Board(Frozen):
         return {axis.name: axis.chips or 0 for axis in self.given.mesh}
 
     def labels(self, place: int) -> tuple[str, ...]:
-        return tuple(label for label, _ in self.given.tensors[place])
+        return tuple(dict.fromkeys(label for label, _ in self.given.tensors[place]))
 
     def declared(self, place: int) -> _Spread:
         pairs = self.given.tensors[place]

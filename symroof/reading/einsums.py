@@ -131,6 +131,6 @@ class EinsumReader(Reader):
             self.expect("}")
             if not AXIS.fullmatch(axis):
                 raise self.error(f"{axis} is not a mesh axis", "capitals, as in D_X")
-            return Dim(token.text, axis)
+            return Dim(token.text, (axis,))
         label, _, axis = token.text.rpartition("_")
-        return Dim(label, axis) if label and AXIS.fullmatch(axis) else Dim(token.text)
+        return Dim(label, (axis,)) if label and AXIS.fullmatch(axis) else Dim(token.text)

@@ -11,11 +11,13 @@ A table says the same of each axis: ``{ X = "16 ring", M = "on DCN" }``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symroof.errors import ReadingError, suggestion
 from symroof.model.mesh import WIRINGS, MeshAxis
+from symroof.model.operation import AnyOperation
+from symroof.reading.scope import split_word
 
 LARGEST_MESH_AXIS = 10**9
 AXIS = re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -56,6 +58,29 @@ def read_mesh(mesh: Any) -> tuple[MeshAxis, ...]:
     if not isinstance(table, Mapping):
         raise ReadingError(f"mesh = {str(mesh)[:60]} is not a mesh", expected="axes and sizes, as in X=2")
     return tuple(_axis(str(name).strip(), value) for name, value in table.items())
+
+
+def laid_out(operation: AnyOperation, mesh: Iterable[str]) -> AnyOperation:
+    """The operation with ``D_XY`` split over X and Y, where these are axes of the mesh.
+
+    >>> from symroof.reading.operations import read_operation
+    >>> operation = laid_out(read_operation("bf16[B_XY, D] * bf16[D, F] -> bf16[B_XY, F]"), ("X", "Y"))
+    >>> operation.axes
+    ('X', 'Y')
+    """
+    names = tuple(mesh)
+
+    def split(axes: tuple[str, ...]) -> tuple[str, ...]:
+        found: list[str] = []
+        for written in axes:
+            ways = split_word(written, names)
+            if len(ways) > 1:
+                readings = " or ".join(" and ".join(way) for way in ways)
+                raise ReadingError(f"a split over {written} has two readings", expected=readings)
+            found += ways[0] if ways else (written,)
+        return tuple(found)
+
+    return operation.split_over(split)
 
 
 def _axis(name: str, value: Any) -> MeshAxis:

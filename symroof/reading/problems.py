@@ -26,7 +26,7 @@ from symroof.reading.costs import COSTS, costs_of
 from symroof.reading.expressions import read_expression
 from symroof.reading.grids import read_bindings
 from symroof.reading.languages import language_of
-from symroof.reading.meshes import axes_of, read_mesh
+from symroof.reading.meshes import axes_of, laid_out, read_mesh
 from symroof.reading.operations import read_operation
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, read_table_file, table, text, texts, unfit
@@ -71,7 +71,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     if not isinstance(operation, Einsum | Operation | Program):
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
     mesh = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
-    axes = open_axes(mesh)
+    operation, axes = laid_out(operation, mesh), open_axes(mesh)
     model = model_of(options, operation, spoken, axes)
     return Problem(
         operation=operation,
