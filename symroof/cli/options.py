@@ -29,6 +29,7 @@ PROBLEM = {
     "compute": ("--compute", "DTYPE", "The dtype whose peak rate the arithmetic runs at."),
     "dtype": ("--dtype", "DTYPE", "The dtype of tensors that do not state one."),
     "chips": ("--chips", "FILE", "A file with chips of your own."),
+    "training": ("--training", None, "The backward pass as well: a training step."),
 }
 
 REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips")
@@ -67,7 +68,15 @@ operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FI
 def problem_options(*without: str, **helps: str) -> Decorator:
     """The options that describe a problem, the same for every command; some have a help of its own there."""
     return _all_of(
-        click.option(flag, key, metavar=metavar, multiple=key in REPEATED, help=helps.get(key, usual))
+        click.option(
+            flag,
+            key,
+            metavar=metavar,
+            multiple=key in REPEATED,
+            is_flag=metavar is None,
+            default=None,
+            help=helps.get(key, usual),
+        )
         for key, (flag, metavar, usual) in PROBLEM.items()
         if key not in without
     )

@@ -2,44 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from sympy import Add, Expr
 
+from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
-from symroof.formula import Formula, Name, Sum, total
+from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
-from symroof.model.program import PRODUCT, Line, Program
-from symroof.model.statement_costs import StatementCost, amounts, of_statement
+from symroof.model.program import DIFFERENCE, PRODUCT, Line, Program
+from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement, tokens_of
+from symroof.proof.accounts import Applied, Dots, Members, Moves
 from symroof.proof.evidence import Excess
+from symroof.proof.gradients import in_training
+from symroof.proof.ledger import Facts
 from symroof.proof.running import Act, Array, Run, Script, Turn
 from symroof.proof.step import Reason, Step
+from symroof.symbols import rational
 
+# The FLOPs of each pass: whether it goes back.
+PASSES = {"flops_forward": False, "flops_backward": True}
 READS, WRITES, BYTES = map(Name, ("reads", "writes", "bytes"))
 
 
 def script_of(program: Program) -> Script:
-    """The program as it was written, in the plain values of the second engine: nothing that was counted."""
+    """The program as it was written, in the plain values of the second engine: nothing that was counted. It works out the
+    backward pass for itself."""
     roles = {d.tensor.name: d.role for d in program.declared}
     arrays = (
-        Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, "")) for name, tensor in program.arrays.items()
+        Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, ""), tensor.dtype.name)
+        for name, tensor in program.written.items()
     )
-    return Script(tuple(arrays), tuple(_act(program, line) for line in program.lines))
+    script = Script(tuple(arrays), tuple(_act(program, line) for line in program.forward))
+    return in_training(script) if program.training else script
 
 
 def _act(program: Program, line: Line) -> Act:
-    statement, function, lines = line.statement, line.statement.function, program.lines
+    statement, function, lines = line.statement, line.statement.function, program.forward
     operands = tuple(str(tensor.name) for tensor in statement.operands)
     turns = tuple(
-        Turn(next(i for i, other in enumerate(lines) if repeat in other.repeats), repeat.times, repeat.leaves)
+        Turn(
+            next(i for i, other in enumerate(lines) if repeat in other.repeats),
+            repeat.times,
+            repeat.leaves,
+            repeat.enters,
+        )
         for repeat in line.repeats
     )
     fuse = None if line.fuse is None else next(i for i, other in enumerate(lines) if other.fuse is line.fuse)
     if function is None:
         each, multiplies = Fraction(len(operands) - 1), statement.kind == PRODUCT
-        return Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse)
-    return Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
+        minus = statement.kind == DIFFERENCE
+        return Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse, minus=minus)
+    act = Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
+    return replace(act, back_each=function.back_each, back_row=function.back_row)
 
 
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
@@ -59,25 +78,73 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     for tensor in program.declared_as("weight"):
         found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
     stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
+    if program.training:
+        part = "ops" if program.vector else kinds.get("flops", "flops")
+        found |= {name: Run(script, part, back=back) for name, back in PASSES.items()}
+        stocks |= {"saved": "saved", "gradients": "gradients"}
     return found | {name: Run(script, what) for name, what in stocks.items()} | dict(program.where)
 
 
 def work_of_program(draft: Draft, program: Program) -> Draft:
     """FLOPs of each contraction and of all of them, elementwise operations, and the sizes that others define."""
     cost, count = draft.setting.cost, draft.setting.problem.count
+    draft = draft.add(*(Step("work", Reason.WHERE, Name(n), "=", f) for n, f in program.where.items()))
     for name, owner in program.owners.items():
         if owner.flops != 0:
             draft = _contraction(draft, name, owner, count)
-        if owner.ops != 0:
-            draft = _of(draft, "work", Reason.STATEMENT_OPS, "ops", name, owner.ops)
-    ops = amounts(program, count)["ops"]
-    draft = draft.add(*(Step("work", Reason.WHERE, Name(n), "=", f) for n, f in program.where.items()))
-    if program.vector:
-        return _in_all(_in_all(draft, "work", "ops", ops), "work", "flops", ops, "ops")
-    if count != "exact":
+    if count != "exact" and not program.vector:
         draft = _in_all(draft, "work", "flops_exact", cost.flops_exact)
-    draft = _in_all(draft, "work", "flops", cost.flops)
-    return draft if ops == 0 else _in_all(draft, "work", "ops", ops)
+    if not program.vector:
+        draft = _of_passes(draft, program) if program.training else _in_all(draft, "work", "flops", cost.flops)
+        draft = _per_parameter(draft, program)
+    for name, owner in program.owners.items():
+        if owner.ops != 0:
+            facts = Members(tuple(_applied(draft, line) for line in owner.members if elementwise(line.statement) != 0))
+            draft = _of(draft, "work", Reason.STATEMENT_OPS, "ops", name, owner.ops, facts)
+    ops = amounts(program, count)["ops"]
+    draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
+    if program.vector and program.training:
+        return _of_passes(draft, program)
+    return _in_all(draft, "work", "flops", ops, "ops") if program.vector else draft
+
+
+def _of_passes(draft: Draft, program: Program) -> Draft:
+    """The FLOPs of the forward and of the backward pass, and of both."""
+    found, part = amounts(program, draft.setting.problem.count), "ops" if program.vector else "flops"
+    for what, back in PASSES.items():
+        owners = [name for name, owner in program.owners.items() if owner.backward == back]
+        if found[what] != 0:
+            draft = _in_all(draft, "work", what, found[what], part, owners)
+    both = total(*(Name(what) for what in PASSES if found[what] != 0))
+    flops, shown = Name("flops"), draft.layout.factored(draft.setting.cost.flops)
+    return draft.add(
+        Step("work", Reason.PASSES, flops, "=", both, evidence=draft.ledger.meanings["flops"]),
+        Step("work", Reason.TOTAL, flops, "=", shown, role="flops"),
+    )
+
+
+def _per_parameter(draft: Draft, program: Program) -> Draft:
+    """FLOPs by parameters: 2 for each parameter and token, 6 with the backward pass, and what is beside that."""
+    found, tokens = amounts(program, draft.setting.problem.count), tokens_of(program)
+    if found["params"] == 0:
+        return draft
+    draft = _stock(draft, "work", "params", found["params"])
+    if tokens is None or draft.setting.problem.count == "exact":
+        return draft
+    each = 6 if program.training else 2
+    rest = (draft.setting.cost.flops - each * tokens * found["params"]).expand()
+    main = product(number(each), draft.write(tokens), Name("params"))
+    beside = () if rest == 0 else draft.layout.factored(rest)
+    terms = beside.terms if isinstance(beside, Sum) else (beside,) if beside else ()
+    return draft.add(Step("work", Reason.TOKENS, Name("flops"), "=", total(main, *terms), role="flops_per_parameter"))
+
+
+def _intensity(draft: Draft, name: str, owner: StatementCost, moved: Expr) -> Draft:
+    """FLOPs of a statement over its bytes, in lowest terms."""
+    flops = owner.flops_exact if draft.setting.problem.count == "exact" else owner.flops
+    quotient = Quotient(Name(of_statement("flops", name)), Name(of_statement("bytes", name)))
+    shown = draft.layout.factored(cancelled(flops / moved))
+    return draft.add(Step("traffic", Reason.STATEMENT_INTENSITY, quotient, "=", shown))
 
 
 def traffic_of_program(draft: Draft, program: Program) -> Draft:
@@ -91,53 +158,104 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
                 both = total(*(draft.write(amount) for _, amount in moves))
                 draft = _of(draft, "traffic", reason, what, name, both)
         moved = Add(*(amount for _, amount in (*owner.loads, *owner.stores)))
-        draft = _of(draft, "traffic", Reason.STATEMENT_BYTES, "bytes", name, moved)
+        draft = _of(draft, "traffic", Reason.STATEMENT_BYTES, "bytes", name, moved, _moves(owner))
+        if owner.flops != 0 and moved != 0:
+            draft = _intensity(draft, name, owner, moved)
     cost = draft.setting.cost
     for what, value in (("reads", cost.reads), ("writes", cost.writes)):
         draft = _in_all(draft, "traffic", what, value)
     draft = draft.add(
         Step("traffic", Reason.BYTES, BYTES, "=", Sum((READS, WRITES))),
+        Step("traffic", Reason.STATEMENTS, BYTES, "=", _summands(draft, "bytes")),
         Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes_added"),
         Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes"),
     )
     found = amounts(program, draft.setting.problem.count)
-    for what in ("params", "weights", "caches"):
-        if (value := found[what]) != 0:
-            shown = draft.layout.factored(value)
-            evidence = draft.ledger.meanings[what]
-            draft = draft.add(Step("traffic", Reason.STOCK, Name(what), "=", shown, evidence=evidence, role=what))
+    for what in ("params", "weights", "caches", "saved", "gradients"):
+        if found.get(what, 0) != 0 and draft.answer.step(what) is None:
+            draft = _stock(draft, "traffic", what, found[what])
     return draft
+
+
+def _stock(draft: Draft, section: str, what: str, value: Expr) -> Draft:
+    shown, evidence = draft.layout.factored(value), draft.ledger.meanings[what]
+    return draft.add(Step(section, Reason.STOCK, Name(what), "=", shown, evidence=evidence, role=what))
 
 
 def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting) -> Draft:
     """The FLOPs of one contraction: exactly and, counting an addition with every multiplication, roundly."""
+    facts = _dots(draft, owner)
     if count == "exact":
-        return _of(draft, "work", Reason.STATEMENT_FLOPS, "flops", name, owner.flops_exact)
+        return _of(draft, "work", Reason.STATEMENT_FLOPS, "flops", name, owner.flops_exact, facts)
     exact, flops = of_statement("flops_exact", name), of_statement("flops", name)
     value = draft.write(owner.flops)
-    draft = _of(draft, "work", Reason.STATEMENT_FLOPS, "flops_exact", name, owner.flops_exact)
-    excess = Excess(draft.write((owner.flops - owner.flops_exact).expand()))
+    draft = _of(draft, "work", Reason.STATEMENT_FLOPS, "flops_exact", name, owner.flops_exact, facts)
+    excess = (owner.flops - owner.flops_exact).expand()
     return draft.add(
-        Step("work", Reason.STATEMENT_ROUNDED, Name(exact), "~", value, evidence=excess),
+        Step("work", Reason.STATEMENT_ROUNDED, Name(exact), "~", value, evidence=Excess(draft.write(excess))),
         Step("work", Reason.STATEMENT_FLOPS, Name(flops), "=", value, evidence=draft.ledger.meanings[flops]),
+        Step("work", Reason.EXCESS, Quotient(draft.write(excess), Name(flops)), "=", draft.write(excess / owner.flops)),
     )
 
 
-def _of(draft: Draft, section: str, reason: Reason, what: str, name: str, value: Expr | Formula) -> Draft:
-    """A cost of one statement, in the sizes of its shapes."""
+def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
+    """What prose says of a contraction: its outputs, and the length of the dot product that each of them is."""
+    line = next(line for line in owner.members if line.statement.contracts)
+    product = line.statement.product
+    if product is None:
+        return None
+    return Dots(draft.write(product.output.elements), draft.write(product.length), _turns(line))
+
+
+def _applied(draft: Draft, line: Line) -> Applied:
+    """What an elementwise statement takes for each element, or for each row where rows take something of their own."""
+    statement, function = line.statement, line.statement.function
+    if function is None:
+        return Applied(statement.name, draft.write(len(statement.operands) - 1))
+    if function.row == 0:
+        return Applied(statement.name, draft.write(function.each))
+    length = next(dim.size for dim in statement.operands[0].dims if dim.label == statement.over)
+    return Applied(
+        statement.name, draft.write(rational(function.each) * length + rational(function.row)), statement.over
+    )
+
+
+def _moves(owner: StatementCost) -> Moves:
+    """What a statement loads, finds on the chip, stores and keeps there."""
+    loaded, stored = (tuple(name for name, _ in moves) for moves in (owner.loads, owner.stores))
+    made = tuple(line.statement.name for line in owner.members)
+    used = dict.fromkeys(str(tensor.name) for line in owner.members for tensor in line.statement.operands)
+    found = tuple(name for name in used if name not in loaded and name not in made)
+    kept, first = tuple(name for name in made if name not in stored), owner.members[0]
+    return Moves(loaded, found, stored, kept, first.fuse is not None, _turns(first))
+
+
+def _turns(line: Line) -> tuple[Formula, ...]:
+    return tuple(repeat.times for repeat in line.repeats)
+
+
+def _of(
+    draft: Draft, section: str, reason: Reason, what: str, name: str, value: Expr | Formula, facts: Facts | None = None
+) -> Draft:
+    """A cost of one statement, in the sizes of its shapes, with what prose says of it."""
     left = of_statement(what, name)
     right = value if isinstance(value, Formula) else draft.layout.factored(value)
-    return draft.add(Step(section, reason, Name(left), "=", right, evidence=draft.ledger.meanings[left]))
+    return draft.add(Step(section, reason, Name(left), "=", right, evidence=draft.ledger.meanings[left], facts=facts))
 
 
-def _in_all(draft: Draft, section: str, what: str, value: Expr, part: str | None = None) -> Draft:
-    """A cost of the program as the sum over its statements, and what that comes to."""
-    part = part or what
-    each = tuple(
-        step.left for step in draft.steps if isinstance(step.left, Name) and step.left.name.startswith(f"{part}(")
-    )
-    names = tuple(dict.fromkeys(each))
+def _in_all(
+    draft: Draft, section: str, what: str, value: Expr, part: str | None = None, owners: Iterable[str] | None = None
+) -> Draft:
+    """A cost of the program as the sum over its statements, or over some of them, and what that comes to."""
+    names, evidence = _summands(draft, part or what, owners), draft.ledger.meanings[what]
     return draft.add(
-        Step(section, Reason.STATEMENTS, Name(what), "=", total(*names), evidence=draft.ledger.meanings[what]),
+        Step(section, Reason.STATEMENTS, Name(what), "=", names, evidence=evidence),
         Step(section, Reason.TOTAL, Name(what), "=", draft.layout.factored(value), role=what),
     )
+
+
+def _summands(draft: Draft, part: str, owners: Iterable[str] | None = None) -> Formula:
+    """The sum of a cost of all statements that have it, or of some."""
+    lefts = dict.fromkeys(x for step in draft.steps if isinstance(x := step.left, Name))
+    among = None if owners is None else [of_statement(part, name) for name in owners]
+    return total(*(x for x in lefts if x.name.startswith(f"{part}(") and (among is None or x.name in among)))

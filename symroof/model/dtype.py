@@ -29,6 +29,11 @@ class Dtype(Frozen):
         """
         return Fraction(self.bits, 8)
 
+    @property
+    def integer(self) -> bool:
+        """Whether it holds whole numbers: such a tensor has no gradient."""
+        return self.name.startswith("int")
+
     def __str__(self) -> str:
         return self.name
 

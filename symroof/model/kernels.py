@@ -4,7 +4,9 @@ A contraction reads its operands from memory and writes its result. An elementwi
 kernel of the contraction that comes last among those behind its operands: what was made there stays on the chip. With no
 contraction behind it, it is a kernel of its own. The statements of a fuse that has a contraction are one kernel; one of
 elementwise statements alone keeps together those that have no contraction behind them. A kernel reads each tensor from
-outside once, and writes what another kernel uses, what the next turn of a repeat takes, and what nothing uses.
+outside once, and writes what another kernel uses, what the next turn of a repeat takes, what nothing uses, and the
+gradients that are asked for. The backward pass comes later: none of its statements joins a kernel of the forward pass. The
+backward of a fuse is one kernel that makes what was inside once more, from what it reads from outside.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from symroof.model.program import Line, Program, Statement
+from symroof.model.dtype import Tensor
+from symroof.model.program import Fuse, Line, Program, Statement
 
 
 @dataclass(eq=False)
@@ -27,11 +30,11 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
     fused: dict[int, _Kernel] = {}
     for line in program.lines:
         statement, fuse = line.statement, line.fuse
-        together = fuse is not None and any(isinstance(s, Statement) and s.contracts for s in fuse.body)
+        together = fuse is not None and contracted_in(fuse)
         candidates = [
             behind[str(t.name)]
             for t in statement.operands
-            if t.name in behind and behind[str(t.name)].lines[0].repeats == line.repeats
+            if t.name in behind and _same_turn(behind[str(t.name)].lines[0], line)
         ]
         if together:
             kernel = fused.setdefault(id(fuse), _Kernel())
@@ -45,6 +48,29 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
         if statement.contracts or candidates:
             behind[statement.name] = kernel
     return tuple(tuple(kernel.lines) for kernel in kernels)
+
+
+def contracted_in(fuse: Fuse) -> bool:
+    """Whether a fuse keeps on the chip what a contraction makes: one of elementwise statements alone changes nothing."""
+    return bool(fuse.again) or any(isinstance(s, Statement) and s.contracts for s in fuse.body)
+
+
+def _same_turn(one: Line, other: Line) -> bool:
+    return one.repeats == other.repeats and one.backward == other.backward
+
+
+def fetched(lines: tuple[Line, ...]) -> tuple[tuple[Line, Tensor], ...]:
+    """What a kernel reads from memory, each tensor once, with the line that needs it first."""
+    on_chip = {line.statement.name for line in lines}
+    on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again}
+    found: list[tuple[Line, Tensor]] = []
+    for line in lines:
+        again = line.fuse.again if line.fuse is not None else ()
+        for tensor in (t for statement in (line.statement, *again) for t in statement.operands):
+            if tensor.name not in on_chip:
+                on_chip.add(str(tensor.name))
+                found.append((line, tensor))
+    return tuple(found)
 
 
 def owners_of(lines: tuple[Line, ...]) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.mesh import Mesh, open_axes
 from symroof.model.operation import AnyOperation
+from symroof.model.program import Program
 
 # ``answer`` is the table that sums up, with the words around it.
 SECTIONS = ["answer", "work", "traffic", "intensity", "regime", "ridge", "threshold", "rule", "at", "time", "formulas"]
@@ -35,6 +36,11 @@ class Problem(Frozen):
     let: Mapping[str, Formula] = field(default_factory=dict)
     sections: tuple[str, ...] = tuple(SECTIONS)
     lang: str | None = None
+
+    @property
+    def training(self) -> bool:
+        """Whether the operation goes on with its backward pass."""
+        return isinstance(self.operation, Program) and self.operation.training
 
     @property
     def names(self) -> tuple[str, ...]:

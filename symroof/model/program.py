@@ -1,105 +1,57 @@
 """Programs: declared tensors, and statements that make tensors of them, one after the other.
 
-A statement is a product (what the result lacks is contracted), a sum, or a function of the table. A fuse keeps what is
-made and used only inside it on the chip, a repeat runs its body several times, each turn with weights and caches of its
-own, and the statements of a block overlap as one. What a program costs is in :mod:`symroof.model.kernels`.
+What a program costs is in :mod:`symroof.model.kernels`. In training it goes on with the statements of
+:mod:`symroof.model.backward`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Expr, Integer, Mul
+from sympy import Add, Expr, Integer
 
 from symroof.formula import Formula, Frozen, names
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
-from symroof.model.einsum import Einsum
-from symroof.model.functions import Function
+from symroof.model.nodes import (
+    DIFFERENCE,
+    PRODUCT,
+    ROLES,
+    SUM,
+    Block,
+    Declared,
+    Fuse,
+    Line,
+    Node,
+    Repeat,
+    Statement,
+    lines_of,
+    turns_of,
+)
 from symroof.symbols import expression, symbol
 
 if TYPE_CHECKING:
+    from symroof.model.backward import Backward
     from symroof.model.statement_costs import StatementCost
 
-ROLES = ("input", "weight", "cache")
-PRODUCT, SUM, DIFFERENCE = "*", "+", "-"
-
-
-class Declared(Frozen):
-    """A tensor that comes from outside: its role says what it is for."""
-
-    role: str
-    tensor: Tensor
-
-
-class Statement(Frozen):
-    """``result = operands[0] * operands[1] …``, a sum of them, or a function of them, ``over`` a dimension for rows."""
-
-    kind: str
-    operands: tuple[Tensor, ...]
-    result: Tensor
-    function: Function | None = None
-    over: str | None = None
-
-    @property
-    def name(self) -> str:
-        return str(self.result.name)
-
-    @property
-    def product(self) -> Einsum | None:
-        """The product that the statement is, None for sums and functions."""
-        return Einsum(self.operands, self.result) if self.kind == PRODUCT else None
-
-    @property
-    def contracts(self) -> bool:
-        return self.kind == PRODUCT and bool(Einsum(self.operands, self.result).contracted)
-
-    def __str__(self) -> str:
-        names = [str(tensor.name) for tensor in self.operands]
-        if self.function is not None:
-            over = (self.over,) if self.over is not None and self.over != self.operands[0].labels[-1] else ()
-            right = f"{self.function.name}({', '.join((*names, *over))})"
-        else:
-            right = f" {self.kind} ".join(names)
-        typed = (
-            self.kind == PRODUCT
-            or self.result.dims != self.operands[0].dims
-            or self.result.dtype != self.operands[0].dtype
-        )
-        return f"{self.name} = {right}" + (f" -> {self.result}" if typed else "")
-
-
-class Fuse(Frozen):
-    body: tuple[Node, ...]
-
-
-class Block(Frozen):
-    name: str
-    body: tuple[Node, ...]
-
-
-class Repeat(Frozen):
-    """The body, several times: ``leaves`` of one turn is ``enters`` of the next."""
-
-    times: Formula
-    enters: str
-    leaves: str
-    body: tuple[Node, ...]
-
-
-Node = Statement | Fuse | Block | Repeat
-
-
-class Line(Frozen):
-    """A statement with what stands around it: the repeats from outside in, the fuse and the block, None outside of both."""
-
-    statement: Statement
-    repeats: tuple[Repeat, ...]
-    fuse: Fuse | None
-    block: str | None
+__all__ = [
+    "DIFFERENCE",
+    "PRODUCT",
+    "ROLES",
+    "SUM",
+    "Block",
+    "Declared",
+    "Fuse",
+    "Line",
+    "Node",
+    "Program",
+    "Repeat",
+    "Statement",
+    "turns_of",
+]
 
 
 class Program(Frozen):
@@ -111,6 +63,7 @@ class Program(Frozen):
     declared: tuple[Declared, ...]
     body: tuple[Node, ...]
     where: Mapping[str, Formula] = field(default_factory=dict, hash=False)
+    training: bool = False
     # A program is counted statement by statement: it has no cost functions, and is no single product.
     functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
@@ -120,14 +73,34 @@ class Program(Frozen):
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
-        """The statements in their order, each with what stands around it."""
-        return tuple(_lines(self.body))
+        """The statements in their order, each with what stands around it; in training with the backward pass."""
+        backward = () if self.backward is None else lines_of(self.backward.body)
+        return (*self.forward, *(replace(line, backward=True) for line in backward))
+
+    @cached_property
+    def forward(self) -> tuple[Line, ...]:
+        """The statements that the author wrote."""
+        return tuple(lines_of(self.body))
+
+    @cached_property
+    def backward(self) -> Backward | None:
+        """The gradients and the statements that make them, where the program is in training."""
+        from symroof.model.backward import backward_of
+
+        return backward_of(self) if self.training else None
+
+    @cached_property
+    def written(self) -> Mapping[str, Tensor]:
+        """The tensors that the author wrote, by their names."""
+        made = (line.statement.result for line in self.forward)
+        return {str(t.name): t for t in (*(d.tensor for d in self.declared), *made)}
 
     @cached_property
     def arrays(self) -> Mapping[str, Tensor]:
-        """Every tensor by its name: the declared ones, then what the statements make."""
+        """Every tensor by its name: what comes from outside, then what the statements make."""
+        incoming = () if self.backward is None else self.backward.incoming
         made = (line.statement.result for line in self.lines)
-        return {str(t.name): t for t in (*(d.tensor for d in self.declared), *made)}
+        return {**self.written, **{str(t.name): t for t in (*incoming, *made)}}
 
     def declared_as(self, role: str) -> tuple[Tensor, ...]:
         return tuple(d.tensor for d in self.declared if d.role == role)
@@ -135,8 +108,8 @@ class Program(Frozen):
     @property
     def results(self) -> tuple[Tensor, ...]:
         """What no statement uses: what the program returns."""
-        used = {t.name for line in self.lines for t in line.statement.operands}
-        kept = (line.statement.result for line in self.lines)
+        used = {t.name for line in self.forward for t in line.statement.operands}
+        kept = (line.statement.result for line in self.forward)
         return tuple(tensor for tensor in kept if tensor.name not in used)
 
     @cached_property
@@ -205,7 +178,7 @@ class Program(Frozen):
         """FLOPs and bytes of the whole program; its elementwise work counts as FLOPs where nothing is contracted."""
         owners, kinds = self.owners.values(), ("ops", "ops") if self.vector else ("flops_exact", "flops")
         work, rounded = (tuple(x for cost in owners if (x := getattr(cost, kind)) != 0) for kind in kinds)
-        loads, stores = (tuple(x for cost in owners for _, x in moved(cost)) for moved in (_loads, _stores))
+        loads, stores = (tuple(x for cost in owners for _, x in getattr(cost, kind)) for kind in ("loads", "stores"))
         work, rounded, loads, stores = (tuple(map(self.resolved, part)) for part in (work, rounded, loads, stores))
         return Cost(work, rounded, loads, stores, count)
 
@@ -236,31 +209,3 @@ class Program(Frozen):
         from symroof.model.program_text import spelled
 
         return spelled(self)
-
-
-def turns_of(repeats: tuple[Repeat, ...]) -> Expr:
-    """How often what stands in these repeats is run."""
-    return Mul(*(expression(repeat.times) for repeat in repeats))
-
-
-def _loads(cost: StatementCost) -> tuple[tuple[str, Expr], ...]:
-    return cost.loads
-
-
-def _stores(cost: StatementCost) -> tuple[tuple[str, Expr], ...]:
-    return cost.stores
-
-
-def _lines(
-    body: tuple[Node, ...], repeats: tuple[Repeat, ...] = (), fuse: Fuse | None = None, block: str | None = None
-) -> Iterator[Line]:
-    for node in body:
-        match node:
-            case Statement():
-                yield Line(node, repeats, fuse, block)
-            case Fuse():
-                yield from _lines(node.body, repeats, node, block)
-            case Repeat():
-                yield from _lines(node.body, (*repeats, node), fuse, block)
-            case Block():
-                yield from _lines(node.body, repeats, fuse, node.name)

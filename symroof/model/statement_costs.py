@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sympy import Add, Expr, Integer
+from sympy import Add, Expr, Integer, Mul
 
 from symroof.formula import Frozen
 from symroof.model.cost import Counting
-from symroof.model.dtype import Tensor
-from symroof.model.kernels import kernels_of, owners_of
-from symroof.model.program import Line, Program, Statement, turns_of
+from symroof.model.dtype import Dim, Tensor
+from symroof.model.kernels import fetched, kernels_of, owners_of
+from symroof.model.program import SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.symbols import rational
 
 
@@ -37,6 +37,10 @@ class StatementCost(Frozen):
     loads: tuple[tuple[str, Expr], ...]
     stores: tuple[tuple[str, Expr], ...]
 
+    @property
+    def backward(self) -> bool:
+        return self.members[0].backward
+
 
 def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     """The quantities that only programs have, by name, in the sizes that define the others: costs of statements, elements
@@ -60,37 +64,87 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     weights, caches = (program.stock(role, bytes_of=True) for role in ("weight", "cache"))
     ops = Add(*(cost.ops for cost in program.owners.values()))
     found |= {"params": program.stock("weight"), "weights": weights, "caches": caches, "ops": ops}
+    if program.training:
+        found |= _of_training(program, count)
     return {name: program.resolved(value) for name, value in found.items()}
+
+
+def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
+    """The FLOPs of each pass, the bytes that are kept for the backward pass, and those of the gradients of weights."""
+    flops: dict[bool, Expr] = {False: Integer(0), True: Integer(0)}
+    for cost in program.owners.values():
+        rounded = cost.flops_exact if count == "exact" else cost.flops
+        flops[cost.backward] += cost.ops if program.vector else rounded
+    kept = Add(*(turns * tensor.bytes for tensor, turns in kept_for_backward(program)))
+    gradients = (t for t in program.declared_as("weight") if not t.dtype.integer)
+    stored = Add(*(program.turns(tensor) * tensor.bytes for tensor in gradients))
+    return {"flops_forward": flops[False], "flops_backward": flops[True], "saved": kept, "gradients": stored}
+
+
+def tokens_of(program: Program) -> Expr | None:
+    """How often each parameter is multiplied: the product of the dimensions that no weight has and every contraction with a
+    weight has; None where there are none.
+
+    >>> from symroof.reading.programs import read_program
+    >>> tokens_of(read_program("input x: bf16[B, T, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, T, F]"))
+    B*T
+    """
+    weights = program.declared_as("weight")
+    held = {label for tensor in weights for label in tensor.labels}
+    multiplied = [
+        dict.fromkeys(label for tensor in s.operands for label in tensor.labels)
+        for line in program.forward
+        if (s := line.statement).contracts and any(tensor in weights for tensor in s.operands)
+    ]
+    shared = [n for n in (multiplied or [{}])[0] if n not in held and all(n in labels for labels in multiplied)]
+    return program.resolved(Mul(*(Dim(label).size for label in shared))) if shared else None
+
+
+def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
+    """What the backward pass reads of the forward one, beside weights and caches: each tensor once, and in how many turns
+    of repeats it is another."""
+    makers = {line.statement.name: line for line in program.forward}
+    stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
+    inputs = {t.name for t in program.declared_as("input")}
+    kept: dict[str, tuple[Tensor, tuple[Repeat, ...]]] = {}
+    for line, tensor in (found for kernel in kernels_of(program) for found in fetched(kernel)):
+        name = str(tensor.name)
+        if not line.backward or name in stocks or name not in (*makers, *inputs):
+            continue
+        around = makers[name].repeats if name in makers else ()
+        reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
+        another = tuple(repeat for repeat in reversed_ if repeat in around or repeat.enters == name)
+        kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
+    return tuple((tensor, turns_of(repeats)) for tensor, repeats in kept.values())
 
 
 def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
     """What each statement costs, by name: an elementwise one that joins a contraction is in the costs of that."""
     costs: dict[str, StatementCost] = {}
     kernels = kernels_of(program)
+    used_outside = {str(tensor.name) for kernel in kernels for _, tensor in fetched(kernel)}
     taken = {repeat.leaves for line in program.lines for repeat in line.repeats}
+    if program.backward is not None:
+        taken |= {str(gradient.name) for gradient in program.backward.gradients.values()}
     for kernel in kernels:
-        inside = {line.statement.name for line in kernel}
-        outside = [line for other in kernels if other is not kernel for line in other]
-        used_outside = {str(t.name) for line in outside for t in line.statement.operands}
         used_inside = {str(t.name) for line in kernel for t in line.statement.operands}
-        owners, turns, known = owners_of(kernel), turns_of(kernel[0].repeats), set(inside)
+        owners, turns = owners_of(kernel), turns_of(kernel[0].repeats)
         loads: dict[str, list[tuple[str, Expr]]] = {}
         stores: dict[str, list[tuple[str, Expr]]] = {}
+        for line, tensor in fetched(kernel):
+            moved = (str(tensor.name), turns * tensor.bytes)
+            loads.setdefault(owners[line.statement.name], []).append(moved)
         for line in kernel:
-            statement, owner = line.statement, owners[line.statement.name]
-            for tensor in statement.operands:
-                if tensor.name not in known:
-                    known.add(str(tensor.name))
-                    loads.setdefault(owner, []).append((str(tensor.name), turns * tensor.bytes))
-            name = statement.name
+            statement, name = line.statement, line.statement.name
             if name in used_outside or name in taken or name not in used_inside:
-                stores.setdefault(owner, []).append((name, turns * statement.result.bytes))
+                moved = (name, turns * statement.result.bytes)
+                stores.setdefault(owners[name], []).append(moved)
         for owner in dict.fromkeys(owners.values()):
             members = tuple(line for line in kernel if owners[line.statement.name] == owner)
             exact, flops = _contraction(members)
             ops = sum((elementwise(line.statement) for line in members), Integer(0))
-            moved = (tuple(found.get(owner, ())) for found in (loads, stores))
-            costs[owner] = StatementCost(owner, members, turns * exact, turns * flops, turns * ops, *moved)
+            both = (tuple(found.get(owner, ())) for found in (loads, stores))
+            costs[owner] = StatementCost(owner, members, turns * exact, turns * flops, turns * ops, *both)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(costs.items(), key=lambda item: order.index(item[0])))
 
@@ -108,9 +162,11 @@ def elementwise(statement: Statement) -> Expr:
     """The operations of a statement that contracts nothing; 0 for one that does."""
     if statement.contracts:
         return Integer(0)
-    if statement.function is None:
-        return (len(statement.operands) - 1) * statement.result.elements
     first, function = statement.operands[0], statement.function
+    if function is None and len(statement.operands) == 1:
+        return first.elements - (statement.result.elements if statement.kind == SUM else 0)
+    if function is None:
+        return (len(statement.operands) - 1) * statement.result.elements
     rows = _rows(first, statement.over)
     return rational(function.each) * first.elements + rational(function.row) * rows
 

@@ -23,24 +23,35 @@ ZERO = Rat(Poly())
 
 
 class Array(Frozen):
-    """``role`` says where it comes from; it is empty where a statement makes it."""
+    """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type."""
 
     name: str
     labels: tuple[str, ...]
     bits: int
     role: str
+    dtype: str = ""
+
+    @property
+    def integer(self) -> bool:
+        return self.dtype.startswith("int")
 
 
 class Turn(Frozen):
-    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes."""
+    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes as what ``enters``."""
 
     place: int
     times: Formula
     leaves: str
+    enters: str = ""
 
 
 class Act(Frozen):
-    """A statement. With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations."""
+    """A statement. With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations.
+
+    One that ``sums`` a single operand saves one for each element of the result. ``minus`` is a difference, ``back_each``
+    and ``back_row`` are what the derivative of a function takes. One that goes ``back`` is of the backward pass; what a
+    fuse of the number ~n works on is made as in the fuse n.
+    """
 
     result: str
     operands: tuple[str, ...]
@@ -50,13 +61,19 @@ class Act(Frozen):
     multiplies: bool = False
     turns: tuple[Turn, ...] = ()
     fuse: int | None = None
+    sums: bool = False
+    minus: bool = False
+    back_each: Fraction | None = None
+    back_row: Fraction = Fraction(0)
+    back: bool = False
 
 
 class Script(Frozen):
-    """A program as it was written, in plain values."""
+    """A program as it was written, in plain values; ``kept`` are the gradients that are asked for."""
 
     arrays: tuple[Array, ...]
     acts: tuple[Act, ...]
+    kept: tuple[str, ...] = ()
 
     @cached_property
     def array(self) -> Mapping[str, Array]:
@@ -76,13 +93,13 @@ class Script(Frozen):
     def run(self) -> Trace:
         """The statements one after the other, on a chip that forgets what it holds when a kernel ends."""
         maker = {act.result: i for i, act in enumerate(self.acts)}
-        busy = {act.fuse for act in self.acts if act.fuse is not None and self.contracts(act)}
         kernel: list[tuple[int, bool]] = []  # where each act runs, and whether a contraction is behind it
         for i, act in enumerate(self.acts):
             feeding = [maker[name] for name in act.operands if name in maker]
-            behind = [kernel[j][0] for j in feeding if kernel[j][1] and self.acts[j].turns == act.turns]
+            feeding = [j for j in feeding if self.acts[j].turns == act.turns and self.acts[j].back == act.back]
+            behind = [kernel[j][0] for j in feeding if kernel[j][1]]
             together = next((j for j, other in enumerate(self.acts) if other.fuse == act.fuse), i)
-            if act.fuse in busy:
+            if act.fuse in self._busy:
                 where = together
             elif behind and not self.contracts(act):
                 where = max(behind)
@@ -92,6 +109,12 @@ class Script(Frozen):
                 where = i
             kernel.append((where, bool(behind) or self.contracts(act)))
         return self._noted([where for where, _ in kernel], maker)
+
+    @cached_property
+    def _busy(self) -> frozenset[int]:
+        """The fuses that something is contracted in, and those of the backward pass that make it again."""
+        busy = {act.fuse for act in self.acts if act.fuse is not None and self.contracts(act)}
+        return frozenset(busy | {~fuse for fuse in busy if fuse >= 0})
 
     def _first_alone(self, fuse: int, kernel: list[tuple[int, bool]], here: int) -> int:
         """The first of the elementwise statements of a fuse that nothing is contracted behind."""
@@ -110,11 +133,15 @@ class Script(Frozen):
                 heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
                 own = self.contracts(act) or not heads
                 payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
-                loads += [(payer[act.result], name) for name in dict.fromkeys(act.operands) if name not in chip]
-                chip |= {act.result, *act.operands}
+                again = [a for a in self.acts if act.back and act.fuse in self._busy and a.fuse == ~act.fuse]
+                chip |= {a.result for a in again}
+                needed = dict.fromkeys((*act.operands, *(name for a in again for name in a.operands)))
+                loads += [(payer[act.result], name) for name in needed if name not in chip]
+                chip |= {act.result, *needed}
         fetched, touched = {name for _, name in loads}, {name for act in self.acts for name in act.operands}
         carried = {turn.leaves for act in self.acts for turn in act.turns}
-        stores = [(payer[name], name) for name in maker if name in fetched or name in carried or name not in touched]
+        asked = fetched | carried | {*self.kept}
+        stores = [(payer[name], name) for name in maker if name in asked or name not in touched]
         return Trace(payer, tuple(loads), tuple(stores))
 
 
@@ -127,19 +154,22 @@ class Trace(Frozen):
 
 
 class Run(Evidence):
-    """Evidence of a cost: the program, run again. ``name`` is the statement, None for the whole program."""
+    """Evidence of a cost: the program, run again. ``name`` is the statement, None for the whole program; ``back`` is the
+    pass, None for both."""
 
     counts = True
 
     script: Script
     what: str
     name: str | None = None
+    back: bool | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, script = ledger.exact(figures=False), self.script
         total, by = ZERO, "the program run again"
         for act in script.acts:
-            if self.name in (None, script.run.payer[act.result]) and self.what in ("flops", "flops_exact", "ops"):
+            paid = self.name in (None, script.run.payer[act.result]) and self.back in (None, act.back)
+            if paid and self.what in ("flops", "flops_exact", "ops"):
                 total += self._work(act, exact, step) * self._turns(act.turns, exact)
             if self.what in ("flops", "flops_exact"):
                 by = "counted in loops"
@@ -155,6 +185,13 @@ class Run(Evidence):
                 if array.role == role and self.name in (None, array.name):
                     size = self._elements(array, exact) if " " in self.what else self._size(array.name, exact)
                     total += size * self._copies(array.name, exact)
+        if self.what == "saved":
+            by, total = "loads of the backward pass counted", self._saved(exact)
+        if self.what == "gradients":
+            by = "gradients of weights added up"
+            for array in script.arrays:
+                if array.role == "weight" and not array.integer:
+                    total += self._size(array.name, exact) * self._copies(array.name, exact)
         if self.what in ("elements", "size") and self.name is not None:
             array, by = script.array[self.name], "elements multiplied out"
             total = self._elements(array, exact) if self.what == "elements" else self._size(array.name, exact)
@@ -168,10 +205,11 @@ class Run(Evidence):
             return ZERO if self.what == "ops" else self._contraction(act, exact, step)
         if self.what != "ops":
             return ZERO
-        array = script.array[act.result]
+        array = script.array[act.operands[0] if len(act.operands) == 1 else act.result]
         rows = replace(array, labels=tuple(label for label in array.labels if label != act.over))
         each = Rat(Poly.number(act.each)) * self._elements(array, exact)
-        return each + Rat(Poly.number(act.row)) * self._elements(rows, exact)
+        saved = self._elements(script.array[act.result], exact) if act.sums else ZERO
+        return each + Rat(Poly.number(act.row)) * self._elements(rows, exact) - saved
 
     def _contraction(self, act: Act, exact: Exact, step: Step) -> Rat:
         """Two operations for each product, one less for each output where additions are counted exactly: as the loops
@@ -188,6 +226,25 @@ class Run(Evidence):
                 raise refuted(step, f"the loops count something else at {point}")
         both = self._product((*output, *loops.missing_in(output)), exact)
         return Rat(Poly.number(Fraction(2))) * both - (ZERO if fused else self._product(output, exact))
+
+    def _saved(self, exact: Exact) -> Rat:
+        """What the acts of the backward pass load of the forward one, beside weights and caches: once for each of the
+        turns in which it is another array."""
+        script, total = self.script, ZERO
+        acts, arrays = {act.result: act for act in script.acts}, script.array
+        kept: dict[str, tuple[Turn, ...]] = {}
+        for payer, name in script.run.loads:
+            made = acts.get(name)
+            ours = (made is not None and not made.back) or arrays[name].role == "input"
+            if acts[payer].back and ours:
+                forward = {~turn.place for turn in acts[payer].turns}
+                around = () if made is None else made.turns
+                every = {turn.place: turn for act in script.acts for turn in act.turns if turn.place in forward}
+                turns = tuple(turn for turn in every.values() if turn in around or turn.enters == name)
+                kept[name] = max(kept.get(name, ()), turns, key=len)
+        for name, turns in kept.items():
+            total += self._size(name, exact) * self._turns(turns, exact)
+        return total
 
     def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
         sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)

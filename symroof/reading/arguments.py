@@ -28,8 +28,8 @@ class Options(TypedDict, total=False):
 
     ``assume`` is a regime, ``at`` are sizes to put in, ``given`` figures that override those of the chip, ``mesh`` the
     sizes of its axes, ``link`` what the arithmetic is compared with, ``count`` is fma or exact, ``compute`` the dtype of
-    the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas, ``lang``
-    the language of pages: en, ko or zh.
+    the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas,
+    ``training`` whether the backward pass is part of it, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -46,6 +46,7 @@ class Options(TypedDict, total=False):
     let: Mapping[str, str] | None
     symbols: str | Iterable[str] | None
     sections: str | Iterable[str] | None
+    training: bool | None
     lang: str | None
 
 
@@ -72,7 +73,11 @@ def problem_on_each(
     chips = list(filter(None, (hardware_of(table | {"hardware": chip}) for chip in on)))
     problem = read_problem(table | {"hardware": on[0]} if on else table, frozenset(spoken))
     if isinstance(asked, Problem):
-        changed = {"hardware", *said} & Problem.__dataclass_fields__.keys()
+        changed = {
+            "hardware",
+            *said,
+            *(("operation",) if "training" in said else ()),
+        } & Problem.__dataclass_fields__.keys()
         problem = replace(asked, **{name: getattr(problem, name) for name in changed})
     return problem, chips
 

@@ -20,6 +20,7 @@ from symroof.model.operation import AnyOperation, Operation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
+from symroof.model.training import in_training
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.costs import COSTS, costs_of
@@ -70,6 +71,8 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         operation = read_operation(operation, dtype_of(options, "dtype"))
     if not isinstance(operation, Einsum | Operation | Program):
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
+    if options.get("training") is not None:
+        operation = in_training(operation, _flag(options, "training", "true for the backward pass as well"))
     mesh = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
     operation, axes = laid_out(operation, mesh), open_axes(mesh)
     model = model_of(options, operation, spoken, axes)
@@ -167,6 +170,12 @@ def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: 
 def require_known(options: Mapping[str, Any]) -> None:
     for key in options:
         require_one_of(key, KEYS, f"the problem: unknown key {key!r}")
+
+
+def _flag(options: Mapping[str, Any], key: str, example: str) -> bool:
+    if not isinstance(value := options[key], bool):
+        raise unfit(key, value, "true or false", example)
+    return value
 
 
 def _sections(options: Mapping[str, Any]) -> tuple[str, ...]:

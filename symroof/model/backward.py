@@ -1,0 +1,266 @@
+"""The backward pass of a program, statement by statement, in reverse order.
+
+For y = a * b it is da = dy * b and db = a * dy, summed over what the operand lacks. A sum passes the gradient on. A
+function takes the operations of its derivative, and reads its operand. A gradient has the type of what it is the gradient
+of; where several statements use a tensor their contributions are added. The gradients of the results come from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from symroof.errors import ModelError
+from symroof.formula import Frozen
+from symroof.model.dtype import Tensor
+from symroof.model.functions import FUNCTIONS, Function
+from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Block, Fuse, Node, Program, Repeat, Statement
+
+
+class Backward(Frozen):
+    """``incoming`` are gradients that come from outside, ``gradients`` those of declared tensors, by their names.
+
+    >>> from symroof.reading.programs import read_program
+    >>> program = read_program("input x: bf16[N, D]; weight W: bf16[D, F]; h = x * W -> bf16[N, F]; y = relu(h)")
+    >>> for statement in backward_of(program).body:
+    ...     print(statement)
+    dh = relu'(h, dy)
+    dx = dh * W -> bf16[N, D]
+    dW = x * dh -> bf16[D, F]
+    """
+
+    body: tuple[Node, ...]
+    incoming: tuple[Tensor, ...]
+    gradients: Mapping[str, Tensor]
+
+
+def backward_of(program: Program) -> Backward:
+    """The backward pass. Raises :class:`~symroof.errors.ModelError` where a gradient is asked for that there is not."""
+    reverse = _Reverse(program, _asked(program))
+    return reverse.whole()
+
+
+def derivative(function: Function) -> Function:
+    """What takes a gradient back through a function: of the operand and the gradient of the result.
+
+    >>> derivative(FUNCTIONS["relu"]).name
+    "relu'"
+    """
+    if function.operands > 1 or not (function.back_each or function.back_row):
+        raise ModelError(
+            f"{function.name} has no derivative, so there is no gradient of its operand",
+            expected=f"one of {', '.join(name for name, known in FUNCTIONS.items() if known.back_each)}",
+        )
+    each, row = function.back_each, function.back_row
+    return replace(function, name=f"{function.name}'", each=each, row=row, operands=2)
+
+
+def _asked(program: Program) -> frozenset[str]:
+    """The tensors that have a gradient: all but integers, and what is made of integers alone."""
+    asked = {str(d.tensor.name) for d in program.declared if not d.tensor.dtype.integer}
+    for line in program.forward:
+        statement = line.statement
+        if not asked.isdisjoint(str(t.name) for t in statement.operands):
+            if statement.result.dtype.integer:
+                problem = f"{statement.name} is {statement.result}, and integers have no gradient"
+                raise ModelError(problem, expected="a floating-point type of what is trained")
+            asked.add(statement.name)
+    if asked.isdisjoint(line.statement.name for line in program.forward):
+        raise ModelError("every tensor is of integers: there is nothing to train", expected="a floating-point type")
+    return frozenset(asked)
+
+
+@dataclass
+class _Scope:
+    """A list of statements that is gone through backwards: ``arrived`` are contributions to gradients, by tensor."""
+
+    body: tuple[Node, ...]
+    arrived: dict[str, list[Tensor]] = field(default_factory=dict)
+    around: _Scope | None = None
+    enters: str = ""
+    leaves: str = ""
+
+
+@dataclass
+class _Reverse:
+    program: Program
+    asked: frozenset[str]
+    incoming: list[Tensor] = field(default_factory=list)
+    gradients: dict[str, Tensor] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.known = self.program.written
+        self.stocks = {str(d.tensor.name) for d in self.program.declared if d.role != "input"}
+
+    def whole(self) -> Backward:
+        self._require_one_place()
+        scope = _Scope(self.program.body)
+        body = self._nodes(scope.body, scope)
+        for name in tuple(scope.arrived):
+            self.gradients[name] = self._total(name, scope, body)
+        return Backward(tuple(body), tuple(self.incoming), self.gradients)
+
+    def _nodes(self, nodes: tuple[Node, ...], scope: _Scope) -> list[Node]:
+        found: list[Node] = []
+        for node in reversed(nodes):
+            match node:
+                case Statement():
+                    if node.name in self.asked:
+                        self._statement(node, scope, found)
+                case Repeat():
+                    self._repeat(node, scope, found)
+                case Fuse():
+                    inner = self._nodes(node.body, scope)
+                    statements = tuple(s for s in node.body if isinstance(s, Statement))
+                    again = statements if any(s.contracts for s in statements) else ()
+                    found += [Fuse(tuple(inner), again)] if inner else []
+                case Block():
+                    inner = self._nodes(node.body, scope)
+                    found += [Block(f"d{node.name}", tuple(inner))] if inner else []
+        return found
+
+    def _statement(self, statement: Statement, scope: _Scope, found: list[Node]) -> None:
+        gradient = self._total(statement.name, scope, found)
+        for place, operand in enumerate(statement.operands):
+            if operand.name in self.asked:
+                contribution = self._through(statement, place, gradient, scope, found)
+                scope.arrived.setdefault(str(operand.name), []).append(contribution)
+
+    def _through(self, statement: Statement, place: int, gradient: Tensor, scope: _Scope, found: list[Node]) -> Tensor:
+        """What the gradient of a result gives to that of one operand; the statements that it takes are added."""
+        operand = statement.operands[place]
+        same = operand.dtype == gradient.dtype and set(operand.labels) == set(gradient.labels)
+        first = statement.kind in (SUM, DIFFERENCE) and not (statement.kind == DIFFERENCE and place)
+        if first and same:
+            return gradient
+        name = self._new(self._contribution(str(operand.name), statement.name, scope))
+        result = replace(operand, name=name)
+        if statement.function is not None:
+            turned = derivative(statement.function)
+            found.append(Statement("function", (operand, gradient), result, turned, statement.over))
+        elif statement.kind == PRODUCT:
+            found += self._factors(statement, place, gradient, result)
+        elif first and set(operand.labels) == set(gradient.labels):
+            found.append(Statement("function", (gradient,), result, FUNCTIONS["convert"]))
+        else:
+            found.append(Statement(SUM if first else DIFFERENCE, (gradient,), result))
+        return result
+
+    def _factors(self, statement: Statement, place: int, gradient: Tensor, result: Tensor) -> Iterator[Statement]:
+        """da = dy * b for y = a * b, at the place of the operand; of more factors the others are multiplied first where
+        something is summed."""
+        others = statement.operands[:place] + statement.operands[place + 1 :]
+        if len(others) > 1 and set(result.labels) != set(gradient.labels):
+            labels = {label for tensor in others for label in tensor.labels}
+            dims = tuple(dim for dim in statement.result.dims if dim.label in labels)
+            name = self._new(f"{statement.name}_{statement.operands[place].name}")
+            rest = replace(statement.result, dims=dims, name=name)
+            yield Statement(PRODUCT, others, rest)
+            others, place = (rest,), min(place, 1)
+        yield Statement(PRODUCT, (*others[:place], gradient, *others[place:]), result)
+
+    def _repeat(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
+        """Each turn backwards: what enters is the gradient of what left, and the other way round."""
+        inner = _Scope(repeat.body, {}, scope, repeat.enters, repeat.leaves)
+        if repeat.leaves not in self.asked:
+            raise ModelError(f"{repeat.leaves} leaves each turn and has no gradient", expected="a floating-point type")
+        entering = self._total(repeat.leaves, scope, found)
+        inner.arrived[repeat.leaves] = [entering]
+        body = self._nodes(repeat.body, inner)
+        leaving = self._total(repeat.enters, inner, body) if repeat.enters in inner.arrived else entering
+        for name in tuple(inner.arrived):
+            if name in self.stocks:
+                self.gradients[name] = self._total(name, inner, body)
+            else:
+                scope.arrived.setdefault(name, []).append(self._added_up(name, inner, body))
+        scope.arrived.setdefault(repeat.enters, []).append(leaving)
+        if body:
+            found.append(Repeat(repeat.times, str(entering.name), str(leaving.name), tuple(body), repeat))
+
+    def _added_up(self, name: str, inner: _Scope, body: list[Node]) -> Tensor:
+        """The gradient of what each turn uses alike: what each gives is added to what those before it gave."""
+        result = replace(self.known[name], name=self._new(self._final(name, inner)))
+        before = replace(result, name=self._new(f"{result.name}_before"))
+        self.incoming.append(before)
+        body.append(Statement(SUM, (before, *inner.arrived.pop(name)), result))
+        return result
+
+    def _total(self, name: str, scope: _Scope, found: list[Node]) -> Tensor:
+        """The gradient of a tensor: its contributions, added; from outside where nothing uses it."""
+        arrived = scope.arrived.pop(name, [])
+        if len(arrived) == 1:
+            return arrived[0]
+        result = replace(self.known[name], name=self._new(self._final(name, scope)))
+        if arrived:
+            found.append(Statement(SUM, tuple(arrived), result))
+        else:
+            self.incoming.append(result)
+        return result
+
+    def _contribution(self, name: str, user: str, scope: _Scope) -> str:
+        """``dx`` where one statement alone uses x, else ``dx_h`` for what comes through h."""
+        alone = self._uses(scope.body, name) == 1 and name != scope.leaves and not self._alike(name, scope)
+        return self._final(name, scope) if alone else f"d{name}_{user}"
+
+    def _final(self, name: str, scope: _Scope) -> str:
+        """The name of the gradient as it leaves these statements: of a turn it is a contribution to what is around."""
+        if scope.around is not None and not self._own(name, scope.body) and name not in self.stocks:
+            return self._contribution(name, scope.leaves, scope.around)
+        inside = (node for node in scope.body if isinstance(node, Repeat) and node.leaves == name)
+        return f"d{name}_next" if any(self._uses(node.body, name) for node in inside) else f"d{name}"
+
+    def _alike(self, name: str, scope: _Scope) -> bool:
+        """Whether all turns around use the same tensor: what they give is added up."""
+        own = name == scope.enters or name in self.stocks or self._own(name, scope.body)
+        return scope.around is not None and not own
+
+    def _own(self, name: str, nodes: tuple[Node, ...]) -> bool:
+        return any(statement.name == name for statement in _statements(nodes))
+
+    def _uses(self, nodes: tuple[Node, ...], name: str) -> int:
+        """How many contributions these statements make to a gradient: all turns of a repeat make one."""
+        found = 0
+        for node in nodes:
+            if isinstance(node, Statement):
+                found += sum(t.name == name for t in node.operands) if node.name in self.asked else 0
+            elif isinstance(node, Repeat) and name not in self.stocks:
+                found += node.enters == name or self._uses(node.body, name) > 0
+            elif not isinstance(node, Repeat):
+                found += self._uses(node.body, name)
+        return found
+
+    def _new(self, name: str) -> str:
+        """A name for a gradient that is not taken: one that the author gave is an error, another of ours has a number."""
+        if name in self.known:
+            raise ModelError(f"{name} is the name of a gradient here", hint=f"give the tensor {name} another name")
+        numbered, number = name, 1
+        while numbered in self.made:
+            number += 1
+            numbered = f"{name}{number}"
+        self.made.add(numbered)
+        return numbered
+
+    def _require_one_place(self) -> None:
+        """A turn has weights of its own, and what it makes is gone after it, but for what leaves it."""
+        makers = {line.statement.name: line.repeats for line in self.program.forward}
+        places: dict[str, set[tuple[Repeat, ...]]] = {}
+        for line in self.program.forward:
+            for name in (str(tensor.name) for tensor in line.statement.operands):
+                places.setdefault(name, set()).add(line.repeats)
+                gone = [r for r in makers.get(name, ()) if r not in line.repeats and r.leaves != name]
+                if gone and name in self.asked:
+                    problem = f"{name} of each turn is used after the repeat, and only {gone[0].leaves} leaves it"
+                    raise ModelError(problem, expected="the use of it in the repeat")
+        for name in self.stocks & self.asked:
+            if len(places.get(name, ())) > 1:
+                problem = f"{name} is used in a repeat and outside of it, so its gradient is one and several"
+                raise ModelError(problem, expected="a tensor of its own for each place")
+
+
+def _statements(nodes: tuple[Node, ...]) -> Iterator[Statement]:
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield node
+        else:
+            yield from _statements(node.body)

@@ -1,0 +1,127 @@
+"""What programs are written with: declared tensors, statements, and what stands around them.
+
+A statement is a product (what the result lacks is contracted), a sum, or a function of the table. A fuse keeps what is
+made and used only inside it on the chip, a repeat runs its body several times, each turn with weights and caches of its
+own, and the statements of a block overlap as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sympy import Expr, Mul
+
+from symroof.formula import Formula, Frozen
+from symroof.model.dtype import Tensor
+from symroof.model.einsum import Einsum
+from symroof.model.functions import Function
+from symroof.symbols import expression
+
+ROLES = ("input", "weight", "cache")
+PRODUCT, SUM, DIFFERENCE = "*", "+", "-"
+
+
+class Declared(Frozen):
+    """A tensor that comes from outside: its role says what it is for."""
+
+    role: str
+    tensor: Tensor
+
+
+class Statement(Frozen):
+    """``result = operands[0] * operands[1] …``, a sum of them, or a function of them, ``over`` a dimension for rows.
+
+    Of one operand a sum is taken over what the result lacks; a difference is that with its sign turned.
+    """
+
+    kind: str
+    operands: tuple[Tensor, ...]
+    result: Tensor
+    function: Function | None = None
+    over: str | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.result.name)
+
+    @property
+    def product(self) -> Einsum | None:
+        """The product that the statement is, None for sums and functions."""
+        return Einsum(self.operands, self.result) if self.kind == PRODUCT else None
+
+    @property
+    def contracts(self) -> bool:
+        return self.kind == PRODUCT and bool(Einsum(self.operands, self.result).contracted)
+
+    def __str__(self) -> str:
+        names = [str(tensor.name) for tensor in self.operands]
+        if self.function is not None:
+            over = (self.over,) if self.over is not None and self.over != self.operands[0].labels[-1] else ()
+            right = f"{self.function.name}({', '.join((*names, *over))})"
+        elif len(names) == 1:
+            right = f"sum({names[0]})" if self.kind == SUM else f"-{names[0]}"
+        else:
+            right = f" {self.kind} ".join(names)
+        typed = (
+            self.kind == PRODUCT
+            or self.result.dims != self.operands[0].dims
+            or self.result.dtype != self.operands[0].dtype
+        )
+        return f"{self.name} = {right}" + (f" -> {self.result}" if typed else "")
+
+
+class Fuse(Frozen):
+    """``again`` are statements whose results the backward pass needs and makes once more on the chip, uncounted."""
+
+    body: tuple[Node, ...]
+    again: tuple[Statement, ...] = ()
+
+
+class Block(Frozen):
+    name: str
+    body: tuple[Node, ...]
+
+
+class Repeat(Frozen):
+    """The body, several times: ``leaves`` of one turn is ``enters`` of the next. ``reverses`` is the repeat whose turns the
+    backward pass goes through from the last to the first."""
+
+    times: Formula
+    enters: str
+    leaves: str
+    body: tuple[Node, ...]
+    reverses: Repeat | None = None
+
+
+Node = Statement | Fuse | Block | Repeat
+
+
+class Line(Frozen):
+    """A statement with what stands around it: the repeats from outside in, the fuse and the block, None outside of both;
+    and whether it belongs to the backward pass."""
+
+    statement: Statement
+    repeats: tuple[Repeat, ...]
+    fuse: Fuse | None
+    block: str | None
+    backward: bool = False
+
+
+def turns_of(repeats: tuple[Repeat, ...]) -> Expr:
+    """How often what stands in these repeats is run."""
+    return Mul(*(expression(repeat.times) for repeat in repeats))
+
+
+def lines_of(
+    body: tuple[Node, ...], repeats: tuple[Repeat, ...] = (), fuse: Fuse | None = None, block: str | None = None
+) -> Iterator[Line]:
+    for node in body:
+        match node:
+            case Statement():
+                yield Line(node, repeats, fuse, block)
+            case Fuse():
+                yield from lines_of(node.body, repeats, node, block)
+            case Repeat():
+                yield from lines_of(node.body, (*repeats, node), fuse, block)
+            case Block():
+                yield from lines_of(node.body, repeats, fuse, node.name)

@@ -1,0 +1,107 @@
+"""Facts of a program's statements: what prose says of each beyond its formulas, held against the program run again."""
+
+from __future__ import annotations
+
+from symroof.formula import Formula, Name, number, product
+from symroof.proof.ledger import Facts, Ledger
+from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.proof.running import Act, Run
+from symroof.proof.step import Step
+
+
+class Dots(Facts):
+    """Facts of a contraction: each of ``outputs`` is a dot product of a ``length``, in every turn of the repeats around
+    it; ``turns`` are how often each of these is run."""
+
+    outputs: Formula
+    length: Formula
+    turns: tuple[Formula, ...] = ()
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        run, act = _run_of(step)
+        if run is None or act is None or not run.script.contracts(act):
+            return False
+        script, exact = run.script, ledger.exact(figures=False)
+        output = script.array[act.result].labels
+        told = ((self.outputs, output), (self.length, script.loops(act).missing_in(output)))
+        counted = all(exact.difference(formula, _elements(labels)).is_zero() for formula, labels in told)
+        return counted and self.turns == tuple(turn.times for turn in act.turns)
+
+
+class Applied(Facts):
+    """A statement of elementwise work: its ``result``, and the operations ``each`` of so many takes: each element of its
+    first operand, or each row ``over`` a label."""
+
+    result: str
+    each: Formula
+    over: str | None = None
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        run, _ = _run_of(step)
+        act = None if run is None else next((act for act in run.script.acts if act.result == self.result), None)
+        if run is None or act is None or run.script.contracts(act) or self.over != (act.over if act.row else None):
+            return False
+        exact = ledger.exact(figures=False)
+        length = Rat(ONE) if self.over is None else exact.rational(_elements((self.over,)))
+        told = Rat(Poly.number(act.each)) * length + Rat(Poly.number(act.row))
+        return (exact.rational(self.each) - told).is_zero()
+
+
+class Members(Facts):
+    """Facts of elementwise work: all of it that a statement pays for."""
+
+    applied: tuple[Applied, ...]
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        run, _ = _run_of(step)
+        if run is None:
+            return False
+        script = run.script
+        paid = tuple(
+            act.result
+            for act in script.acts
+            if script.run.payer[act.result] == run.name and not script.contracts(act) and (act.each or act.row)
+        )
+        return paid == tuple(one.result for one in self.applied) and all(x.agree(step, ledger) for x in self.applied)
+
+
+class Moves(Facts):
+    """Facts of traffic: what a statement loads, what it finds on the chip, what it stores; ``kept`` is made and not
+    stored, and ``fused`` where that is because a fuse keeps it. ``turns`` are how often each repeat around it is run."""
+
+    loaded: tuple[str, ...]
+    found: tuple[str, ...]
+    stored: tuple[str, ...]
+    kept: tuple[str, ...]
+    fused: bool = False
+    turns: tuple[Formula, ...] = ()
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        run, act = _run_of(step)
+        if run is None or act is None:
+            return False
+        trace = run.script.run
+        acts = [act for act in run.script.acts if trace.payer[act.result] == run.name]
+        made = tuple(act.result for act in acts)
+        loaded, stored = (tuple(n for payer, n in moves if payer == run.name) for moves in (trace.loads, trace.stores))
+        used = dict.fromkeys(name for act in acts for name in act.operands)
+        return (
+            self.loaded == loaded
+            and set(self.stored) == set(stored)
+            and self.found == tuple(name for name in used if name not in loaded and name not in made)
+            and self.kept == tuple(name for name in made if name not in stored)
+            and self.fused == (act.fuse is not None)
+            and self.turns == tuple(turn.times for turn in act.turns)
+        )
+
+
+def _run_of(step: Step) -> tuple[Run | None, Act | None]:
+    """The run that a step rests on, and the statement that it is about."""
+    run = step.evidence
+    if not isinstance(run, Run):
+        return None, None
+    return run, next((act for act in run.script.acts if act.result == run.name), None)
+
+
+def _elements(labels: tuple[str, ...]) -> Formula:
+    return product(*(number(int(label)) if label.isdigit() else Name(label) for label in labels))

@@ -1,0 +1,329 @@
+"""Programs on numbers: every statement is carried out on random tensors of a few elements, turn by turn of each repeat.
+
+What is run are the statements that the program shows, forward and backward; multiplications and additions are counted in
+plain loops.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
+from itertools import product as tuples
+from math import prod
+
+import numpy as np
+
+from symroof.model.dtype import Tensor
+from symroof.model.program import SUM, Block, Fuse, Node, Program, Repeat, Statement
+from symroof.symbols import expression, symbol
+
+Values = MutableMapping[str, np.ndarray]
+C = np.sqrt(2 / np.pi)
+
+
+def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def _rms(x: np.ndarray, axis: int) -> np.ndarray:
+    return x / np.sqrt((x * x).mean(axis, keepdims=True) + 0.1)
+
+
+def _layer(x: np.ndarray, axis: int) -> np.ndarray:
+    return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 0.1)
+
+
+def _gelu(x: np.ndarray, axis: int) -> np.ndarray:
+    return x * (1 + np.tanh(C * (x + 0.044715 * x**3))) / 2
+
+
+FUNCTIONS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "gelu": _gelu,
+    "silu": lambda x, axis: x / (1 + np.exp(-x)),
+    "sigmoid": lambda x, axis: 1 / (1 + np.exp(-x)),
+    "convert": lambda x, axis: x,
+    "softmax": _softmax,
+    "rms_norm": _rms,
+    "layer_norm": _layer,
+}
+
+
+def _softmax_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
+    p = _softmax(x, axis)
+    return p * (dy - (p * dy).sum(axis, keepdims=True))
+
+
+def _rms_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
+    r = 1 / np.sqrt((x * x).mean(axis, keepdims=True) + 0.1)
+    return r * dy - x * r**3 * (dy * x).mean(axis, keepdims=True)
+
+
+def _layer_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
+    centred = _rms_back(x - x.mean(axis, keepdims=True), dy, axis)
+    return centred - centred.mean(axis, keepdims=True)
+
+
+def _gelu_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
+    t = np.tanh(C * (x + 0.044715 * x**3))
+    return dy * ((1 + t) / 2 + x / 2 * (1 - t * t) * C * (1 + 3 * 0.044715 * x * x))
+
+
+def _sigmoid_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
+    s = 1 / (1 + np.exp(-x))
+    return dy * s * (1 - s)
+
+
+def _silu_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
+    s = 1 / (1 + np.exp(-x))
+    return dy * (s + x * s * (1 - s))
+
+
+DERIVATIVES: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
+    "gelu'": _gelu_back,
+    "silu'": _silu_back,
+    "sigmoid'": _sigmoid_back,
+    "convert'": lambda x, dy, axis: dy,
+    "softmax'": _softmax_back,
+    "rms_norm'": _rms_back,
+    "layer_norm'": _layer_back,
+}
+
+
+@dataclass
+class Interpreter:
+    """One run of a program at sizes. ``declared`` holds an array for each turn in which a weight or cache is another."""
+
+    program: Program
+    sizes: dict[str, int]
+    declared: dict[tuple[str, tuple[int, ...]], np.ndarray]
+    returned: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    turns: dict[tuple[int, int], Values] = field(default_factory=dict)
+    gradients: dict[tuple[str, tuple[int, ...]], np.ndarray] = field(default_factory=dict)
+    multiplied: dict[str, int] = field(default_factory=dict)  # products and additions in loops, by statement
+    added: dict[str, int] = field(default_factory=dict)
+    kept: dict[int, int] = field(default_factory=dict)  # bytes of what the backward pass reads, by array
+
+    def forward(self) -> None:
+        inputs = {str(t.name): self.declared[str(t.name), ()] for t in self.program.declared_as("input")}
+        self.values: Values = ChainMap(dict(inputs))
+        self._own(self.program.body, self.values, ())
+        self._run(self.program.body, self.values, ())
+        self.made = dict(self.values)
+
+    def _own(self, body: tuple[Node, ...], values: Values, turn: tuple[int, ...]) -> None:
+        """The weights and caches of a turn."""
+        stocks = {str(d.tensor.name) for d in self.program.declared if d.role != "input"}
+        for statement in statements(body, inside_repeats=False):
+            for tensor in statement.operands:
+                if tensor.name in stocks:
+                    values[str(tensor.name)] = self.declared[str(tensor.name), turn]
+
+    def _run(self, body: tuple[Node, ...], values: Values, turn: tuple[int, ...]) -> None:
+        for node in body:
+            match node:
+                case Statement():
+                    values[node.name] = self._done(node, values)
+                    if node.name in {t.name for t in self.program.results}:
+                        self.returned.setdefault(node.name, []).append(values[node.name])
+                case Repeat():
+                    entering = values[node.enters]
+                    for i in range(times(node, self.sizes)):
+                        inner: Values = ChainMap({}, *values.maps)  # type: ignore[attr-defined]
+                        inner[node.enters] = entering
+                        self._own(node.body, inner, (*turn, i))
+                        self._run(node.body, inner, (*turn, i))
+                        self.turns[id(node), i] = inner
+                        entering = inner[node.leaves]
+                    made = {s.name for s in statements(node.body)}
+                    values.update({name: inner[name] for name in made})
+                case Fuse() | Block():
+                    self._run(node.body, values, turn)
+
+    def backward(self, given: dict[str, list[np.ndarray]]) -> None:
+        """The statements of the backward pass; ``given`` are the gradients of the results, turn by turn."""
+        assert self.program.backward is not None
+        self.given = {name: list(arrays) for name, arrays in given.items()}
+        found: Values = ChainMap({}, self.made)
+        self._back(self.program.backward.body, found, ())
+        for name, tensor in self.program.backward.gradients.items():
+            if (name, ()) in self.declared and (name, ()) not in self.gradients:
+                self.gradients[name, ()] = self._at(str(tensor.name), found)
+
+    def _back(self, body: tuple[Node, ...], values: Values, turn: tuple[int, ...], fuse: Fuse | None = None) -> None:
+        for node in body:
+            match node:
+                case Statement():
+                    again = fuse.again if fuse is not None else ()
+                    remade = {s.name for s in again}
+                    for tensor in (t for s in (node, *again) for t in s.operands if t.name not in remade):
+                        self._noted(tensor, values)
+                    for tensor in node.operands:
+                        self._at(str(tensor.name), values)
+                    values[node.name] = self._done(node, values)
+                case Fuse():
+                    self._back(node.body, values, turn, node)
+                case Block():
+                    self._back(node.body, values, turn)
+                case Repeat():
+                    self._turned(node, values, turn)
+
+    def _turned(self, node: Repeat, values: Values, turn: tuple[int, ...]) -> None:
+        assert node.reverses is not None
+        entering, before = self._at(node.enters, values), {}
+        forward = next(n for n in repeats(self.program.body) if n == node.reverses)
+        sums = {str(t.name) for t in self.program.backward.incoming if str(t.name).endswith("_before")}  # type: ignore[union-attr]
+        for i in reversed(range(times(node, self.sizes))):
+            inner: Values = ChainMap({}, self.turns[id(forward), i], values)
+            inner[node.enters] = entering
+            for name in sums:
+                inner[name] = before.get(name.removesuffix("_before"), np.zeros(()))
+            self._back(node.body, inner, (*turn, i))
+            entering = inner[node.leaves]
+            before = {
+                name.removesuffix("_before"): inner.get(name.removesuffix("_before"), np.zeros(())) for name in sums
+            }
+            for name, tensor in self.program.backward.gradients.items():  # type: ignore[union-attr]
+                if (name, (*turn, i)) in self.declared:
+                    self.gradients[name, (*turn, i)] = inner[str(tensor.name)]
+        made = {s.name for s in statements(node.body)}
+        values.update({name: inner[name] for name in made if name in inner})
+        values[node.leaves] = entering
+
+    def _at(self, name: str, values: Values) -> np.ndarray:
+        """A value, or a gradient that comes from outside."""
+        if name not in values:
+            result = name.removeprefix("d").removesuffix("_next")
+            values[name] = self.given[result].pop()
+        return values[name]
+
+    def _noted(self, tensor: Tensor, values: Values) -> None:
+        """What is read of the forward pass, once for each array."""
+        stocks = {d.tensor.name for d in self.program.declared if d.role != "input"}
+        if tensor.name in self.program.written and tensor.name not in stocks:
+            array = values[str(tensor.name)]
+            self.kept[id(array)] = int(array.size * tensor.dtype.bytes)
+
+    def _done(self, statement: Statement, values: Values) -> np.ndarray:
+        arrays = [values[str(t.name)] for t in statement.operands]
+        if statement.function is not None:
+            labels = statement.operands[0].labels
+            axis = labels.index(statement.over) if statement.over is not None else -1
+            aligned = [_aligned(a, t.labels, labels) for a, t in zip(arrays, statement.operands, strict=True)]
+            known = DERIVATIVES if len(aligned) == 2 else FUNCTIONS
+            done = known[statement.function.name](*aligned, axis)  # type: ignore[operator]
+            return _aligned(done, labels, statement.result.labels)
+        product = statement.kind == "*"
+        if len(arrays) == 1 or product:
+            done = self._looped(statement, arrays)
+            return -done if statement.kind == "-" else done
+        target = statement.result.labels
+        shape = [self._size(label) for label in target]
+        first, *rest = (_broadcast(a, t.labels, target, shape) for a, t in zip(arrays, statement.operands, strict=True))
+        self.added[statement.name] = self.added.get(statement.name, 0) + len(rest) * first.size
+        for array in rest:
+            first = first + array if statement.kind == SUM else first - array
+        return first
+
+    def _looped(self, statement: Statement, arrays: list[np.ndarray]) -> np.ndarray:
+        """A product, or a sum over what the result lacks, element by element."""
+        shapes, target = [t.labels for t in statement.operands], statement.result.labels
+        summed = list(dict.fromkeys(label for shape in shapes for label in shape if label not in target))
+        result = np.zeros([self._size(label) for label in target])
+        multiplied = added = 0
+        for outer in tuples(*(range(self._size(label)) for label in target)):
+            found = 0.0
+            for i, inner in enumerate(tuples(*(range(self._size(label)) for label in summed))):
+                at = dict(zip((*target, *summed), (*outer, *inner), strict=True))
+                value = arrays[0][tuple(at[label] for label in shapes[0])]
+                for array, shape in zip(arrays[1:], shapes[1:], strict=True):
+                    value = value * array[tuple(at[label] for label in shape)]
+                    multiplied += 1
+                added += i > 0
+                found = value if i == 0 else found + value
+            result[outer] = found
+        name = statement.name
+        self.multiplied[name] = self.multiplied.get(name, 0) + multiplied
+        self.added[name] = self.added.get(name, 0) + added
+        return result
+
+    def _size(self, label: str) -> int:
+        return int(label) if label.isdigit() else self.sizes[label]
+
+
+def interpreter(program: Program, sizes: dict[str, int], seed: int = 0) -> Interpreter:
+    """A run on random tensors."""
+    random, declared = np.random.default_rng(seed), {}
+    for entry in program.declared:
+        shape = [int(label) if label.isdigit() else sizes[label] for label in entry.tensor.labels]
+        line = next(line for line in program.forward if entry.tensor in line.statement.operands)
+        around = () if entry.role == "input" else line.repeats
+        for turn in tuples(*(range(times(repeat, sizes)) for repeat in around)):
+            declared[str(entry.tensor.name), turn] = random.normal(size=shape)
+    return Interpreter(program, sizes, declared)
+
+
+def times(repeat: Repeat, sizes: dict[str, int]) -> int:
+    return int(expression(repeat.times).subs({symbol(name): size for name, size in sizes.items()}))
+
+
+def statements(body: tuple[Node, ...], inside_repeats: bool = True) -> Iterator[Statement]:
+    for node in body:
+        if isinstance(node, Statement):
+            yield node
+        elif inside_repeats or not isinstance(node, Repeat):
+            yield from statements(node.body, inside_repeats)
+
+
+def repeats(body: tuple[Node, ...]) -> Iterator[Repeat]:
+    for node in body:
+        if not isinstance(node, Statement):
+            yield from ([node] if isinstance(node, Repeat) else [])
+            yield from repeats(node.body)
+
+
+def _aligned(array: np.ndarray, labels: tuple[str, ...], target: tuple[str, ...]) -> np.ndarray:
+    return array.transpose([labels.index(label) for label in target])
+
+
+def _broadcast(array: np.ndarray, labels: tuple[str, ...], target: tuple[str, ...], shape: list[int]) -> np.ndarray:
+    inside = tuple(label for label in target if label in labels)
+    turned = _aligned(array, labels, inside)
+    return np.broadcast_to(
+        turned.reshape([n if label in labels else 1 for label, n in zip(target, shape, strict=True)]), shape
+    )
+
+
+def loss(program: Program, sizes: dict[str, int], declared: dict, given: dict[str, list[np.ndarray]]) -> float:  # type: ignore[type-arg]
+    """The sum of dy y over all results."""
+    run = Interpreter(program, sizes, declared)
+    run.forward()
+    return sum(
+        float((dy * y).sum()) for name, dys in given.items() for dy, y in zip(dys, run.returned[name], strict=True)
+    )
+
+
+def differences(
+    program: Program,
+    sizes: dict[str, int],
+    declared: dict,
+    given: dict[str, list[np.ndarray]],
+    step: float = 1e-5,  # type: ignore[type-arg]
+) -> dict[tuple[str, tuple[int, ...]], np.ndarray]:
+    """The gradient of the loss by central differences."""
+    found = {}
+    for key, array in declared.items():
+        found[key] = np.zeros(array.shape)
+        for at in tuples(*map(range, array.shape)):
+            sides = []
+            for sign in (1, -1):
+                moved = array.copy()
+                moved[at] += sign * step
+                sides.append(loss(program, sizes, {**declared, key: moved}, given))
+            found[key][at] = (sides[0] - sides[1]) / (2 * step)
+    return found
+
+
+def elements(sizes: dict[str, int], labels: tuple[str, ...]) -> int:
+    return prod(int(label) if label.isdigit() else sizes[label] for label in labels)
