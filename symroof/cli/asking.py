@@ -30,6 +30,7 @@ from symroof.errors import ReadingError
 @operation_argument
 @problem_options()
 @click.option("--section", "sections", multiple=True, metavar="NAME", help="Only these sections.")
+@click.option("--statement", metavar="NAME", help="Only what is said of this statement of a program.")
 @click.option("--value", "values", multiple=True, metavar="NAME", help="One value of the answer: smallest_integer.")
 @click.option("--formula", "formulas", multiple=True, metavar="NAME", help="One formula of the answer: threshold.")
 @click.option("--brief", is_flag=True, help="The answer alone.")

@@ -204,7 +204,8 @@ def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
     product = line.statement.product
     if product is None:
         return None
-    return Dots(draft.write(product.output.elements), draft.write(product.length), _turns(line))
+    outputs, length = product.output.elements, product.length
+    return Dots(draft.write(outputs), draft.write(length), draft.write(length - 1), _turns(line))
 
 
 def _applied(draft: Draft, line: Line) -> Applied:
@@ -227,7 +228,7 @@ def _moves(owner: StatementCost) -> Moves:
     used = dict.fromkeys(str(tensor.name) for line in owner.members for tensor in line.statement.operands)
     found = tuple(name for name in used if name not in loaded and name not in made)
     kept, first = tuple(name for name in made if name not in stored), owner.members[0]
-    return Moves(loaded, found, stored, kept, first.fuse is not None, _turns(first))
+    return Moves(loaded, found, stored, made[1:], kept, first.fuse is not None, _turns(first))
 
 
 def _turns(line: Line) -> tuple[Formula, ...]:

@@ -15,7 +15,7 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at, summary
 from symroof.derivation.threshold import threshold
 from symroof.derivation.times import formulas, ridge, time
-from symroof.formula import Frozen
+from symroof.formula import Frozen, names
 from symroof.model.problem import Problem
 from symroof.proof.step import Reason, Step
 
@@ -31,8 +31,10 @@ class Derivation(Frozen):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the sections that were asked for."""
-        return tuple(step for step in self.written if step.section in self.setting.problem.sections)
+        """The steps of the sections and of the statement that were asked for."""
+        problem = self.setting.problem
+        kept = (step for step in self.written if step.section in problem.sections)
+        return tuple(step for step in kept if problem.statement is None or is_about(step, problem.statement))
 
     @property
     def answer(self) -> Answer:
@@ -62,6 +64,11 @@ class Derivation(Frozen):
         """How many steps were proved, and how many sampled."""
         kinds = [step.check.status for step in self.steps if step.check is not None]
         return {kind: kinds.count(kind) for kind in ("proved", "sampled")}
+
+
+def is_about(step: Step, statement: str) -> bool:
+    """Whether a step says something of one statement of a program, or what a size in it is."""
+    return step.reason is Reason.WHERE or any(name.endswith(f"({statement})") for name in names(step.left))
 
 
 def derive(problem: Problem) -> Derivation:

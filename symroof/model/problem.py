@@ -20,7 +20,7 @@ SECTIONS = ["answer", "work", "traffic", "intensity", "regime", "ridge", "thresh
 
 class Problem(Frozen):
     """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read,
-    ``lang`` is the language of the page."""
+    ``statement`` is the one of a program that is asked about, ``lang`` the language of the page."""
 
     operation: AnyOperation
     hardware: Accelerator | None = None
@@ -35,6 +35,7 @@ class Problem(Frozen):
     symbols: tuple[str, ...] = ()
     let: Mapping[str, Formula] = field(default_factory=dict)
     sections: tuple[str, ...] = tuple(SECTIONS)
+    statement: str | None = None
     lang: str | None = None
 
     @property

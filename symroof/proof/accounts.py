@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symroof.formula import Formula, Name, number, product
+from symroof.formula import Formula, Name, Sum, number, product
 from symroof.proof.ledger import Facts, Ledger
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.running import Act, Run
@@ -10,11 +10,12 @@ from symroof.proof.step import Step
 
 
 class Dots(Facts):
-    """Facts of a contraction: each of ``outputs`` is a dot product of a ``length``, in every turn of the repeats around
-    it; ``turns`` are how often each of these is run."""
+    """Facts of a contraction: each of ``outputs`` is a dot product of a ``length``, whose products take ``additions``; so
+    in every turn of the repeats around it, ``turns`` are how often each of these is run."""
 
     outputs: Formula
     length: Formula
+    additions: Formula
     turns: tuple[Formula, ...] = ()
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
@@ -25,6 +26,7 @@ class Dots(Facts):
         output = script.array[act.result].labels
         told = ((self.outputs, output), (self.length, script.loops(act).missing_in(output)))
         counted = all(exact.difference(formula, _elements(labels)).is_zero() for formula, labels in told)
+        counted &= exact.difference(Sum((self.additions, number(1))), self.length).is_zero()
         return counted and self.turns == tuple(turn.times for turn in act.turns)
 
 
@@ -66,12 +68,13 @@ class Members(Facts):
 
 
 class Moves(Facts):
-    """Facts of traffic: what a statement loads, what it finds on the chip, what it stores; ``kept`` is made and not
-    stored, and ``fused`` where that is because a fuse keeps it. ``turns`` are how often each repeat around it is run."""
+    """Facts of traffic: what a statement loads, what it finds on the chip, what it stores; what is ``joined`` to it;
+    ``kept`` is made and not stored, and ``fused`` where that is because a fuse keeps it. ``turns`` are how often each repeat around it is run."""
 
     loaded: tuple[str, ...]
     found: tuple[str, ...]
     stored: tuple[str, ...]
+    joined: tuple[str, ...]
     kept: tuple[str, ...]
     fused: bool = False
     turns: tuple[Formula, ...] = ()
@@ -89,6 +92,7 @@ class Moves(Facts):
             self.loaded == loaded
             and set(self.stored) == set(stored)
             and self.found == tuple(name for name in used if name not in loaded and name not in made)
+            and self.joined == tuple(name for name in made if name != run.name)
             and self.kept == tuple(name for name in made if name not in stored)
             and self.fused == (act.fuse is not None)
             and self.turns == tuple(turn.times for turn in act.turns)

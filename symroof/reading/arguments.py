@@ -47,6 +47,7 @@ class Options(TypedDict, total=False):
     symbols: str | Iterable[str] | None
     sections: str | Iterable[str] | None
     training: bool | None
+    statement: str | None
     lang: str | None
 
 

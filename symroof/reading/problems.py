@@ -85,6 +85,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         link=text(options, "link") or "HBM",
         at=_points(options, operation),
         sections=_sections(options),
+        statement=_statement(options, operation),
         lang=language_of(options),
         **model,
     )
@@ -183,6 +184,16 @@ def _sections(options: Mapping[str, Any]) -> tuple[str, ...]:
     for name in chosen:
         require_one_of(name, SECTIONS, f"sections = {name!r} is not known")
     return tuple(chosen or SECTIONS)
+
+
+def _statement(options: Mapping[str, Any], operation: AnyOperation) -> str | None:
+    """The statement of a program that is asked about, or the one that it joins."""
+    if options.get("statement") is None:
+        return None
+    if not isinstance(operation, Program):
+        raise ReadingError("statement speaks of a program, and this is one operation", expected="no statement")
+    owners = {line.statement.name: name for name, cost in operation.owners.items() for line in cost.members}
+    return owners[str(text(options, "statement", tuple(owners)))]
 
 
 def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:

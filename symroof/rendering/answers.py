@@ -87,7 +87,7 @@ class ShownRegimes(Shown, Frozen):
 
     def __repr__(self) -> str:
         count, known = self.map.count, ", proved complete" if self.map.complete else ""
-        return f"<{count} regime{'s' if count != 1 else ''} of {self.map.setting.problem.operation}{known}>"
+        return f"<{count} regime{'s' if count != 1 else ''} of {self.map.setting.problem.operation.title}{known}>"
 
 
 class ShownComparison(Shown, Frozen):
@@ -106,7 +106,7 @@ class ShownComparison(Shown, Frozen):
         return comparison_record(self.comparison)
 
     def __repr__(self) -> str:
-        return f"<{self.comparison.problem.operation} on {len(self.comparison.rows)} chips and dtypes>"
+        return f"<{self.comparison.problem.operation.title} on {len(self.comparison.rows)} chips and dtypes>"
 
 
 class ShownInferred(Shown, Frozen):

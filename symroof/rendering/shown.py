@@ -106,7 +106,7 @@ class ShownDerivation(Shown, Derivation):
         return self.to_latex(heading=0)
 
     def __repr__(self) -> str:
-        counts, operation = self.counts(), self.setting.problem.operation
+        counts, operation = self.counts(), self.setting.problem.operation.title
         return f"<Derivation of {operation}: {counts['proved']} proved, {counts['sampled']} sampled>"
 
 

@@ -49,7 +49,7 @@ def title_of(say: Say, setting: Setting, *more: str) -> str:
     """The operation, the chip, and sizes."""
     chip = setting.problem.hardware
     title = "" if chip is None or chip.unnamed else chip.title
-    return say("title", setting.problem.operation, title, chips_of(setting), [part for part in more if part])
+    return say("title", setting.problem.operation.title, title, chips_of(setting), [part for part in more if part])
 
 
 def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:

@@ -31,7 +31,7 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     axes = [f"{name} = {axis.chips}" for name, axis in problem.mesh.items()]
     all_share = [sizes(shared)] if shared else []
     if several:
-        title = say("title", problem.operation, "", "", [*axes, *all_share])
+        title = say("title", problem.operation.title, "", "", [*axes, *all_share])
     else:
         title = title_of(say, roofs[0].setting, *all_share)
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1

@@ -22,6 +22,10 @@ IN_PROSE = frozenset(
             "excess",
             "total",
             "kinds",
+            "where",
+            "statement_reads",
+            "statement_writes",
+            "statement_intensity",
             "used",
             "below_each",
             "bracket",
@@ -47,13 +51,21 @@ IN_PROSE = frozenset(
         ],
     )
 )
-CONTINUING = frozenset(map(Reason, ["put_in", "cancel", "rounded", "compare_intensity", "twice"]))
+CONTINUING = frozenset(map(Reason, ["statement_rounded", "put_in", "cancel", "rounded", "compare_intensity", "twice"]))
+# The sums over statements that stand in the answer alone.
+UNSEEN = tuple(map(Name, ("flops_exact", "reads", "writes")))
 LONGEST_NUMBER = 8
 
 
 def display(step: Step, before: Sequence[Step]) -> str:
     """Where a step stands: ``prose``, on a line of its own, ``joined`` to the line before, or its right side ``alone``."""
     match step.reason:
+        case Reason.STATEMENT_FLOPS if before and before[-1].reason is Reason.STATEMENT_ROUNDED:
+            return "prose"
+        case Reason.STATEMENTS if step.left in UNSEEN:
+            return "prose"
+        case Reason.TOTAL if before and before[-1].reason is Reason.STATEMENTS:
+            return "joined" if display(before[-1], before[:-1]) == "line" else "prose"
         case Reason.SIDE if step.section == "at":
             return "joined"
         case reason if reason in IN_PROSE:
@@ -114,6 +126,13 @@ class Row:
 class Paragraph(Frozen):
     kind: ClassVar[str] = "paragraph"
     text: str
+
+
+class Code(Frozen):
+    """Lines that stand as they are written."""
+
+    kind: ClassVar[str] = "code"
+    lines: tuple[str, ...]
 
 
 class Display(Frozen):

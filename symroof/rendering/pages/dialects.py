@@ -56,6 +56,7 @@ GITHUB = Bounds(joint=" ", before=Beside("(["))
 class Dialect(Frozen):
     """What stands around mathematics in a line and around a display; ``labelled`` is what stands around a display with
     a label, which takes the place of ``@``; None where there are no labels. Lines of a display have an ``indent``.
+    A ``fence`` stands around code.
     Where it matters what touches mathematics, there are ``bounds``: Korean and Chinese have no space around it."""
 
     form: str
@@ -64,6 +65,7 @@ class Dialect(Frozen):
     labelled: tuple[str, str] | None = None
     indent: str = ""
     bounds: Bounds | None = None
+    fence: str = "```"
 
     @property
     def formula(self) -> str:
@@ -111,7 +113,7 @@ DOLLAR, DOLLARS = ("$", "$"), ("$$", "$$")
 DIALECTS: Mapping[str, Dialect] = {
     "dollar": Dialect("markdown", DOLLAR, DOLLARS, bounds=GITHUB),
     "github": Dialect("markdown", ("$`", "`$"), ("```math", "```"), bounds=GITHUB),
-    "kramdown": Dialect("markdown", DOLLARS, DOLLARS),
+    "kramdown": Dialect("markdown", DOLLARS, DOLLARS, fence="~~~"),
     "myst": Dialect("markdown", DOLLAR, DOLLARS, ("$$", "$$ (@)")),
     "quarto": Dialect("markdown", DOLLAR, DOLLARS, ("$$", "$$ {#@}")),
     "tex": Dialect("latex", DOLLAR, (r"\[", r"\]"), ("\\begin{equation}\\label{@}", r"\end{equation}")),

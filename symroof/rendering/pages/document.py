@@ -16,6 +16,7 @@ from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Name, Number, number
 from symroof.model.problem import SECTIONS
+from symroof.model.program import Program
 from symroof.proof.recounts import Arrays
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import (
@@ -27,11 +28,12 @@ from symroof.rendering.pages.amounts import (
     shown_times,
     unit_of_times,
 )
-from symroof.rendering.pages.blocks import blocks
+from symroof.rendering.pages.blocks import Code, blocks
 from symroof.rendering.pages.dialects import FORMATS
-from symroof.rendering.pages.page import Grid, Page, Section, render_page
+from symroof.rendering.pages.listings import Statements, listing
+from symroof.rendering.pages.page import Block, Grid, Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
-from symroof.rendering.pages.terminal import fold
+from symroof.rendering.pages.terminal import GAP, fold
 
 
 def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
@@ -64,18 +66,36 @@ class _Writer:
 
     def page(self) -> Page:
         sections = [] if self.pen.style.brief else [n for n in SECTIONS if self.derivation.section(n)]
-        if "answer" not in self.view.problem.sections:  # sections that were asked for, and nothing around them
+        if (
+            "answer" not in self.view.problem.sections or self.view.problem.statement is not None
+        ):  # sections that were asked for, and nothing around them
             return Page("", "", tuple(map(self._section, sections)))
         closing = "" if self.pen.style.brief else self.say.lines("closing")
         if self.pen.form == "text":
             closing = "\n".join(line for text in closing.split("\n") for line in fold(text, self.pen.style.width))
-        return Page(self.say("title"), self.say("machine"), (self._answer(), *map(self._section, sections)), closing)
+        head: list[Block | Section] = [*self._program(), self._answer(), *self._statements()]
+        return Page(self.say("title"), self.say("machine"), (*head, *map(self._section, sections)), closing)
+
+    def _program(self) -> Iterator[Code]:
+        """The text of a program."""
+        if isinstance(self.view.operation, Program):
+            yield listing(self.view.operation, self.pen.form, self.say, self.pen.style.width - len(GAP))
+
+    def _statements(self) -> Iterator[Grid]:
+        """The statements of a long program, with what each of them costs."""
+        program = self.view.program
+        if program is not None and program.many:
+            columns = ("name", "flops", "bytes", "intensity")
+            rows = tuple(tuple(self.say(f"of_{column}", name) for column in columns) for name in program.names)
+            yield Grid(tuple(self.say("head_of", column) for column in columns), rows)
 
     def _answer(self) -> Grid:
         view, text = self.view, self.pen.form == "text"
-        names = ["flops", "bytes", "intensity", "compute"]
+        stocks = [name for name in ("params", "caches") if view.said(name)]
+        work = ["flops", "ops"] if not text and view.said("ops") and not view.operation.vector else ["flops"]
+        names = [*stocks, *work, "bytes", "intensity", "compute"]
         if view.ridge is not None and (view.setting.over_network or text):
-            names.insert(3, "ridge")
+            names.insert(-1, "ridge")
         parts = ("label", "cell", "near") if text or view.scaling else ("label", "cell")
         rows = [tuple(self.say(f"{part}_{name}") for part in parts) for name in names]
         rows += [tuple(self.say(f"{part}_point", p) for part in parts) for p in view.points if not p["same"]]
@@ -133,6 +153,7 @@ class View:
         self.derivation, self.answer, self.setting = derivation, derivation.answer, derivation.setting
         self.problem = problem = self.setting.problem
         self.operation, self.chip, self.outcome = problem.operation, problem.hardware, self.answer.outcome
+        self.program = Statements(derivation, self.operation) if isinstance(self.operation, Program) else None
         self.variable = Name(self.setting.variable.name)
         self.asked = None if problem.solve_for in (None, self.variable.name) else Name(str(problem.solve_for))
         sizes = (problem.mesh[axis].size for axis in problem.operation.axes)

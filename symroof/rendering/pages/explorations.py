@@ -76,7 +76,7 @@ def _map(exploration: Exploration, pen: Pen) -> Page:
     if not pen.style.brief:
         blocks += _details(found, say)
     blocks += [Lines(_place(place, found, say)) for place in exploration.places]
-    title = pen.code(str(setting.problem.operation))
+    title = pen.code(setting.problem.operation.title)
     return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
 
 
@@ -126,7 +126,7 @@ def _comparison(comparison: Comparison, pen: Pen) -> Page:
         Grid(head, tuple(rows), frozenset({4, 6}), keys=2),
         Lines(say.each("missing", comparison.rows)),
     )
-    return Page(pen.code(str(problem.operation)), "", blocks, landscape=True)
+    return Page(pen.code(problem.operation.title), "", blocks, landscape=True)
 
 
 def _grid(say: Sentences, columns: tuple[str, ...], values: Iterable[object]) -> Grid:

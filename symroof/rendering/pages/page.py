@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 from symroof.formula import Frozen
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter, breadth
-from symroof.rendering.pages.blocks import Display, Paragraph, Row
+from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.pen import Pen
@@ -50,7 +50,7 @@ class Grid(Frozen):
         return Grid(tuple(self.head[i] for i in places), rows, right, keys, self.ledger)
 
 
-Block: TypeAlias = "Paragraph | Lines | Display | Grid"
+Block: TypeAlias = "Paragraph | Lines | Code | Display | Grid"
 
 
 class Section(Frozen):
@@ -110,6 +110,8 @@ def _set(block: Block, pen: Pen) -> Block:
             return Paragraph(pen.line(text))
         case Lines(lines=lines):
             return Lines(tuple(map(pen.line, lines)))
+        case Code(lines=lines) if pen.form == "latex":
+            return Code(tuple(pen.code(line).replace(" ", "~") for line in lines))
         case Grid():
             rows = tuple(tuple(map(pen.line, row)) for row in block.rows)
             return replace(block, head=tuple(map(pen.line, block.head)), rows=rows).filled
@@ -170,6 +172,8 @@ def _plain_lines(block: Block, pen: Pen, width: int, margin: int) -> list[str]:
             return table(grid.head, grid.rows, grid.right, grid.keys, width, pen.style.words.colon)
         case Paragraph(text=text):
             return fold(text, width)
+        case Code(lines=lines):
+            return list(lines)
     return [line for text in block.lines for line in fold(text, width, GAP)]
 
 

@@ -1,0 +1,91 @@
+"""A program on a page: its text, and its statements with what each of them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from symroof.derivation.pipeline import Derivation
+from symroof.formula import Formula, Name, Quotient, product
+from symroof.model.program import Program, Statement
+from symroof.model.program_text import INDENT
+from symroof.model.statement_costs import of_statement
+from symroof.proof.step import Reason, Step
+from symroof.rendering.formulas.letters import OF_TENSOR
+from symroof.rendering.pages.blocks import Code
+from symroof.rendering.pages.pen import Sentences
+from symroof.rendering.pages.terminal import GAP, fold
+
+# From so many statements with costs on there is a table of them.
+MANY = 5
+
+
+class Statements:
+    """What the steps of a derivation say of the statements of a program, by their names."""
+
+    def __init__(self, derivation: Derivation, program: Program) -> None:
+        self.program, self.names = program, tuple(program.owners)
+        self.right = {step.left: step.right for step in derivation.written}
+        shares = ((step.left, step) for step in derivation.written if step.reason is Reason.EXCESS)
+        self.excess = {left.below: step for left, step in shares if isinstance(left, Quotient)}
+
+    def named(self, name: str) -> Statement:
+        return next(line.statement for line in self.program.lines if line.statement.name == name)
+
+    def about(self, step: Step) -> Statement:
+        """The statement that a step is about."""
+        found = OF_TENSOR.fullmatch(step.left.name) if isinstance(step.left, Name) else None
+        assert found is not None, step
+        return self.named(found[2])
+
+    def cost(self, what: str, name: str) -> Formula | None:
+        """What a step says that a statement costs."""
+        return self.right.get(Name(of_statement(what, name)))
+
+    def intensity(self, name: str) -> Formula | None:
+        return self.right.get(Quotient(*(Name(of_statement(what, name)) for what in ("flops", "bytes"))))
+
+    def rounding(self, step: Step) -> Step | None:
+        """By which part of itself the rounded count of a statement is too high."""
+        return self.excess.get(Name(of_statement("flops", self.about(step).name)))
+
+    def applied(self, name: str) -> str:
+        """An elementwise statement without its name and its type: ``relu(h)``, ``x + o``."""
+        return str(self.named(name)).partition(" = ")[2].partition(" -> ")[0]
+
+    def applied_all(self, names: tuple[str, ...]) -> list[str]:
+        return [self.applied(name) for name in names]
+
+    def instead(self, step: Step) -> bool:
+        """Whether what joins a statement is written instead of its result."""
+        moves, name = step.facts, self.about(step).name
+        return bool(moves.joined and moves.stored) and not moves.fused and name in moves.kept
+
+    def leads(self, step: Step) -> bool:
+        """Whether a sum over statements is the first one of its section that is shown."""
+        return isinstance(step.left, Name) and step.left.name in ("flops", "bytes")
+
+    def turns(self, turns: tuple[Formula, ...]) -> Formula | None:
+        """How often all repeats around a statement run it."""
+        return product(*turns) if turns else None
+
+    @property
+    def many(self) -> bool:
+        return len(self.names) >= MANY
+
+
+def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
+    """The text of a program; on a terminal the declarations one after the other, and what is a weight or a cache."""
+    if form == "text":
+        return Code(tuple(_short(program, say, width)))
+    return Code(tuple(str(program).split("\n")))
+
+
+def _short(program: Program, say: Sentences, width: int) -> Iterator[str]:
+    declared = [f"{d.tensor.name}: {d.tensor}".replace(" ", "\N{NO-BREAK SPACE}") for d in program.declared]
+    for role in ("weight", "cache"):
+        if names := [str(tensor.name) for tensor in program.declared_as(role)]:
+            declared.append(say("declared", role, names).replace(" ", "\N{NO-BREAK SPACE}"))
+    yield from fold("    ".join(declared), width)
+    for line in str(program).split("\n")[len(program.declared) :]:
+        margin = line[: len(line) - len(line.lstrip())]
+        yield from (margin + part for part in fold(line.lstrip(), width - len(margin), INDENT + GAP))
