@@ -166,7 +166,9 @@ class ExpressionReader(Reader):
                     span=(self.token.start, word.end),
                     expected=f"{number} {word.text} for the unit, or {number}*{word.text} for the names",
                 )
-        return read_number(self, () if word.text in scope.give_way else names, scope.letters)
+        called = self.source.startswith("(", word.end) and scope.amounts(word.text)  # 2 bytes(h): no number of bytes
+        gives_way = word.text in scope.give_way and not called
+        return read_number(self, () if gives_way else names, scope.letters)
 
     def _begins_atom(self) -> bool:
         kind, text = self.token.kind, self.token.text
@@ -243,6 +245,8 @@ class ExpressionReader(Reader):
             if self.at(sign) and not self.token.spaced and behind.startswith(end) and name in scope.names:
                 self.go_to(self.index + 2 + len(end))
                 return Name(name)
+        if self.at("(") and behind == ")" and (amounts := scope.amounts(word)) and not scope.reads(following):
+            raise self._unknown(self.following, amounts)
         if word in scope.names or (scope.open and len(word) == 1):
             return Name(word)
         if is_opaque(word):
@@ -259,9 +263,10 @@ class ExpressionReader(Reader):
             return Product(tuple(Name(letter) for letter in word))
         raise self._unknown(token)
 
-    def _unknown(self, token: Token) -> ReadingError:
-        known = ", ".join(self.scope.names[:24]) or "no names are declared here"
-        hint = suggestion(token.text, self.scope.names)
+    def _unknown(self, token: Token, among: tuple[str, ...] = ()) -> ReadingError:
+        names = among or self.scope.names
+        known = ", ".join(names[:24]) or "no names are declared here"
+        hint = suggestion(token.text, names)
         return self.error(f"unknown name {token.text!r}", f"one of {known}", token=token, hint=hint)
 
 

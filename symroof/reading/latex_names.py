@@ -30,6 +30,14 @@ ARGUMENTS = re.compile(
          (?:\\right)?\)""",
     re.VERBOSE,
 )
+# One name in brackets, as a tensor of a program is typeset.
+TENSOR = re.compile(
+    rf"""(?:\\,|\\!|~|\s)*(?:\\left)?\(\s*
+         (?P<inside> (?: \\(?:{TEXTS})\s*\{{[\w\s\\]*\}} | [A-Za-z]\w*? ) (?:\s*_\s*(?: \w | \{{\s*(?:\w+|\\(?:{TEXTS})\s*\{{\w+\}})\s*\}} | \\(?:{TEXTS})\s*\{{\w+\}} ))? )
+         \s*(?:\\right)?\)""",
+    re.VERBOSE | re.ASCII,
+)
+LOOK = re.compile(rf"\\(?:{TEXTS})\s*|[\s{{}}\\]")
 LETTERS_ALONE = re.compile(r"[A-Za-z](?:, [A-Za-z])*")
 EQUALS = re.compile(r"[\s&]*(?:=|\\approx|\\simeq)")
 
@@ -69,3 +77,16 @@ def arguments_at(source: str, position: int) -> tuple[str, int] | None:
     """
     match = ARGUMENTS.match(source, position)
     return match and (INNER.sub(lambda inner: inner[1] or "", match["inside"]).strip(), match.end())
+
+
+def tensor_at(source: str, position: int) -> tuple[tuple[str, ...], int] | None:
+    r"""The names that a tensor in brackets may have which stands here, and the place behind it.
+
+    >>> tensor_at(r"(W_1) = 3", 0), tensor_at(r"(\text{h})", 0), tensor_at("(X + 1)", 0)
+    ((('W_1', 'W1'), 5), (('h', 'h'), 10), None)
+    """
+    match = TENSOR.match(source, position)
+    if match is None:
+        return None
+    name = LOOK.sub("", match["inside"])
+    return (name, name.replace("_", "")), match.end()

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS, Frozen, opaque
-from symroof.reading.latex_names import EQUALS, LETTERS_ALONE, arguments_at, index_at
+from symroof.reading.latex_names import EQUALS, LETTERS_ALONE, arguments_at, index_at, tensor_at
 from symroof.reading.macros import Macro
 from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named, unit_words
 from symroof.reading.scope import Scope
 from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 from symroof.reading.typography import Brackets
-from symroof.reading.vocabulary import KNOWN, WORDS, folded, meanings, named
+from symroof.reading.vocabulary import AMOUNTS, KNOWN, WORDS, folded, meanings, named
 
 FUNCTION_WORDS = ("max", "min", "log2", "exp", "floor", "ceil")
 CLAUSES = meanings(WORDS["clauses"])
@@ -41,6 +41,11 @@ class Dialect(Frozen):
     @cached_property
     def names(self) -> frozenset[str]:
         return frozenset(self.scope.names)
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The amounts that a tensor of a program has: ``flops`` of flops(h)."""
+        return frozenset(name.partition("(")[0] for name in self.scope.names if name.endswith(")"))
 
 
 class Phrases:
@@ -81,15 +86,27 @@ class Phrases:
         if arguments is None:
             return self.add("word", name, start, end)
         inside, behind = arguments
-        if self._is_function_of(inside, behind):
+        if self._is_function_of(name, inside, behind):
             return self.add("word", name, start, behind)
         if not self.lenient:
             raise self.error(f"{name}({inside}) has two readings", start, behind, expected="a function, or a product")
         return self.add("word", opaque(f"{name}({inside})"), start, behind)
 
-    def _is_function_of(self, inside: str, behind: int) -> bool:
-        """Whether a name is defined as a function of letters here, or its derivative by one of them is taken."""
+    def _of_tensor(self, name: str | None, start: int, end: int) -> int | None:
+        r"""An amount of one tensor, \text{FLOPs}(h) or \text{FLOPs}_h, where the program has it."""
+        if name not in self.dialect.called:
+            return None
+        index, bracketed = index_at(self.source, end), tensor_at(self.source, end)
+        tensors, behind = ((index.name,), index.end) if index else bracketed or ((), end)
+        whole = next((call for tensor in tensors if (call := f"{name}({tensor})") in self.names), None)
+        return None if whole is None else self.add("word", whole, start, behind)
+
+    def _is_function_of(self, name: str, inside: str, behind: int) -> bool:
+        """Whether a name is defined as a function of letters here, or its derivative by one of them is taken. The costs of
+        a program are functions of its sizes, not of a tensor that has none of its own."""
         if LETTERS_ALONE.fullmatch(inside) is None:
+            return False
+        if name in self.dialect.called and not {*inside.split(", ")} <= self.names:
             return False
         last = [token.text for token in self.found[-3:]]
         begins = not last or self.found[-1].kind == "row"
@@ -106,7 +123,12 @@ class Phrases:
         return meaning if meaning in self.names else word
 
     def _named(self, words: str) -> str | None:
-        return named(words, self.dialect.own)
+        amount = AMOUNTS.get(folded(words))
+        return named(words, self.dialect.own) or (amount if amount in self.names else None)
+
+    def _called(self, words: str) -> str:
+        """What words would name if a tensor stands behind them."""
+        return self._named(words) or AMOUNTS.get(folded(words), words)
 
     def _known(self, name: str) -> str:
         return name if name in self.names else self._named(name) or name
@@ -119,6 +141,11 @@ class Phrases:
         words, (start, end) = re.sub(r"\\([_ %&$])", r"\1", match["words"]).replace("\\,", " ").strip(), match.span()
         if words in FUNCTION_WORDS:
             return self.add("word", words, start, end)
+        behind = self._of_tensor(self._called(words), start, end)
+        if behind is not None:
+            return behind
+        if self._is_amount(words):
+            return self.add("word", self._known(words), start, end)
         if self._may_be_unit() and (units := unit_words(words)):
             for unit in units:
                 self.add("unit", unit, start, end)
@@ -150,6 +177,11 @@ class Phrases:
             return opaque(words)
         expected = "a word of `symroof names`, or one of the aliases of the problem"
         raise self.error(f"unknown words {words!r}", start, end, expected)
+
+    def _is_amount(self, words: str) -> bool:
+        """Whether words that also count things name an amount of the program: not behind the amount itself."""
+        amount = AMOUNTS.get(folded(words))
+        return amount in self.names and all(token.text != amount for token in self.found)
 
     def _may_be_unit(self) -> bool:
         """Whether words stand behind a number, or behind a unit and a bar."""

@@ -153,6 +153,9 @@ class _Scanner(Phrases):
             head = whole.index("_") - 1
             start = self.add("word", whole[:head], start, start + head) if head else start
             return self.add("word", whole[head:], start, end)
+        behind = self._of_tensor(self._called(word), start, end)
+        if behind is not None:
+            return behind
         typed = PLAIN_INDEX.match(self.source, end)
         if typed is not None and self._named(word + typed.group()):
             return self.add("word", self._known(word + typed.group()), start, typed.end())
@@ -164,6 +167,8 @@ class _Scanner(Phrases):
         if index is None:
             return self.add("word", self._bare(word), start, end)
         for whole in (f"{word}_{index.written}", f"{word}_{index.name}"):
+            if (behind := self._of_tensor(self._named(whole), start, index.end)) is not None:
+                return behind
             if whole in self.names or self._named(whole) is not None:
                 return self._applied(self._known(whole), start, index.end, index.written)
         if not index.is_name:

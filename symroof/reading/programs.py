@@ -86,8 +86,9 @@ class ProgramReader(StatementReader):
 
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
+        taken = {*QUANTITIES, *program.named}
         for name in program.dimensions:
-            if name in QUANTITIES:
+            if name in taken:
                 place = self._first(name)
                 raise self.error(f"{name} is the name of a quantity, not of a size", token=place)
         for name in self.where:

@@ -26,6 +26,14 @@ class Scope(Frozen):
         """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""
         return self.open and (len(word) == 1 or (word[1] == "_" and (self.indices or word[2:].isupper())))
 
+    def amounts(self, word: str) -> tuple[str, ...]:
+        """The amounts of tensors that a word names: of ``flops`` flops(h) and the others."""
+        return tuple(name for name in self.names if name.startswith(f"{word}("))
+
+    def reads(self, text: str) -> bool:
+        """Whether a word is a name here, or splits into some, or is none at all."""
+        return not text[:1].isalpha() or bool(split_word(text, self.names)) or self.admits(text)
+
 
 def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The splits of ``word`` into declared names: none, the only one, or the first two found.

@@ -34,6 +34,8 @@ def folded(words: str) -> str:
 
 
 KNOWN: Mapping[str, str] = {folded(words): name for words, name in meanings(VOCABULARY).items()}
+# What only programs have: words that mean it where it has that name.
+AMOUNTS: Mapping[str, str] = {folded(words): name for words, name in meanings(WORDS["amounts"]).items()}
 SYNONYMS = meanings(WORDS["signs"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from symroof.derivation.setting import NETWORK, Setting, setting_of
@@ -18,6 +18,13 @@ from symroof.verification.context import Context
 # What the quantities mean wherever nobody says otherwise, and the units of the others.
 THEORY: Mapping[str, Formula] = {name: formula for name in DERIVED if (formula := meaning(name)) is not None}
 UNITS = {name: row.unit for name, row in TABLE.items() if name not in DERIVED}
+# Those of what only programs have; a cost of one statement has the unit of that of all of them.
+UNITS_OF_AMOUNTS = {
+    **dict.fromkeys(("size", "weights", "caches", "saved", "gradients"), "bytes"),
+    **dict.fromkeys(("params", "elements"), "1"),
+    **dict.fromkeys(("ops", "flops_forward", "flops_backward"), "FLOPs"),
+    **{name: row.unit for name, row in TABLE.items()},
+}
 # The quantities that a claim can name; those of one chip are what a derivation calls them.
 SPOKEN = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
 
@@ -53,7 +60,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     return Context(
         Scope((*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN))), give_way=giving_way(exercise)),
         known,
-        _units(figures),
+        _units(figures) | _units_of_amounts(setting.problem.operation.named),
         setting.least_one.named,
         tolerance=exercise.tolerance,
         layout=setting.layout,
@@ -108,3 +115,9 @@ def printed(figure: Known) -> Number:
 def _units(figures: Mapping[str, Known]) -> dict[str, str]:
     """The base units of the quantities and of the figures of a chip."""
     return {name: figure.unit for name, figure in figures.items() if figure.unit} | UNITS
+
+
+def _units_of_amounts(names: Iterable[str]) -> dict[str, str]:
+    """The base units of what only programs have: flops(h) is in FLOPs."""
+    units = ((name, UNITS_OF_AMOUNTS.get(name.partition("(")[0])) for name in names)
+    return {name: unit for name, unit in units if unit is not None}

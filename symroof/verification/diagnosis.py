@@ -13,6 +13,7 @@ from typing import Any
 
 import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
+import symroof.verification.program_miscounts as program_miscounts
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula
 from symroof.proof.exact import ORDER
@@ -37,16 +38,25 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
     for mistake in (
         misprints.turned,
         misprints.at_the_edge,
+        program_miscounts.other_amount,
         misprints.other_extreme,
         misprints.other_unit,
         miscounts.elements_for_bytes,
         miscounts.not_moved,
+        program_miscounts.turns,
+        program_miscounts.traffic,
+        program_miscounts.other_size,
+        program_miscounts.part_missing,
+        program_miscounts.other_shape,
+        program_miscounts.other_pass,
         miscounts.other_figure,
         miscounts.other_rate,
         miscounts.multiply_add,
         miscounts.other_width,
+        program_miscounts.of_width,
         misprints.factor_two,
         misprints.other_letter,
+        misprints.factor_of_size,
         miscounts.rounded_early,
         misprints.power_of_ten,
         misprints.binary_prefix,

@@ -21,6 +21,7 @@ from symroof.symbols import rational
 from symroof.verification.context import Context
 from symroof.verification.definitions import costs, printed
 from symroof.verification.enclosures import enclosed, is_numeric
+from symroof.verification.program_worlds import counted_in
 
 Worlds = Iterator[tuple[Mapping[str, Any], Context]]
 
@@ -35,8 +36,8 @@ def _costed(context: Context, **changes: Any) -> Context:
 
 
 def not_moved(link: Compare, context: Context) -> Worlds:
-    """The output is not written, or one operand not read."""
-    if context.setting is None:
+    """The output is not written, or one operand not read; what a program moves has mistakes of its own."""
+    if context.setting is None or counted_in(context) is not None:
         return
     cost, operation = context.setting.cost, context.setting.problem.operation
     if cost.stores and cost.loads:
@@ -91,7 +92,12 @@ def multiply_add(link: Compare, context: Context) -> Worlds:
     for factor in (Fraction(1, 2), Fraction(2)) if context.setting is not None else ():
         assert context.setting is not None
         work = tuple(amount * rational(factor) for amount in context.setting.cost.rounded)
-        yield {"factor": factor}, _costed(context, rounded=work, count="fma")
+        changed, program = _costed(context, rounded=work, count="fma"), counted_in(context)
+        if program is not None:
+            write, known = context.setting.layout.write, program.amounts
+            flops = {n: write(x * rational(factor)) for n, x in known.items() if n.startswith("flops(")}
+            changed = changed.defining(flops)
+        yield {"factor": factor}, changed
 
 
 def other_figure(link: Compare, context: Context) -> Worlds:

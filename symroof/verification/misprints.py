@@ -94,6 +94,16 @@ def factor_two(statement: Compare, context: Context) -> Meant:
 
 
 @slip
+def factor_of_size(statement: Compare, context: Context) -> Meant:
+    """A size of the operation too many or too few among the factors of the right side."""
+    sizes = context.setting.problem.operation.dimensions if context.setting is not None else ()
+    for size in sizes if statement.relation in ("=", "~") and names(statement.right) else ():
+        whole, name = Group(statement.right), Name(size)
+        for missing, right in ((True, Product((name, whole))), (False, Quotient(whole, name))):
+            yield {"missing": missing, "size": name}, replace(statement, right=right)
+
+
+@slip
 def power_of_ten(statement: Compare, context: Context) -> Meant:
     """A power of ten too many or too few; kilo for kibi."""
     for k in (3, -3, 1, -1, 6, -6, 2, -2, 9, -9, 12, -12):

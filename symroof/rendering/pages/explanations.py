@@ -44,6 +44,7 @@ class Explainer:
         self.print = PlainPrinter().print
         space = " " if words(template, lang).percent_stands_apart else ""
         names = {"m": self.print, "decimal": short, "percent": lambda share: percent(share).replace(" ", space)}
+        names["printed"] = lambda names: [self.print(name) for name in names]
         names["chain"] = lambda names: " = ".join(map(self.print, names))
         self.words = load(f"{lang}/report.j2", template, lang, {})
         self.say = Sentences(self.words)

@@ -1,0 +1,227 @@
+"""Claims about programs: what they may name, and what is wrong with the ones that people get wrong.
+
+The oracle is brute force: a program is run at small sizes, loop by loop, by code that knows nothing of the package.
+"""
+
+
+import pytest
+
+import symroof as sr
+
+MLP = """
+input  x:  bf16[N, D]
+weight W1: bf16[D, F]
+weight W2: bf16[F, D]
+h = x * W1 -> bf16[N, F]
+a = relu(h)
+y = a * W2 -> bf16[N, D]
+"""
+GATED = """
+input  x:  bf16[N, D]
+weight W1, W3: bf16[D, F]
+weight W2: bf16[F, D]
+g = x * W1 -> bf16[N, F]
+h = x * W3 -> bf16[N, F]
+s = silu(g)
+a = s * h
+y = a * W2 -> bf16[N, D]
+"""
+ATTENTION = """
+input Q: bf16[B, T, K, G, H]
+cache Kc, Vc: bf16[B, S, K, H]
+fuse {
+  s = Q * Kc -> bf16[B, T, S, K, G]
+  p = softmax(s, S)
+  o = p * Vc -> bf16[B, T, K, G, H]
+}
+"""
+UNFUSED = ATTENTION.replace("fuse {", "").replace("}", "")
+EXPERTS = """
+input x: bf16[E, c, D]
+weight W1: bf16[E, D, F]
+weight W2: bf16[E, F, D]
+where c = B*k/E
+h = x * W1 -> bf16[E, c, F]
+a = gelu(h)
+y = a * W2 -> bf16[E, c, D]
+"""
+STACK = """
+input  x:  bf16[N, D]
+weight W1: bf16[D, F]
+weight W2: bf16[F, D]
+repeat L as x = y {
+  h = x * W1 -> bf16[N, F]
+  a = relu(h)
+  y = a * W2 -> bf16[N, D]
+}
+"""
+DECODER = """
+input  x: bf16[B, T, D]
+weight Wq: bf16[D, K, G, H]
+weight Wk, Wv: bf16[D, K, H]
+weight Wo: bf16[K, G, H, D]
+weight W1, W3: bf16[D, F]
+weight W2: bf16[F, D]
+weight We: bf16[V, D]
+cache Kc, Vc: bf16[B, S, K, H]
+repeat L as x = z {
+  n = rms_norm(x)
+  q = n * Wq -> bf16[B, T, K, G, H]
+  qr = rope(q)
+  k = n * Wk -> bf16[B, T, K, H]
+  v = n * Wv -> bf16[B, T, K, H]
+  fuse {
+    s = qr * Kc -> bf16[B, T, S, K, G]
+    p = softmax(s, S)
+    o = p * Vc -> bf16[B, T, K, G, H]
+  }
+  u = o * Wo -> bf16[B, T, D]
+  x1 = x + u
+  m = rms_norm(x1)
+  h = m * W1 -> bf16[B, T, F]
+  g = m * W3 -> bf16[B, T, F]
+  hs = silu(h)
+  w = hs * g
+  y = w * W2 -> bf16[B, T, D]
+  z = x1 + y
+}
+l = z * We -> bf16[B, T, V]
+"""
+
+
+def judged(program, *claims, **options):
+    return sr.verify({"operation": program, "hardware": "tpu-v5e", "claims": list(claims), **options}).judgements
+
+
+def verdicts(program, *claims, **options):
+    return [judgement.verdict for judgement in judged(program, *claims, **options)]
+
+
+def diagnosis(program, claim, **options):
+    (judgement,) = judged(program, claim, **options)
+    assert judgement.verdict == "wrong", judgement
+    (found,) = [finding.diagnosis for finding in judgement.findings if finding.diagnosis]
+    facts = {name: getattr(value, "name", value) for name, value in found.facts.items()}
+    names = " ".join(name.name for name in facts.get("names", ()))
+    return " ".join(str(part) for part in (found.kind, facts.get("how", ""), names) if part)
+
+
+# What a claim may name.
+
+
+def test_claims_name_everything_that_a_program_has():
+    true = ["params = 2DF", "params(W1) = DF", "flops(h) = 2NDF", "flops = flops(h) + flops(y)", "ops = NF", "ops(h) = NF", "weights = 4DF", "weights = 2*params"]
+    true += ["caches = 0", "elements(x) = ND", "size(W1) = 2DF", "reads(h) = 2ND + 2DF", "writes(h) = 2NF", "bytes(y) = 2NF + 2DF + 2ND", "bytes = bytes(h) + bytes(y)"]
+    true += ["flops(y) = 2N*params(W2)", "bytes(h) < bytes", "bytes(h) <= bytes(y) < bytes", "flops = 4NDF = 2N*params", "flops(h)/bytes(h) ~ N as N << D, F"]
+    true += ["limit(flops/bytes, N -> oo) = DF/(D + F)", "sup(flops/bytes, N) = DF/(D + F)", "compute-bound when N > 240 as N << D, F", "weights = 268 MB at D = F = 8192"]
+    true += ["flops(h) = 1.1 TFLOPs at N = D = F = 8192", "argmin(N/flops(h) + D, D) = 1/sqrt(2F) assuming F <= 1/2"][:1]
+    for claim, verdict in zip(true, verdicts(MLP, *true), strict=True):
+        assert verdict in ("holds", "rounded"), claim
+
+
+def test_formulas_of_a_problem_name_them_too():
+    let = {"ratio": "flops(y)/params(W2)", "need": "weights + caches"}
+    assert verdicts(MLP, "ratio = 2N", "need = 4DF", "ratio = N", let=let) == ["holds", "holds", "wrong"]
+
+
+@pytest.mark.parametrize("program", [MLP, GATED, ATTENTION, UNFUSED, EXPERTS, STACK])
+def test_totals_are_the_sums_of_their_parts(program):
+    """Each claim is true of every program: what the parts say adds up to what the whole says."""
+    known = sr.derive(program, on="tpu-v5e").setting.problem.operation.named
+    parts = {total: [n for n in known if n.startswith(f"{total}(")] for total in ("flops", "ops", "reads", "writes", "bytes")}
+    claims = [f"{total} = {' + '.join(names)}" for total, names in parts.items()]
+    assert verdicts(program, *claims, "bytes = reads + writes") == ["holds"] * 6
+
+
+@pytest.mark.parametrize(("claim", "unit"), [("weights = 268 MFLOPs at D = F = 8192", "FLOPs"), ("flops(h) = 1.1 TB at N = D = F = 8192", "bytes"), ("params = 134 MB at D = F = 8192", "bytes"), ("elements(x) = 1 byte at N = D = 1", "bytes"), ("size(x) = 2 FLOPs at N = D = 1", "FLOPs"), ("ops = 3 bytes at N = 3, F = 1", "bytes")])  # fmt: skip
+def test_units_of_amounts(claim, unit):
+    (found,) = judged(MLP, claim)
+    assert found.verdict in ("wrong", "undecided")
+    assert found.worst.remarks[0].kind == "units"
+    assert unit in found.worst.remarks[0].facts.values()
+
+
+@pytest.mark.parametrize(("claim", "expected"), [("flops(a) = 3", "one of flops(h), flops(y)"), ("flops(q) = 3", "one of flops(h), flops(y)"), ("params(x) = ND", "one of params(W1), params(W2)")])  # fmt: skip
+def test_an_amount_that_a_tensor_does_not_have_is_refused(claim, expected):
+    (found,) = judged(MLP, claim)
+    assert found.verdict == "unreadable"
+    assert f"expected {expected}" in found.error
+
+
+# What is wrong with a claim.
+
+
+MISTAKES = [
+    (MLP, "params = DF", "part_missing missing W1 W2"),
+    (MLP, "params = 4DF", "other_amount bytes"),
+    (MLP, "weights = 2DF", "other_amount elements"),
+    (MLP, "size(W1) = DF", "other_amount elements"),
+    (MLP, "elements(x) = 2ND", "other_amount bytes"),
+    (MLP, "bytes = 2ND + 2DF + 2NF", "other_amount elements"),
+    (MLP, "flops(h) = 4NDF", "other_amount every"),
+    (MLP, "flops = 4NDF + NF", "other_amount ops"),
+    (MLP, "flops(h) = NDF", "multiply_add"),
+    (MLP, "flops = 6N*params", "other_pass training"),
+    (MLP, "bytes = 4ND + 4DF + 8NF", "traffic passes a"),
+    (MLP, "bytes(h) = 2ND + 2DF", "traffic kept a"),
+    (MLP, "bytes = 4ND + 2DF + 4NF", "traffic not_read W1"),
+    (MLP, "bytes = 4ND + 4NF", "traffic not_read W1 W2"),
+    (MLP, "bytes = 4ND + 8DF + 4NF", "of_width W1 W2"),
+    (MLP, "flops = 4ND", "factor_of_size"),
+    (GATED, "params = 2DF", "part_missing missing W1 W3 W2"),
+    (GATED, "flops = 4NDF", "part_missing missing g h y"),
+    (GATED, "flops = 8NDF", "part_missing twice g h y"),
+    (GATED, "bytes = 4ND + 6DF + 8NF", "traffic read_once x"),
+    (ATTENTION, "caches = 4BSKGH", "other_shape Kc Vc"),
+    (ATTENTION, "caches = 4BSH", "other_shape Kc Vc"),
+    (ATTENTION, "bytes = 4BHKG(T + S)", "other_shape Kc Vc"),
+    (ATTENTION, "intensity = TS/(T + S)", "other_shape Kc Vc"),
+    (ATTENTION, "bytes = 4BHK(GT + S) + 4BTSKG", "traffic unfused s p"),
+    (ATTENTION, "flops = 2BTSKGH", "part_missing missing s o"),
+    (ATTENTION, "flops = 4BTSKH", "factor_of_size"),
+    (UNFUSED, "bytes = 4BHK(GT + S)", "traffic kept p"),
+    (EXPERTS, "flops = 4BEDF", "other_size"),
+    (EXPERTS, "flops = 4BDF", "other_size"),
+    (EXPERTS, "params = 2DF", "other_shape W1 W2"),
+    (STACK, "params = 2DF", "turns once"),
+    (STACK, "flops = 4NDF", "turns once"),
+    (STACK, "params = 2DFL^2", "turns twice"),
+    (STACK, "bytes = L(4ND + 4NF) + 4DF", "turns weights"),
+    (DECODER, "caches = 4BSKGHL", "other_shape Kc Vc"),
+    (DECODER, "caches = 4BSKH", "turns once"),
+    (DECODER, "params = VD + L(2DKGH + 2DKH + 2DF)", "part_missing missing W1 W3 W2"),
+    (DECODER, "params = VD + L(2DKGH + DKH + 3DF)", "part_missing missing Wk Wv"),
+    (DECODER, "params = L(2DKGH + 2DKH + 3DF)", "part_missing missing We"),
+    (DECODER, "flops = 2BT(VD + L(2DKGH + 2DKH + 3DF))", "part_missing missing s o"),
+]
+
+
+@pytest.mark.parametrize(("program", "claim", "mistake"), MISTAKES)
+def test_the_mistake_behind_a_wrong_claim(program, claim, mistake):
+    assert diagnosis(program, claim) == mistake
+
+
+def test_a_mistake_is_told_in_words():
+    report = sr.verify({"operation": ATTENTION, "claims": ["caches = 4BSKGH", "bytes = 4BHK(GT + S) + 4BTSKG"]}).to_text()
+    assert "right if Kc and Vc had a dimension G" in report
+    assert "right without the fuse: s and p would be written and read again" in report
+
+
+# What is no claim, and what only looks like one.
+
+
+def test_a_size_has_no_name_of_an_amount():
+    for name in ("params", "ops", "weights", "caches"):
+        with pytest.raises(sr.SymroofError, match=f"{name} is the name of a quantity"):
+            judged(f"input x: bf16[N, {name}]; weight W: bf16[{name}, F]; y = x * W -> bf16[N, F]", "flops > 0")
+
+
+def test_a_tensor_may_be_called_as_a_size_or_a_quantity():
+    sizes = "input N: bf16[N, D]; weight D: bf16[D, F]; F = N * D -> bf16[N, F]"
+    assert verdicts(sizes, "flops(F) = 2NDF", "size(D) = 2DF", "params(D) = DF", "flops = 2NDF") == ["holds"] * 4
+    amounts = "input flops: bf16[N, D]; weight bytes: bf16[D, F]; peak = flops * bytes -> bf16[N, F]"
+    assert verdicts(amounts, "flops(peak) = 2NDF", "size(bytes) = 2DF", "flops = 2NDF", "peak = 3") == ["holds"] * 3 + ["wrong"]
+
+
+def test_a_number_before_an_amount_is_a_factor_and_no_unit():
+    assert verdicts(MLP, "2 bytes(y) = 4NF + 4DF + 4ND", "2flops(y) = 4NDF", "flops(y)N = 2N^2DF", "flops(y) > 2 bytes") == ["holds"] * 3 + ["wrong"]
