@@ -163,9 +163,15 @@ class Program(Frozen):
 
     def resolved(self, value: Expr) -> Expr:
         """A value with the sizes that others define put in."""
-        for name, formula in reversed(tuple(self.where.items())):
-            value = value.subs(symbol(name), expression(formula))
-        return value
+        return value.xreplace(self._definitions) if self.where else value
+
+    @cached_property
+    def _definitions(self) -> Mapping[Expr, Expr]:
+        """The sizes that others define, in those that nothing does: each stands behind those that its formula mentions."""
+        found: dict[Expr, Expr] = {}
+        for name, formula in self.where.items():
+            found[symbol(name)] = expression(formula).xreplace(found)
+        return found
 
     @cached_property
     def owners(self) -> Mapping[str, StatementCost]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 
 from symroof.errors import SymroofError, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
@@ -69,6 +70,7 @@ class ProgramReader(StatementReader):
         super().__init__(source, element, functions)
         self.declared: list[tuple[Declared, Token]] = []
         self.where: dict[str, Formula] = {}
+        self.defined: dict[str, Token] = {}
         self.inside: list[str] = []
 
     def program(self) -> Program:
@@ -80,20 +82,30 @@ class ProgramReader(StatementReader):
         for declared, token in self.declared:
             if declared.tensor.name not in self.used:
                 raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
-        program = Program(tuple(d for d, _ in self.declared), body, self.where)
+        program = Program(tuple(d for d, _ in self.declared), body, self._in_order())
         self._require_sizes(program)
         return program
+
+    def _in_order(self) -> dict[str, Formula]:
+        """The sizes that others define, each behind those that its formula mentions."""
+        used = {name: [n for n in names(formula) if n in self.where] for name, formula in self.where.items()}
+        try:
+            return {name: self.where[name] for name in TopologicalSorter(used).static_order()}
+        except CycleError as error:
+            circle = error.args[1]
+            raise self.error(f"{circle[0]} is defined by itself", token=self.defined[circle[0]]) from None
 
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
         taken = {*QUANTITIES, *program.named}
+        shaped |= {name for formula in self.where.values() for name in names(formula)}
         for name in program.dimensions:
             if name in taken:
                 place = self._first(name)
                 raise self.error(f"{name} is the name of a quantity, not of a size", token=place)
         for name in self.where:
             if name not in shaped and not any(name in names(r.times) for line in program.lines for r in line.repeats):
-                raise self.error(f"nothing has the size {name}", token=self._first(name))
+                raise self.error(f"nothing has the size {name}", token=self.defined[name])
 
     def _first(self, name: str) -> Token:
         return next(
@@ -167,7 +179,7 @@ class ProgramReader(StatementReader):
         formula = self._formula(lambda: self.at(",", END, "}") or self.token.kind == "end")
         if token.text in names(formula):
             raise self.error(f"{token.text} is defined by itself", token=token)
-        self.where[token.text] = formula
+        self.where[token.text], self.defined[token.text] = formula, token
 
     def _formula(self, ends: Callable[[], bool]) -> Formula:
         """The formula of sizes that stands up to an end."""

@@ -49,6 +49,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     chip, dimensions, write = setting.problem.hardware, setting.problem.names, setting.layout.write
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
     known = {**{name: formula for name, formula in derived.items() if formula is not None}, **costs(setting)}
+    known |= setting.problem.operation.where if isinstance(setting.problem.operation, Program) else {}
     for link in chip.links if chip else ():
         if setting.exchanges or link.partition(".")[0] not in NETWORK:
             over = setting_of(replace(setting.problem, link=link)) if setting.exchanges else setting

@@ -50,7 +50,7 @@ def step(derivation, reason):
 
 @pytest.mark.parametrize(("peak", "printed"), [("9.89e14", "1.01"), ("9.1e14", "1.1")])
 def test_time_for_1e12_flops(peak, printed):
-    """"1e12 / 9.89e14 = 1.01ms", "1e12 / 9.1e14 = 1.1ms"."""
+    """ "1e12 / 9.89e14 = 1.01ms", "1e12 / 9.1e14 = 1.1ms"."""
     work = quantity("1e12 FLOPs", "FLOPs").value
     assert near(work / quantity(f"{peak} FLOPs/s", "FLOPs/s").value * 1000, printed)
 
@@ -85,7 +85,7 @@ def test_ridge_points(on, given, printed):
 
 
 def test_dot_product_counts():
-    """"N multiplications and N - 1 additions", 2N + 2N bytes loaded, 2 bytes written."""
+    """ "N multiplications and N - 1 additions", 2N + 2N bytes loaded, 2 bytes written."""
     cost = sr.operation(DOT).cost("exact")
     assert same(cost.flops, "N + (N - 1)")
     assert same(cost.reads, "2N + 2N")
@@ -139,7 +139,10 @@ def test_matmul_is_compute_bound_above_240():
 
 def test_matmul_exact_threshold_with_its_guard():
     d = sr.derive(MATMUL, on="tpu-v5e", assume=SMALL_BATCH, at={"D": 8192, "F": 8192})
-    guard, bound = expression(d.answer.threshold.guard.left) - expression(d.answer.threshold.guard.right), d.answer.threshold.bound
+    guard, bound = (
+        expression(d.answer.threshold.guard.left) - expression(d.answer.threshold.guard.right),
+        d.answer.threshold.bound,
+    )
     ridge = expression(Name("ridge"))
     assert (guard - (book("DF") - ridge * book("D + F"))).expand() == 0
     assert (bound * guard - ridge * book("DF")).expand() == 0
