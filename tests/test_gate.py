@@ -216,7 +216,7 @@ FAULTS = {
     "algebra.rounding.to_places": (digits_changed, dot),
     "derivation.counting._exact_count": (doubled, batch),
     "derivation.evaluation.quantities": (doubled, throughput),
-    "derivation.intensity._least": (lambda f: lambda parts: f(parts)[1:], batch),
+    "derivation.intensity._least": (lambda f: lambda *a: f(*a)[1:], batch),
     "derivation.intensity._at_most": (lambda f: lambda *a: tuple(replace(s, right=Product((Number(Fraction(1, 2)), s.right))) for s in f(*a)), fact),
     "derivation.intensity._uses": (doubled, batch),
     "derivation.layout.with_digits": (lambda f: lambda formula, digits: f(formula, dict.fromkeys(digits, "9.99e99")), batch),

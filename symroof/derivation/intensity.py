@@ -101,24 +101,27 @@ def _reciprocal(draft: Draft) -> Draft:
     steps.append(
         Step("intensity", Reason.RECIPROCAL, Quotient(number(1), INTENSITY), "=", upside_down, equal, role="reciprocal")
     )
-    each, all_parts = tuple(draft.write(m) for m in _least(parts)), tuple(draft.write(m) for m in parts)
+    each, all_parts = (
+        tuple(draft.write(m) for m in _least(parts, draft.setting.least_one)),
+        tuple(draft.write(m) for m in parts),
+    )
     steps += [Step("intensity", Reason.BELOW_EACH, INTENSITY, "<", m, equal) for m in each]
     least = Quotient(Call("min", each) if len(each) > 1 else each[0], number(len(parts)))
     steps.append(Step("intensity", Reason.BRACKET, least, "<=", INTENSITY, equal, Harmonic(all_parts), role="bracket"))
     return draft.add(*steps)
 
 
-def _least(parts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+def _least(parts: tuple[Expr, ...], least_one: frozenset[Expr]) -> tuple[Expr, ...]:
     """The parts without those that are never below a constant one: sizes are at least 1, and so are their products.
 
-    >>> N, M = symbol("N"), symbol("M")
-    >>> _least((2 * N / N, 3 * N, N / 2, 3 * N / M))
-    (2, N/2, 3*N/M)
+    >>> N, M, k = map(symbol, "NMk")
+    >>> _least((2 * N / N, 3 * N, N / 2, 3 * N / M, 3 * k), frozenset({N, M}))
+    (2, N/2, 3*N/M, 3*k)
     """
     floor = min((m for m in parts if not m.free_symbols), default=None)
     if floor is None:
         return parts
-    rises = {m for m in parts if m.free_symbols and not m.as_numer_denom()[1].free_symbols}
+    rises = {m for m in parts if m.free_symbols <= least_one and not m.as_numer_denom()[1].free_symbols}
     below = (m for m in parts if m.free_symbols and not (m in rises and m.as_coeff_Mul()[0] >= floor))
     return floor, *below
 

@@ -27,7 +27,7 @@ from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.operation import AnyOperation
-from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Repeat, Statement
+from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
@@ -79,10 +79,15 @@ class ProgramReader(StatementReader):
             raise self.error("there is nothing that this } closes")
         if not body:
             raise self.error("the program makes nothing", "a statement such as y = x * W -> bf16[B, F]")
+        program = Program(tuple(d for d, _ in self.declared), body, self._in_order())
         for declared, token in self.declared:
             if declared.tensor.name not in self.used:
                 raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
-        program = Program(tuple(d for d, _ in self.declared), body, self._in_order())
+            users = [line for line in program.lines if declared.tensor in line.statement.operands]
+            if declared.role != "input" and len({turns_of(line.repeats) for line in users}) > 1:
+                shown = f"{declared.tensor.name} is used in the turns of a repeat and outside of them"
+                cure = f"a {declared.role} of its own for each: every turn has weights and caches of its own"
+                raise self.error(shown, cure, token=token)
         self._require_sizes(program)
         return program
 

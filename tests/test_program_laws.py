@@ -1,0 +1,491 @@
+"""Programs against a chip that runs them, and the laws of their costs."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
+from random import Random
+
+import pytest
+import random_programs
+from direct import evaluate
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from random_programs import whole_sizes
+from simulator import Braces, Chip, Made, Plan, Text, contracts
+from sympy import Add, Integer
+
+import symroof as sr
+from symroof.model.functions import FUNCTIONS
+from symroof.model.program import turns_of
+from symroof.reading.programs import ProgramReader
+from symroof.symbols import expression, symbol
+
+drawn = st.builds(lambda seed: random_programs.program(Random(seed)), st.integers(0, 10**9))
+plain = st.builds(lambda seed: random_programs.program(Random(seed), grouped=False), st.integers(0, 10**9))
+many, few = settings(max_examples=40, deadline=None), settings(max_examples=6, deadline=None)
+
+MLP = """
+input  x:  bf16[N, D]
+weight W1: bf16[D, F]
+weight W2: bf16[F, D]
+h = x * W1 -> bf16[N, F]
+a = relu(h)
+y = a * W2 -> bf16[N, D]
+"""
+ATTENTION = """
+input Q: bf16[B, T, K, G, H]
+cache Kc, Vc: bf16[B, S, K, H]
+fuse {
+  s = Q * Kc -> bf16[B, T, S, K, G]
+  p = softmax(s, S)
+  o = p * Vc -> bf16[B, T, K, G, H]
+}
+"""
+EXPERTS = """
+input x: bf16[E, c, D]
+weight W1: bf16[E, D, F]; weight W2: bf16[E, F, D]
+where c = B*k/E
+h = x * W1 -> bf16[E, c, F]
+a = gelu(h)
+y = a * W2 -> bf16[E, c, D]
+"""
+LAYERS = """
+input  x: bf16[B, D]
+weight Wo, Wq: bf16[D, H]
+weight W1, W3: int4[D, F]
+weight W2: int8[F, D]
+weight We: bf16[V, D]
+repeat L as x = z {
+  n = rms_norm(x)
+  q = n * Wq -> fp32[B, H]
+  r = rope(q) -> bf16[B, H]
+  o = r * Wo -> bf16[B, D]
+  x1 = x + o
+  m = rms_norm(x1)
+  h = m * W1 -> bf16[B, F]
+  g = m * W3 -> bf16[B, F]
+  s = silu(h)
+  u = s * g
+  y = u * W2 -> bf16[B, D]
+  z = x1 + y
+}
+l = z * We -> fp32[B, V]
+"""
+TWO_PASSES = """
+input x, b: bf16[N]
+weight W: bf16[N, M]
+h = x * W -> bf16[M]
+fuse {
+  a = gelu(x)
+  c = a + b
+  d = relu(h)
+  e = softmax(c)
+}
+"""
+BY_HAND = {"mlp": MLP, "attention": ATTENTION, "experts": EXPERTS, "layers": LAYERS, "two passes": TWO_PASSES}
+
+
+# What the model says, and what is derived.
+
+
+def model(text):
+    """The program that symroof reads, also where it is a single product."""
+    return ProgramReader(str(text), None, FUNCTIONS).program()
+
+
+def at(value, sizes):
+    """A SymPy value at sizes."""
+    found = value.subs({symbol(name): size for name, size in sizes.items()})
+    return Fraction(int(found.p), int(found.q))
+
+
+def counted(program, sizes):
+    """What the model says at sizes that every statement costs, that all of them cost, and what is held."""
+    parts = {}
+    for name, cost in program.owners.items():
+        moved = (Add(*(amount for _, amount in moves)) for moves in (cost.loads, cost.stores))
+        parts[name] = [at(program.resolved(x), sizes) for x in (cost.flops_exact, cost.flops, cost.ops, *moved)]
+    costs = {count: program.cost(count) for count in ("exact", "fma")}
+    whole = [
+        at(costs["exact"].flops, sizes),
+        at(costs["fma"].flops, sizes),
+        at(costs["fma"].reads, sizes),
+        at(costs["fma"].writes, sizes),
+    ]
+    held = [at(program.resolved(program.stock(role)), sizes) for role in ("weight", "cache")]
+    return parts, whole, held
+
+
+def ran(chip):
+    """The same from the chip that ran it."""
+    kinds = (chip.flops_exact, chip.flops, chip.operations, chip.loaded, chip.stored)
+    owners = dict.fromkeys(chip.text.places[i][0].name for i in chip.plan.owner)
+    parts = {name: [kind[name] for kind in kinds] for name in owners}
+    sums = [sum(kind.values()) for kind in kinds]
+    work = sums[:2] if any(contracts(made, chip.text.types) for made, _ in chip.text.places) else [sums[2]] * 2
+    held = [
+        sum(n for (name, _), n in chip.held.items() if chip.text.declared[name][0] == role)
+        for role in ("weight", "cache")
+    ]
+    return parts, [*work, *sums[3:]], held
+
+
+def agrees(text, sizes):
+    chip = Chip(text, sizes)
+    assert counted(model(text), chip.sizes) == ran(chip)
+
+
+def derived(text, sizes, **options):
+    """What the steps of a derivation say at sizes, by the names on their left."""
+    found = {}
+    for step in sr.derive(str(text), **options).steps:
+        if step.relation == "=" and hasattr(step.left, "name"):
+            value = expression(step.right).subs({symbol(name): size for name, size in sizes.items()})
+            if value.is_Rational:
+                found[step.left.name] = Fraction(int(value.p), int(value.q))
+    return found
+
+
+def derivation_agrees(text, sizes):
+    chip = Chip(text, sizes)
+    parts, (exact, flops, reads, writes), (params, _) = ran(chip)
+    said = derived(text, chip.sizes)
+    for name, costs in parts.items():
+        for what, value in zip(("flops_exact", "flops", "ops", "reads", "writes"), costs, strict=True):
+            assert said.get(f"{what}({name})", 0) == value
+        assert said.get(f"bytes({name})", 0) == costs[3] + costs[4]
+    assert (said.get("flops_exact", said["flops"]), said["flops"]) == (exact, flops)
+    assert (said["reads"], said["writes"], said["bytes"]) == (reads, writes, reads + writes)
+    assert said.get("params", 0) == params
+    assert said.get("ops", 0) == sum(chip.operations.values())
+
+
+# Runs.
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_run_costs_what_is_derived(name):
+    text = Text.read(BY_HAND[name])
+    sizes = whole_sizes(Random(name), text)
+    agrees(text, sizes)
+    derivation_agrees(text, sizes | {"L": 3})
+
+
+@many
+@given(drawn, st.randoms(use_true_random=False))
+def test_a_run_costs_what_the_model_says(text, random):
+    agrees(text, whole_sizes(random, text))
+
+
+@few
+@given(drawn, st.randoms(use_true_random=False))
+def test_a_run_costs_what_the_second_engine_lets_through(text, random):
+    derivation_agrees(text, whole_sizes(random, text))
+
+
+def test_the_text_of_a_program_is_read_back_as_it_was_written():
+    for seed in range(40):
+        text = str(random_programs.program(Random(seed)))
+        assert str(Text.read(text)) == text
+        assert str(model(str(model(text)))) == str(model(text))
+
+
+# Laws.
+
+
+def total(text):
+    """FLOPs, elementwise work and bytes of a program, in its sizes."""
+    program = model(text)
+    cost, ops = program.cost(), program.resolved(Add(*(c.ops for c in program.owners.values())))
+    return (Integer(0) if program.vector else cost.flops), ops, cost.bytes
+
+
+def same(left, right):
+    return all((a - b).expand() == 0 for a, b in zip(left, right, strict=True))
+
+
+def part(text, body):
+    """Some statements of a program as a program: what others make comes in."""
+    inside = Text(text.declared, text.where, body)
+    made = {m.name for m, _ in inside.places}
+    coming = {
+        name: ("input", text.types[name]) for name in inside.used if name not in made and name not in text.declared
+    }
+    return replace(inside, declared=text.declared | coming).tidy()
+
+
+def written(text, names):
+    """The bytes of results that are written once in each turn of what makes them."""
+    program = model(text)
+    lines = [line for line in program.lines if line.statement.name in names]
+    return Add(*(program.resolved(turns_of(line.repeats) * line.statement.result.bytes) for line in lines))
+
+
+def splitting_adds_up(text, cut):
+    """The FLOPs of both parts are those of the whole; so are the bytes, with the cut tensors in memory, unless something
+    behind the cut joins a kernel before it: that saves bytes where no braces keep more together."""
+    first, second = part(text, text.body[:cut]), part(text, text.body[cut:])
+    flops, ops, moved = (a + b for a, b in zip(total(first), total(second), strict=True))
+    across = {name for name in second.used if name in {m.name for m, _ in first.places}}
+    before = Plan(first)
+    moved += written(text, [name for name in across if not before.kept(before.maker[name])])
+    whole, plan = total(text), Plan(text)
+    assert same((whole[0], whole[1]), (flops, ops))
+    there = len(first.places)
+    if all((kernel.lines[0] < there) == (kernel.lines[-1] < there) for kernel in plan.kernels):
+        assert same((whole[2],), (moved,))
+        return True
+    if not any(isinstance(node, Braces) for node in text.body):
+        assert at(moved - whole[2], {"k": 1, "e": 1} | dict.fromkeys(text.labels, 7)) >= 0
+    return False
+
+
+@many
+@given(st.one_of(drawn, plain), st.data())
+def test_splitting_a_program_adds_up(text, data):
+    assume(len(text.body) > 1)
+    splitting_adds_up(text, data.draw(st.integers(1, len(text.body) - 1)))
+
+
+def test_programs_split_where_nothing_joins_across_the_cut():
+    texts = [random_programs.program(Random(seed)) for seed in range(30)]
+    exact = [splitting_adds_up(text, len(text.body) // 2) for text in texts if len(text.body) > 1]
+    assert Counter(exact)[True] > 8
+    assert Counter(exact)[False] > 2
+
+
+def joins_inside(text, start, stop):
+    """Whether each elementwise statement among some joins a contraction among them."""
+    plan, places = Plan(text), {m.name: i for i, (m, _) in enumerate(text.places)}
+    run = [places[node.name] for node in text.body[start:stop]]
+    return any(plan.sums[i] for i in run) and all(
+        plan.sums[i] or (plan.home[i].first in run and plan.sums[plan.home[i].first]) for i in run
+    )
+
+
+@many
+@given(plain, st.data())
+def test_a_fuse_of_contractions_never_adds_bytes(text, data):
+    spans = [
+        (i, j) for i in range(len(text.body)) for j in range(i + 1, len(text.body) + 1) if joins_inside(text, i, j)
+    ]
+    assume(spans)
+    start, stop = data.draw(st.sampled_from(spans))
+    fused = replace(text, body=(*text.body[:start], Braces("fuse", text.body[start:stop]), *text.body[stop:]))
+    before, after = total(text), total(fused)
+    assert same(before[:2], after[:2])
+    saved = (before[2] - after[2]).expand()
+    assert at(saved, {name: 3 + i for i, name in enumerate((*text.labels, "k", "e"))}) >= 0
+    if all(contracts(node, text.types) for node in text.body[start:stop]):
+        assert all(term.as_coeff_Mul()[0] >= 0 for term in Add.make_args(saved))
+
+
+@many
+@given(plain)
+def test_a_fuse_of_elementwise_statements_alone_with_contractions_behind_changes_nothing(text):
+    plan = Plan(text)
+    for i, node in enumerate(text.body):
+        if not plan.sums[i] and plan.home[i].first != i:
+            fused = replace(text, body=(*text.body[:i], Braces("fuse", (node,)), *text.body[i + 1 :]))
+            assert same(total(text), total(fused))
+
+
+def in_turns(text, times):
+    """A program's statements as the turns of a repeat, and one product behind them; what leaves has the type of the first
+    tensor that comes in."""
+    enters = next(name for m, _ in text.places for name in m.operands if name in text.declared)
+    maker = random_programs.Maker(Random(1), declared=dict(text.declared), scope=dict(text.types), made=50, start=50)
+    before = text.places[-1][0].name
+    if not text.types[before].labels or enters == before:
+        return None
+    maker.declared[enters] = ("input", text.declared[enters][1])
+    last = maker.back(before, enters)
+    maker.scope = {last.name: last.type}
+    after = maker.contraction(last.name)
+    body = (*text.body, last)
+    inner = Text(maker.declared, text.where, body)
+    return inner, replace(inner, body=(Braces(f"repeat {times} as {enters} = {last.name}", body), after)), after
+
+
+@many
+@given(plain)
+def test_a_single_turn_is_its_body_with_entry_and_exit_in_memory(text):
+    found = in_turns(text, 1)
+    assume(found)
+    inner, once, after = found
+    flat = replace(once, body=(*inner.body, after))
+    assert same(total(once), total(flat))
+
+
+@many
+@given(plain, st.integers(1, 4))
+def test_costs_grow_in_step_with_the_turns(text, times):
+    found, fixed, none = in_turns(text, "L"), in_turns(text, times), in_turns(text, 1)
+    assume(found and "L" not in text.labels)
+    one, symbolic, literal = (total(each[1]) for each in (none, found, fixed))
+    after = total(part(found[1], (found[2],)))
+    for a, b, c, rest in zip(one, symbolic, literal, after, strict=True):
+        assert (b.subs(symbol("L"), times) - c).expand() == 0
+        assert (b - rest - symbol("L") * (a - rest)).expand() == 0
+
+
+@many
+@given(drawn, st.randoms(use_true_random=False))
+def test_renaming_changes_nothing(text, random):
+    names, labels = list(text.types), list(text.labels)
+    tensors = dict(zip(names, random.sample([f"v{i}" for i in range(len(names))], len(names)), strict=True))
+    others = [x for x in "BDFHKMNSPUVXYZ" if x not in text.where]
+    sizes = dict(zip([x for x in labels if x not in text.where], random.sample(others, len(others)), strict=False))
+    program, renamed = model(text), model(_renamed(text, tensors, sizes))
+    put = {symbol(a): symbol(b) for a, b in sizes.items()}
+    for name, cost in program.owners.items():
+        other = renamed.owners[tensors[name]]
+        for kind in ("flops_exact", "flops", "ops"):
+            assert getattr(cost, kind).subs(put, simultaneous=True) == getattr(other, kind)
+        for kind in ("loads", "stores"):
+            assert [(tensors[n], x.subs(put, simultaneous=True)) for n, x in getattr(cost, kind)] == list(
+                getattr(other, kind)
+            )
+
+
+def _renamed(text, tensors, sizes):
+    def label(x):
+        return sizes.get(x, x)
+
+    def type_(t):
+        return replace(t, labels=tuple(map(label, t.labels)))
+
+    def node(n):
+        if isinstance(n, Made):
+            return replace(
+                n,
+                name=tensors[n.name],
+                operands=tuple(tensors[x] for x in n.operands),
+                type=type_(n.type),
+                over=n.over and label(n.over),
+            )
+        words = [tensors.get(word, word) for word in n.head.split()]
+        return Braces(" ".join(words), tuple(map(node, n.body)))
+
+    declared = {tensors[name]: (role, type_(t)) for name, (role, t) in text.declared.items()}
+    where = {label(name): "".join(label(c) for c in formula) for name, formula in text.where.items()}
+    return Text(declared, where, tuple(map(node, text.body)))
+
+
+def orders(text, random):
+    """The statements in another order that still makes everything before it is used."""
+    waiting, known, found = list(text.body), set(text.declared), []
+    while waiting:
+        node = random.choice([n for n in waiting if set(n.operands) <= known])
+        waiting.remove(node)
+        known.add(node.name)
+        found.append(node)
+    return replace(text, body=tuple(found))
+
+
+def joins_two(text):
+    """The contractions that elementwise statements would join, where there are two or more for one of them."""
+    plan = Plan(text)
+    for i, node in enumerate(text.body):
+        behind = {
+            plan.home[plan.maker[name]].first
+            for name in node.operands
+            if name in plan.maker and plan._has_contraction_behind(plan.maker[name])
+        }
+        if not plan.sums[i] and len(behind) > 1:
+            yield node
+
+
+@many
+@given(st.integers(0, 10**9), st.randoms(use_true_random=False))
+def test_the_order_of_independent_statements_changes_nothing(seed, random):
+    text = random_programs.program(Random(seed), most=6, grouped=False, where=False)
+    assume(not any(joins_two(text)))
+    assert same(total(text), total(orders(text, random)))
+
+
+SUM_OF_TWO = """
+input x: bf16[A, B]; weight V, W: bf16[B, C]; weight U: bf16[C, B]
+h = x * V -> bf16[A, C]
+g = x * W -> bf16[A, C]
+s = h + g
+y = s * U -> bf16[A, B]
+"""
+
+
+def test_a_sum_of_two_products_of_one_size_may_join_either():
+    text = Text.read(SUM_OF_TWO)
+    found = {
+        total(replace(text, body=order))
+        for order in permutations(text.body)
+        if list(order) == sorted(order, key=lambda n: n.name not in "hg")[:2] + list(text.body[2:])
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "rst", "json"])
+def test_a_program_of_one_product_is_that_product(form):
+    left, right, out = "bf16[B, D]", "int8[D, F]", "fp32[B, F]"
+    program = f"input x: {left}\ninput W: {right}   # a product\ny = x * W -> {out}"
+    options = {"on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
+    both = [
+        getattr(sr.derive(text, **options), f"to_{form}")()
+        for text in (program, f"x * W -> y: {left}, {right} -> {out}")
+    ]
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("count", ["fma", "exact"])
+@pytest.mark.parametrize(
+    "product",
+    [
+        "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
+        "int8[B, N] * int8[B, N] -> bf16[B]",
+        "bf16[B, D] * int4[D] -> bf16[B, D]",
+    ],
+)
+def test_a_product_with_weights_has_the_answer_of_its_einsum(product, count):
+    left, right, out = product.replace("->", "*").split(" * ")
+    program = f"input x: {left}\nweight W: {right}\ny = x * W -> {out}"
+    answers = [
+        json.loads(sr.derive(text, on="tpu-v5e", count=count).to_json())["answer"] for text in (program, product)
+    ]
+    for key in ("threshold", "limits", "ridge"):
+        assert answers[0][key] == answers[1][key], key
+    for key in (
+        "flops",
+        "flops_exact",
+        "reads",
+        "writes",
+        "bytes",
+        "intensity",
+        "T_math",
+        "T_comms",
+        "T_lower",
+        "T_upper",
+    ):
+        values = [evaluate(answer[key], {"B": 5, "D": 7, "F": 11, "N": 13}) for answer in answers]
+        assert values[0] == values[1], key
+
+
+@pytest.mark.parametrize("name", ["mlp", "experts"])
+def test_counting_exactly_changes_the_additions_alone(name):
+    text = Text.read(BY_HAND[name])
+    sizes = whole_sizes(Random(5), text)
+    chip = Chip(text, sizes)
+    said = derived(text, chip.sizes, count="exact")
+    assert said["flops"] == sum(chip.flops_exact.values())
+    rounded = derived(text, chip.sizes)
+    assert rounded["flops"] == sum(chip.flops.values())
+    assert all(said[name] == n for name, n in rounded.items() if "flops" not in name and name != "intensity")
+
+
+def test_a_weight_belongs_to_the_turns_of_one_repeat():
+    """In turns there is one for each, outside there is one: which of both is meant nobody can tell."""
+    inside = "repeat 3 as x = y {\n  h = x * W -> bf16[B, F]\n  y = h * V -> bf16[B, D]\n}"
+    text = f"input x: bf16[B, D]; weight W, V: bf16[D, F]\n{inside}\nz = y * W -> bf16[B, F]"
+    with pytest.raises(sr.errors.ReadingError, match="line 1: W is used in the turns of a repeat and outside of them"):
+        sr.derive(text)
+    assert sr.derive(text.replace("weight", "input"))
