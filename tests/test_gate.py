@@ -85,6 +85,13 @@ def mapped(operation=MATMUL, **options):
     return found.to_json(), found.to_text()
 
 
+MLP = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, G]; h = x * V -> bf16[N, F]; y = h * W -> bf16[N, G]"
+
+
+def of_a_program():
+    return mapped(MLP, at="N=256,D=8192,F=8192,G=64")
+
+
 def at_a_point():
     return mapped(at="B=256,D=F=8192")
 
@@ -248,7 +255,11 @@ FAULTS = {
     "exploration.places._left_to_meet": (doubled, at_fixed_sizes),
     "exploration.edges._highest": (doubled, mapped),
     "exploration.partition.dominant": (lambda f: lambda *a: tuple(replace(s, right=Name("part_0")) for s in f(*a)), mapped),
+    "exploration.partition._carried": (doubled, of_a_program),
+    "exploration.partition.leaders": (doubled, of_a_program),
     "exploration.partition.parts": (doubled, mapped),
+    "exploration.partition.statements": (lambda f: lambda *a: {w: parts[1:] for w, parts in f(*a).items()}, of_a_program),
+    "exploration.partition.traffic_of_tensors": (doubled, of_a_program),
     "exploration.partition.shares": (lambda f: lambda *a: (replace(f(*a)[0], amount=2 * f(*a)[0].amount), *f(*a)[1:]), at_a_point),
     "exploration.partition.shares_at": (doubled, at_a_point),
     "exploration.planes.laurent": (lambda f: lambda *a: tuple((2 * c, m) for c, m in f(*a)), plane),

@@ -14,13 +14,21 @@ from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
 from symroof.model.program import DIFFERENCE, PRODUCT, Line, Program
-from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement, tokens_of
+from symroof.model.statement_costs import (
+    StatementCost,
+    amounts,
+    elementwise,
+    of_statement,
+    tokens_of,
+    traffic_of_tensors,
+)
 from symroof.proof.accounts import Applied, Dots, Members, Moves
 from symroof.proof.evidence import Excess
 from symroof.proof.gradients import in_training
 from symroof.proof.ledger import Facts
 from symroof.proof.running import Act, Array, Run, Script, Turn
 from symroof.proof.step import Reason, Step
+from symroof.proof.transfers import Transfers
 from symroof.symbols import rational
 
 # The FLOPs of each pass: whether it goes back.
@@ -77,6 +85,8 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
             found[of_statement(what, name)] = Run(script, what, name)
     for tensor in program.declared_as("weight"):
         found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
+    for name in traffic_of_tensors(program):
+        found[of_statement("moved", name)] = Transfers(script, "moved", name)
     stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
     if program.training:
         part = "ops" if program.vector else kinds.get("flops", "flops")

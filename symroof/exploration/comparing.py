@@ -12,7 +12,10 @@ from symroof.errors import SymroofError
 from symroof.formula import Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
+from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.model.retyping import numbers, retyped
 
 
 class Compared(Frozen):
@@ -70,8 +73,12 @@ def _row(problem: Problem, accelerator: Accelerator, kind: Dtype | None) -> Comp
 
 
 def _stored(problem: Problem, kind: Dtype | None) -> Problem:
-    """The problem with every tensor in one dtype."""
+    """The problem with every tensor in one dtype; indices among the tensors of a program stay what they are."""
     if kind is None:
         return problem
-    every = dict.fromkeys(range(len(problem.operation.tensors)), kind)
-    return replace(problem, operation=problem.operation.stored(every), compute=problem.compute or kind)
+    operation = problem.operation
+    if isinstance(operation, Program):
+        stored: AnyOperation = retyped(operation, dict.fromkeys(numbers(operation), kind))
+    else:
+        stored = operation.stored(dict.fromkeys(range(len(operation.tensors)), kind))
+    return replace(problem, operation=stored, compute=problem.compute or kind)

@@ -15,7 +15,7 @@ from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import AlgebraError
 from symroof.exploration.partition import Led, leads
 from symroof.exploration.places import Place, Remains, covers, place, remains
-from symroof.exploration.regime_map import RegimeMap, at_sizes, regime_map, valued
+from symroof.exploration.regime_map import RegimeMap, at_sizes, listed, outlined, regime_map, valued
 from symroof.formula import Formula, Frozen, Sizes, names, several_of
 from symroof.model.problem import Problem
 from symroof.proof.check import checked
@@ -42,11 +42,15 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     4
     """
     plain = replace(problem, at=())
-    whole = regime_map(plain, of, every=every)
+    whole = outlined(plain, of)
     for values in problem.at:
         require_sizes_agree(whole.setting, values)
-    full = tuple(place(whole, values) for values in problem.at if covers(whole, values))
-    found = [] if problem.at and not full else [Exploration(whole, full, remains(whole) if whole.fixed else None)]
+    points = [values for values in problem.at if covers(whole, values)]
+    found = []
+    if points or not problem.at:
+        whole = listed(whole, every=every)
+        places = tuple(place(whole, values) for values in points)
+        found.append(Exploration(whole, places, remains(whole) if whole.fixed else None))
     for values in problem.at:
         if not covers(whole, values):
             smaller = at_sizes(problem, dict(values))

@@ -16,16 +16,20 @@ from symroof.derivation.pipeline import counted
 from symroof.exploration.partition import shares, tends_to
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
 from symroof.model.dtype import Dtype, dtype
+from symroof.model.operation import AnyOperation
+from symroof.model.program import Program
+from symroof.model.retyping import numbers, retyped
 from symroof.proof.evidence import Doubled
 from symroof.proof.facts import Unbounded
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol
 
-KINDS = ("doubled", "stored", "unwritten")
+KINDS = ("doubled", "stored", "narrowed", "unwritten")
 
 
 class Knob(Said):
-    """A change: ``kind`` is doubled, stored or unwritten, ``what`` the dimensions or the tensor."""
+    """A change: ``kind`` is doubled, stored, narrowed or unwritten, ``what`` the dimensions, the tensor, or the role of
+    the tensors of a program that are all narrowed."""
 
     kind: str
     what: tuple[str, ...]
@@ -85,18 +89,16 @@ def _doubled(draft: Draft, name: Formula, value: Expr) -> Iterable[Knob]:
 def _stored(draft: Draft, value: Expr) -> Iterable[Knob]:
     """Each tensor in the next narrower dtype, and the output that stays on the chip."""
     setting, operation = draft.setting, draft.setting.problem.operation
+    if isinstance(operation, Program):
+        yield from _narrowed(draft, value, operation)
     if not operation.tensors:
         return
-    compute = setting.problem.compute or operation.compute
     for place, tensor in enumerate(operation.tensors):
         narrow = narrower(tensor.dtype)
         if narrow is None:
             continue
-        changed = replace(setting.problem, operation=operation.stored({place: narrow}), compute=compute)
-        after = counted(changed).answer.intensity
         what = (operation.operand_name(place),)
-        left = Quotient(draft.write(after), INTENSITY)
-        yield Knob((_ratio(draft, left, after / value),), "stored", what, narrow.name)
+        yield _restored(draft, value, operation.stored({place: narrow}), "stored", what, narrow)
     if not setting.over_network:
         parts = shares(setting)
         total = sum(t.amount for t in parts)
@@ -105,6 +107,27 @@ def _stored(draft: Draft, value: Expr) -> Iterable[Knob]:
         left = Quotient(moved, Sum((moved, Negative(parts[-1].name))))
         what = (operation.operand_name(len(operation.tensors) - 1),)
         yield Knob((_ratio(draft, left, factor),), "unwritten", what, None)
+
+
+def _narrowed(draft: Draft, value: Expr, program: Program) -> Iterable[Knob]:
+    """All weights, and all caches, in the next narrower dtype than the widest of them."""
+    for role in ("weight", "cache"):
+        tensors = [t for t in program.declared_as(role) if str(t.name) in numbers(program)]
+        narrow = narrower(max((t.dtype for t in tensors), key=lambda d: d.bits)) if tensors else None
+        if narrow is not None:
+            types = {str(t.name): narrow for t in tensors if t.dtype.bits > narrow.bits}
+            yield _restored(draft, value, retyped(program, types), "narrowed", (role,), narrow)
+
+
+def _restored(
+    draft: Draft, value: Expr, operation: AnyOperation, kind: str, what: tuple[str, ...], narrow: Dtype
+) -> Knob:
+    """The knob that makes an operation of another, computed at the same rate."""
+    problem = draft.setting.problem
+    compute = problem.compute or problem.operation.compute
+    after = counted(replace(problem, operation=operation, compute=compute)).answer.intensity
+    left = Quotient(draft.write(after), INTENSITY)
+    return Knob((_ratio(draft, left, after / value),), kind, what, narrow.name)
 
 
 def _ratio(draft: Draft, left: Formula, factor: Expr, evidence: Doubled | None = None) -> Step:

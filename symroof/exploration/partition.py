@@ -20,6 +20,8 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import sent_names
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, total
 from symroof.model.mesh import local_bytes
+from symroof.model.program import Program
+from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
 from symroof.proof.certificates import Case, Partition
 from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import fraction, rational, symbol
@@ -90,8 +92,8 @@ def _case(fan: Fan, mask: int, relations: tuple[Relation, ...] | None, layout: L
 
 
 class Traffic(Frozen):
-    """What one tensor, one exchange or one given count adds to the bytes of a chip over the link: ``name`` is its own
-    in the steps, ``amount`` has the equal sizes put in."""
+    """What one tensor, one exchange or one given count adds to the bytes of a chip over the link, or one statement to the
+    work or the bytes of a program: ``name`` is its own in the steps, ``amount`` has the equal sizes put in."""
 
     label: str
     name: Name
@@ -111,6 +113,8 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
     if setting.over_network:
         sent = zip(setting.exchanges, sent_names(setting), strict=True)
         parts = [Traffic(exchange.collective, Name(name), exchange.sent) for exchange, name in sent]
+    elif isinstance(operation, Program):
+        parts = [Traffic(n, moved_name(n), amount) for n, amount in traffic_of_tensors(operation).items()]
     elif operation.tensors:
         labels = (operation.operand_name(i).removesuffix(" operand") for i in range(len(operation.tensors)))
         amounts = enumerate(zip(labels, local_bytes(operation, setting.problem.mesh), strict=True))
@@ -122,26 +126,67 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
 
 def parts(draft: Draft) -> tuple[Step, ...]:
     """The bytes of each tensor on a chip, counted; exchanges and given counts have names already."""
-    setting = draft.setting
-    if setting.over_network or not setting.problem.operation.tensors:
+    setting, operation = draft.setting, draft.setting.problem.operation
+    if setting.over_network or not (operation.tensors or isinstance(operation, Program)):
         return ()
-    meanings, amounts = draft.ledger.meanings, local_bytes(setting.problem.operation, setting.problem.mesh)
+    if isinstance(operation, Program):
+        amounts = [(moved_name(name).name, amount) for name, amount in traffic_of_tensors(operation).items()]
+    else:
+        each = local_bytes(operation, setting.problem.mesh)
+        amounts = [(f"part_{i}", amount) for i, amount in enumerate(each)]
+    meanings = draft.ledger.meanings
     return tuple(
         Step("regime", Reason.SHARE_BYTES, Name(name), "=", draft.write(amount), evidence=meanings[name])
-        for name, amount in ((f"part_{i}", amount) for i, amount in enumerate(amounts))
+        for name, amount in amounts
     )
+
+
+def moved_name(tensor: str) -> Name:
+    """What the steps call the bytes of a tensor of a program."""
+    return Name(of_statement("moved", tensor))
 
 
 def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the bytes are, in a regime, those of the parts that are not negligible."""
-    setting = draft.setting
-    everything = shares(setting)
+    return (_carried(draft, regime, Name(draft.setting.moved_name), shares(draft.setting), "moves"),)
+
+
+def _carried(draft: Draft, regime: Regime, left: Name, everything: tuple[Traffic, ...], role: str) -> Step:
+    """That a whole is, in a regime, the sum of those of its parts that are not negligible."""
     whole = Add(*(t.amount for t in everything))
     kept = tuple(t for t in everything if not vanishes(t.amount / whole, regime)) or everything
-    left, right = Name(setting.moved_name), total(*(t.name for t in kept))
-    similarity = similar(whole, Add(*(t.amount for t in kept)), regime)
+    right, similarity = total(*(t.name for t in kept)), similar(whole, Add(*(t.amount for t in kept)), regime)
     assume, evidence = written(regime.relations, draft.write), dominated(similarity, draft.write)
-    return (Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role="moves"),)
+    return Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role=role)
+
+
+def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
+    """What each statement of a program adds to its work and to its bytes, by the name of the whole; nothing where there is
+    one statement alone, or no program.
+
+    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.model.problem import Problem
+    >>> from symroof.reading.programs import read_program
+    >>> text = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F]; h = x * W -> bf16[N, F]; y = h * V -> bf16[N]"
+    >>> {name: [str(t.name.name) for t in found] for name, found in statements(setting_of(Problem(read_program(text)))).items()}
+    {'flops': ['flops(h)', 'flops(y)'], 'bytes': ['bytes(h)', 'bytes(y)']}
+    """
+    operation = setting.problem.operation
+    if not isinstance(operation, Program) or len(operation.owners) < 2 or setting.over_network:
+        return {}
+    known, work = amounts(operation, setting.problem.count), "ops" if operation.vector else "flops"
+    found = {}
+    for whole, kind in (("flops", work), ("bytes", "bytes")):
+        each = ((name, of_statement(kind, name)) for name in operation.owners)
+        parts = (Traffic(name, Name(of), setting.regime.apply(known[of])) for name, of in each)
+        found[whole] = tuple(part for part in parts if part.amount != 0)
+    return found
+
+
+def leaders(draft: Draft, regime: Regime) -> tuple[Step, ...]:
+    """That the work and the bytes of a program are, in a regime, those of the statements that are not negligible."""
+    found = statements(draft.setting)
+    return tuple(_carried(draft, regime, Name(whole), parts, f"{whole} lead") for whole, parts in found.items())
 
 
 def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula, ...]) -> tuple[Step, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +20,18 @@ from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError
 from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.exploration.knobs import Knob, knobs
-from symroof.exploration.partition import Led, Traffic, dominant, leads, partition, parts, shares
+from symroof.exploration.partition import (
+    MOST_PROVED,
+    Led,
+    Traffic,
+    dominant,
+    leaders,
+    leads,
+    partition,
+    parts,
+    shares,
+    statements,
+)
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, mapped, names, nodes, number
 from symroof.model.problem import Problem
 from symroof.proof.certificates import partitioned
@@ -32,19 +43,25 @@ MOST_LISTED = 8
 
 
 class RegimeRow(Led):
-    """One regime of a map, and the parts of the bytes. Where the quantity is the intensity, ``condition`` and
-    ``equal_sizes_from`` are about its leading form."""
+    """One regime of a map, the parts of the bytes, and what the statements of a program add to its work and bytes. Where
+    the quantity is the intensity, ``condition`` and ``equal_sizes_from`` are about its leading form."""
 
     mask: int
     regime: Regime
     corner: bool
     parts: tuple[Traffic, ...]
+    statements: Mapping[str, tuple[Traffic, ...]]
 
     @property
     def dominant(self) -> tuple[Traffic, ...]:
         """The parts of the bytes that are not negligible."""
         moves = self.formula("moves")
         return tuple(part for part in self.parts if moves is not None and part.name.name in names(moves))
+
+    def leaders(self, whole: str) -> tuple[Traffic, ...]:
+        """The statements whose part of the ``flops`` or the ``bytes`` is not negligible."""
+        told = self.formula(f"{whole} lead")
+        return tuple(s for s in self.statements.get(whole, ()) if told is not None and s.name.name in names(told))
 
 
 class RegimeMap(Frozen):
@@ -57,6 +74,7 @@ class RegimeMap(Frozen):
     fan: Fan
     rows: tuple[RegimeRow, ...] = ()
     complete: Check | None = None
+    every: bool = False
 
     @property
     def setting(self) -> Setting:
@@ -93,7 +111,9 @@ class RegimeMap(Frozen):
 
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
-        """What a change of one thing does, in every listed regime."""
+        """What a change of one thing does, in every listed regime; nothing where that would be a table nobody reads."""
+        if not self.every and len(self.corner_rows) > MOST_LISTED:
+            return ()
         return knobs(self.draft, self.spelled, self.value, [row.regime for row in self.rows])
 
     @property
@@ -122,6 +142,11 @@ def regime_map(problem: Problem, of: Formula = INTENSITY, *, every: bool = False
     >>> [str(row.leading) for row in found.rows][:4], found.complete.status
     (['B', 'D', 'F', 'B*D/(B + D)'], 'proved')
     """
+    return listed(outlined(problem, of), every=every)
+
+
+def outlined(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
+    """The map with its regimes enumerated, and none of them listed."""
     _require_scalings(problem)
     draft = counted(problem)
     setting = draft.setting
@@ -130,14 +155,24 @@ def regime_map(problem: Problem, of: Formula = INTENSITY, *, every: bool = False
     constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)
     base = Regime((*setting.regime.relations, *constants), setting.least_one)
     draft = draft.add(*_definitions(problem, names(of)), *(parts(draft) if of == INTENSITY else ()))
-    found = RegimeMap(draft, of, value, base, fan(value, base, order))
-    masks = found.fan.masks
-    listed = [mask for mask in masks if every or len(masks) <= MOST_LISTED or found.fan.is_corner(mask)]
-    told = {mask: relations(found.fan, mask) for mask in listed}
+    return RegimeMap(draft, of, value, base, fan(value, base, order))
+
+
+def listed(found: RegimeMap, *, every: bool = False) -> RegimeMap:
+    """The map with its regimes, each with its leading form and what leads there; the corners alone of a long list."""
+    masks, draft = found.fan.masks, found.draft
+    if every and len(masks) > MOST_PROVED:
+        raise AlgebraError(
+            f"{len(masks)} regimes are too many to list",
+            expected=f"at most {MOST_PROVED}: put sizes in, as in --at {found.fan.symbols[-1]}=8192, or assume more",
+        )
+    chosen = [mask for mask in masks if every or len(masks) <= MOST_LISTED or found.fan.is_corner(mask)]
+    told = {mask: relations(found.fan, mask) for mask in chosen}
     evidence = partition(found.fan, told, draft.layout)
     return replace(
         found,
-        rows=tuple(_row(found, mask, told[mask]) for mask in listed),
+        every=every,
+        rows=tuple(_row(found, mask, told[mask]) for mask in chosen),
         complete=None if evidence is None else partitioned(found.spelled, evidence, found.assume, draft.ledger),
     )
 
@@ -162,10 +197,11 @@ def _row(found: RegimeMap, mask: int, told: tuple[Relation, ...]) -> RegimeRow:
     steps: tuple[Step, ...] = leads(found.spelled, found.value, form, regime, draft.layout)
     if found.of_intensity:
         ridge = above_ridge(draft, form, upside_down)
-        steps = (*steps, ridge, *equal_sizes(draft, form), *dominant(draft, regime))
+        steps = (*steps, ridge, *equal_sizes(draft, form), *dominant(draft, regime), *leaders(draft, regime))
     said = draft.add(*steps).since(draft)
     corner = found.fan.is_corner(mask)
-    return RegimeRow(said, written(told, draft.write), mask, regime, corner, shares(draft.setting))
+    whole = shares(draft.setting), statements(draft.setting)
+    return RegimeRow(said, written(told, draft.write), mask, regime, corner, *whole)
 
 
 def _require_scalings(problem: Problem) -> None:

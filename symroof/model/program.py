@@ -159,7 +159,10 @@ class Program(Frozen):
         return self
 
     def stored(self, types: Mapping[int, Dtype]) -> Program:
-        return self
+        """The program with other element types: tensors by their place, the declared ones first."""
+        from symroof.model.retyping import retyped
+
+        return retyped(self, {name: types[place] for place, name in enumerate(self.arrays) if place in types})
 
     def resolved(self, value: Expr) -> Expr:
         """A value with the sizes that others define put in."""

@@ -118,6 +118,20 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
     return tuple((tensor, turns_of(repeats)) for tensor, repeats in kept.values())
 
 
+def traffic_of_tensors(program: Program) -> dict[str, Expr]:
+    """The bytes of each tensor that moves, all its loads and stores together.
+
+    >>> from symroof.reading.programs import read_program
+    >>> traffic_of_tensors(read_program("input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]; z = relu(y)"))
+    {'x': 2*D*N, 'W': 2*D*F, 'z': 2*F*N}
+    """
+    found: dict[str, Expr] = {}
+    for cost in program.owners.values():
+        for name, amount in (*cost.loads, *cost.stores):
+            found[name] = found.get(name, Integer(0)) + amount
+    return {name: program.resolved(amount) for name, amount in found.items()}
+
+
 def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
     """What each statement costs, by name: an elementwise one that joins a contraction is in the costs of that."""
     costs: dict[str, StatementCost] = {}

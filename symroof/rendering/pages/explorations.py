@@ -72,12 +72,25 @@ def _map(exploration: Exploration, pen: Pen) -> Page:
         Lines(say.each("facts", exploration.remains)),
         _grid(say, MAP, found.rows),
         Lines((say("complete"),)),
+        *_leaders(found, say),
     ]
     if not pen.style.brief:
         blocks += _details(found, say)
     blocks += [Lines(_place(place, found, say)) for place in exploration.places]
     title = pen.code(setting.problem.operation.title)
     return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
+
+
+def _leaders(found: RegimeMap, say: Sentences) -> Iterable[Grid]:
+    """Which statements of a program most of its work and of its bytes are in: one row where that is so in all regimes."""
+    if not any(row.statements for row in found.rows):
+        return
+    rows = [tuple(say("cell_leaders", row, whole) for whole in row.statements) for row in found.rows]
+    regimes = [say("cell_regime", row) for row in found.rows]
+    if len(set(rows)) == 1:
+        rows, regimes = rows[:1], [say("cell_everywhere")]
+    head = tuple(say("head", column) for column in ("regime", "work", "moves"))
+    yield Grid(head, tuple((regime, *row) for regime, row in zip(regimes, rows, strict=True)))
 
 
 def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid | Lines]:

@@ -11,6 +11,7 @@ from symroof.exploration.comparing import Compared, Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
 from symroof.exploration.places import Place
+from symroof.exploration.regime_map import RegimeRow
 from symroof.rendering.pages.pen import claims_pen
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
@@ -37,6 +38,7 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
                 "regime": name,
                 "corner": row.corner,
                 "dominant": [t.label for t in row.dominant],
+                **({"leaders": _leaders(row)} if row.statements else {}),
                 "intensity": row.leading,
                 "factor": row.factor,
                 "compute_bound": row.condition,
@@ -66,6 +68,11 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
     return spelled(record, lambda value: setting.layout.write(in_ridge(value)))
 
 
+def _leaders(row: RegimeRow) -> dict[str, list[str]]:
+    """The statements of a program that most of its FLOPs and of its bytes are in."""
+    return {whole: [statement.label for statement in row.leaders(whole)] for whole in row.statements}
+
+
 def _place(exploration: Exploration, place: Place) -> dict[str, Any]:
     setting = exploration.found.setting
     over = place.intensity / setting.ridge if setting.ridge and exploration.found.of_intensity else None
@@ -85,6 +92,7 @@ def _change(knob: Knob) -> str:
     what = " or ".join(knob.what)
     return {
         "doubled": f"double {what}",
+        "narrowed": f"store the {what}s in {knob.dtype}",
         "stored": f"store the {what} in {knob.dtype}",
         "unwritten": f"never write the {what}",
     }[knob.kind]

@@ -1,0 +1,152 @@
+"""Programs on maps, beside other chips, in figures and on grids. The oracles are costs written down by hand, put into
+numbers along scalings that are drawn at random, and NumPy."""
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symroof as sr
+from symroof.formula import Compare, Name, Power, Product
+
+MLP = """
+input  x:  bf16[N, D]
+weight W1: bf16[D, F]
+weight W2: bf16[F, D]
+h = x * W1 -> bf16[N, F]
+a = relu(h)
+y = a * W2 -> bf16[N, D]
+"""
+BLOCK = """
+input  x:  bf16[N, D]
+weight Wq: bf16[D, H]
+weight W1: bf16[H, F]
+cache Kc, Vc: bf16[S, H]
+q = x * Wq -> bf16[N, H]
+fuse {
+  s = q * Kc -> bf16[N, S]
+  p = softmax(s, S)
+  o = p * Vc -> bf16[N, H]
+}
+h = o * W1 -> bf16[N, F]
+"""
+
+
+def mlp(N, D, F):
+    """The products and the elements moved of each statement, counted on paper."""
+    flops = {"h": N * D * F, "y": N * F * D}
+    moved = {"h": {"x": N * D, "W1": D * F, "a": N * F}, "y": {"a": N * F, "W2": F * D, "y": N * D}}
+    return flops, moved
+
+
+def block(N, D, F, S, H):
+    flops = {"q": N * D * H, "s": N * S * H, "o": N * S * H, "h": N * H * F}
+    moved = {
+        "q": {"x": N * D, "Wq": D * H, "q": N * H},
+        "s": {"q": N * H, "Kc": S * H},
+        "o": {"Vc": S * H, "o": N * H},
+        "h": {"o": N * H, "W1": H * F, "h": N * F},
+    }
+    return flops, moved
+
+
+PROGRAMS = {"mlp": (MLP, mlp, "NDF"), "block": (BLOCK, block, "NDFSH")}
+MAPS = {}
+
+
+def mapped(name):
+    if name not in MAPS:
+        MAPS[name] = sr.regimes(PROGRAMS[name][0], on="tpu-v5e", every=True)
+    return MAPS[name]
+
+
+def degree(formula, exponents):
+    """The power of t that a product of sizes has, when each size is a power of t."""
+    match formula:
+        case Name(name=name):
+            return exponents[name]
+        case Product(factors=factors):
+            return sum(degree(f, exponents) for f in factors)
+        case Power(base=base, exponent=exponent):
+            return degree(base, exponents) * exponent
+    return 0
+
+
+def holds(relation, exponents):
+    if not isinstance(relation, Compare):
+        return False
+    if relation.relation == "->":
+        return degree(relation.left, exponents) > 0
+    left, right = degree(relation.left, exponents), degree(relation.right, exponents)
+    return {"<<": left < right, "~": left == right, "~~": left == right}[relation.relation]
+
+
+def leading(amounts, t):
+    """What does not vanish beside the whole: at t = 2^60 a lower power is gone."""
+    whole = sum(amounts.values())
+    return {name for name, amount in amounts.items() if Fraction(amount, whole) > Fraction(1, 2**40)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(PROGRAMS)), st.lists(st.integers(0, 3), min_size=5, max_size=5))
+def test_who_is_said_to_lead_does_along_a_random_scaling(name, powers):
+    _, costs, names = PROGRAMS[name]
+    exponents = dict(zip(names, powers, strict=False))
+    if any(power == 0 for power in exponents.values()):
+        exponents = {size: power + 1 for size, power in exponents.items()}
+    t = 2**60
+    flops, moved = costs(**{size: t**power for size, power in exponents.items()})
+    (row,) = (row for row in mapped(name).map.rows if all(holds(r, exponents) for r in row.relations))
+    by_tensor = {}
+    for loads in moved.values():
+        for tensor, amount in loads.items():
+            by_tensor[tensor] = by_tensor.get(tensor, 0) + amount
+    by_statement = {statement: sum(loads.values()) for statement, loads in moved.items()}
+    assert {part.label for part in row.dominant} == leading(by_tensor, t)
+    assert {part.label for part in row.leaders("flops")} == leading(flops, t)
+    assert {part.label for part in row.leaders("bytes")} == leading(by_statement, t)
+
+
+def test_each_map_of_a_program_is_proved_complete():
+    for name in PROGRAMS:
+        found = mapped(name).map
+        assert found.complete.status == "proved"
+        assert all(step.check.status == "proved" for row in found.rows for step in row.steps)
+
+
+def test_one_row_says_who_leads_where_that_is_so_in_all_regimes():
+    text = mapped("mlp").to_text(brief=True)
+    assert text.splitlines()[-2:] == ["  regime     most FLOPs are in  most bytes are in", "  any sizes  h, y               h, y"]
+    assert text.splitlines()[0].startswith("x -> y ")
+
+
+def test_a_map_of_one_statement_has_no_table_of_statements():
+    text = sr.regimes("input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]; z = relu(y)", on="tpu-v5e")
+    assert "most FLOPs" not in text.to_text()
+    assert "leaders" not in text.to_dict()["regimes"][0]
+
+
+def test_leaders_are_in_the_record():
+    found = sr.regimes(BLOCK, on="tpu-v5e", assume="N << D, S, H, F")
+    record = found.to_dict()
+    assert json.loads(found.to_json()) == record
+    first = next(row for row in record["regimes"] if row["dominant"] == ["Kc", "Vc"])
+    assert first["leaders"] == {"flops": ["s", "o"], "bytes": ["s", "o"]}
+
+
+def test_shares_at_a_point_are_those_of_the_tensors():
+    sizes = {"N": 64, "D": 512, "F": 2048}
+    (place,) = sr.regimes(MLP, on="tpu-v5e", at="N=64, D=512, F=2048").explorations[0].places
+    _, moved = mlp(**sizes)
+    whole = sum(sum(loads.values()) for loads in moved.values())
+    assert dict(place.parts)["a"] == Fraction(2 * 64 * 2048, whole)
+    assert sum(share for _, share in place.parts) == 1
+
+
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
+def test_a_tensor_has_its_own_name_in_every_language(lang):
+    text = "input left: bf16[N, D]; weight output: bf16[D, F]; reads = left * output -> bf16[N, F]; z = relu(reads)"
+    page = sr.regimes(text, on="tpu-v5e", assume="N << D, F").to_text(lang=lang)
+    assert "output 2DF" in page
