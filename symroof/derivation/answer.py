@@ -10,7 +10,7 @@ from sympy import Expr
 from symroof.algebra.approximation import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Either, Formula, Frozen, Sum
+from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, fraction
 
@@ -107,7 +107,7 @@ class Said(Frozen):
 
 class TimeRow(Frozen):
     """The times at one size, in seconds, and which of the first two is longer. ``threshold`` marks the first whole
-    size beyond the bound."""
+    size beyond the bound. ``vector`` and ``steps`` are those that only programs have."""
 
     size: Fraction
     t_math: Fraction
@@ -116,10 +116,17 @@ class TimeRow(Frozen):
     upper: Fraction
     relation: str
     threshold: bool
+    vector: Fraction | None = None
+    steps: Fraction | None = None
 
     @property
     def compute_bound(self) -> bool:
         return self.relation == ">"
+
+    @property
+    def others(self) -> tuple[Fraction, ...]:
+        """The times that only programs have: of the vector unit, and T_steps."""
+        return tuple(time for time in (self.vector, self.steps) if time is not None)
 
 
 class Point(Said):
@@ -168,8 +175,11 @@ class Point(Said):
 
 
 def _row(size: Fraction, steps: list[Step], first: int | None) -> TimeRow:
-    math, comms, lower, upper = (fraction(expression(step.right)) for step in steps[:4])
-    return TimeRow(size, math, comms, lower, upper, steps[4].relation, size == first)
+    *times, side = steps
+    math, comms, lower, upper = (fraction(expression(step.right)) for step in times[:4])
+    others = {step.left: fraction(expression(step.right)) for step in times[4:]}
+    vector, longest = (others.get(Name(name)) for name in ("T_vector", "T_steps"))
+    return TimeRow(size, math, comms, lower, upper, side.relation, size == first, vector, longest)
 
 
 class Answer(Said):

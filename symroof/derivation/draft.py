@@ -45,6 +45,11 @@ class Draft(Frozen):
     def write(self, value: Expr | Fraction | int | Root) -> Formula:
         return self.layout.write(value)
 
+    @property
+    def above(self) -> Compare:
+        """That the arithmetic takes longer: by the intensity, or by the times where there is no ridge."""
+        return Compare(T_MATH, ">", T_COMMS) if self.setting.mixed else Compare(INTENSITY, ">", RIDGE)
+
     def in_digits(self, formula: Formula) -> Formula:
         """The formula with known figures shown by their digits."""
         return with_digits(formula, self.setting.digits)

@@ -17,9 +17,11 @@ from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
 from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import compared, drafted
+from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name
+from symroof.model.program import Program
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 
@@ -98,7 +100,9 @@ def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunct
 
 def require_proved(setting: Setting, values: Mapping[str, Expr]) -> None:
     """Raise :class:`CheckError` unless the second engine finds the values of quantities from the counts as well."""
-    draft = compared(drafted(setting))
+    draft, program = compared(drafted(setting)), setting.problem.operation
+    if isinstance(program, Program):
+        draft = steps_defined(times_defined(draft, program), program)
     meanings = draft.ledger.meanings
     later = (n for n in ("T_lower", "T_upper", "throughput", *setting.problem.let) if isinstance(meanings[n], Formula))
     draft = draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))

@@ -10,7 +10,7 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.itemizing import costs_of_program
+from symroof.derivation.itemizing import costs_of_program, script_of
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number
@@ -19,9 +19,11 @@ from symroof.model.mesh import stride
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, TABLE, meaning
+from symroof.model.resources import Rates, steps_of, times_of
 from symroof.model.statement_costs import amounts
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
+from symroof.proof.scheduling import Schedule
 from symroof.symbols import expression, symbol
 
 # What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
@@ -46,7 +48,18 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
     problem = setting.problem
     formulas = {name: meaning(name, setting.flops_name, setting.moved_name) for name in TABLE}
     found: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
-    return found | _counts(problem.operation, problem.count) | amounts_of_a_chip(setting) | dict(problem.let)
+    found |= _counts(problem.operation, problem.count) | amounts_of_a_chip(setting)
+    if isinstance(problem.operation, Program) and setting.rates is not None:
+        found |= _times(problem.operation, setting.rates)
+    if setting.mixed:
+        del found["ridge"]
+    return found | dict(problem.let)
+
+
+def _times(program: Program, rates: Rates) -> dict[str, Any]:
+    """The times of a program, and who overlaps with whom in T_steps."""
+    blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
+    return {**times_of(program, rates), "T_steps": Schedule(script_of(program), blocks, rates.resources)}
 
 
 def _counts(operation: AnyOperation, count: Counting) -> dict[str, Any]:
@@ -98,10 +111,14 @@ def quantities(setting: Setting) -> dict[str, Expr]:
     }
     if isinstance(setting.problem.operation, Program):
         found |= {n: apply(x) for n, x in amounts(setting.problem.operation, setting.problem.count).items()}
-    for name in DERIVED:
-        formula = meaning(name, setting.flops_name, setting.moved_name)
-        assert formula is not None
-        found[name] = put(expression(formula), found)
+    derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
+    if isinstance(setting.problem.operation, Program) and setting.rates is not None:
+        times = times_of(setting.problem.operation, setting.rates)
+        times["T_steps"] = steps_of(setting.problem.operation, setting.rates)
+        derived = {**times, **{name: formula for name, formula in derived.items() if name not in times}}
+    for name, formula in derived.items():
+        if formula is not None and not (setting.mixed and name == "ridge"):
+            found[name] = put(expression(formula), found)
     found["intensity"] = setting.intensity
     for name, formula in setting.problem.let.items():
         found[name] = put(apply(expression(formula)), found)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sympy import Add, Expr
 
 from symroof.algebra.approximation import laurent
-from symroof.algebra.dominance import similar
+from symroof.algebra.dominance import leading, similar
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root, smallest_integer
 from symroof.derivation.answer import Said
-from symroof.derivation.draft import RIDGE, Draft, dominated, numeric, rounded, written
+from symroof.derivation.draft import RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound
@@ -30,12 +30,15 @@ def rule(draft: Draft) -> Draft:
     if answer.leading is None or not setting.regime.scaling:
         return _exact_number(draft)
     form = answer.leading.approximate
+    if setting.mixed:
+        form = leading(setting.balance, setting.regime)
+        draft = draft.add(*_balance_tends(draft, form))
     if not form.has(x):
         return draft
-    solution = solution_of(form, symbol("ridge"), x, setting.least_one, layout=setting.layout, values=setting.values)
+    solution = solution_of(form, setting.level, x, setting.least_one, layout=setting.layout, values=setting.values)
     if solution.outcome != "depends":
         return draft
-    leads, facts = Compare(draft.write(form), ">", RIDGE), Solved(solution.variable)
+    leads, facts = Compare(draft.write(form), ">", draft.write(setting.level)), Solved(solution.variable)
     exact = answer.threshold
     draft = draft.add(
         *_tends_to(draft, exact, solution),
@@ -59,6 +62,13 @@ def rule(draft: Draft) -> Draft:
 def _decimal(draft: Draft, left: Formula, value: Expr) -> tuple[Step, ...]:
     number_ = numeric(value)
     return () if number_ is None or left == RIDGE else rounded("rule", left, number_)
+
+
+def _balance_tends(draft: Draft, form: Expr) -> tuple[Step, ...]:
+    """What T_math/T_comms tends to in the regime, where no intensity tells which side is longer."""
+    setting, left = draft.setting, Quotient(T_MATH, T_COMMS)
+    evidence = dominated(similar(setting.balance, form, setting.regime), draft.write)
+    return (Step("rule", Reason.TENDS, left, "~", draft.write(form), setting.problem.assume, evidence),)
 
 
 def _tends_to(draft: Draft, exact: Solution | None, rule: Solution) -> tuple[Step, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cached_property
 
 from sympy import Add, Expr, Integer, Rational
 
@@ -17,6 +18,9 @@ from symroof.model.cost import Cost
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, open_axes
 from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.model.resources import Rates, figures_of, rates_of
+from symroof.model.statement_costs import amounts, of_statement
 from symroof.symbols import expression, rational, symbol
 
 # Links between chips: what crosses them is an exchange, not the operands.
@@ -26,7 +30,7 @@ LARGEST_NUMBER = 10**100
 
 class Setting(Frozen):
     """A problem with its numbers. ``flops`` and ``moved`` are those of one chip, over the link of the problem;
-    ``intensity`` is their quotient in lowest terms, with equal sizes put in."""
+    ``intensity`` is their quotient in lowest terms, with equal sizes put in. ``rates`` are those of a program."""
 
     problem: Problem
     layout: Layout
@@ -41,6 +45,7 @@ class Setting(Frozen):
     bandwidth: Known | None
     regime: Regime
     intensity: Expr
+    rates: Rates | None = None
 
     @property
     def flops_name(self) -> str:
@@ -78,10 +83,42 @@ class Setting(Frozen):
         return self.peak.value / self.bandwidth.value
 
     @property
+    def mixed(self) -> bool:
+        """Whether the arithmetic runs at several peaks: then no ridge tells which side is longer."""
+        return self.rates is not None and self.rates.mixed
+
+    @cached_property
+    def balance(self) -> Expr:
+        """T_math over T_comms in sizes and figures, where contractions run at several peaks."""
+        program = self.problem.operation
+        assert isinstance(program, Program)
+        assert self.rates is not None
+        flops = amounts(program, self.problem.count)
+        math = Add(*(flops[of_statement("flops", name)] / symbol(peak) for name, peak in self.rates.peaks))
+        return cancelled(self.regime.apply(math * symbol("bandwidth") / self.moved))
+
+    @property
+    def compared(self) -> Expr:
+        """What is above ``level`` where it is compute-bound: the intensity, or the balance where there is no ridge."""
+        return self.balance if self.mixed else self.intensity
+
+    @property
+    def level(self) -> Expr:
+        return Integer(1) if self.mixed else symbol("ridge")
+
+    @property
+    def timed(self) -> bool:
+        """Whether every figure is known that a time needs."""
+        return self.bandwidth is not None and (
+            self.peak is not None or (self.mixed and self.problem.hardware is not None)
+        )
+
+    @property
     def figures(self) -> dict[str, Known]:
-        """Peak and bandwidth, where they are known."""
+        """Peak and bandwidth, where they are known, and the other figures that the times of a program need."""
         both = {"peak": self.peak, "bandwidth": self.bandwidth}
-        return {name: figure for name, figure in both.items() if figure is not None}
+        known = {name: figure for name, figure in both.items() if figure is not None}
+        return known if self.rates is None else known | figures_of(self.rates, self.problem.hardware)
 
     @property
     def known(self) -> dict[str, Known]:
@@ -91,12 +128,12 @@ class Setting(Frozen):
 
     @property
     def digits(self) -> dict[str, str]:
-        """Peak and bandwidth, with the digits they were read with."""
+        """The figures, with the digits they were read with."""
         return {name: figure.digits for name, figure in self.figures.items()}
 
     @property
     def values(self) -> dict[Expr, Fraction]:
-        """Peak, bandwidth and ridge, by their symbols, where they are known."""
+        """The figures and the ridge, by their symbols, where they are known."""
         found = {symbol(name): figure.value for name, figure in self.figures.items()}
         return found if self.ridge is None else {**found, symbol("ridge"): self.ridge}
 
@@ -166,7 +203,8 @@ def setting_of(problem: Problem) -> Setting:
         moved, moved_name = Add(*(exchange.sent for exchange in needed)), "sent"
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
-    peak_name, peak = _peak(problem, chip)
+    rates = rates_of(operation, chip, problem.compute, link) if isinstance(operation, Program) else None
+    peak_name, peak = (", ".join(rates.names), None) if rates and rates.mixed else _peak(problem, chip)
     regime = Regime(relations, least_one)
     flops = cost.flops / chips
     return require_played(
@@ -184,6 +222,7 @@ def setting_of(problem: Problem) -> Setting:
             bandwidth=_bandwidth(chip, link),
             regime=regime,
             intensity=cancelled(regime.apply(flops / moved)),
+            rates=rates,
         )
     )
 

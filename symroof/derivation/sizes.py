@@ -12,12 +12,11 @@ from sympy import Expr
 from symroof.algebra.rational import cancelled
 from symroof.algebra.rounding import to_digits, to_places
 from symroof.derivation.answer import Point, Said
-from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric, rounded
+from symroof.derivation.draft import INTENSITY, Draft, numeric, rounded
 from symroof.derivation.rule import whole_size
 from symroof.derivation.setting import require_agreement
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
-from symroof.derivation.threshold import ABOVE
 from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, names, number
 from symroof.proof.evidence import Beside
 from symroof.proof.facts import Solved
@@ -46,17 +45,20 @@ def valued(draft: Draft, value: Expr, values: Mapping[str, Fraction]) -> Expr:
 def _at_point(draft: Draft, point: int) -> Draft:
     setting, values, where = draft.setting, draft.setting.problem.at[point], put_in(draft, point)
     require_agreement(setting.regime, {symbol(name): rational(v) for name, v in values.items()})
-    value = cancelled(valued(draft, setting.intensity, values))
-    reached = Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(value), where, role="intensity", point=point)
-    draft = draft.add(reached)
-    if not value.free_symbols:
-        return _evaluated(draft, fraction(value), where, point)
+    value = reached = cancelled(valued(draft, setting.intensity, values))
+    draft = draft.add(
+        Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(reached), where, role="intensity", point=point)
+    )
+    if setting.mixed:
+        value = setting.in_numbers(valued(draft, setting.balance, values))
+    if not reached.free_symbols:
+        return _evaluated(draft, reached, value, where, point)
     x = setting.variable if value.has(setting.variable) else _first_free(draft, value)
-    level = symbol("ridge") if setting.ridge is None else rational(setting.ridge)
+    level = setting.in_numbers(setting.level)
     solution = solution_of(value, level, x, setting.least_one, layout=setting.layout)
     conditions, facts = (*where, *solution.bands), Solved(solution.variable)
     draft = draft.add(
-        Step("at", Reason.AT_POINT, ABOVE, "<=>", solution.formula, conditions, None, facts, "threshold", point)
+        Step("at", Reason.AT_POINT, draft.above, "<=>", solution.formula, conditions, None, facts, "threshold", point)
     )
     edge = numeric(solution.bound)
     if edge is None or solution.end is None or solution.bound is None:
@@ -95,14 +97,15 @@ def _first_free(draft: Draft, value: Expr) -> Expr:
     return symbol(next(name for name in draft.layout.order if name in free))
 
 
-def _evaluated(draft: Draft, value: Fraction, where: tuple[Formula, ...], point: int) -> Draft:
-    """A point that fixes the variable too: the intensity there, and which side of the ridge it is on."""
-    ridge = draft.setting.ridge
-    draft = draft.add(*rounded("at", INTENSITY, value, assumptions=where, point=point))
-    if ridge is None:
+def _evaluated(draft: Draft, reached: Expr, value: Expr, where: tuple[Formula, ...], point: int) -> Draft:
+    """A point that fixes the variable too: the intensity there, and which side of its level what is compared is on."""
+    draft = draft.add(*rounded("at", INTENSITY, fraction(reached), assumptions=where, point=point))
+    level = numeric(draft.setting.in_numbers(draft.setting.level))
+    if level is None or not value.is_Rational:
         return draft
-    relation = ">" if value > ridge else "<" if value < ridge else "="
-    return draft.add(Step("at", Reason.SIDE, INTENSITY, relation, RIDGE, where, role="side", point=point))
+    relation = ">" if fraction(value) > level else "<" if fraction(value) < level else "="
+    left, right = draft.above.left, draft.above.right
+    return draft.add(Step("at", Reason.SIDE, left, relation, right, where, role="side", point=point))
 
 
 def summary(draft: Draft) -> Draft:
@@ -111,7 +114,7 @@ def summary(draft: Draft) -> Draft:
     whole = answer.step("rule") or answer.step("threshold")
     assert whole is not None, "a derivation solves its condition, or finds that it is always or never met"
     points = (
-        _side(point, put_in(draft, place), place) if step is None else _shortest(point, step)
+        _side(draft, point, put_in(draft, place), place) if step is None else _shortest(point, step)
         for place, point in enumerate(answer.at)
         for step in (point.step("threshold"),)
     )
@@ -130,7 +133,7 @@ def _shortest(said: Said, step: Step) -> Step:
     return replace(step, section="summary", right=right, role="condition", evidence=None, facts=None)
 
 
-def _side(point: Point, where: tuple[Formula, ...], place: int) -> Step:
+def _side(draft: Draft, point: Point, where: tuple[Formula, ...], place: int) -> Step:
     """The condition where every size has a value: always or never; itself, where the ridge is not known or is met."""
-    known = ABOVE if point.outcome == "depends" else Verdict(point.outcome == "always")
-    return Step("summary", Reason.OUTCOME, ABOVE, "<=>", known, where, role="condition", point=place)
+    known = draft.above if point.outcome == "depends" else Verdict(point.outcome == "always")
+    return Step("summary", Reason.OUTCOME, draft.above, "<=>", known, where, role="condition", point=place)

@@ -10,7 +10,7 @@ from sympy import Expr, degree
 from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import raised, to_digits, to_places
-from symroof.derivation.draft import INTENSITY, RIDGE, Draft, numeric
+from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, numeric
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, supremum
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, number, product
@@ -19,43 +19,42 @@ from symroof.proof.limits import Highest, OneRoot, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, rational, symbol
 
-ABOVE = Compare(INTENSITY, ">", RIDGE)
-
 
 def threshold(draft: Draft) -> Draft:
     """intensity > ridge, solved for the variable with every guard."""
-    solution = solved(draft, draft.setting.intensity, draft.setting.variable)
+    solution = solved(draft, draft.setting.compared, draft.setting.variable)
     if solution.outcome == "never":
         return _never(draft, solution)
     equal = draft.setting.equalities
     if solution.outcome == "always":
-        always = Step("threshold", Reason.ALWAYS, INTENSITY, ">", RIDGE, equal)
-        return draft.add(said(Reason.OUTCOME, solution, equal), always)
+        always = Step("threshold", Reason.ALWAYS, draft.above.left, ">", draft.above.right, equal)
+        return draft.add(said(draft, Reason.OUTCOME, solution, equal), always)
     draft = draft.add(*(step for step in _cleared(draft, solution) if step.right != solution.formula))
     reason = Reason.SOLVE if solution.solved else Reason.IMPLICIT
-    draft = draft.add(said(reason, solution, (*equal, *solution.bands)), *_one_root(draft, solution))
+    draft = draft.add(said(draft, reason, solution, (*equal, *solution.bands)), *_one_root(draft, solution))
     if solution.end is not None:
         draft = draft.add(*_with_figures(draft, solution, "bound"))
     return _otherwise(draft, solution)
 
 
 def solved(draft: Draft, value: Expr, variable: Expr) -> Solution:
-    """Where a value is above the ridge. In numbers every degree is solved, so the ridge is put in where it has to be."""
+    """Where a value is above its level. In numbers every degree is solved, so figures are put in where they have to be."""
     setting = draft.setting
-    if setting.ridge is not None and value.free_symbols == {variable} and _degree(value, variable) > 1:
-        return solution_of(value, rational(setting.ridge), variable, setting.least_one, layout=setting.layout)
-    return solution_of(
-        value, symbol("ridge"), variable, setting.least_one, layout=setting.layout, values=setting.values
-    )
+    level, put = setting.in_numbers(setting.level), setting.in_numbers(value)
+    if setting.timed and put.free_symbols == {variable} and _degree(value, variable) > 1:
+        return solution_of(put, level, variable, setting.least_one, layout=setting.layout)
+    return solution_of(value, setting.level, variable, setting.least_one, layout=setting.layout, values=setting.values)
 
 
 def _degree(value: Expr, variable: Expr) -> int:
     return max(degree(side, variable) for side in value.as_numer_denom())
 
 
-def said(reason: Reason, solution: Solution, where: tuple[Formula, ...], role: str = "threshold") -> Step:
-    """That the intensity is above the ridge exactly where a solution says."""
-    return Step("threshold", reason, ABOVE, "<=>", solution.formula, where, None, Solved(solution.variable), role)
+def said(draft: Draft, reason: Reason, solution: Solution, where: tuple[Formula, ...]) -> Step:
+    """That the arithmetic takes longer exactly where a solution says."""
+    return Step(
+        "threshold", reason, draft.above, "<=>", solution.formula, where, None, Solved(solution.variable), "threshold"
+    )
 
 
 def _with_figures(draft: Draft, solution: Solution, role: str) -> tuple[Step, ...]:
@@ -79,30 +78,34 @@ def _one_root(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     if not solution.one_root:
         return ()
     evidence = OneRoot(solution.variable, solution.one_root)
-    return (Step("threshold", Reason.ONE_ROOT, ABOVE, "<=>", solution.formula, draft.setting.equalities, evidence),)
+    return (
+        Step("threshold", Reason.ONE_ROOT, draft.above, "<=>", solution.formula, draft.setting.equalities, evidence),
+    )
 
 
 def _cleared(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     """The steps between: the denominator cleared, the variable collected."""
-    setting, value, x, layout = draft.setting, draft.setting.intensity, draft.setting.variable, draft.layout
+    setting, value, x, layout = draft.setting, draft.setting.compared, draft.setting.variable, draft.layout
     above, below = value.as_numer_denom()
-    if below == 1 or not value.has(x) or sign_of(below, setting.least_one) != 1:
+    if setting.mixed or below == 1 or not value.has(x) or sign_of(below, setting.least_one) != 1:
         return ()
     right = layout.grouped((below * symbol("ridge")).expand(), "ridge")
-    cleared = Step("threshold", Reason.CLEAR, ABOVE, "<=>", Compare(draft.write(above), ">", right), setting.equalities)
+    cleared = Step(
+        "threshold", Reason.CLEAR, draft.above, "<=>", Compare(draft.write(above), ">", right), setting.equalities
+    )
     gap = (above - below * symbol("ridge")).expand()
     if degree(gap, x) != 1 or not below.has(x):
         return (cleared,)
     head, tail = gap.coeff(x, 1), -gap.coeff(x, 0)
     left = product(Name(x.name), layout.grouped(head, "ridge"))
     collected = Compare(left, ">", layout.grouped(tail, "ridge"))
-    return (cleared, Step("threshold", Reason.COLLECT, ABOVE, "<=>", collected, setting.equalities))
+    return (cleared, Step("threshold", Reason.COLLECT, draft.above, "<=>", collected, setting.equalities))
 
 
 def _otherwise(draft: Draft, solution: Solution) -> Draft:
     """What stands behind ``never``: the intensity stays below its supremum, and that is at most the ridge."""
     setting, x = draft.setting, draft.setting.variable
-    if solution.otherwise != Verdict(False) or not isinstance(solution.guard, Compare):
+    if setting.mixed or solution.otherwise != Verdict(False) or not isinstance(solution.guard, Compare):
         return draft
     top = supremum(setting.intensity, x, setting.least_one)
     if top is None or not top.is_rational_function():
@@ -138,7 +141,9 @@ def _never(draft: Draft, solution: Solution) -> Draft:
     """Never compute-bound: by how much, what that leaves of the peak, and for which ridges it is so."""
     setting, value = draft.setting, draft.setting.intensity
     equal = setting.equalities
-    draft = draft.add(said(Reason.OUTCOME, solution, equal))
+    draft = draft.add(said(draft, Reason.OUTCOME, solution, equal))
+    if setting.mixed:
+        return draft.add(Step("threshold", Reason.NEVER, T_MATH, "<=", T_COMMS, equal))
     top = value if not value.free_symbols else highest(value, setting.least_one)
     if top is None or not top.is_Rational:
         return draft.add(Step("threshold", Reason.NEVER, INTENSITY, "<", RIDGE, equal))

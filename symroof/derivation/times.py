@@ -27,18 +27,30 @@ from symroof.derivation.draft import (
 )
 from symroof.derivation.layout import with_digits
 from symroof.derivation.rule import chip_step
+from symroof.derivation.schedules import (
+    Timetable,
+    each_time,
+    over,
+    product_table,
+    time_of_program,
+    times_defined,
+    timetable,
+)
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import solution_of
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number, product
 from symroof.model.hardware import Known
+from symroof.model.program import Program
 from symroof.proof.facts import AtSize
 from symroof.proof.step import Reason, Step
-from symroof.symbols import fraction, rational, symbol
+from symroof.symbols import rational, symbol
 
 
 def ridge(draft: Draft) -> Draft:
-    """The intensity at which arithmetic and transfer take the same time."""
+    """The intensity at which arithmetic and transfer take the same time; none where contractions run at several peaks."""
     setting = draft.setting
+    if setting.mixed:
+        return _several_peaks(draft)
     times = (Quotient(Name(setting.flops_name), PEAK), Quotient(Name(setting.moved_name), BANDWIDTH))
     steps = [
         Step("ridge", Reason.DEFINE_TIMES, T_MATH, "=", times[0]),
@@ -58,8 +70,27 @@ def ridge(draft: Draft) -> Draft:
     )
 
 
+def _several_peaks(draft: Draft) -> Draft:
+    """T_math as a sum over the peaks, beside T_comms."""
+    setting, program = draft.setting, draft.setting.problem.operation
+    assert isinstance(program, Program)
+    draft = times_defined(draft, program)
+    each, _ = each_time(draft, timetable(draft, program), setting.equalities)
+    quotients = Compare(each[0].right, ">", each[-1].right)
+    return draft.add(Step("ridge", Reason.COMPARE_TIMES, draft.above, "<=>", quotients, setting.equalities))
+
+
 def time(draft: Draft) -> Draft:
     """T_math, T_comms and the two bounds; and a table of them where sizes are known."""
+    setting, program = draft.setting, draft.setting.problem.operation
+    draft = time_of_program(draft, program) if isinstance(program, Program) else _time_of_product(draft)
+    for point in range(len(setting.problem.at)):
+        draft = _timed(draft, point)
+    return draft
+
+
+def _time_of_product(draft: Draft) -> Draft:
+    """T_math, T_comms and the two bounds of an operation; and from where several chips pay."""
     setting = draft.setting
     equal, apply = setting.equalities, setting.regime.apply
     amounts = apply(setting.flops), apply(setting.moved)
@@ -79,8 +110,6 @@ def time(draft: Draft) -> Draft:
         value = draft.write(cancelled(rational(setting.ridge) / setting.intensity))
         draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, equal))
         draft = _pays(draft)
-    for point in range(len(setting.problem.at)):
-        draft = _timed(draft, point)
     return draft
 
 
@@ -90,7 +119,7 @@ def _each(
     """T_math and T_comms, each an amount over its rate."""
     math, comms = (
         Step("time", Reason.TIME, name, "=", draft.in_digits(value), where, role=name.name, point=point)
-        for name, value in zip((T_MATH, T_COMMS), map(_over, map(draft.write, amounts), (PEAK, BANDWIDTH)), strict=True)
+        for name, value in zip((T_MATH, T_COMMS), map(over, map(draft.write, amounts), (PEAK, BANDWIDTH)), strict=True)
     )
     return math, comms
 
@@ -132,54 +161,46 @@ def _pays(draft: Draft) -> Draft:
     return draft.add(*steps)
 
 
-def _over(above: Formula, below: Formula) -> Formula:
-    """One fraction bar, not two."""
-    if isinstance(above, Quotient):
-        return Quotient(above.above, Product((above.below, below)))
-    return Quotient(above, below)
-
-
 def _timed(draft: Draft, point: int) -> Draft:
     """The times at a set of sizes: formulas in what stays free, and rows where that is one size or none."""
     setting, at, where = draft.setting, draft.answer.at[point], put_in(draft, point)
-    if setting.peak is None or setting.bandwidth is None:
+    program = setting.problem.operation
+    if not setting.timed:
         return draft
-    amounts = tuple(valued(draft, amount, at.values) for amount in (setting.flops, setting.moved))
-    math, comms = _each(draft, amounts, where, point)
-    draft = draft.add(math, comms, *_bounds(math, comms))
-    free = {s.name for amount in amounts for s in amount.free_symbols}
+    amounts = setting.flops, setting.moved
+    table = timetable(draft, program) if isinstance(program, Program) else product_table(*amounts)
+    table = table.put(lambda amount: valued(draft, amount, at.values))
+    if isinstance(program, Program):
+        each, bounds = each_time(draft, table, where, point)
+    else:
+        each = _each(draft, tuple(valued(draft, amount, at.values) for amount in amounts), where, point)
+        bounds = _bounds(*each)
+    draft = draft.add(*each, *bounds)
     x = at.variable or setting.variable.name
-    if not free <= {x}:
+    if not table.free <= {x}:
         return draft
     given = at.values.get(x)
     sizes = (
         [given] if given is not None else chosen_sizes(numeric(at.bound), at.smallest_integer, chip_step(setting, x))
     )
-    rates = setting.peak.value, setting.bandwidth.value
-    return draft.add(*(step for size in sizes for step in _row(draft, amounts, rates, x, size, where, point)))
+    return draft.add(*(step for size in sizes for step in _row(draft, table, x, size, where, point)))
 
 
 def _row(
-    draft: Draft,
-    amounts: tuple[Expr, ...],
-    rates: tuple[Fraction, Fraction],
-    x: str,
-    size: Fraction,
-    where: tuple[Formula, ...],
-    point: int,
+    draft: Draft, table: Timetable, x: str, size: Fraction, where: tuple[Formula, ...], point: int
 ) -> tuple[Step, ...]:
-    """The four times at one size, and which of the first two is longer."""
-    math, comms = (
-        fraction(amount.subs(symbol(x), rational(size))) / rate for amount, rate in zip(amounts, rates, strict=True)
-    )
+    """Every time at one size, and which of those of arithmetic and transfer is longer."""
+    rates = {name: figure.value for name, figure in draft.setting.figures.items()}
+    seconds = table.put(lambda amount: amount.subs(symbol(x), rational(size))).seconds(rates)
     here = Compare(Name(x), "=", draft.write(size))
     where, facts = where if here in where else (*where, here), AtSize(size)
-    seconds = ((T_MATH, math), (T_COMMS, comms), (T_LOWER, max(math, comms)), (T_UPPER, math + comms))
+    math, comms = seconds[T_MATH], seconds[T_COMMS]
     relation = ">" if math > comms else "<" if math < comms else "="
     return (
         *(
             Step("time", Reason.SECONDS, name, "=", draft.write(value), where, None, facts, "row", point)
-            for name, value in seconds
+            for name, value in seconds.items()
+            if name.name in draft.ledger.definitions
         ),
         Step("time", Reason.SECONDS, T_MATH, relation, T_COMMS, where, None, facts, "row", point),
     )

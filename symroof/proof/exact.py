@@ -99,11 +99,18 @@ class Exact:
         return self._atom(node.function, arguments)
 
     def _atom(self, function: str, arguments: tuple[Rat, ...]) -> Rat:
-        """The name of a function of some arguments, the same one for the same arguments."""
+        """The name of a function of some arguments, the same one for the same arguments; in any order where that is all
+        one."""
         for atom, (other, known) in self.atoms.items():
-            same = other == function and len(known) == len(arguments)
-            if same and all((a - b).is_zero() for a, b in zip(known, arguments, strict=True)):
-                return Rat(Poly.name(atom))
+            if other == function and len(known) == len(arguments):
+                rest = list(known)
+                for argument in arguments:
+                    at = next((i for i, one in enumerate(rest) if (one - argument).is_zero()), None)
+                    if at is None or (at and function not in ("max", "min")):
+                        break
+                    del rest[at]
+                if not rest:
+                    return Rat(Poly.name(atom))
         enough = {"max": any, "min": all, "sqrt": all}.get(function)
         positive = enough is not None and enough(map(self.is_positive, arguments))
         if function == "log" and (value := arguments[0].constant) is not None:

@@ -84,6 +84,8 @@ class Reason(Enum):
     SECONDS = "seconds"
     LOWER = "lower"
     UPPER = "upper"
+    STEPS = "steps"
+    ORDER = "order"
     TWICE = "twice"
     TIME_RATIO = "time_ratio"
     PAYS = "pays"

@@ -128,7 +128,8 @@ def unit_of_times(rows: Iterable[TimeRow]) -> Unit:
 
 
 def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, ...]:
-    """The four times of a row in a unit, with digits enough that the two compared ones differ.
+    """The times of a row in a unit, with digits enough that the two compared ones differ; those that only programs have
+    come last.
 
     >>> from symroof.derivation.answer import TimeRow
     >>> shown_times(TimeRow(Fraction(1), *(Fraction(n, 10**9) for n in (681, 163700, 163700, 164381)), "<", False))
@@ -136,13 +137,14 @@ def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, ...]:
     >>> shown_times(TimeRow(Fraction(1), *(Fraction(n, 10**14) for n in (1, 700, 700, 701)), "<", False), UNITS["s"])
     ('1e-14', '7e-12', '7e-12', '7.01e-12')
     """
-    values = [value / unit.scale for value in (row.t_math, row.t_comms, row.lower, row.upper)]
+    values = [value / unit.scale for value in (row.t_math, row.t_comms, row.lower, row.upper, *row.others)]
     if values[2] * 10**9 < 1:
         return tuple(short(value, 3) for value in values)
     close = abs(row.t_math - row.t_comms) * 50 < row.lower
     shown = []
     for index, value in enumerate(values):
-        places = max(2 if close and index < 3 else 0, 2 - magnitude(value) if value < 100 else 1)
+        compared = index < 3 or (row.steps is not None and index == len(values) - 1)
+        places = max(2 if close and compared else 0, 2 - magnitude(value) if value < 100 else 1)
         shown.append(short(value, 3) if value * 1000 < 1 else to_places(value, places))
     extra = 2
     while close and shown[0] == shown[1] and values[0] != values[1] and extra < 12:

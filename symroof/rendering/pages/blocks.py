@@ -67,15 +67,19 @@ def display(step: Step, before: Sequence[Step]) -> str:
         case Reason.TOTAL if before and before[-1].reason is Reason.STATEMENTS:
             return "joined" if display(before[-1], before[:-1]) == "line" else "prose"
         case Reason.SIDE if step.section == "at":
-            return "joined"
+            return "joined" if step.left == Name("intensity") else "line"
         case reason if reason in IN_PROSE:
             return "prose"
         case Reason.MULTIPLY_ADD if step.relation == "=":
             return "prose"
         case Reason.BYTES if step.right == Sum((Name("reads"), Name("writes"))):
             return "prose"
-        case Reason.LOWER | Reason.UPPER | Reason.TIME if step.point is not None or step.role in ("T_lower", "T_upper"):
+        case Reason.LOWER | Reason.UPPER | Reason.STEPS | Reason.TIME | Reason.PUT_IN if step.section == "time" and (
+            step.point is not None or step.role in ("T_lower", "T_upper", "T_steps")
+        ):
             return "prose"
+        case Reason.ORDER:
+            return "joined" if step.left == Name("T_steps") else "line"
         case Reason.RULE if isinstance(step.right, Compare):
             return "prose"
         case Reason.AT_POINT:

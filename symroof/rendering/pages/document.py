@@ -14,6 +14,7 @@ from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH, numeric
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
+from symroof.derivation.schedules import T_VECTOR
 from symroof.formula import Compare, Formula, Name, Number, number
 from symroof.model.problem import SECTIONS
 from symroof.model.program import Program
@@ -56,6 +57,8 @@ class _Writer:
             bandwidth=BANDWIDTH,
             t_math=T_MATH,
             t_comms=T_COMMS,
+            t_vector=T_VECTOR,
+            memory_time=Name(f"T_{view.problem.link}") if view.rates else T_COMMS,
         )
 
     def _condition(self, relations: Iterable[Compare]) -> str:
@@ -114,17 +117,21 @@ class _Writer:
 
     def _times(self, point: dict[str, Any]) -> Grid:
         """The times at some sizes, with the side that bounds them."""
-        head = [
-            self.say("head_times", column, point) for column in ("size", "T_math", "T_comms", "lower", "upper", "by")
-        ]
-        return Grid(tuple(head), tuple(self._times_rows(point)), frozenset(range(self.pen.form == "text", 5)))
+        rows = point["said"].times
+        columns = ["size", "T_math", "T_comms", "lower", "upper", "by"]
+        columns[2:2] = ["T_vector"] if rows[0].vector is not None else []
+        columns[-2:-2] = ["steps"] if rows[0].steps is not None else []
+        head = tuple(self.say("head_times", column, point) for column in columns)
+        return Grid(head, tuple(self._times_rows(point)), frozenset(range(self.pen.form == "text", len(columns) - 1)))
 
     def _times_rows(self, point: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         rows = point["said"].times
         unit = unit_of_times(rows)
         wide = max(len(str(row.size)) for row in rows)
         for row in rows:
-            times = [self.pen.amount(time, unit.name) for time in shown_times(row, unit)]
+            math, comms, lower, upper, *others = (self.pen.amount(time, unit.name) for time in shown_times(row, unit))
+            vector, steps = others[: row.vector is not None], others[row.vector is not None :]
+            times = (math, *vector, comms, lower, *steps, upper)
             size, side = str(row.size), self.say("bounding", row)
             if self.pen.form == "text":
                 yield f"{self.pen.inline(point['variable'])} = {size:>{wide}}", *times, side
@@ -158,7 +165,7 @@ class View:
         self.asked = None if problem.solve_for in (None, self.variable.name) else Name(str(problem.solve_for))
         sizes = (problem.mesh[axis].size for axis in problem.operation.axes)
         self.chips, self.chips_at_work = map(self.setting.layout.write, (Mul(*sizes), self.setting.chips))
-        self.matrix_unit = self.setting.matrix_unit
+        self.matrix_unit, self.rates = self.setting.matrix_unit, self.setting.rates
         self.said = self.answer.formula
         self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)
         rule = self.answer.rule
@@ -177,6 +184,12 @@ class View:
     def figured(self, formula: Formula) -> Formula:
         """A formula with the figures of the machine in the digits in which they were read."""
         return with_digits(formula, self.setting.digits)
+
+    @property
+    def no_vector_time(self) -> bool:
+        """Whether there is elementwise work beside contractions, and no figure for the unit that does it."""
+        works = self.said("ops") is not None and not self.operation.vector
+        return self.rates is not None and self.rates.vector is None and works
 
     @property
     def widths(self) -> dict[str, Fraction]:

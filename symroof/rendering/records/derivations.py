@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from symroof.derivation.answer import Answer, Point
@@ -9,6 +10,7 @@ from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Quotient, Verdict
+from symroof.model.resources import time_name
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -87,6 +89,7 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
         "limits": dict(answer.limits),
         **beside("ridge", answer.ridge),
         **{name: said(name) for name in TIMES},
+        **_times(said, setting),
         "threshold": answer.threshold and _threshold(answer, answer.threshold),
         "at": [_point(point, setting) for point in answer.at],
     }
@@ -127,6 +130,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
         "outcome": OUTCOMES[point.outcome],
         **beside("intensity", point.intensity),
         **{name: point.formula(name) for name in TIMES},
+        **_times(point.formula, setting),
         "times": [
             {
                 "size": text(row.size),
@@ -134,11 +138,21 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
                 "T_comms": float(row.t_comms),
                 "T_lower": float(row.lower),
                 "T_upper": float(row.upper),
+                **({} if row.vector is None else {"T_vector": float(row.vector)}),
+                **({} if row.steps is None else {"T_steps": float(row.steps)}),
                 "bound_by": "compute" if row.compute_bound else "link" if setting.over_network else "memory",
             }
             for row in point.times
         ],
     }
+
+
+def _times(said: Callable[[str], Formula | None], setting: Setting) -> dict[str, Any]:
+    """The times that only programs have: of each resource by its name, and T_steps."""
+    if setting.rates is None:
+        return {}
+    resources = {resource: said(time_name(resource)) for resource in setting.rates.resources}
+    return {"T": resources, "T_steps": said("T_steps")}
 
 
 def _step(index: int, step: Step, latex: LatexPrinter) -> dict[str, Any]:

@@ -1,0 +1,148 @@
+"""The times of a program: what each resource is busy for, and how much of that overlaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from sympy import Add, Expr
+
+from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft
+from symroof.derivation.meanings import quantities
+from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, total
+from symroof.model.program import Program
+from symroof.model.resources import busy, overlapping, steps_of, time_name, times_of
+from symroof.proof.scheduling import Overlap
+from symroof.proof.step import Reason, Step
+from symroof.symbols import fraction
+
+T_STEPS, T_VECTOR = Name("T_steps"), Name("T_vector")
+# What is done, and the name of the figure that it is done at.
+Part = tuple[Expr, str]
+Parts = tuple[Part, ...]
+
+
+class Timetable(Frozen):
+    """What is kept busy, ``groups`` of statements that overlap as one after the other: by resource the amounts over their
+    rates. Arithmetic is the first of the resources, and what T_comms is the time of is the last."""
+
+    resources: tuple[str, ...]
+    groups: tuple[Mapping[str, Parts], ...]
+
+    def of(self, resource: str) -> Parts:
+        return tuple(part for group in self.groups for part in group.get(resource, ()))
+
+    def put(self, change: Callable[[Expr], Expr]) -> Timetable:
+        """The same with another amount for each."""
+        groups = ({r: tuple((change(x), rate) for x, rate in each) for r, each in g.items()} for g in self.groups)
+        return Timetable(self.resources, tuple(groups))
+
+    @property
+    def free(self) -> frozenset[str]:
+        """The names of the sizes that are left open."""
+        amounts = (amount for resource in self.resources for amount, _ in self.of(resource))
+        return frozenset(s.name for amount in amounts for s in amount.free_symbols)
+
+    def seconds(self, rates: Mapping[str, Fraction]) -> dict[Name, Fraction]:
+        """Every time in numbers, where no size is left open."""
+
+        def taken(parts: Parts) -> Fraction:
+            return sum((fraction(amount) / rates[rate] for amount, rate in parts), Fraction(0))
+
+        math, *others, comms = (taken(self.of(resource)) for resource in self.resources)
+        sums = (math, *others, comms)
+        known = {T_MATH: math, T_COMMS: comms, T_LOWER: max(sums), T_UPPER: sum(sums, Fraction(0))}
+        steps = sum((max(map(taken, group.values())) for group in self.groups), Fraction(0))
+        return known | dict(zip((T_VECTOR,), others, strict=False)) | {T_STEPS: steps}
+
+
+def product_table(flops: Expr, moved: Expr) -> Timetable:
+    """That of a product: one peak, one link."""
+    return Timetable(("math", "comms"), ({"math": ((flops, "peak"),), "comms": ((moved, "bandwidth"),)},))
+
+
+def timetable(draft: Draft, program: Program) -> Timetable:
+    """That of a program."""
+    assert draft.setting.rates is not None
+    rates, known = draft.setting.rates, quantities(draft.setting)
+    times = times_of(program, rates)
+
+    def part(name: str) -> Part:
+        time = times[name]
+        assert isinstance(time, Quotient) and isinstance(time.above, Name) and isinstance(time.below, Name)  # noqa: PT018
+        return known[time.above.name], time.below.name
+
+    groups = (busy(times, rates, group) for group in overlapping(program))
+    parts = ({resource: tuple(map(part, each)) for resource, each in group.items()} for group in groups)
+    return Timetable(rates.resources, tuple(group for group in parts if group))
+
+
+def times_defined(draft: Draft, program: Program) -> Draft:
+    """What each time is that only programs have, as far as no step says it yet; but for T_steps and the two bounds."""
+    assert draft.setting.rates is not None
+    times, defined = times_of(program, draft.setting.rates), draft.ledger.definitions
+    missing = {name: time for name, time in times.items() if name not in ("T_lower", "T_upper", *defined)}
+    return draft.add(*(Step("time", Reason.DEFINE_TIMES, Name(name), "=", time) for name, time in missing.items()))
+
+
+def steps_defined(draft: Draft, program: Program) -> Draft:
+    """T_steps, as the program says who overlaps with whom."""
+    assert draft.setting.rates is not None
+    evidence, formula = draft.ledger.meanings["T_steps"], steps_of(program, draft.setting.rates)
+    return draft.add(Step("time", Reason.STEPS, T_STEPS, "=", formula, evidence=evidence))
+
+
+def time_of_program(draft: Draft, program: Program) -> Draft:
+    """The time of each resource, the two bounds, and between them T_steps."""
+    draft = times_defined(draft, program)
+    table, meanings = timetable(draft, program), draft.ledger.meanings
+    each, bounds = each_time(draft, table, draft.setting.equalities)
+    shown = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
+    draft = draft.add(*shown, Step("time", Reason.LOWER, T_LOWER, "=", meanings["T_lower"]))
+    draft = steps_defined(draft, program)
+    return draft.add(
+        Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"]),
+        *bounds,
+        Step("time", Reason.ORDER, T_LOWER, "<=", T_STEPS, evidence=Overlap()),
+        Step("time", Reason.ORDER, T_STEPS, "<=", T_UPPER, evidence=Overlap()),
+    )
+
+
+def each_time(
+    draft: Draft, table: Timetable, where: tuple[Formula, ...], point: int | None = None
+) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The time of each resource, the memory last; and the bounds and T_steps in what these are."""
+
+    def said(name: Name, reason: Reason, value: Formula) -> Step:
+        return Step("time", reason, name, "=", draft.in_digits(value), where, role=name.name, point=point)
+
+    values = {Name(time_name(resource)): _written(draft, table.of(resource)) for resource in table.resources}
+    *others, memory = values
+    each = (*(said(name, Reason.TIME, values[name]) for name in others), said(memory, Reason.PUT_IN, values[memory]))
+    longest: list[Formula] = []
+    for group in table.groups:
+        parts = tuple(_written(draft, amounts) for amounts in group.values())
+        longest += [Call("max", parts)] if len(parts) > 1 else parts
+    sums = tuple(values.values())
+    bounds = (
+        said(T_COMMS, Reason.DEFINE_TIMES, values[memory]),
+        said(T_LOWER, Reason.LOWER, Call("max", sums)),
+        said(T_STEPS, Reason.STEPS, total(*longest)),
+        said(T_UPPER, Reason.UPPER, total(*sums)),
+    )
+    return each, bounds
+
+
+def _written(draft: Draft, parts: Parts) -> Formula:
+    """Amounts over their rates, one fraction for each rate."""
+    by_rate: dict[str, list[Expr]] = {}
+    for amount, rate in parts:
+        by_rate.setdefault(rate, []).append(amount)
+    return total(*(over(draft.write(Add(*each)), Name(rate)) for rate, each in by_rate.items()))
+
+
+def over(above: Formula, below: Formula) -> Formula:
+    """One fraction bar, not two."""
+    if isinstance(above, Quotient):
+        return Quotient(above.above, Product((above.below, below)))
+    return Quotient(above, below)

@@ -1,0 +1,138 @@
+"""What a program keeps busy on a chip: arithmetic, vector arithmetic and a memory, and for how long.
+
+    T_math(h)   = flops(h)/peak          T_lower = the maximum of the sums: everything overlaps
+    T_vector(h) = ops(h)/peak.vector     T_steps = the sum over statements, fuses and blocks of the maximum of theirs
+    T_HBM(h)    = bytes(h)/bandwidth     T_upper = the sum of everything: nothing overlaps
+
+Each contraction runs at the peak of its own widest input type. A statement is one with those that join it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, total
+from symroof.model.hardware import Accelerator, Known
+from symroof.model.program import Program
+from symroof.model.quantities import BANDWIDTH, BYTES, FLOPS, PEAK
+from symroof.model.statement_costs import of_statement
+
+MATH, VECTOR = "math", "vector"
+# The peak of the vector unit, where a chip has it.
+OF_VECTOR = "peak.vector"
+
+
+class Rates(Frozen):
+    """The figure that each contraction runs at by the name of its result, that of the vector unit (None where the chip
+    has none, or where there is nothing for it to do beside), and the memory that is read and written."""
+
+    peaks: tuple[tuple[str, str], ...]
+    vector: str | None = None
+    memory: str = "HBM"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The figures of arithmetic, each once: ``peak`` alone where every contraction has the same."""
+        return tuple(dict.fromkeys(name for _, name in self.peaks))
+
+    @property
+    def mixed(self) -> bool:
+        """Whether contractions run at several peaks, so that no intensity tells which side is longer."""
+        return len(self.names) > 1
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """What can be busy, in the order of reading."""
+        return (MATH, *((VECTOR,) if self.vector else ()), self.memory)
+
+
+def rates_of(program: Program, chip: Accelerator | None, compute: object, memory: str) -> Rates:
+    """The rates of a program; ``compute`` is the type that all arithmetic is said to run at, None for each its own."""
+    products = {line.statement.name: line.statement.product for line in program.lines if line.statement.contracts}
+    peaks = {name: _peak(chip, product.compute) for name, product in products.items() if product is not None}
+    if compute is not None or len(set(peaks.values())) < 2:
+        peaks = dict.fromkeys(program.owners if program.vector else peaks, "peak")
+    works = not program.vector and any(cost.ops != 0 for cost in program.owners.values())
+    vector = OF_VECTOR if works and chip is not None and OF_VECTOR in chip.figures else None
+    return Rates(tuple(peaks.items()), vector, memory)
+
+
+def _peak(chip: Accelerator | None, compute: object) -> str:
+    """The name of the figure of a type: ``peak`` itself overrides them all."""
+    return "peak" if chip is not None and "peak" in chip.figures else f"peak.{compute}"
+
+
+def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
+    """The known figures that only the times of programs need, by name."""
+    wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()))
+    return {} if chip is None else {name: chip.figure(name) for name in wanted}
+
+
+def time_name(resource: str, statement: str | None = None) -> str:
+    """
+    >>> time_name("HBM"), time_name("math", "h")
+    ('T_HBM', 'T_math(h)')
+    """
+    return f"T_{resource}" if statement is None else of_statement(f"T_{resource}", statement)
+
+
+def time_names(program: Program, memory: str) -> tuple[str, ...]:
+    """The times that only programs have, by name."""
+    each = (time_name(r, name) for name in program.owners for r in (MATH, VECTOR, memory))
+    return (*dict.fromkeys(each), time_name(VECTOR), time_name(memory), "T_steps")
+
+
+def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
+    """What each time of a program is, but for T_steps: those of its statements, their sums, and the two bounds.
+
+    A statement that has nothing to do for a resource takes none of its time.
+    """
+    at, owners, ops = dict(rates.peaks), program.owners, program.vector
+    found: dict[str, Formula] = {}
+    for name, cost in owners.items():
+        flops, moved = cost.ops if ops else cost.flops, (*cost.loads, *cost.stores)
+        work = of_statement("ops" if ops else "flops", name)
+        found[time_name(MATH, name)] = _over(work, at.get(name, "peak"), flops != 0)
+        if rates.vector is not None:
+            found[time_name(VECTOR, name)] = _over(of_statement("ops", name), rates.vector, cost.ops != 0)
+        found[time_name(rates.memory, name)] = _over(of_statement("bytes", name), "bandwidth", bool(moved))
+    parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
+    found["T_math"] = total(*parts) if rates.mixed else Quotient(FLOPS, PEAK)
+    found["T_comms"] = found[time_name(rates.memory)] = Quotient(BYTES, BANDWIDTH)
+    if rates.vector is not None:
+        found["T_vector"] = Quotient(Name("ops"), Name(rates.vector))
+    sums = tuple(Name(time_name(resource)) for resource in rates.resources)
+    return found | {"T_lower": Call("max", sums), "T_upper": total(*sums)}
+
+
+def _over(amount: str, rate: str, busy: bool) -> Formula:
+    return Quotient(Name(amount), Name(rate)) if busy else number(0)
+
+
+def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
+    """The statements that overlap as one: those of a block or a fuse, any other by itself; each under the name that its
+    costs have."""
+    around = {line.statement.name: line for line in program.lines}
+    groups: dict[object, list[str]] = {}
+    for name in program.owners:
+        line = around[name]
+        key: object = ("block", line.block) if line.block is not None else id(line.fuse) if line.fuse else name
+        groups.setdefault(key, []).append(name)
+    return tuple(map(tuple, groups.values()))
+
+
+def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    """For each resource that some of these statements keep busy, the names of their times."""
+    every = {r: tuple(time_name(r, name) for name in names) for r in rates.resources}
+    found = {r: tuple(name for name in each if not isinstance(times[name], Number)) for r, each in every.items()}
+    return {resource: each for resource, each in found.items() if each}
+
+
+def steps_of(program: Program, rates: Rates) -> Formula:
+    """T_steps: for each group of statements that overlap as one the longest of what they keep busy, added up."""
+    times = times_of(program, rates)
+    groups: list[Formula] = []
+    for names in overlapping(program):
+        parts = tuple(total(*map(Name, each)) for each in busy(times, rates, names).values())
+        groups += [Call("max", parts)] if len(parts) > 1 else parts
+    return total(*groups)

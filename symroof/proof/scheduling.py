@@ -1,0 +1,91 @@
+"""The times of programs gone through again: who overlaps with whom, and that overlap is worth what it is said to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from symroof.formula import Call, Formula, Name, Number, Sum, names, total
+from symroof.proof.ledger import Evidence, Ledger, refuted
+from symroof.proof.running import Script
+from symroof.proof.step import Check, Step
+
+STEPS = Name("T_steps")
+
+
+class Schedule(Evidence):
+    """Evidence of T_steps: the program, the block around each statement that has one, and what can be busy."""
+
+    counts = True
+
+    script: Script
+    blocks: tuple[tuple[str, str], ...]
+    resources: tuple[str, ...]
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        """The statements of each kernel under the name of the one that pays; those of a block or a fuse as one."""
+        groups: dict[object, list[str]] = {}
+        block = dict(self.blocks)
+        for act in self.script.acts:
+            if self.script.run.payer[act.result] == act.result:
+                own = ("fuse", act.fuse) if act.fuse is not None else ("statement", act.result)
+                key = ("block", block[act.result]) if act.result in block else own
+                groups.setdefault(key, []).append(act.result)
+        longest = (self._longest(group, ledger) for group in groups.values())
+        exact = ledger.exact(figures=False)
+        if not exact.difference(step.right, total(*filter(None, longest))).is_zero():
+            raise refuted(step, "these are not the statements that overlap, each with itself")
+        return Check("proved", "the program run again")
+
+    def _longest(self, group: list[str], ledger: Ledger) -> Formula | None:
+        parts: list[Formula] = []
+        for resource in self.resources:
+            every = (f"T_{resource}({name})" for name in group)
+            used = [Name(name) for name in every if not isinstance(ledger.meanings[name], Number)]
+            parts += [total(*used)] if used else []
+        return Call("max", tuple(parts)) if len(parts) > 1 else parts[0] if parts else None
+
+
+class Overlap(Evidence):
+    """Evidence of T_lower <= T_steps <= T_upper.
+
+    The sum of what one resource takes of each group is at most the sum of the longest of each; and no longest part is
+    more than all of its parts, since none of them is negative.
+    """
+
+    relations = ("<=",)
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact, groups = ledger.exact(figures=False), list(_arguments(ledger.definitions["T_steps"]))
+        every = [part for group in groups for part in group]
+        if not all(exact.is_positive(exact.rational(part)) for part in every):
+            raise refuted(step, "a part may not be positive")
+        if step.left == STEPS:
+            sums = [(step.right, every)]
+        elif step.right == STEPS and isinstance(step.left, Name):
+            bound = ledger.definitions[step.left.name]
+            whole = bound.arguments if isinstance(bound, Call) and bound.function == "max" else ()
+            sums = [(one, [part for part in every if _is_of(part, one)]) for one in whole]
+        else:
+            raise refuted(step, "this is no bound of T_steps")
+        if not sums or not all(
+            parts and exact.difference(whole, total(*parts)).is_zero() and _one_of_each(parts, groups, step)
+            for whole, parts in sums
+        ):
+            raise refuted(step, "the parts do not add up")
+        return Check("proved", "a maximum of sums is at most the sum of the maxima")
+
+
+def _arguments(steps: Formula) -> Iterator[tuple[Formula, ...]]:
+    """What the longest is taken of, for each group."""
+    for term in steps.terms if isinstance(steps, Sum) else (steps,):
+        yield term.arguments if isinstance(term, Call) and term.function == "max" else (term,)
+
+
+def _is_of(part: Formula, whole: Formula) -> bool:
+    """Whether a part is made of the times of statements of one resource."""
+    return isinstance(whole, Name) and all(name.startswith(f"{whole.name}(") for name in names(part))
+
+
+def _one_of_each(parts: list[Formula], groups: list[tuple[Formula, ...]], step: Step) -> bool:
+    """Whether no group gives more than one part to a sum that is compared with the longest of each."""
+    return step.left == STEPS or all(sum(part in group for part in parts) <= 1 for group in groups)
