@@ -13,77 +13,20 @@ place on X. For each axis the work is divided by the first rule that applies:
 An operand gives up what the work is not split by: it is all-gathered, or goes all-to-all if it takes another split over
 the same axis; what it holds and the chip does not need is left out, free. An operand that carries an axis on a kept
 dimension which the output holds whole is refused: nobody wrote who gathers what.
-
-On one axis of X chips let V be the bytes of the full result (of the whole tensor for an all-to-all) and k the
-directions that carry it at once (1 on a line, and for X = 2; 2 on a ring). Then the busiest direction of a link
-carries, of V,
-
-    all-gather, reduce-scatter   (X - 1) / (X k)
-    all-reduce                   2 (X - 1) / (X k)      a reduce-scatter, then an all-gather
-    all-to-all                   floor(X²/4) / (X² k)   which is 1 / (4 k) where X is even; (X - 1) / X² on a switch
-
-(Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007; for the
-all-to-all, half of the chips send to the other half over the middle of a line.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from math import lcm, prod
 
-from sympy import Expr, Integer, Mul, Rational, floor
+from sympy import Expr, Mul
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
+from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, Mesh, MeshAxis
 from symroof.model.operation import AnyOperation
-from symroof.symbols import symbol
-
-COLLECTIVES: Mapping[str, Callable[[Expr, int], Expr]] = {
-    "all-gather": lambda chips, ways: (chips - 1) / (chips * ways),
-    "reduce-scatter": lambda chips, ways: (chips - 1) / (chips * ways),
-    "all-reduce": lambda chips, ways: Rational(2, ways) * ((chips - 1) / chips),
-    "all-to-all": lambda chips, ways: (floor(chips**2 / 4) if chips.is_Integer else chips**2 / 4) / (chips**2 * ways),
-}
-
-# On a switch every chip has one port, and all others are one hop away.
-SWITCHED: Mapping[str, Callable[[Expr], Expr]] = {"all-to-all": lambda chips: (chips - 1) / chips**2}
-WIRINGS = ("ring", "line", "switch")
-# The networks of which an axis is a switch where nobody says otherwise.
-SWITCHES = ("NVLink", "DCN")
-
-
-class MeshAxis(Frozen):
-    """An axis of a mesh. Without a number of ``chips`` it stands for any even one from four, and is a size like others."""
-
-    name: str
-    chips: int | None = None
-    wiring: str | None = None
-    link: str | None = None
-
-    @property
-    def size(self) -> Expr:
-        """
-        >>> MeshAxis("X", 4).size, MeshAxis("X").size
-        (4, X)
-        """
-        return symbol(self.name) if self.chips is None else Integer(self.chips)
-
-    @property
-    def ways(self) -> int:
-        """The directions that carry a collective at once: two chips are a line, however they are wired."""
-        return 2 if self.wiring == "ring" and (self.chips is None or self.chips > 2) else 1
-
-    def wired(self, link: str, ring: Callable[[int], bool]) -> MeshAxis:
-        """The axis with its link and its wiring, where nobody says them: one of any size is a ring, or on a switch."""
-        own = self.link or link
-        switched = own.partition(".")[0] in SWITCHES
-        closed = self.chips is None or ring(self.chips)
-        return replace(self, link=own, wiring=self.wiring or ("switch" if switched else "ring" if closed else "line"))
-
-
-Mesh = Mapping[str, MeshAxis]
 
 Split = frozenset[tuple[str, str]]
 
@@ -178,7 +121,8 @@ def division(operation: AnyOperation) -> Split:
     >>> division(product)
     frozenset({('D', 'X')})
     """
-    return frozenset((label, axis) for axis in operation.axes if (label := _divided(operation, axis)) is not None)
+    *operands, output = operation.tensors
+    return frozenset(filter(None, (divided_by(operands, output, axis) for axis in operation.axes)))
 
 
 def chips_at_work(operation: AnyOperation, mesh: Mesh) -> Expr:
@@ -207,69 +151,76 @@ def exchanges(operation: AnyOperation, mesh: Mesh) -> tuple[Exchange, ...]:
 def _fetched(tensor: Tensor, divided: Split) -> Iterator[tuple[str, str, Split]]:
     """How an operand comes to the chips that multiply it: all-to-all first, then gathered; and how the message is split
     over the other axes."""
-    needs = _shared(tensor, divided)
-    held = _split(tensor) | {pair for pair in needs if pair[1] not in _axes(_split(tensor))}
+    needs = shared_split(tensor, divided)
+    held = split_of(tensor) | {pair for pair in needs if pair[1] not in axes_in(split_of(tensor))}
     gained = needs - held
-    for pair in sorted(held - needs, key=lambda pair: (pair[1] not in _axes(gained), pair[1])):
+    for pair in sorted(held - needs, key=lambda pair: (pair[1] not in axes_in(gained), pair[1])):
         held -= {pair}
-        yield "all-to-all" if pair[1] in _axes(gained) else "all-gather", pair[1], held
+        yield "all-to-all" if pair[1] in axes_in(gained) else "all-gather", pair[1], held
         held |= {new for new in gained if new[1] == pair[1]}
 
 
 def _joined(tensor: Tensor, divided: Split) -> Iterator[tuple[str, str, Split]]:
     """How the output comes to where it is declared: partial sums scattered, the others reduced, then all-to-all."""
-    held = _shared(tensor, divided)
-    summed = _axes(divided - held)
-    scattered = {pair for pair in _split(tensor) - held if pair[1] in summed}
+    held = shared_split(tensor, divided)
+    summed = axes_in(divided - held)
+    scattered = {pair for pair in split_of(tensor) - held if pair[1] in summed}
     for pair in sorted(scattered, key=lambda pair: pair[1]):
         yield "reduce-scatter", pair[1], held
         held |= {pair}
-    for axis in sorted(summed - _axes(scattered)):
+    for axis in sorted(summed - axes_in(scattered)):
         yield "all-reduce", axis, held
-    for pair in sorted(held - _split(tensor), key=lambda pair: pair[1]):
+    for pair in sorted(held - split_of(tensor), key=lambda pair: pair[1]):
         held -= {pair}
         yield "all-to-all", pair[1], held
-        held |= {new for new in _split(tensor) if new[1] == pair[1]}
+        held |= {new for new in split_of(tensor) if new[1] == pair[1]}
 
 
-def _divided(operation: AnyOperation, axis: str) -> str | None:
-    """The dimension that the axis splits the work by; None where all chips of the axis do the same."""
-    *operands, output = operation.tensors
-    carried = sorted({label for tensor in operands for label, name in _split(tensor) if name == axis})
-    own = next((label for label, name in _split(output) if name == axis), None)
+def divided_by(
+    operands: Sequence[Tensor], output: Tensor, axis: str, *, computed_there: bool = False
+) -> tuple[str, str] | None:
+    """The dimension that the axis splits the work by, with the axis; None where all chips of the axis do the same.
+
+    An operand that carries the axis on a dimension which the output holds whole is refused, unless the work is
+    ``computed_there`` and the output gathered.
+    """
+    carried = sorted({label for tensor in operands for label, name in split_of(tensor) if name == axis})
+    own = next((label for label, name in split_of(output) if name == axis), None)
     together = [
         label
         for label in carried
-        if all((label, axis) in _split(tensor) for tensor in operands if label in tensor.labels)
+        if all((label, axis) in split_of(tensor) for tensor in operands if label in tensor.labels)
     ]
     partial = [label for label in together if label not in output.labels]
     if partial:
-        return partial[0]
+        return partial[0], axis
     if own is not None:
-        return together[0] if carried == together and len(together) == 1 else own
-    for label in carried:
-        if label in output.labels:
-            raise ModelError(
-                f"{label} is split over {axis} in an operand of {operation}, and the output holds it whole",
-                expected="an axis that stays in the output, or a contracted dimension",
-                hint=f"write {label}_{axis} in the output, or {label} in the operand",
-            )
-    return None
+        return (together[0] if carried == together and len(together) == 1 else own), axis
+    kept = [label for label in carried if label in output.labels]
+    if kept and not computed_there:
+        named = " * ".join(str(tensor.name or tensor) for tensor in operands)
+        raise ModelError(
+            f"{kept[0]} is split over {axis} in an operand of {named} -> {output}, and the output holds it whole",
+            expected="an axis that stays in the output, or a contracted dimension",
+            hint=f"write {kept[0]}_{axis} in the output, or {kept[0]} in the operand",
+        )
+    return (kept[0], axis) if kept else None
 
 
-def _split(tensor: Tensor) -> Split:
+def split_of(tensor: Tensor) -> Split:
+    """The dimensions of a tensor with the axes that split them."""
     return frozenset((dim.label, axis) for dim in tensor.dims for axis in dim.axes)
 
 
-def _shared(tensor: Tensor, divided: Split) -> Split:
+def shared_split(tensor: Tensor, divided: Split) -> Split:
     """What of the work's division concerns a tensor."""
     return frozenset(pair for pair in divided if pair[0] in tensor.labels)
 
 
-def _axes(split: Iterable[tuple[str, str]]) -> set[str]:
+def axes_in(split: Iterable[tuple[str, str]]) -> set[str]:
     return {axis for _, axis in split}
 
 
 def _part(tensor: Tensor, split: Split, mesh: Mesh) -> Expr:
     """The bytes of a tensor on one chip, where it is split so."""
-    return tensor.bytes / Mul(*(mesh[axis].size for _, axis in _shared(tensor, split)))
+    return tensor.bytes / Mul(*(mesh[axis].size for _, axis in shared_split(tensor, split)))

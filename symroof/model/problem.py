@@ -10,7 +10,8 @@ from symroof.formula import Compare, Formula, Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh import Mesh, open_axes
+from symroof.model.mesh import open_axes
+from symroof.model.mesh_axes import Mesh
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 

@@ -16,6 +16,7 @@ from sympy import Add, Expr, Integer
 from symroof.formula import Formula, Frozen, names
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
+from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import (
     DIFFERENCE,
     PRODUCT,
@@ -57,18 +58,21 @@ __all__ = [
 class Program(Frozen):
     """Several operations, costed together; see :func:`symroof.model.kernels.kernels_of` for the traffic.
 
-    ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention.
+    ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention. ``keep`` are
+    weights that stay gathered for the backward pass, ``regather`` other tensors that do not.
     """
 
     declared: tuple[Declared, ...]
     body: tuple[Node, ...]
     where: Mapping[str, Formula] = field(default_factory=dict, hash=False)
     training: bool = False
+    mesh: tuple[MeshAxis, ...] = ()
+    keep: tuple[str, ...] = ()
+    regather: tuple[str, ...] = ()
     # A program is counted statement by statement: it has no cost functions, and is no single product.
     functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     tensors: ClassVar[tuple[Tensor, ...]] = ()
-    axes: ClassVar[tuple[str, ...]] = ()
     product: ClassVar[None] = None
 
     @cached_property
@@ -155,8 +159,17 @@ class Program(Frozen):
     def operand_name(self, place: int) -> str:
         return ""
 
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The mesh axes that some dimension is split over."""
+        tensors = self.written.values()
+        return tuple(dict.fromkeys(axis for t in tensors for dim in t.dims for axis in dim.axes))
+
     def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Program:
-        return self
+        """The same program with other axes for those that its dimensions are split over."""
+        from symroof.model.retyping import rewritten
+
+        return rewritten(self, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)))
 
     def stored(self, types: Mapping[int, Dtype]) -> Program:
         """The program with other element types: tensors by their place, the declared ones first."""

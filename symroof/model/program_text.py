@@ -12,7 +12,7 @@ INDENT = "  "
 
 def spelled(program: Program) -> str:
     """The statements, one on a line, with the declarations before them."""
-    return "\n".join((*_declared(program), *_derived(program), *_body(program.body, "")))
+    return "\n".join((*_mesh(program), *_declared(program), *_derived(program), *_body(program.body, "")))
 
 
 def _declared(program: Program) -> Iterator[str]:
@@ -21,6 +21,19 @@ def _declared(program: Program) -> Iterator[str]:
     for role in ROLES:
         for tensor in program.declared_as(role):
             yield f"{role:{width}} {tensor.name}: {tensor}"
+
+
+def _mesh(program: Program) -> Iterator[str]:
+    """The axes, those of one link and one wiring on a line."""
+    lines: dict[tuple[str | None, str | None], list[str]] = {}
+    for axis in program.mesh:
+        chips = "" if axis.chips is None else f" = {axis.chips}"
+        lines.setdefault((axis.link, axis.wiring), []).append(f"{axis.name}{chips}")
+    for (link, wiring), axes in lines.items():
+        if link is None and wiring is not None:
+            yield from (f"mesh {axis} {wiring}" for axis in axes)
+        else:
+            yield f"mesh {', '.join(axes)}" + (f" on {link}" if link else "") + (f" {wiring}" if wiring else "")
 
 
 def _derived(program: Program) -> Iterator[str]:

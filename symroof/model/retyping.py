@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from symroof.model.dtype import Dtype, Tensor
@@ -22,8 +22,11 @@ def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:
     y = relu(h)
     """
 
-    def tensor(old: Tensor) -> Tensor:
-        return replace(old, dtype=types.get(str(old.name), old.dtype))
+    return rewritten(program, lambda old: replace(old, dtype=types.get(str(old.name), old.dtype)))
+
+
+def rewritten(program: Program, tensor: Callable[[Tensor], Tensor]) -> Program:
+    """The program with every tensor changed, wherever it is made and used."""
 
     def node(old: Node) -> Node:
         if isinstance(old, Statement):

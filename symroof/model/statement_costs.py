@@ -135,13 +135,8 @@ def traffic_of_tensors(program: Program) -> dict[str, Expr]:
 def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
     """What each statement costs, by name: an elementwise one that joins a contraction is in the costs of that."""
     costs: dict[str, StatementCost] = {}
-    kernels = kernels_of(program)
-    used_outside = {str(tensor.name) for kernel in kernels for _, tensor in fetched(kernel)}
-    taken = {repeat.leaves for line in program.lines for repeat in line.repeats}
-    if program.backward is not None:
-        taken |= {str(gradient.name) for gradient in program.backward.gradients.values()}
-    for kernel in kernels:
-        used_inside = {str(t.name) for line in kernel for t in line.statement.operands}
+    kept = stored(program)
+    for kernel in kernels_of(program):
         owners, turns = owners_of(kernel), turns_of(kernel[0].repeats)
         loads: dict[str, list[tuple[str, Expr]]] = {}
         stores: dict[str, list[tuple[str, Expr]]] = {}
@@ -150,7 +145,7 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
             loads.setdefault(owners[line.statement.name], []).append(moved)
         for line in kernel:
             statement, name = line.statement, line.statement.name
-            if name in used_outside or name in taken or name not in used_inside:
+            if name in kept:
                 moved = (name, turns * statement.result.bytes)
                 stores.setdefault(owners[name], []).append(moved)
         for owner in dict.fromkeys(owners.values()):
@@ -161,6 +156,20 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
             costs[owner] = StatementCost(owner, members, turns * exact, turns * flops, turns * ops, *both)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(costs.items(), key=lambda item: order.index(item[0])))
+
+
+def stored(program: Program) -> frozenset[str]:
+    """What is written to memory: what another kernel reads, what leaves a turn, what nothing uses, and the gradients that
+    are asked for."""
+    kernels = kernels_of(program)
+    kept = {str(tensor.name) for kernel in kernels for _, tensor in fetched(kernel)}
+    kept |= {repeat.leaves for line in program.lines for repeat in line.repeats}
+    if program.backward is not None:
+        kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
+    for kernel in kernels:
+        used = {str(t.name) for line in kernel for t in line.statement.operands}
+        kept |= {line.statement.name for line in kernel} - used
+    return frozenset(kept)
 
 
 def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symroof.errors import ReadingError, suggestion
-from symroof.model.mesh import WIRINGS, MeshAxis
+from symroof.model.mesh_axes import WIRINGS, MeshAxis
 from symroof.model.operation import AnyOperation
 from symroof.reading.scope import split_word
 

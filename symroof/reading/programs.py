@@ -21,15 +21,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
-from symroof.errors import SymroofError, suggestion
+from symroof.errors import ReadingError, SymroofError, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
 from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
+from symroof.model.mesh_axes import MeshAxis
 from symroof.model.operation import AnyOperation
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.expressions import read_expression
+from symroof.reading.meshes import read_mesh
 from symroof.reading.scope import Scope
 from symroof.reading.statements import COMMENT, END, StatementReader
 from symroof.reading.tokens import Token
@@ -72,6 +74,7 @@ class ProgramReader(StatementReader):
         self.where: dict[str, Formula] = {}
         self.defined: dict[str, Token] = {}
         self.inside: list[str] = []
+        self.mesh: tuple[MeshAxis, ...] = ()
 
     def program(self) -> Program:
         body = self._body()
@@ -79,7 +82,7 @@ class ProgramReader(StatementReader):
             raise self.error("there is nothing that this } closes")
         if not body:
             raise self.error("the program makes nothing", "a statement such as y = x * W -> bf16[B, F]")
-        program = Program(tuple(d for d, _ in self.declared), body, self._in_order())
+        program = Program(tuple(d for d, _ in self.declared), body, self._in_order(), mesh=self.mesh)
         for declared, token in self.declared:
             if declared.tensor.name not in self.used:
                 raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
@@ -142,7 +145,7 @@ class ProgramReader(StatementReader):
         elif word.text == "repeat":
             return [self._repeat(word)]
         elif word.text == "mesh":
-            raise self.error("a program runs on one chip here", "statements without mesh axes", token=word)
+            self._mesh_declared(word)
         else:
             hint = suggestion(word.text, (*ROLES, "fuse", "repeat", "block", "where"))
             raise self.error(f"{word.text} starts no statement", f"a declaration, or {word.text} = …", hint, token=word)
@@ -205,6 +208,21 @@ class ProgramReader(StatementReader):
             span = getattr(error, "span", None) or (0, len(written))
             place = (start.start + span[0], start.start + span[1])
             raise self._placed(error.problem, error.expected, error.hint, *place) from None
+
+    def _mesh_declared(self, word: Token) -> None:
+        """The axes of the mesh, up to the end of the statement."""
+        start = self.token
+        while self.token.kind != "end" and not self.at(END):
+            self.next()
+        try:
+            self.mesh += read_mesh(self.written(start) if self.token is not start else "")
+        except ReadingError as error:
+            raise self._placed(
+                error.problem, error.expected, error.hint, start.start, self.tokens[self.index - 1].end
+            ) from None
+        names = [axis.name for axis in self.mesh]
+        if len({*names}) < len(names):
+            raise self.error("an axis is declared twice", token=word)
 
     def _repeat(self, word: Token) -> Repeat:
         times = self._formula(lambda: self.at("as", "{", END))

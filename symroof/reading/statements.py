@@ -83,8 +83,6 @@ class StatementReader(EinsumReader):
         if tensor.name is not None:
             tensor = replace(tensor, name=None)
         for dim in tensor.dims:
-            if dim.axes:
-                raise self.error(f"{dim} is split over a mesh", "a program on one chip", token=start)
             if tensor.labels.count(dim.label) > 1:
                 raise self.error(
                     f"{dim.label} appears twice in one tensor", "a name of its own for each size", token=start

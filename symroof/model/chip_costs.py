@@ -1,0 +1,132 @@
+"""What one chip of a mesh does for a program: its part of the work and of the traffic, and what its links carry.
+
+A chip reads of each operand what it multiplies (gathered: whole; sliced: the slice) and writes what it computes (partial
+sums: all of them); exchanges touch no memory. A collective over the axes of one link keeps each of them busy: with N chips
+in all and k directions together, (N - 1)/(N k) of the message for an all-gather; see :mod:`symroof.model.mesh_axes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from sympy import Add, Expr, Integer, Mul
+
+from symroof.formula import Frozen
+from symroof.model.kernels import fetched, kernels_of, owners_of
+from symroof.model.mesh import axes_in, shared_split
+from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
+from symroof.model.nodes import turns_of
+from symroof.model.placing import Move, Placed, placed
+from symroof.model.program import Program
+from symroof.model.statement_costs import elementwise, stored
+from symroof.symbols import rational
+
+
+class ChipCost(Frozen):
+    """What a chip does of a statement and of those that join it, in all turns; ``sent`` is by resource, in bytes."""
+
+    flops_exact: Expr
+    flops: Expr
+    ops: Expr
+    reads: Expr
+    writes: Expr
+    sent: Mapping[str, Expr]
+    moves: tuple[Move, ...]
+
+
+def chip_costs(program: Program) -> Mapping[str, ChipCost]:
+    """By the name of each statement that has costs of its own."""
+    size = {axis.name: axis.size for axis in program.mesh}
+    places = {place.line.statement.name: place for place in placed(program)}
+    kept = stored(program)
+    found: dict[str, ChipCost] = {}
+
+    def part(axes: Iterable[str]) -> Expr:
+        return Mul(*(size[axis] for axis in axes))
+
+    for kernel in kernels_of(program):
+        owners, turns = owners_of(kernel), turns_of(kernel[0].repeats)
+        for owner in dict.fromkeys(owners.values()):
+            mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
+            reads = (
+                tensor.bytes / part(axes_in(shared_split(tensor, places[line.statement.name].division)))
+                for line, tensor in fetched(kernel)
+                if owners[line.statement.name] == owner
+            )
+            writes = (
+                place.line.statement.result.bytes / part(axes_in(place.made))
+                for place in mine
+                if place.line.statement.name in kept
+            )
+            exact, flops = _contraction(mine, part)
+            ops = Add(*(_elementwise(place, part) for place in mine))
+            moves = tuple(move for place in mine for move in place.moves)
+            sent = {name: turns * amount for name, amount in _sent(moves, program).items()}
+            exact, flops, ops, read, written = (turns * x for x in (exact, flops, ops, Add(*reads), Add(*writes)))
+            found[owner] = ChipCost(exact, flops, ops, read, written, sent, moves)
+    order = [line.statement.name for line in program.lines]
+    return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
+
+
+def resource_of(axis: MeshAxis) -> str:
+    """What a collective over an axis keeps busy: the axis, or the port of the chip on its switch."""
+    return str(axis.link) if axis.wiring == "switch" else axis.name
+
+
+def message(move: Move, program: Program) -> Expr:
+    """The bytes of a collective: what a chip holds after it, before it for a reduction, of all for an all-to-all."""
+    size = {axis.name: axis.size for axis in program.mesh}
+    tensor = move.tensor
+    whole = tensor.bytes
+    if move.rows is not None:
+        length = Mul(*(dim.size for dim in tensor.dims if dim.label == move.over))
+        whole = move.rows * whole / length
+    return whole / Mul(*(size[axis] for axis in move.apart))
+
+
+def carried(move: Move, program: Program) -> Iterator[tuple[str, Expr]]:
+    """The resources that a collective keeps busy, each with the part of the message that it carries."""
+    axes = [axis for axis in program.mesh if axis.name in move.axes and axis.chips != 1]
+    if not axes:
+        return
+    chips, ways = Mul(*(axis.size for axis in axes)), sum(axis.ways for axis in axes)
+    if axes[0].wiring == "switch":
+        share = (
+            SWITCHED[move.collective](chips) if move.collective in SWITCHED else COLLECTIVES[move.collective](chips, 1)
+        )
+        yield resource_of(axes[0]), share
+    elif move.collective == "all-to-all":
+        for axis in axes:
+            yield axis.name, COLLECTIVES[move.collective](axis.size, axis.ways) * axis.size / chips
+    else:
+        for axis in axes:
+            yield axis.name, COLLECTIVES[move.collective](chips, ways)
+
+
+def _sent(moves: Iterable[Move], program: Program) -> Mapping[str, Expr]:
+    found: dict[str, Expr] = {}
+    for move in moves:
+        for resource, share in carried(move, program):
+            found[resource] = found.get(resource, Integer(0)) + share * message(move, program)
+    return found
+
+
+def _contraction(mine: Iterable[Placed], part: Callable[[Iterable[str]], Expr]) -> tuple[Expr, Expr]:
+    for place in mine:
+        product = place.line.statement.product
+        if product is not None and product.contracted:
+            exact, flops = (product.cost(count).flops / part(axes_in(place.division)) for count in ("exact", "fma"))
+            return exact, flops
+    return Integer(0), Integer(0)
+
+
+def _elementwise(place: Placed, part: Callable[[Iterable[str]], Expr]) -> Expr:
+    """The elementwise work of a chip: its elements, and its part of the rows."""
+    statement = place.line.statement
+    whole = elementwise(statement)
+    if statement.function is None or not statement.function.row:
+        return whole / part(axes_in(place.division))
+    first = statement.operands[0]
+    each = rational(statement.function.each) * first.elements
+    rows = axes_in(pair for pair in place.division if pair[0] != statement.over)
+    return each / part(axes_in(place.division)) + (whole - each) / part(rows)

@@ -1,0 +1,68 @@
+"""The axes of a mesh, and what a collective over one of them costs.
+
+On one axis of X chips let V be the bytes of the full result (of the whole tensor for an all-to-all) and k the
+directions that carry it at once (1 on a line, and for X = 2; 2 on a ring). Then the busiest direction of a link
+carries, of V,
+
+    all-gather, reduce-scatter   (X - 1) / (X k)
+    all-reduce                   2 (X - 1) / (X k)      a reduce-scatter, then an all-gather
+    all-to-all                   floor(X²/4) / (X² k)   which is 1 / (4 k) where X is even; (X - 1) / X² on a switch
+
+(Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007; for the
+all-to-all, half of the chips send to the other half over the middle of a line.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from sympy import Expr, Integer, Rational, floor
+
+from symroof.formula import Frozen
+from symroof.symbols import symbol
+
+COLLECTIVES: Mapping[str, Callable[[Expr, int], Expr]] = {
+    "all-gather": lambda chips, ways: (chips - 1) / (chips * ways),
+    "reduce-scatter": lambda chips, ways: (chips - 1) / (chips * ways),
+    "all-reduce": lambda chips, ways: Rational(2, ways) * ((chips - 1) / chips),
+    "all-to-all": lambda chips, ways: (floor(chips**2 / 4) if chips.is_Integer else chips**2 / 4) / (chips**2 * ways),
+}
+
+# On a switch every chip has one port, and all others are one hop away.
+SWITCHED: Mapping[str, Callable[[Expr], Expr]] = {"all-to-all": lambda chips: (chips - 1) / chips**2}
+WIRINGS = ("ring", "line", "switch")
+# The networks of which an axis is a switch where nobody says otherwise.
+SWITCHES = ("NVLink", "DCN")
+
+
+class MeshAxis(Frozen):
+    """An axis of a mesh. Without a number of ``chips`` it stands for any even one from four, and is a size like others."""
+
+    name: str
+    chips: int | None = None
+    wiring: str | None = None
+    link: str | None = None
+
+    @property
+    def size(self) -> Expr:
+        """
+        >>> MeshAxis("X", 4).size, MeshAxis("X").size
+        (4, X)
+        """
+        return symbol(self.name) if self.chips is None else Integer(self.chips)
+
+    @property
+    def ways(self) -> int:
+        """The directions that carry a collective at once: two chips are a line, however they are wired."""
+        return 2 if self.wiring == "ring" and (self.chips is None or self.chips > 2) else 1
+
+    def wired(self, link: str, ring: Callable[[int], bool]) -> MeshAxis:
+        """The axis with its link and its wiring, where nobody says them: one of any size is a ring, or on a switch."""
+        own = self.link or link
+        switched = own.partition(".")[0] in SWITCHES
+        closed = self.chips is None or ring(self.chips)
+        return replace(self, link=own, wiring=self.wiring or ("switch" if switched else "ring" if closed else "line"))
+
+
+Mesh = Mapping[str, MeshAxis]
