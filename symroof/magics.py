@@ -5,6 +5,12 @@
 %%symroof regimes
 operation = "matmul"
 hardware  = "tpu-v5e"
+
+%%symroof derive --on tpu-v5e
+input  x: bf16[B, D]
+weight W: bf16[D, F]
+h = x * W -> bf16[B, F]
+y = relu(h)
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from symroof.cli.asking import compare, derive, regimes
 from symroof.cli.options import OUTPUT, only_problem
 from symroof.errors import require_one_of
 from symroof.reading.markers import VERBS
-from symroof.reading.toml import read_table
+from symroof.reading.problem_files import read_options
 
 COMMANDS = {"derive": derive, "regimes": regimes, "compare": compare}
 
@@ -32,10 +38,12 @@ def asked(line: str, cell: str | None = None) -> Any:
     <Derivation of bf16[N] * bf16[N] -> bf16[1]: 46 proved, 0 sampled>
     """
     words = shlex.split(line)
+    if cell is not None and len(words) > 1:  # the cell is the operation of a command with options
+        words, cell = [words[0], cell, *words[1:]], None
     if cell is not None:
         verb, settings = words[0] if words else "derive", settings_of(None)
         require_one_of(verb, VERBS, f"%%symroof cannot {verb!r}")
-        request = request_of(verb, read_table(cell, "the cell"), {}, settings, Path())
+        request = request_of(verb, read_options(cell, "the cell"), {}, settings, Path())
         return content_of(request, settings, Path(), makers()).answer
     verb = words.pop(0) if words and words[0] in COMMANDS else "derive"
     given = COMMANDS[verb].make_context(f"%symroof {verb}", words).params

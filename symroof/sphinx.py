@@ -88,7 +88,7 @@ class SymroofDirective(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        operation = " ".join((*self.arguments, *self.content)).strip()
+        operation = "\n".join((*self.arguments, *self.content)).strip()
         source = Path(self.env.doc2path(self.env.docname))
         rst = source.suffix == ".rst"
         unlabelled = {key: value for key, value in self.options.items() if key != "label"}

@@ -99,10 +99,12 @@ class Interpreter:
     sizes: dict[str, int]
     declared: dict[tuple[str, tuple[int, ...]], np.ndarray]
     returned: dict[str, list[np.ndarray]] = field(default_factory=dict)
-    turns: dict[tuple[int, int], Values] = field(default_factory=dict)
+    turns: dict[tuple[int, tuple[int, ...]], Values] = field(default_factory=dict)
     gradients: dict[tuple[str, tuple[int, ...]], np.ndarray] = field(default_factory=dict)
     multiplied: dict[str, int] = field(default_factory=dict)  # products and additions in loops, by statement
     added: dict[str, int] = field(default_factory=dict)
+    results: dict[str, int] = field(default_factory=dict)  # elements that are made, by statement
+    applied: dict[str, int] = field(default_factory=dict)  # operations of functions, by statement
     kept: dict[int, int] = field(default_factory=dict)  # bytes of what the backward pass reads, by array
 
     def forward(self) -> None:
@@ -126,7 +128,9 @@ class Interpreter:
                 case Statement():
                     values[node.name] = self._done(node, values)
                     if node.name in {t.name for t in self.program.results}:
-                        self.returned.setdefault(node.name, []).append(values[node.name])
+                        carried = any(node.name == repeat.leaves for repeat in repeats(self.program.body))
+                        before = [] if carried else self.returned.get(node.name, [])
+                        self.returned[node.name] = [*before, values[node.name]]
                 case Repeat():
                     entering = values[node.enters]
                     for i in range(times(node, self.sizes)):
@@ -134,7 +138,7 @@ class Interpreter:
                         inner[node.enters] = entering
                         self._own(node.body, inner, (*turn, i))
                         self._run(node.body, inner, (*turn, i))
-                        self.turns[id(node), i] = inner
+                        self.turns[id(node), (*turn, i)] = inner
                         entering = inner[node.leaves]
                     made = {s.name for s in statements(node.body)}
                     values.update({name: inner[name] for name in made})
@@ -171,20 +175,18 @@ class Interpreter:
 
     def _turned(self, node: Repeat, values: Values, turn: tuple[int, ...]) -> None:
         assert node.reverses is not None
-        entering, before = self._at(node.enters, values), {}
+        assert self.program.backward is not None
+        entering, gradients = self._at(node.enters, values), self.program.backward.gradients
         forward = next(n for n in repeats(self.program.body) if n == node.reverses)
-        sums = {str(t.name) for t in self.program.backward.incoming if str(t.name).endswith("_before")}  # type: ignore[union-attr]
+        sums = {str(t.name): t for t in self.program.backward.incoming if str(t.name).endswith("_before")}
+        before = {name: np.zeros([self._size(label) for label in t.labels]) for name, t in sums.items()}
         for i in reversed(range(times(node, self.sizes))):
-            inner: Values = ChainMap({}, self.turns[id(forward), i], values)
+            inner: Values = ChainMap(dict(before), self.turns[id(forward), (*turn, i)], values)
             inner[node.enters] = entering
-            for name in sums:
-                inner[name] = before.get(name.removesuffix("_before"), np.zeros(()))
             self._back(node.body, inner, (*turn, i))
             entering = inner[node.leaves]
-            before = {
-                name.removesuffix("_before"): inner.get(name.removesuffix("_before"), np.zeros(())) for name in sums
-            }
-            for name, tensor in self.program.backward.gradients.items():  # type: ignore[union-attr]
+            before = {name: inner.get(name.removesuffix("_before"), array) for name, array in before.items()}
+            for name, tensor in gradients.items():
                 if (name, (*turn, i)) in self.declared:
                     self.gradients[name, (*turn, i)] = inner[str(tensor.name)]
         made = {s.name for s in statements(node.body)}
@@ -212,11 +214,15 @@ class Interpreter:
             axis = labels.index(statement.over) if statement.over is not None else -1
             aligned = [_aligned(a, t.labels, labels) for a, t in zip(arrays, statement.operands, strict=True)]
             known = DERIVATIVES if len(aligned) == 2 else FUNCTIONS
+            function, rows = statement.function, arrays[0].size // (arrays[0].shape[axis] if arrays[0].ndim else 1)
+            taken = function.each * arrays[0].size + function.row * rows
+            self.applied[statement.name] = self.applied.get(statement.name, 0) + int(taken)
             done = known[statement.function.name](*aligned, axis)  # type: ignore[operator]
             return _aligned(done, labels, statement.result.labels)
         product = statement.kind == "*"
         if len(arrays) == 1 or product:
             done = self._looped(statement, arrays)
+            self.results[statement.name] = self.results.get(statement.name, 0) + done.size
             return -done if statement.kind == "-" else done
         target = statement.result.labels
         shape = [self._size(label) for label in target]

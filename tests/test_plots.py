@@ -49,7 +49,7 @@ def roofline(B, D, F):
 
 def marks(track):
     """Where an operation stands under each roof."""
-    return [point for curve in track for point in curve.points("throughput", "intensity")]
+    return [point for curve in track.curves for point in curve.points("throughput", "intensity")]
 
 
 def test_question_3_point_by_point():
@@ -98,7 +98,7 @@ def test_more_than_two_bandwidths_and_several_chips():
 
 
 def test_a_path_runs_along_its_roof():
-    ((path,),) = figure("path").drawing.tracks
+    ((path,),) = (track.curves for track in figure("path").drawing.tracks)
     for b, (x, y) in zip(path.xs, marks([path]), strict=True):
         assert x == pytest.approx(b * 8192 / (2 * b + 8192))
         assert y == pytest.approx(min(PEAK, x * HBM))

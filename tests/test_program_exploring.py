@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sympy import Rational
 
 import symroof as sr
 from symroof.formula import Compare, Name, Power, Product
@@ -89,7 +90,7 @@ def leading(amounts, t):
     return {name for name, amount in amounts.items() if Fraction(amount, whole) > Fraction(1, 2**40)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.sampled_from(sorted(PROGRAMS)), st.lists(st.integers(0, 3), min_size=5, max_size=5))
 def test_who_is_said_to_lead_does_along_a_random_scaling(name, powers):
     _, costs, names = PROGRAMS[name]
@@ -150,3 +151,36 @@ def test_a_tensor_has_its_own_name_in_every_language(lang):
     text = "input left: bf16[N, D]; weight output: bf16[D, F]; reads = left * output -> bf16[N, F]; z = relu(reads)"
     page = sr.regimes(text, on="tpu-v5e", assume="N << D, F").to_text(lang=lang)
     assert "output 2DF" in page
+
+
+def test_a_program_in_another_type_moves_as_many_elements():
+    found = sr.compare(MLP, on="tpu-v5e", dtypes="bf16, int8").comparison
+    for row, width in zip(found.rows, (2, 1), strict=True):
+        function = row.derivation.function("bytes")
+        for sizes in ((1, 1, 1), (3, 50, 700), (10**6, 2, 10**9)):
+            elements = sum(sum(loads.values()) for loads in mlp(*sizes)[1].values())
+            assert function(**dict(zip("NDF", sizes, strict=True))) == pytest.approx(width * elements)
+
+
+def test_indices_stay_indices_beside_other_types():
+    text = "input i: int32[N, D]; input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]; j = i + i"
+    (row,) = sr.compare(text, on="tpu-v5e", dtypes="int8").comparison.rows
+    types = {name: tensor.dtype.name for name, tensor in row.derivation.setting.problem.operation.arrays.items()}
+    assert types == {"i": "int32", "x": "int8", "W": "int8", "y": "int8", "j": "int32"}
+
+
+def test_narrower_weights_are_a_knob():
+    (knob,) = (knob for knob in mapped("mlp").map.knobs if knob.kind == "narrowed")
+    assert (knob.what, knob.dtype) == (("weight",), "int8")
+    sizes = {"N": 3, "D": 50, "F": 700}
+    _, moved = mlp(**sizes)
+    weights = moved["h"]["W1"] + moved["y"]["W2"]
+    whole = sum(sum(loads.values()) for loads in moved.values())
+    assert knob.ratio.subs({symbol: sizes[symbol.name] for symbol in knob.ratio.free_symbols}) == Rational(2 * whole, 2 * whole - weights)
+
+
+def test_a_map_that_is_too_long_is_refused_at_once():
+    layers = "\n".join(f"h{i} = x * W{i} -> bf16[N, F{i}]" for i in range(9))
+    weights = "\n".join(f"weight W{i}: bf16[D, F{i}]" for i in range(9))
+    with pytest.raises(sr.SymroofError, match="regimes are too many to list"):
+        sr.regimes(f"input x: bf16[N, D]\n{weights}\n{layers}", on="tpu-v5e", every=True)

@@ -18,6 +18,13 @@ OTHERS = [lang for lang in languages() if lang != "en"]
 SENTENCES = sorted(path.name for path in (TEMPLATES / "en").glob("*.j2"))
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+MLP = "input X: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; H = X * V -> bf16[N, F]; A = relu(H); Y = A * W -> bf16[N, D]"
+FUSED = "input Q: bf16[B, T, H]; cache K, V: bf16[B, S, H]; fuse { P = Q * K -> bf16[B, T, S]; A = softmax(P, S); O = A * V -> bf16[B, T, H] }"
+EXPERTS = "input X: bf16[E, C, D]; weight V: bf16[E, D, F]; weight W: bf16[E, F, D]; where C = B*K/E; H = X * V -> bf16[E, C, F]; A = gelu(H); Y = A * W -> bf16[E, C, D]"
+LAYERS = (
+    "input X: bf16[B, D]; weight U, V: bf16[D, F]; weight W: bf16[F, D]; weight E: bf16[M, D]; repeat L as X = Z { N = rms_norm(X); "
+    "H = N * U -> bf16[B, F]; G = N * V -> bf16[B, F]; A = silu(H); P = A * G; Y = P * W -> bf16[B, D]; Z = X + Y }; O = Z * E -> bf16[B, M]"
+)
 PROBLEMS = {
     "regime": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
     "symbolic": {"operation": MATMUL},
@@ -45,11 +52,17 @@ PROBLEMS = {
     "the same there": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2", "link": "ICI", "solve_for": "D", "at": "B=1024,F=8192"},
     "never there": {"operation": MATMUL, "hardware": "tpu-v5e", "at": "D=F=128", "solve_for": "B"},
     "balanced": {"operation": MATMUL, "given": {"peak": "2", "HBM": "1"}, "at": "B=D=F=6"},
+    "program": {"operation": MLP, "hardware": "tpu-v5e", "assume": "N << D, F", "at": "D=8192,F=32768"},
+    "program in training": {"operation": MLP, "hardware": "tpu-v5e", "training": True},
+    "program of a fuse": {"operation": FUSED, "hardware": "tpu-v5e"},
+    "program with another size": {"operation": EXPERTS, "assume": "B << D, F"},
+    "program of layers": {"operation": LAYERS, "hardware": "tpu-v5e", "count": "exact"},
     "long names": {"operation": "bf16[Batch, ModelDim] * bf16[ModelDim, Hidden] -> bf16[Batch, Hidden]", "hardware": "tpu-v5e"},
 }  # fmt: skip
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
 EXPLORED = {
     "map": lambda: sr.regimes(MATMUL, on="tpu-v5e", at="B=256,D=F=8192"),
+    "map of a program": lambda: sr.regimes(MLP, on="tpu-v5e"),
     "map without a chip": lambda: sr.regimes(MATMUL, assume="B << D"),
     "map of a link": lambda: sr.regimes(SPLIT, on="tpu-v5e", mesh="X=4", link="ICI", at="B=1024,D=F=8192"),
     "map of another quantity": lambda: sr.regimes(MATMUL, on="tpu-v5e", of="T_comms/T_math", at="B=256,D=F=8192"),
@@ -73,11 +86,12 @@ EXPLORED = {
 }  # fmt: skip
 FORMS = ("text", "markdown", "latex", "rst")
 # LaTeX and reStructuredText say what Markdown does; these show that their sheets do not say more.
-IN_ALL_FORMS = ("regime", "symbolic", "two chips", "ring", "softmax", "long names", "map", "inferred, two", "compared")
+IN_ALL_FORMS = ("regime", "symbolic", "two chips", "ring", "softmax", "long names", "program", "program of layers", "map", "inferred, two", "compared")
 # What no language translates: units, the names of chips, links, dtypes, operations and functions.
 EVERYWHERE = {
     "FLOPs", "OPs", "bytes", "byte", "GiB", "TB", "GB", "MB", "kB", "ms", "us", "ns", "NVLink", "PCIe", "bf", "fp", "int",
-    "Batch", "ModelDim", "Hidden", "softmax", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
+    "input", "weight", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "dX", "dY", "dA", "dH", "dW", "dV",
+    "params", "weights", "caches", "saved", "gradients", "ops", "Batch", "ModelDim", "Hidden", "softmax", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
 }  # fmt: skip
 NAMES = r"all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+"
 
@@ -135,7 +149,7 @@ def foreign_letters(text):
 def left_over(page):
     """The Latin words of a page that are no formula, no code and no name of a quantity."""
     text = re.sub(
-        r"\\begin\{tabular\}\{\w+\}",
+        r"\\begin\{tabular\}\{[lr]*(?:p\{[^{}]*\})?[lr]*\}",
         " ",
         (page.partition(r"\begin{document}")[2] or page).replace("-{}", "-").replace(r"\textless{}", "<"),
     )
@@ -156,8 +170,9 @@ def left_over(page):
 
 
 def skeleton(page):
-    """The formulas of a page with no words in them, in their order."""
-    bare = re.sub(r"\\text\{[^{}]*\}", " ", page)
+    """The formulas of a page with no words in them, in their order, wherever broad ones are broken."""
+    whole = re.sub(r"\s*\\\\\s*(?:&\\quad\s*)?\{\}", "", page)
+    bare = re.sub(r"\\text\{[^{}]*\}|\\(?:begin|end)\{gathered\}", " ", whole)
     return sorted(
         re.sub(r"\s+", " ", formula).strip()
         for formula in re.findall(r"\$\$(.*?)\$\$|\$([^$]+)\$", bare, re.DOTALL)

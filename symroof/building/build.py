@@ -24,8 +24,8 @@ from symroof.reading.documents import NEXT_KEYS, NEXT_WORDS, mathematics, visibl
 from symroof.reading.exercises import read_exercise
 from symroof.reading.languages import USUAL_LANGUAGE, language_of
 from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers
+from symroof.reading.problem_files import read_options
 from symroof.reading.problems import merged
-from symroof.reading.toml import read_table
 from symroof.rendering.pages.amounts import decimal
 from symroof.rendering.pages.pen import Style, pen_of
 from symroof.rendering.records.derivations import parts
@@ -129,7 +129,7 @@ class _Builder:
                 force = force.forgetting(*names)
             elif word not in NEXT_WORDS:
                 with about(f"{self.name}:{marker.line}: "):
-                    table = read_table(marker.body, "the comment")
+                    table = read_options(marker.body, "the comment")
                     force = force.adding({key: value for key, value in table.items() if key not in NEXT_KEYS})
 
     def _try(self, marker: Marker, make: Any, force: InForce) -> None:
@@ -141,7 +141,7 @@ class _Builder:
             self.told[marker.span.start] = Built(marker.line, marker.verb, marker.body[:40], "failed", error=str(error))
 
     def _block(self, marker: Marker, force: InForce) -> Built:
-        table = read_table(marker.body, "the block")
+        table = read_options(marker.body, "the block")
         request = request_of(marker.verb, table, force.options, self.settings, self.folder)
         if request.name is not None:
             if request.name in self.requests:

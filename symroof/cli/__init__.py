@@ -15,7 +15,7 @@ import click
 from symroof import __version__
 from symroof.cli.asking import compare, derive, hardware, names, operations, plot, regimes, sweep
 from symroof.cli.building import build
-from symroof.cli.options import QUOTE
+from symroof.cli.options import taken_apart
 from symroof.cli.output import complain
 from symroof.cli.verifying import verify
 from symroof.errors import SymroofError
@@ -44,7 +44,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         status = 2
     except click.ClickException as error:
         broken = isinstance(error, click.NoSuchOption) and error.option_name in ("-", "->", "->>")
-        click.echo(f"symroof: {error.format_message()}" + (f"\n  {QUOTE}" if broken else ""), err=True)
+        click.echo(f"symroof: {error.format_message()}" + (f"\n  {taken_apart(given)}" if broken else ""), err=True)
         status = 2
     except (click.Abort, KeyboardInterrupt):
         status = 130

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import reduce
@@ -15,6 +16,9 @@ from symroof.errors import ReadingError, SymroofError, about
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 QUOTE = 'the shell took the operation apart: put it in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
+QUOTE_PROGRAM = "the shell took the program apart: put all of it in single quotes, or in a file, symroof derive mlp.txt"
+# What looks like the name of a file.
+FILE = re.compile(r"[\w./~\\-]*[\w~]\.[A-Za-z]\w*")
 
 # The key of a problem: the flag that gives it, what stands behind the flag, and what that says.
 PROBLEM = {
@@ -62,7 +66,7 @@ OUTPUT = {
     "output": click.option("-o", "--output", metavar="FILE", help="Write to a file."),
     "color": click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
 }
-operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FILE.toml")
+operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FILE")
 
 
 def problem_options(*without: str, **helps: str) -> Decorator:
@@ -135,19 +139,29 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str
     if not operation:
         raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")
     if len(operation) > 1:
-        raise ReadingError(f"there are {len(operation)} operations", hint=QUOTE)
+        raise ReadingError(f"there are {len(operation)} operations", hint=taken_apart(operation))
     (text,), flags = operation, given_flags(options)
-    if not text.endswith(".toml"):
+    if text != "-" and FILE.fullmatch(text) is None:
         return {"": {"operation": text, **flags}}
-    from symroof.reading.problems import merged, read_problem_file
+    from symroof.reading.problem_files import read_problem_file, read_problems
+    from symroof.reading.problems import merged
 
-    tables = [merged(table, flags, Path(text).parent) for table in read_problem_file(Path(text))]
+    name, folder = ("standard input", Path()) if text == "-" else (text, Path(text).parent)
+    found = read_problems(sys.stdin.read(), name) if text == "-" else read_problem_file(Path(text))
+    tables = [merged(table, flags, folder) for table in found]
     if len(tables) == 1:
-        return {f"{text}: ": tables[0]}
+        return {f"{name}: ": tables[0]}
     titles = (f" ({table['title']})" if table.get("title") else "" for table in tables)
     return {
-        f"{text}: problem {i}{title}: ": table for i, (title, table) in enumerate(zip(titles, tables, strict=True), 1)
+        f"{name}: problem {i}{title}: ": table for i, (title, table) in enumerate(zip(titles, tables, strict=True), 1)
     }
+
+
+def taken_apart(words: Iterable[str]) -> str:
+    """What to do about an operation of which the shell made several words."""
+    from symroof.model.program import ROLES
+
+    return QUOTE_PROGRAM if set(words) & {*ROLES, "fuse", "repeat", "where"} else QUOTE
 
 
 def given_flags(options: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
-from symroof.model.program import DIFFERENCE, PRODUCT, Line, Program
+from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Line, Program
 from symroof.model.statement_costs import (
     StatementCost,
     amounts,
@@ -99,6 +99,8 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
     """FLOPs of each contraction and of all of them, elementwise operations, and the sizes that others define."""
     cost, count = draft.setting.cost, draft.setting.problem.count
     draft = draft.add(*(Step("work", Reason.WHERE, Name(n), "=", f) for n, f in program.where.items()))
+    if not program.vector and (params := amounts(program, count)["params"]) != 0:
+        draft = _stock(draft, "work", "params", params)
     for name, owner in program.owners.items():
         if owner.flops != 0:
             draft = _contraction(draft, name, owner, count)
@@ -136,10 +138,7 @@ def _of_passes(draft: Draft, program: Program) -> Draft:
 def _per_parameter(draft: Draft, program: Program) -> Draft:
     """FLOPs by parameters: 2 for each parameter and token, 6 with the backward pass, and what is beside that."""
     found, tokens = amounts(program, draft.setting.problem.count), tokens_of(program)
-    if found["params"] == 0:
-        return draft
-    draft = _stock(draft, "work", "params", found["params"])
-    if tokens is None or draft.setting.problem.count == "exact":
+    if found["params"] == 0 or tokens is None or draft.setting.problem.count == "exact":
         return draft
     each = 6 if program.training else 2
     rest = (draft.setting.cost.flops - each * tokens * found["params"]).expand()
@@ -222,7 +221,8 @@ def _applied(draft: Draft, line: Line) -> Applied:
     """What an elementwise statement takes for each element, or for each row where rows take something of their own."""
     statement, function = line.statement, line.statement.function
     if function is None:
-        return Applied(statement.name, draft.write(len(statement.operands) - 1))
+        sums = statement.kind == SUM and len(statement.operands) == 1
+        return Applied(statement.name, draft.write(max(len(statement.operands) - 1, 1)), sums=sums)
     if function.row == 0:
         return Applied(statement.name, draft.write(function.each))
     length = next(dim.size for dim in statement.operands[0].dims if dim.label == statement.over)

@@ -90,7 +90,7 @@ PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))
 
 
 def quantities(setting: Setting) -> dict[str, Expr]:
-    """Every quantity by its name: in the sizes, ``peak`` and ``bandwidth``; and the formulas that the problem names.
+    """Every quantity by its name: in the sizes and the figures; and the formulas that the problem names.
 
     >>> from symroof.derivation.setting import setting_of
     >>> from symroof.model.library import library_operation
@@ -98,6 +98,14 @@ def quantities(setting: Setting) -> dict[str, Expr]:
     >>> quantities(setting_of(Problem(library_operation("dot"))))["T_comms"]
     (4*N + 2)/bandwidth
     """
+    found, apply = counted_quantities(setting), setting.regime.apply
+    for name, formula in setting.problem.let.items():
+        found[name] = put(apply(expression(formula)), found)
+    return found
+
+
+def counted_quantities(setting: Setting) -> dict[str, Expr]:
+    """Every quantity that does not depend on what the problem names."""
     cost, apply = setting.cost, setting.regime.apply
     found = {
         "flops": apply(cost.flops),
@@ -113,6 +121,8 @@ def quantities(setting: Setting) -> dict[str, Expr]:
         found |= {n: apply(x) for n, x in amounts(setting.problem.operation, setting.problem.count).items()}
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
     if isinstance(setting.problem.operation, Program) and setting.rates is not None:
+        program = setting.problem.operation
+        found |= {name: apply(program.resolved(symbol(name))) for name in program.where}
         times = times_of(setting.problem.operation, setting.rates)
         times["T_steps"] = steps_of(setting.problem.operation, setting.rates)
         derived = {**times, **{name: formula for name, formula in derived.items() if name not in times}}
@@ -120,8 +130,6 @@ def quantities(setting: Setting) -> dict[str, Expr]:
         if formula is not None and not (setting.mixed and name == "ridge"):
             found[name] = put(expression(formula), found)
     found["intensity"] = setting.intensity
-    for name, formula in setting.problem.let.items():
-        found[name] = put(apply(expression(formula)), found)
     return found
 
 

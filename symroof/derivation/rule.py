@@ -31,7 +31,7 @@ def rule(draft: Draft) -> Draft:
         return _exact_number(draft)
     form = answer.leading.approximate
     if setting.mixed:
-        form = leading(setting.balance, setting.regime)
+        form = leading(setting.compared, setting.regime)
         draft = draft.add(*_balance_tends(draft, form))
     if not form.has(x):
         return draft
@@ -67,7 +67,7 @@ def _decimal(draft: Draft, left: Formula, value: Expr) -> tuple[Step, ...]:
 def _balance_tends(draft: Draft, form: Expr) -> tuple[Step, ...]:
     """What T_math/T_comms tends to in the regime, where no intensity tells which side is longer."""
     setting, left = draft.setting, Quotient(T_MATH, T_COMMS)
-    evidence = dominated(similar(setting.balance, form, setting.regime), draft.write)
+    evidence = dominated(similar(setting.compared, form, setting.regime), draft.write)
     return (Step("rule", Reason.TENDS, left, "~", draft.write(form), setting.problem.assume, evidence),)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cached_property
 
 from sympy import Add, Expr, Integer, Rational
 
@@ -19,8 +18,7 @@ from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, open_axes
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.resources import Rates, figures_of, rates_of
-from symroof.model.statement_costs import amounts, of_statement
+from symroof.model.resources import Rates, figures_of, rates_of, time_over_rates
 from symroof.symbols import expression, rational, symbol
 
 # Links between chips: what crosses them is an exchange, not the operands.
@@ -87,20 +85,13 @@ class Setting(Frozen):
         """Whether the arithmetic runs at several peaks: then no ridge tells which side is longer."""
         return self.rates is not None and self.rates.mixed
 
-    @cached_property
-    def balance(self) -> Expr:
-        """T_math over T_comms in sizes and figures, where contractions run at several peaks."""
-        program = self.problem.operation
-        assert isinstance(program, Program)
-        assert self.rates is not None
-        flops = amounts(program, self.problem.count)
-        math = Add(*(flops[of_statement("flops", name)] / symbol(peak) for name, peak in self.rates.peaks))
-        return cancelled(self.regime.apply(math * symbol("bandwidth") / self.moved))
-
     @property
     def compared(self) -> Expr:
-        """What is above ``level`` where it is compute-bound: the intensity, or the balance where there is no ridge."""
-        return self.balance if self.mixed else self.intensity
+        """What is above ``level`` where it is compute-bound: the intensity, or T_math/T_comms where there is no ridge."""
+        if self.rates is None or not self.rates.mixed:
+            return self.intensity
+        math = time_over_rates(self.problem.operation, self.rates, self.problem.count)
+        return cancelled(self.regime.apply(math * symbol("bandwidth") / self.moved))
 
     @property
     def level(self) -> Expr:
@@ -109,9 +100,8 @@ class Setting(Frozen):
     @property
     def timed(self) -> bool:
         """Whether every figure is known that a time needs."""
-        return self.bandwidth is not None and (
-            self.peak is not None or (self.mixed and self.problem.hardware is not None)
-        )
+        peaks = self.rates.names if self.rates is not None and self.rates.mixed else ("peak",)
+        return {"bandwidth", *peaks} <= self.figures.keys()
 
     @property
     def figures(self) -> dict[str, Known]:
@@ -153,7 +143,7 @@ class Setting(Frozen):
         first <<, else B, else the first dimension that matters."""
         free = {s.name for s in self.intensity.free_symbols}
         matters = [name for name in self.problem.names if name in free]
-        asked = self.problem.solve_for
+        asked = self.problem.solve_for if self.problem.solve is None else None
         if asked is not None:
             chosen = self.regime.substitution.get(symbol(asked), symbol(asked))
             if matters and str(chosen) not in matters:

@@ -50,7 +50,7 @@ def _at_point(draft: Draft, point: int) -> Draft:
         Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(reached), where, role="intensity", point=point)
     )
     if setting.mixed:
-        value = setting.in_numbers(valued(draft, setting.balance, values))
+        value = setting.in_numbers(valued(draft, setting.compared, values))
     if not reached.free_symbols:
         return _evaluated(draft, reached, value, where, point)
     x = setting.variable if value.has(setting.variable) else _first_free(draft, value)

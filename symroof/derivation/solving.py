@@ -7,7 +7,7 @@ that are at least 1, all others are above 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from sympy import Expr, Max, Min, diff, oo
@@ -17,11 +17,12 @@ from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
 from symroof.errors import CheckError
-from symroof.formula import Compare, Infinity, Number, Sizes, several_of
+from symroof.formula import Both, Cases, Compare, Either, Formula, Infinity, Number, Sizes, Verdict, several_of
 from symroof.proof.check import check
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, UndecidedError
 from symroof.proof.limits import rises, slope, telescopes, tends
+from symroof.proof.settling import negated
 from symroof.proof.step import Reason, Step
 
 PLAIN = Layout(())
@@ -51,6 +52,52 @@ def solution_of(
     above = Compare(layout.write(value), ">", layout.write(level))
     step = Step("solve", Reason.SOLVE, above, "<=>", formula, ends)
     return Solution(variable.name, formula, ends, check(step, _ledger(least_one, values)), solved.one_root)
+
+
+def relation_solved(
+    left: Expr,
+    right: Expr,
+    relation: str,
+    variable: Expr,
+    least_one: frozenset[Expr],
+    *,
+    layout: Layout = PLAIN,
+    values: Values | None = None,
+) -> Solution:
+    """Where a relation ``<``, ``<=``, ``>``, ``>=`` or ``=`` holds, solved for the variable.
+
+    >>> from symroof.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> solution = relation_solved(B + D, 3 * D, "<=", B, frozenset({B, D}))
+    >>> solution.end.relation, solution.bound
+    ('<=', 2*D)
+    """
+    sides = (right, left) if relation in ("<", ">=") else (left, right)
+    found = solution_of(*sides, variable, least_one, layout=layout, values=values)
+    if relation in ("<", ">"):
+        return found
+    formula = _changed(found.formula, negated if relation != "=" else _at_the_end)
+    claim = Compare(layout.write(left), relation, layout.write(right))
+    step = Step("solve", Reason.SOLVE, claim, "<=>", formula, found.bands)
+    return Solution(variable.name, formula, found.bands, check(step, _ledger(least_one, values)), found.one_root)
+
+
+def _changed(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+    """Another consequence in every case."""
+    if not isinstance(formula, Cases):
+        return change(formula)
+    rows = tuple((change(consequence), guard) for consequence, guard in formula.rows)
+    return Cases(rows, None if formula.otherwise is None else change(formula.otherwise))
+
+
+def _at_the_end(formula: Formula) -> Formula:
+    """x = bound, where a condition is everything on one side of it; never, where it is all or nothing."""
+    match formula:
+        case Compare(left=left, right=right):
+            return Compare(left, "=", right)
+        case Both(parts=parts) | Either(parts=parts):
+            return Either(tuple(map(_at_the_end, parts)))
+    return Verdict(False)
 
 
 def proved_solution(value: Expr, level: Expr, variable: Expr, least_one: frozenset[Expr]) -> Solution:

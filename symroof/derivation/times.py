@@ -25,7 +25,8 @@ from symroof.derivation.draft import (
     numeric,
     rounded,
 )
-from symroof.derivation.layout import with_digits
+from symroof.derivation.equations import solution
+from symroof.derivation.formulas import ground_of, named
 from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import (
     Timetable,
@@ -38,7 +39,7 @@ from symroof.derivation.schedules import (
 )
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import solution_of
-from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, names, number, product
+from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, number, product
 from symroof.model.hardware import Known
 from symroof.model.program import Program
 from symroof.proof.facts import AtSize
@@ -228,12 +229,11 @@ def _power_of_two(near: Fraction, step: int) -> int:
 
 
 def formulas(draft: Draft) -> Draft:
-    """The named formulas of the problem, and what they come to."""
-    setting = draft.setting
-    known = {name: figure.digits for name, figure in setting.known.items()}
-    for name, formula in setting.problem.let.items():
-        draft = draft.add(Step("formulas", Reason.NAMED, Name(name), "=", formula))
-        shown = with_digits(formula, {n: known[n] for n in names(formula) if n in known})
-        if shown != formula:
-            draft = draft.add(Step("formulas", Reason.FIGURES, Name(name), "=", shown))
-    return draft
+    """The named formulas of the problem, and what they come to; and the relation that is to be solved."""
+    problem = draft.setting.problem
+    if not problem.let and problem.solve is None:
+        return draft
+    ground = named(ground_of(draft))
+    if problem.solve is not None and problem.solve_for is not None:
+        ground = solution(ground, problem.solve, problem.solve_for, chip_step(draft.setting, problem.solve_for))
+    return replace(draft, steps=(*draft.steps, *ground.steps))

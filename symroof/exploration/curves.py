@@ -1,16 +1,15 @@
-"""What figures show, as numbers: curves of quantities over one size, and operations under the roofs of machines."""
+"""What figures show, as numbers: curves of quantities over one size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from sympy import Expr, oo
 
 from symroof.algebra.rational import symbols_of
 from symroof.derivation.draft import numeric
-from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
+from symroof.derivation.evaluation import QuantityFunction, evaluated, functions_of
 from symroof.derivation.pipeline import counted
 from symroof.derivation.rule import first_size
 from symroof.derivation.setting import Setting
@@ -102,23 +101,6 @@ class Curves(Frozen):
     @property
     def setting(self) -> Setting:
         return self.roof.setting
-
-
-class Roofline(Frozen):
-    """Roofs, the highest first, and the operations at each set of sizes: under every roof a curve of the intensity and
-    of the throughput that is attainable on one chip. A curve over ``variable`` is a path, one without sizes a point."""
-
-    roofs: tuple[Roof, ...]
-    variable: str
-    tracks: tuple[tuple[Curve, ...], ...]
-
-    @property
-    def setting(self) -> Setting:
-        return self.roofs[0].setting
-
-    @property
-    def several_chips(self) -> bool:
-        return len({roof.chip.name for roof in self.roofs}) > 1
 
 
 def roof_of(problem: Problem) -> Roof:
@@ -237,36 +219,3 @@ def _miss(
     shares = [along(function, curve.values, x.name, [float(first)])[0] / roof.top for curve in found]
     share, short = min(zip(shares, found, strict=True), key=lambda pair: pair[0])
     return None if share > 0.99 else (first, short, share)
-
-
-def roofline(
-    problem: Problem, chips: Sequence[Accelerator | None], links: Sequence[str], over: Axis | None = None
-) -> Roofline:
-    """The roofline of a problem on chips, with a roof for every link.
-
-    Raises :class:`ModelError` where a chip has no such link, or a size is open and no axis is given for it.
-
-    >>> from symroof.reading.catalogue import chip
-    >>> from symroof.reading.problems import read_problem
-    >>> problem = read_problem({"operation": "matmul", "at": ["B=64,D=F=8192"]})
-    >>> found = roofline(problem, [chip("tpu-v5e")], ["HBM"])
-    >>> round(found.roofs[0].ridge, 2), {name: f"{y:.4g}" for name, (y,) in found.tracks[0][0].lines.items()}
-    (240.24, {'intensity': '63.02', 'throughput': '5.167e+13'})
-    """
-    variants = (replace(problem, hardware=chip, link=link, at=()) for chip in chips for link in links)
-    roofs = sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value))
-    needed = {s.name for roof in roofs for s in roof.setting.intensity.free_symbols}
-    points = problem.at or ({},)
-    tracks = tuple(tuple(_track(roof, values, over, needed) for roof in roofs) for values in points)
-    return Roofline(tuple(roofs), over.names[0] if over else "", tracks)
-
-
-def _track(roof: Roof, values: Mapping[str, Fraction], over: Axis | None, needed: set[str]) -> Curve:
-    runs = over.names if over is not None and over.names[0] in needed else ()
-    require_sizes(needed, {*values, *runs}, ", or --over {}=1..1024")
-    function, xs = function_of(roof.setting, "intensity"), spread(over) if over and runs else ()
-    if xs:
-        intensities = along(function, values, runs[0], xs)
-    else:
-        intensities = (evaluated(function.expression, {name: float(value) for name, value in values.items()}),)
-    return Curve(values, xs, {"intensity": intensities, "throughput": tuple(map(roof.height, intensities))})

@@ -8,8 +8,10 @@ from typing import TypeAlias
 
 from symroof.derivation.setting import require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
-from symroof.exploration.curves import QUANTITIES, Curves, Roofline, curves, roofline
+from symroof.exploration.breakdowns import Breakdown, breakdown
+from symroof.exploration.curves import QUANTITIES, Curves, curves
 from symroof.exploration.planes import Plane, plane
+from symroof.exploration.roofs import Roofline, roofline
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
@@ -17,8 +19,8 @@ from symroof.reading.grids import Axis
 from symroof.symbols import symbol
 
 # The kinds of figures, and over how many sizes each is drawn, at least and at most.
-KINDS = {"roofline": (0, 1), "throughput": (1, 1), "times": (1, 1), "regimes": (2, 2)}
-Drawn: TypeAlias = "Curves | Roofline | Plane"
+KINDS = {"roofline": (0, 1), "throughput": (1, 1), "times": (1, 1), "regimes": (2, 2), "breakdown": (0, 0)}
+Drawn: TypeAlias = "Curves | Roofline | Plane | Breakdown"
 
 
 class Label(Frozen):
@@ -29,7 +31,9 @@ class Label(Frozen):
 
 
 Row: TypeAlias = "tuple[Label | str | float, ...]"
-BOUND_BY, CHIP, COMPUTE, LINK, WHAT = map(Label, ("bound_by", "chip", "compute", "link", "what"))
+BOUND_BY, CHIP, COMPUTE, LINK, WHAT, STATEMENT = map(
+    Label, ("bound_by", "chip", "compute", "link", "what", "statement")
+)
 
 
 def figure(
@@ -48,10 +52,10 @@ def figure(
     if kind != "roofline" and (len(chips) > 1 or len(links) > 1):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
     least, most = KINDS[kind]
-    example = "--over B=1..4096,D=1..4096" if most == 2 else "--over B=1..400"
+    example = "--over B=1..4096,D=1..4096" if most == 2 else "--over B=1..400" if most else "several --at"
     if not least <= len(over) <= most:
         raise ModelError(
-            f"{kind} is drawn over {most} size{'s' if most > 1 else ''}, and there {'is' if len(over) == 1 else 'are'} {len(over)}",
+            f"{kind} is drawn over {most or 'no'} size{'s' if most > 1 else ''}, and there {'is' if len(over) == 1 else 'are'} {len(over)}",
             expected=example,
         )
     setting = setting_of(replace(problem, at=()))
@@ -73,6 +77,8 @@ def figure(
         require_sizes_agree(setting, values)
     if kind == "regimes":
         return plane(problem, *over)
+    if kind == "breakdown":
+        return breakdown(problem)
     if kind == "roofline":
         return roofline(problem, chips or [problem.hardware], links or [problem.link], *over)
     return curves(problem, kind, *over)
@@ -84,6 +90,8 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
         case Plane(names=names):
             lines = ((Label(what, of), points) for what, of, points in drawn.lines)
             return (*names, WHAT), tuple((*point, label) for label, points in lines for point in points)
+        case Breakdown():
+            return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
         case Roofline():
             head = (WHAT, CHIP, LINK, "FLOPs/byte", "FLOPs/s", BOUND_BY)
             return head, tuple(_under_roofs(drawn))
@@ -101,10 +109,18 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
     for roof, chip in zip(drawn.roofs, chips, strict=True):
         yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
     for track in drawn.tracks:
-        for roof, chip, curve in zip(drawn.roofs, chips, track, strict=True):
+        for roof, chip, curve in zip(drawn.roofs, chips, track.curves, strict=True):
             places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]
+            if track.statement:
+                places = [", ".join(filter(None, (track.statement, place))) for place in places]
             for place, x, y in zip(places, *curve.lines.values(), strict=True):
                 yield place, chip, roof.link, x, y, COMPUTE if x > roof.ridge else roof.link
+
+
+def _broken_down(drawn: Breakdown) -> Iterable[Row]:
+    for bar in drawn.bars:
+        for name, seconds in (*bar.parts, ("", bar.seconds)):
+            yield _said(bar.values), bar.time, name or Label("in_all"), float(seconds)
 
 
 def _throughput(drawn: Curves) -> Iterable[Row]:

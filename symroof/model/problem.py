@@ -16,12 +16,26 @@ from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 
 # ``answer`` is the table that sums up, with the words around it.
-SECTIONS = ["answer", "work", "traffic", "intensity", "regime", "ridge", "threshold", "rule", "at", "time", "formulas"]
+SECTIONS = [
+    "answer",
+    "work",
+    "traffic",
+    "intensity",
+    "regime",
+    "ridge",
+    "threshold",
+    "rule",
+    "at",
+    "time",
+    "formulas",
+    "solution",
+]
 
 
 class Problem(Frozen):
     """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read,
-    ``statement`` is the one of a program that is asked about, ``lang`` the language of the page."""
+    ``statement`` is the one of a program that is asked about, ``lang`` the language of the page. What is solved for
+    ``solve_for`` is the condition of being compute-bound, or the relation of ``solve`` where there is one."""
 
     operation: AnyOperation
     hardware: Accelerator | None = None
@@ -38,6 +52,7 @@ class Problem(Frozen):
     sections: tuple[str, ...] = tuple(SECTIONS)
     statement: str | None = None
     lang: str | None = None
+    solve: Compare | None = None
 
     @property
     def training(self) -> bool:

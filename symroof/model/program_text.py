@@ -15,6 +15,14 @@ def spelled(program: Program) -> str:
     return "\n".join((*_mesh(program), *_declared(program), *_derived(program), *_body(program.body, "")))
 
 
+def spelled_backward(program: Program) -> tuple[str, ...]:
+    """The gradients that come from outside, and the statements of the backward pass."""
+    if program.backward is None:
+        return ()
+    given = (f"input {tensor.name}: {tensor}" for tensor in program.backward.incoming)
+    return (*given, *_body(program.backward.body, ""))
+
+
 def _declared(program: Program) -> Iterator[str]:
     roles = [d.role for d in program.declared]
     width = max(map(len, roles))

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from sympy import Add, Expr
+
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, total
+from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.program import Program
 from symroof.model.quantities import BANDWIDTH, BYTES, FLOPS, PEAK
-from symroof.model.statement_costs import of_statement
+from symroof.model.statement_costs import amounts, of_statement
+from symroof.symbols import symbol
 
 MATH, VECTOR = "math", "vector"
 # The peak of the vector unit, where a chip has it.
@@ -65,7 +69,8 @@ def _peak(chip: Accelerator | None, compute: object) -> str:
 def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     """The known figures that only the times of programs need, by name."""
     wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()))
-    return {} if chip is None else {name: chip.figure(name) for name in wanted}
+    open_ = chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures))
+    return {} if chip is None or open_ else {name: chip.figure(name) for name in wanted}
 
 
 def time_name(resource: str, statement: str | None = None) -> str:
@@ -103,6 +108,13 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
         found["T_vector"] = Quotient(Name("ops"), Name(rates.vector))
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
     return found | {"T_lower": Call("max", sums), "T_upper": total(*sums)}
+
+
+def time_over_rates(program: object, rates: Rates, count: Counting) -> Expr:
+    """T_math in sizes and figures."""
+    assert isinstance(program, Program)
+    flops = amounts(program, count)
+    return Add(*(flops[of_statement("flops", name)] / symbol(peak) for name, peak in rates.peaks))
 
 
 def _over(amount: str, rate: str, busy: bool) -> Formula:

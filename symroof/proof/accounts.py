@@ -32,16 +32,19 @@ class Dots(Facts):
 
 class Applied(Facts):
     """A statement of elementwise work: its ``result``, and the operations ``each`` of so many takes: each element of its
-    first operand, or each row ``over`` a label."""
+    first operand, or each row ``over`` a label. One that ``sums`` saves one for each element of its result."""
 
     result: str
     each: Formula
     over: str | None = None
+    sums: bool = False
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         run, _ = _run_of(step)
         act = None if run is None else next((act for act in run.script.acts if act.result == self.result), None)
         if run is None or act is None or run.script.contracts(act) or self.over != (act.over if act.row else None):
+            return False
+        if self.sums != act.sums:
             return False
         exact = ledger.exact(figures=False)
         length = Rat(ONE) if self.over is None else exact.rational(_elements((self.over,)))

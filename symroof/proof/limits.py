@@ -151,7 +151,8 @@ class Whole(Evidence):
     """Evidence of a rounding to whole numbers: the multiples of ``step``. Where the left side is no bound on the size
     itself it is one by ``bound``, and without one it holds for every size.
 
-    Over the multiples of ``step`` above 0, ``x > bound`` is ``x >= n``, and ``x <= bound`` is ``x <= n``.
+    Over the multiples of ``step`` above 0, ``x > bound`` and ``x >= bound`` are ``x >= n``, ``x < bound`` and
+    ``x <= bound`` are ``x <= n``.
     """
 
     relations = ("<=>",)
@@ -165,16 +166,16 @@ class Whole(Evidence):
             left = self._on_the_size(step, left, right.left, ledger)
         if not (isinstance(left, Compare) and isinstance(right, Compare) and left.left == right.left):
             raise refuted(step, "whole numbers are bounded on both sides by the same size")
-        if (left.relation, right.relation) not in ((">", ">="), ("<", "<="), ("<=", "<=")):
-            raise refuted(step, "whole numbers are bounded by x > value, x < value or x <= value")
+        if (left.relation, right.relation) not in ((">", ">="), (">=", ">="), ("<", "<="), ("<=", "<=")):
+            raise refuted(step, "whole numbers are bounded by an order")
         if stride != _multiple(step, left.left, ledger) and not (stride == 1 and left.relation == "<="):
             raise refuted(step, f"these sizes do not come in multiples of {stride}")
         exact = ledger.exact(figures=True, assumptions=step.assumptions)
         bound, n = (exact.rational(side.right).constant for side in (left, right))
         if bound is None or n is None:
             raise refuted(step, "a number was expected")
-        holds = {">": operator.gt, "<": operator.lt, "<=": operator.le}[left.relation]
-        rises = left.relation == ">"
+        holds = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}[left.relation]
+        rises = left.relation[0] == ">"
         outside = n - stride if rises else n + stride
         none = rises and outside < stride  # what is left out is no size
         if n % stride or not holds(n, bound) or (holds(outside, bound) and not none):

@@ -90,6 +90,10 @@ class Reason(Enum):
     TIME_RATIO = "time_ratio"
     PAYS = "pays"
     NAMED = "named"
+    MEANS = "means"
+    EXPANDED = "expanded"
+    VALUE = "value"
+    SOLUTION = "solution"
 
 
 class Check(Frozen):

@@ -12,9 +12,9 @@ from symroof.formula import Formula
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
-from symroof.model.quantities import QUANTITIES
 from symroof.reading.claims import read_question
-from symroof.reading.problems import figure_names, hardware_of, read_problem
+from symroof.reading.inquiries import names_of
+from symroof.reading.problems import hardware_of, read_problem
 from symroof.reading.scope import Scope
 
 Asked = AnyOperation | Problem | str | Mapping[str, Any]
@@ -29,7 +29,8 @@ class Options(TypedDict, total=False):
     ``assume`` is a regime, ``at`` are sizes to put in, ``given`` figures that override those of the chip, ``mesh`` the
     sizes of its axes, ``link`` what the arithmetic is compared with, ``count`` is fma or exact, ``compute`` the dtype of
     the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas,
-    ``training`` whether the backward pass is part of it, ``lang`` the language of pages: en, ko or zh.
+    ``solve`` a relation between quantities that is to be solved for ``solve_for``, ``training`` whether the backward pass is
+    part of it, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -49,6 +50,7 @@ class Options(TypedDict, total=False):
     training: bool | None
     statement: str | None
     lang: str | None
+    solve: str | None
 
 
 def problem_of(asked: Asked, on: Chip, options: Options) -> Problem:
@@ -90,8 +92,10 @@ def question_of(of: Any, problem: Problem | None) -> tuple[Formula | None, Formu
         return None, None
     scope = Scope(open=True)
     if problem is not None:
-        figures = figure_names(problem.hardware)
-        scope = Scope((*problem.names, *problem.operation.named, *problem.symbols, *QUANTITIES, *problem.let, *figures))
+        options = {"link": problem.link}
+        scope = Scope(
+            names_of(problem.names, problem.operation, problem.symbols, problem.let, problem.hardware, options)
+        )
     return read_question(text_of(of, "of"), scope)
 
 

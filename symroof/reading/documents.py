@@ -21,8 +21,9 @@ from symroof.reading.headings import Headings, sections
 from symroof.reading.latex_tokens import COMMANDS
 from symroof.reading.markers import BLOCKS, SYNTAXES, passed_over
 from symroof.reading.markup import Row, markdown_blocks, tabular_rows
+from symroof.reading.problem_files import read_options
 from symroof.reading.sentences import Prose, prose
-from symroof.reading.toml import contents, read_table
+from symroof.reading.toml import contents
 from symroof.reading.vocabulary import SYNONYMS, WORDS
 
 # What relates two sides, in every spelling. Without one of these a formula relates nothing.
@@ -242,7 +243,7 @@ class _Source:
         try:
             if content is None:
                 raise ReadingError("the comment is not closed", expected="-->")
-            table = read_table(content, "the comment")
+            table = read_options(content, "the comment")
         except ReadingError as error:
             return Note({}, {}, place, path, error=error)
         following = {key: table.pop(key) for key in NEXT_KEYS if key in table}

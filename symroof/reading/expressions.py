@@ -239,13 +239,11 @@ class ExpressionReader(Reader):
 
     def _names(self, token: Token) -> Formula:
         word, scope = token.text, self.scope
-        following, behind = self.following.text, self.tokens[min(self.index + 2, len(self.tokens) - 1)].text
-        for sign, end in ((".", ""), ("(", ")")):  # a figure, peak.int8, or an amount of one tensor, flops(h)
-            name = f"{word}{sign}{following}{end}"
-            if self.at(sign) and not self.token.spaced and behind.startswith(end) and name in scope.names:
-                self.go_to(self.index + 2 + len(end))
-                return Name(name)
-        if self.at("(") and behind == ")" and (amounts := scope.amounts(word)) and not scope.reads(following):
+        if count := scope.continued(word, self.tokens[self.index : self.index + 5]):
+            name = word + "".join(part.text for part in self.tokens[self.index : self.index + count])
+            self.go_to(self.index + count)
+            return Name(name)
+        if self.at("(") and (amounts := scope.amounts(word)) and not scope.reads(self.following.text):
             raise self._unknown(self.following, amounts)
         if word in scope.names or (scope.open and len(word) == 1):
             return Name(word)

@@ -20,7 +20,7 @@ from symroof.errors import ReadingError, require_one_of
 from symroof.formula import Frozen
 
 # Words of plain comments that are no verbs.
-SAID = ("ignore", "follows", "forget")
+SAID = ("ignore", "follows", "forget", "input", "weight", "cache", "where", "mesh")
 VERBS = ("derive", "regimes", "compare", "plot", "verify")
 # What a document with blocks or values has in it.
 BLOCKS = re.compile(rf"symroof\s*=|symroof\s+(?:{'|'.join(VERBS)}|end)\b")

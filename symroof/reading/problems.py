@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, about, require_one_of, suggestion
-from symroof.formula import KEYWORDS, Compare, Formula, Name, names
+from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.einsum import Einsum
@@ -25,12 +24,12 @@ from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.costs import COSTS, costs_of
 from symroof.reading.expressions import read_expression
-from symroof.reading.grids import read_bindings
+from symroof.reading.inquiries import figure_names, is_name, names_of, of_programs, points_of, read_solve
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, laid_out, read_mesh
 from symroof.reading.operations import read_operation
 from symroof.reading.scope import Scope
-from symroof.reading.toml import flatten, read_table_file, table, text, texts, unfit
+from symroof.reading.toml import flatten, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
 
 WORD = re.compile(r"[^\W\d]\w*")
@@ -38,20 +37,6 @@ FIGURES = '{ HBM = "8.1e11 bytes/s" }'
 KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)
-
-
-def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
-    """The problems of a TOML file, as option tables: the whole file, or one for each ``[[problem]]``."""
-    whole = read_table_file(path)
-    tables = whole.get("problem", [whole])
-    if "problem" in whole and (len(whole) > 1 or not isinstance(tables, list)):
-        extra = ", ".join(key for key in whole if key != "problem") or "another form"
-        raise ReadingError(f"{path} mixes [[problem]] with {extra}", expected="only [[problem]] tables")
-    if not tables:
-        raise ReadingError(f"{path} has no problem in it")
-    if not all(isinstance(table, Mapping) for table in tables):
-        raise ReadingError(f"{path}: a problem is not a table", expected="[[problem]]")
-    return tuple(map(dict, tables))
 
 
 def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Problem:
@@ -75,16 +60,20 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         operation = in_training(operation, _flag(options, "training", "true for the backward pass as well"))
     mesh = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
     operation, axes = laid_out(operation, mesh), open_axes(mesh)
+    sizes = (*operation.dimensions, *axes)
     model = model_of(options, operation, spoken, axes)
+    names = names_of(sizes, operation, model["symbols"], model["let"], model["hardware"], options)
+    solve, solve_for = read_solve(options, Scope(names))
     return Problem(
         operation=operation,
         title=text(options, "title"),
-        solve_for=text(options, "solve_for", (*operation.dimensions, *axes)),
+        solve=solve,
+        solve_for=text(options, "solve_for", sizes) if solve is None else solve_for,
         count=text(options, "count", COUNTINGS) or "fma",  # type: ignore[arg-type]
         mesh=mesh,
         link=text(options, "link") or "HBM",
-        at=_points(options, operation),
-        sections=_sections(options),
+        at=points_of(options, Scope(operation.dimensions)),
+        sections=sections_of(options),
         statement=_statement(options, operation),
         lang=language_of(options),
         **model,
@@ -100,12 +89,12 @@ def model_of(
     """
     symbols, hardware = texts(options, "symbols"), hardware_of(options)
     for name in symbols:
-        if not _is_name(name):
+        if not is_name(name):
             raise ReadingError(f"symbols: {name!r} is no name", expected="letters, digits and _, as in n_heads")
     figures = figure_names(hardware)
     if operation is not None:
         scope = Scope((*operation.dimensions, *axes, *symbols))
-        let = formulas_of(options, scope, (*QUANTITIES, *operation.named, *figures))
+        let = formulas_of(options, scope, (*QUANTITIES, *of_programs(operation, options), *figures))
     else:
         free = tuple(name for name in QUANTITIES if name not in symbols)
         scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)
@@ -160,6 +149,7 @@ def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: 
         *words,
         *(name for formula in let.values() for name in names(formula)),
     }
+    known |= set(WORD.findall(str(options.get("solve") or "")))
     known |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
     known |= {figure for accelerator in shipped().values() for figure in accelerator.figures}
     families = {name.partition(".")[0] for name in known} | known
@@ -179,7 +169,7 @@ def _flag(options: Mapping[str, Any], key: str, example: str) -> bool:
     return value
 
 
-def _sections(options: Mapping[str, Any]) -> tuple[str, ...]:
+def sections_of(options: Mapping[str, Any]) -> tuple[str, ...]:
     chosen = [name.strip() for text in texts(options, "sections") for name in text.split(",")]
     for name in chosen:
         require_one_of(name, SECTIONS, f"sections = {name!r} is not known")
@@ -245,28 +235,6 @@ def _turned(relation: Compare) -> Compare:
     return relation
 
 
-def _points(options: Mapping[str, Any], operation: AnyOperation) -> tuple[dict[str, Fraction], ...]:
-    points = options.get("at") or ()
-    points = (points,) if isinstance(points, str | Mapping) else points
-    if not isinstance(points, Iterable) or not all(isinstance(point, str | Mapping) for point in points):
-        raise unfit("at", points, "a set of sizes", "{ D = 8192 }, or D=8192")
-    read = []
-    for point in points:
-        text = point if isinstance(point, str) else ", ".join(f"{name} = {value}" for name, value in point.items())
-        sizes = read_bindings(text, Scope(operation.dimensions))
-        read += [sizes] if sizes not in read else []
-    return tuple(read)
-
-
-def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
-    """The figures that a formula can speak of."""
-    return tuple(name for name in (hardware.figures if hardware else ()) if "." not in name)
-
-
-def _is_name(name: str) -> bool:
-    return name not in KEYWORDS and name.replace("_", "").isalnum() and not name[:1].isdigit()
-
-
 def formulas_of(
     options: Mapping[str, Any], scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()
 ) -> dict[str, Formula]:
@@ -277,7 +245,7 @@ def formulas_of(
     names, formulas = (*scope.names, *known), {}
     for name, written in table(options, "let", '{ name = "formula" }').items():
         taken = name in names and name not in redefined
-        if taken or not _is_name(name):
+        if taken or not is_name(name):
             raise ReadingError(f"let: the name {name!r} is taken or is no name")
         with about(f"let {name}: "):
             formulas[name] = read_expression(str(written), replace(scope, names=names))

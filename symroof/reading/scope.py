@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
+
 from symroof.formula import Frozen
+from symroof.reading.tokens import Token
 
 
 class Scope(Frozen):
@@ -25,6 +29,13 @@ class Scope(Frozen):
     def admits(self, word: str) -> bool:
         """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""
         return self.open and (len(word) == 1 or (word[1] == "_" and (self.indices or word[2:].isupper())))
+
+    def continued(self, word: str, behind: Sequence[Token]) -> int:
+        """How many of the tokens behind a word are in one name with it: a figure, peak.int8; an amount of one tensor,
+        flops(h); one of an answer, mlp.flops(h)."""
+        texts = [token.text for token in takewhile(lambda token: not token.spaced, behind)]
+        whole = (n for n in (5, 3, 2) if len(texts) >= n and f"{word}{''.join(texts[:n])}" in self.names)
+        return next((n for n in whole if texts[n - 1]), 0)
 
     def amounts(self, word: str) -> tuple[str, ...]:
         """The amounts of tensors that a word names: of ``flops`` flops(h) and the others."""

@@ -10,6 +10,7 @@ from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
 from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
+from symroof.model.resources import steps_of, times_of
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.reading.exercises import Exercise, giving_way
 from symroof.reading.scope import Scope
@@ -49,7 +50,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     chip, dimensions, write = setting.problem.hardware, setting.problem.names, setting.layout.write
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
     known = {**{name: formula for name, formula in derived.items() if formula is not None}, **costs(setting)}
-    known |= setting.problem.operation.where if isinstance(setting.problem.operation, Program) else {}
+    known |= _of_program(setting)
     for link in chip.links if chip else ():
         if setting.exchanges or link.partition(".")[0] not in NETWORK:
             over = setting_of(replace(setting.problem, link=link)) if setting.exchanges else setting
@@ -61,7 +62,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     return Context(
         Scope((*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN))), give_way=giving_way(exercise)),
         known,
-        _units(figures) | _units_of_amounts(setting.problem.operation.named),
+        _units(figures) | _units_of_amounts((*setting.problem.operation.named, *known)),
         setting.least_one.named,
         tolerance=exercise.tolerance,
         layout=setting.layout,
@@ -69,6 +70,15 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
         hardware=chip,
         count=setting.problem.count,
     )
+
+
+def _of_program(setting: Setting) -> dict[str, Formula]:
+    """The sizes that others define, and the times that only programs have."""
+    program, rates = setting.problem.operation, setting.rates
+    if not isinstance(program, Program):
+        return {}
+    times = {} if rates is None else {**times_of(program, rates), "T_steps": steps_of(program, rates)}
+    return {**program.where, **times}
 
 
 def _of_model(exercise: Exercise) -> Context:
@@ -120,5 +130,5 @@ def _units(figures: Mapping[str, Known]) -> dict[str, str]:
 
 def _units_of_amounts(names: Iterable[str]) -> dict[str, str]:
     """The base units of what only programs have: flops(h) is in FLOPs."""
-    units = ((name, UNITS_OF_AMOUNTS.get(name.partition("(")[0])) for name in names)
+    units = ((n, "s" if n.startswith("T_") else UNITS_OF_AMOUNTS.get(n.partition("(")[0])) for n in names)
     return {name: unit for name, unit in units if unit is not None}

@@ -61,9 +61,11 @@ class Counted:
         )
 
     def of(self, program: Program) -> Amounts:
-        """What another program makes of the same amounts."""
+        """What another program makes of the same amounts; nothing where it makes no sense, as one of integers in training."""
         known = self.amounts
-        return {n: x for n, x in Counted(program, self.count).amounts.items() if n in known and x != known[n]}
+        with suppress(SymroofError):
+            return {n: x for n, x in Counted(program, self.count).amounts.items() if n in known and x != known[n]}
+        return {}
 
     def more(self, changes: Iterable[tuple[str, Expr]]) -> Amounts:
         """The amounts that these are added to, each as often as it is named."""

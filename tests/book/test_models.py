@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import symroof as sr
-from symroof.formula import Name
+from symroof.formula import Name, names
 from symroof.reading.problems import read_problem_file
 from symroof.symbols import expression
 
@@ -95,8 +95,9 @@ def derivations():
 
 
 def derived(derivation, name):
-    """The value of a quantity, from the last step that says what it is: one that the second engine has decided."""
-    step = [s for s in derivation.steps if s.left == Name(name) and s.relation == "="][-1]
+    """The value of a quantity in sizes, from the last step that says so: one that the second engine has decided."""
+    said = [step for step in derivation.steps if step.left == Name(name) and step.relation == "="]
+    step = [step for step in said if set(names(step.right)) <= {"B", "S"}][-1]
     assert step.check.status == "proved"
     return expression(step.right)
 

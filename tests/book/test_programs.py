@@ -25,7 +25,8 @@ def test_answer(judgement):
 def test_every_question_is_a_program_with_answers_of_its_own():
     """Each problem has a program, and right and wrong answers; its title counts on."""
     for problem in PROBLEMS:
-        assert "->" in problem["operation"] and "\n" in problem["operation"].strip()
+        assert "->" in problem["operation"]
+        assert "\n" in problem["operation"].strip()
         assert len(problem["claims"]) == len(set(map(str, problem["claims"])))
     assert [problem["title"].split(":")[0] for problem in PROBLEMS] == [
         f"Question {i}" for i in range(1, len(PROBLEMS) + 1)
@@ -41,10 +42,11 @@ def test_all_answers_were_judged_where_they_stand():
 
 
 def test_wrong_answers_are_answered():
-    """Each wrong answer has the right value or a point at which it fails; a third at least is explained."""
+    """Each wrong answer has the right value or a point at which it fails; half of them at least are explained."""
     wrong = [j for report in JUDGEMENTS.values() for j in report if j.verdict == "wrong"]
     kinds = Counter(j.worst.diagnosis.kind if j.worst.diagnosis else None for j in wrong)
     for judgement in wrong:
         assert judgement.source, judgement.claim
         assert judgement.worst.value is not None or judgement.worst.counterexample is not None, judgement.claim
-    assert len(wrong) >= 80 and len(wrong) - kinds[None] >= len(wrong) / 3, kinds
+    assert len(wrong) >= 80
+    assert len(wrong) - kinds[None] >= len(wrong) / 2, kinds

@@ -87,6 +87,12 @@ class Canvas:
         self.axes.set_position(place)
         self._title.set_y(1 - 0.12 / height)
 
+    def name_places(self, names: Sequence[tuple[float, str]]) -> None:
+        """Words in place of numbers on the axis at the foot."""
+        with self.sheet.styled():
+            self.axes.set_xticks([place for place, _ in names], [name for _, name in names])
+            self.axes.tick_params(axis="x", length=0)
+
     def percent_axis(self, full: float, label: str) -> None:
         """A second axis on the right, in percent of ``full``."""
         percent, self._margin = full / self.scale / 100, 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from symroof.derivation.setting import Setting
 from symroof.model.hardware import Accelerator
@@ -33,6 +33,16 @@ def share_in(lang: str, part: float, *, up: bool = False) -> str:
     """
     text = share(part, up=up)
     return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
+
+
+def in_common(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sizes that are the same at all points.
+
+    >>> in_common([{"B": 1, "D": 8}, {"B": 2, "D": 8}])
+    {'D': 8}
+    """
+    first, *others = points
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def called(say: Say, chip: Accelerator) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log10
 
-from symroof.exploration.curves import Curve, Curves, Roofline
+from symroof.exploration.breakdowns import Breakdown
+from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane
+from symroof.exploration.roofs import Roofline
+from symroof.rendering.figures.bars import draw_breakdown
 from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.captions import captions, chips_of, peak_of, share_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
@@ -25,6 +28,8 @@ HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)
 def draw(found: Drawn, inches: float = WIDTH, lang: str = "en") -> Canvas:
     """The figure of what was found, that wide, in a language."""
     match found:
+        case Breakdown():
+            return draw_breakdown(found, inches, lang)
         case Roofline():
             return draw_roofline(found, inches, lang)
         case Plane():

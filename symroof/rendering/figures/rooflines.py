@@ -8,20 +8,23 @@ from math import ceil, floor, log10
 from typing import Any
 
 from symroof.derivation.setting import NETWORK
-from symroof.exploration.curves import Curve, Roof, Roofline
+from symroof.exploration.curves import Roof
+from symroof.exploration.roofs import Roofline, Track
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, called, captions, peak_of, title_of
-from symroof.rendering.figures.labels import Spot, around
+from symroof.rendering.figures.captions import Say, called, captions, in_common, peak_of, title_of
+from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import DASHES, DOTTED, INK, RATES, SHADES, SHAPES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
 
+# Marks whose intensities differ by less, in powers of ten, are one.
+NEAR = 0.01
 MARKS = "se ne sw nw s n e w"
 
 
 def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     """The classic roofline: roofs, ridges, regions under the highest roof, operations as markers or as paths."""
     roofs, several = found.roofs, found.several_chips
-    seen = [x for track in found.tracks for curve in track for x in curve.lines["intensity"]]
+    seen = [x for track in found.tracks for curve in track.curves for x in curve.lines["intensity"]]
     peak, first = float(roofs[0].peak.value), min(roof.ridge for roof in roofs)
     unit, scale = scaled(peak, RATES)
     low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
@@ -43,22 +46,35 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
         _shade(canvas, roofs)
     for i in range(len(roofs)):
         _roof(canvas, found, i)
-    for i, track in enumerate(found.tracks):
-        own = {name: value for name, value in track[0].values.items() if name not in shared}
-        if track[0].xs:
+    points = [track for track in found.tracks if not track.statement]
+    itemized = len(points) < len(found.tracks)
+    for i, track in enumerate(points):
+        own = {name: value for name, value in track.values.items() if name not in shared}
+        if track.runs:
             _path(canvas, track, found.variable, i, own)
-        else:
-            name = sizes(own or track[0].values) or canvas.say("everywhere")
-            _mark(canvas, track, name, SHAPES[i % len(SHAPES)])
+            continue
+        words = sizes(own) or (canvas.say("in_all") if itemized else sizes(track.values) or canvas.say("everywhere"))
+        _mark(canvas, track, words, SHAPES[i % len(SHAPES)])
+        _statements(canvas, [t for t in found.tracks if t.statement and t.values == track.values], i)
     return canvas
 
 
-def _shared(tracks: Sequence[Sequence[Curve]]) -> dict[str, Any]:
-    """The sizes that are the same at every point, where there are several points or a path."""
-    first, *others = (track[0].values for track in tracks)
-    if not others and not tracks[0][0].xs:
-        return {}
-    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+def _statements(canvas: Canvas, tracks: Sequence[Track], index: int) -> None:
+    """The statements of a program under the highest roof, in the shape of their point; those at one place share a mark."""
+    marks: dict[Point, list[str]] = {}
+    for track in tracks:
+        place = track.curves[0].points("throughput", "intensity")[0]
+        near = (known for known in marks if abs(log10(known[0] / place[0])) < NEAR)
+        marks.setdefault(next(near, place), []).append(track.statement)
+    colour, _ = stroke(index)
+    for place, names in marks.items():
+        canvas.ring(place, colour, shape=SHAPES[index % len(SHAPES)], filled=True, size=4)
+        canvas.label(", ".join(names), around(place, MARKS, (5, 11, 18, 28)), colour, size=8)
+
+
+def _shared(tracks: Sequence[Track]) -> dict[str, Any]:
+    """The sizes that are the same at every point, where there are several points, statements or a path."""
+    return {} if len(tracks) == 1 and not tracks[0].runs else in_common([track.values for track in tracks])
 
 
 def _shade(canvas: Canvas, roofs: Sequence[Roof]) -> None:
@@ -102,7 +118,7 @@ def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
             canvas.say, roof.setting, rate(peak, "FLOPs/s"), called(canvas.say, roof.chip) if several else ""
         )
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
-        canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places])
+        canvas.label(words, [Spot((x, peak), side, gap) for gap in (3, 11) for side in ("nw", "sw") for x in places])
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
     canvas.ring((ridge, peak), INK)
     canvas.label(
@@ -111,9 +127,9 @@ def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
     )
 
 
-def _mark(canvas: Canvas, track: Sequence[Curve], name: str, shape: str) -> None:
+def _mark(canvas: Canvas, track: Track, name: str, shape: str) -> None:
     """Filled on the first roof, open on the others, joined by a thin line: what the slower memory costs."""
-    points = [point for curve in track for point in curve.points("throughput", "intensity")]
+    points = [point for curve in track.curves for point in curve.points("throughput", "intensity")]
     if len(points) > 1:
         canvas.line(points, INK, 0.9, layer=4)
     for i, place in enumerate(points):
@@ -122,10 +138,10 @@ def _mark(canvas: Canvas, track: Sequence[Curve], name: str, shape: str) -> None
     canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, (6, 11, 18))], bold=True)
 
 
-def _path(canvas: Canvas, track: Sequence[Curve], variable: str, index: int, own: Mapping[str, Any]) -> None:
+def _path(canvas: Canvas, track: Track, variable: str, index: int, own: Mapping[str, Any]) -> None:
     """The way of an operation along each roof, with the sizes at its ends."""
     colour, _ = stroke(index)
-    for i, curve in enumerate(track):
+    for i, curve in enumerate(track.curves):
         points = curve.points("throughput", "intensity")
         canvas.line(points, colour, 4.5, DASHES[i % len(DASHES)], layer=4)
         for end in (0, -1):

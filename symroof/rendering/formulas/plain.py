@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import Enum
 
@@ -111,11 +111,14 @@ class Notation(Frozen, ABC):
         return Part(self.word(self.words.always if node.holds else self.words.never), ATOM, kind=Kind.WORD)
 
     def sum(self, node: Formula, *terms: Part) -> Part:
-        text = terms[0].text
-        for part in terms[1:]:
+        return Part(" ".join(self.signed(*terms)), SUM, any(part.tall for part in terms))
+
+    def signed(self, first: Part, *terms: Part) -> Iterator[str]:
+        """The terms of a sum, each but the first with its sign before it."""
+        yield first.text
+        for part in terms:
             minus = part.binding == NEGATIVE and part.text.startswith("-")
-            text += f" - {part.text[1:]}" if minus else f" + {self.inside(part, NEGATIVE)}"
-        return Part(text, SUM, any(part.tall for part in terms))
+            yield f"- {part.text[1:]}" if minus else f"+ {self.inside(part, NEGATIVE)}"
 
     def negative(self, node: Formula, body: Part) -> Part:
         return Part(f"-{self.inside(body, QUOTIENT)}", NEGATIVE, body.tall)

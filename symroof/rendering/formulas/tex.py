@@ -157,11 +157,14 @@ class LatexPrinter(Notation):
         large = [part.text.replace(r"\frac", r"\dfrac", 1) for part in parts[::2]]
         before, behind = map(self.word, self.words.guard)
         guards = (f"{before} {guard.text}{behind}".strip() for guard in parts[1::2])
-        rows = [f"{then} & {guard}" for then, guard in zip(large, guards, strict=False)]
+        rows = [self.case(then, guard) for then, guard in zip(large, guards, strict=False)]
         if node.otherwise is not None:
             rows.append(f"{parts[-1].text} & {self.word(self.words.otherwise)}")
         body = " \\\\[1em]\n".join(rows)
         return Part(f"\n\\begin{{cases}}\n{body}\n\\end{{cases}}", SUM, True)
+
+    def case(self, then: str, guard: str) -> str:
+        return f"{then} & {guard}"
 
 
 def _joint(before: Part, after: Part, text: str) -> str:

@@ -51,7 +51,9 @@ IN_PROSE = frozenset(
         ],
     )
 )
-CONTINUING = frozenset(map(Reason, ["statement_rounded", "put_in", "cancel", "rounded", "compare_intensity", "twice"]))
+CONTINUING = frozenset(
+    map(Reason, ["statement_rounded", "tokens", "put_in", "cancel", "rounded", "compare_intensity", "twice"])
+)
 # The sums over statements that stand in the answer alone.
 UNSEEN = tuple(map(Name, ("flops_exact", "reads", "writes")))
 LONGEST_NUMBER = 8
@@ -64,7 +66,9 @@ def display(step: Step, before: Sequence[Step]) -> str:
             return "prose"
         case Reason.STATEMENTS if step.left in UNSEEN:
             return "prose"
-        case Reason.TOTAL if before and before[-1].reason is Reason.STATEMENTS:
+        case Reason.STOCK if step.section == "work":
+            return "prose"
+        case Reason.TOTAL if before and before[-1].reason in (Reason.STATEMENTS, Reason.PASSES):
             return "joined" if display(before[-1], before[:-1]) == "line" else "prose"
         case Reason.SIDE if step.section == "at":
             return "joined" if step.left == Name("intensity") else "line"
@@ -80,6 +84,16 @@ def display(step: Step, before: Sequence[Step]) -> str:
             return "prose"
         case Reason.ORDER:
             return "joined" if step.left == Name("T_steps") else "line"
+        case Reason.MEANS:
+            return "prose"
+        case Reason.EXPANDED:
+            return "joined" if step.section == "formulas" else "line"
+        case Reason.VALUE:
+            return _value(step)
+        case Reason.FIGURES | Reason.ROUNDED if step.section == "solution":
+            return "joined" if step.reason is Reason.ROUNDED else "line"
+        case Reason.ROUNDED if step.section == "formulas" and step.point is not None:
+            return "line"
         case Reason.RULE if isinstance(step.right, Compare):
             return "prose"
         case Reason.AT_POINT:
@@ -89,6 +103,14 @@ def display(step: Step, before: Sequence[Step]) -> str:
         case Reason.RULE_FACTOR:
             return "alone"
     return "joined" if step.reason in CONTINUING else "line"
+
+
+def _value(step: Step) -> str:
+    """What a named formula comes to: where it is a fraction of whole numbers, decimals say it."""
+    fraction = isinstance(step.right, Quotient) and not names(step.right)
+    if step.point is None:
+        return "joined" if isinstance(step.right, Number) else "prose"
+    return "prose" if fraction else "line"
 
 
 def _at_point(step: Step) -> bool:

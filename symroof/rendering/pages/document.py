@@ -94,7 +94,7 @@ class _Writer:
 
     def _answer(self) -> Grid:
         view, text = self.view, self.pen.form == "text"
-        stocks = [name for name in ("params", "caches") if view.said(name)]
+        stocks = [name for name in ("params", "caches", "saved") if view.said(name)]
         work = ["flops", "ops"] if not text and view.said("ops") and not view.operation.vector else ["flops"]
         names = [*stocks, *work, "bytes", "intensity", "compute"]
         if view.ridge is not None and (view.setting.over_network or text):
@@ -162,7 +162,8 @@ class View:
         self.operation, self.chip, self.outcome = problem.operation, problem.hardware, self.answer.outcome
         self.program = Statements(derivation, self.operation) if isinstance(self.operation, Program) else None
         self.variable = Name(self.setting.variable.name)
-        self.asked = None if problem.solve_for in (None, self.variable.name) else Name(str(problem.solve_for))
+        asked = problem.solve_for if problem.solve is None else None
+        self.asked = None if asked in (None, self.variable.name) else Name(str(asked))
         sizes = (problem.mesh[axis].size for axis in problem.operation.axes)
         self.chips, self.chips_at_work = map(self.setting.layout.write, (Mul(*sizes), self.setting.chips))
         self.matrix_unit, self.rates = self.setting.matrix_unit, self.setting.rates
@@ -180,6 +181,15 @@ class View:
 
     def find(self, reason: str, section: str | None = None) -> Step | None:
         return next(iter(self.all(reason, section)), None)
+
+    def first(self, reason: str, point: int) -> Step | None:
+        """The first step of a reason at a set of sizes."""
+        return next((step for step in self.all(reason) if step.point == point), None)
+
+    @property
+    def unknown(self) -> Name:
+        """What the relation is solved for."""
+        return Name(str(self.problem.solve_for))
 
     def figured(self, formula: Formula) -> Formula:
         """A formula with the figures of the machine in the digits in which they were read."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Formula, Name, Quotient, product
+from symroof.formula import Formula, Name, Product, Quotient, product
 from symroof.model.program import Program, Statement
-from symroof.model.program_text import INDENT
+from symroof.model.program_text import INDENT, spelled_backward
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.letters import OF_TENSOR
@@ -26,6 +26,8 @@ class Statements:
         self.program, self.names = program, tuple(program.owners)
         self.right = {step.left: step.right for step in derivation.written}
         shares = ((step.left, step) for step in derivation.written if step.reason is Reason.EXCESS)
+        self.passes = (Name("flops_forward"), Name("flops_backward"))
+        self.makes_again = any(line.fuse is not None and line.fuse.again for line in program.lines)
         self.excess = {left.below: step for left, step in shares if isinstance(left, Quotient)}
 
     def named(self, name: str) -> Statement:
@@ -60,9 +62,18 @@ class Statements:
         moves, name = step.facts, self.about(step).name
         return bool(moves.joined and moves.stored) and not moves.fused and name in moves.kept
 
+    def for_each_parameter(self, flops: Formula) -> bool:
+        """Whether FLOPs are so many for each parameter and row, and nothing beside."""
+        return isinstance(flops, Product) and all(isinstance(factor, Name) for factor in flops.factors[1:])
+
     def leads(self, step: Step) -> bool:
         """Whether a sum over statements is the first one of its section that is shown."""
-        return isinstance(step.left, Name) and step.left.name in ("flops", "bytes")
+        first = "flops_forward" if self.program.training else "flops"
+        return step.left in (Name(first), Name("bytes"))
+
+    def is_backward(self, step: Step) -> bool:
+        """Whether a step is about a statement of the backward pass, which its author did not write."""
+        return self.program.owners[self.about(step).name].backward
 
     def turns(self, turns: tuple[Formula, ...]) -> Formula | None:
         """How often all repeats around a statement run it."""
@@ -77,7 +88,14 @@ def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
     """The text of a program; on a terminal the declarations one after the other, and what is a weight or a cache."""
     if form == "text":
         return Code(tuple(_short(program, say, width)))
-    return Code(tuple(str(program).split("\n")))
+    return Code((*str(program).split("\n"), *_backward(program, say)))
+
+
+def _backward(program: Program, say: Sentences) -> Iterator[str]:
+    """The statements of the backward pass, under a comment."""
+    if program.training:
+        yield f"# {say('backward_pass')}"
+        yield from spelled_backward(program)
 
 
 def _short(program: Program, say: Sentences, width: int) -> Iterator[str]:
@@ -89,3 +107,4 @@ def _short(program: Program, say: Sentences, width: int) -> Iterator[str]:
     for line in str(program).split("\n")[len(program.declared) :]:
         margin = line[: len(line) - len(line.lstrip())]
         yield from (margin + part for part in fold(line.lstrip(), width - len(margin), INDENT + GAP))
+    yield from _backward(program, say)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
+from math import inf
 from typing import ClassVar, TypeAlias
 
 from symroof.formula import Frozen
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.formulas.tex import LatexPrinter, breadth
+from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
+from symroof.rendering.pages.displays import PAPER, PHONE, SHEET, aligned, at_mathematics
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger, section, table, titled
 
 BOLD = "\x1b[1m", "\x1b[0m"
+
+
+# From how many sheets on formulas go over lines.
+FOLDED = 1.2
 
 
 class Lines(Frozen):
@@ -73,20 +78,25 @@ class Page(Frozen):
 def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
     """The page that ``build`` makes with a pen, as text. ``names`` are what a template of one's own may ask for besides.
 
-    Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which.
+    Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which;
+    where that does not help, formulas in lines of prose and in tables go over lines as well.
     """
     with guarded(pen.style.template):
         page = build(pen)
-        if pen.form != "text" and _too_broad(page, pen) and pen.lettered != pen:
+        if pen.form != "text" and pen.lettered != pen and _excess(page, pen) > 1:
             pen = pen.lettered
+            page = build(pen)
+        if pen.form != "text" and _excess(page, pen) > FOLDED:
+            pen = pen.folded
             page = build(pen)
         known = {
             "page": page if pen.form == "text" else _around(page, pen),
             "pen": pen,
             "blocks": list(_in_text(page, pen) if pen.form == "text" else _on_a_sheet(page, pen)),
             "titled": lambda: _strong(titled(page.title, page.aside, pen.style.width), pen),
-            "display": lambda rows: aligned(rows, pen),
+            "display": lambda rows: aligned(rows, pen, SHEET),
             "displayed": _numbered(pen),
+            "columns": lambda grid: _columns(grid, _room(page) if pen.inner else inf),
         }
         style = pen.style
         return render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
@@ -124,15 +134,31 @@ def _around(page: Page, pen: Pen) -> Page:
     return replace(page, title=title, aside=aside, closing=closing)
 
 
-def _too_broad(page: Page, pen: Pen) -> bool:
-    """Whether a line of a display, or a row of a table, is broader than the sheet."""
+def _excess(page: Page, pen: Pen) -> float:
+    """The broadest line of a display or row of a table, in sheets."""
     widest = 0.0
     for block in _on_a_sheet(page, pen):
         if isinstance(block, Display):
             widest = max(widest, *map(breadth, aligned(block.rows, pen).split("\n")))
         elif isinstance(block, Grid):
             widest = max(widest, sum(max(map(breadth, cells)) + 1 for cells in zip(*block.rows, strict=True)))
-    return widest > (SHEET * 3 / 2 if page.landscape else SHEET)
+    return widest / _room(page)
+
+
+def _room(page: Page) -> float:
+    """What fits beside one another on the sheet that a page has."""
+    return SHEET * 3 / 2 if page.landscape else SHEET
+
+
+def _columns(grid: Grid, room: float) -> str:
+    """The columns of a table in LaTeX; the broadest one goes over lines where the sheet is too small for all of them."""
+    breadths = [max(map(breadth, cells)) + 3 for cells in zip(grid.head, *grid.rows, strict=True)]
+    kinds = ["r" if place in grid.right else "l" for place in range(len(breadths))]
+    broadest = max(breadths)
+    if (excess := sum(breadths) - room) > 0:
+        share = max(broadest - excess, room / 3) / room
+        kinds[breadths.index(broadest)] = rf"p{{{share:.2f}\linewidth}}"
+    return "".join(kinds)
 
 
 def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
@@ -184,46 +210,15 @@ def _strong(text: str, pen: Pen) -> str:
 
 def _numbered(pen: Pen) -> Callable[[Iterable[Row]], str]:
     """Displays in the dialect of the document; the second label has a 2 behind it."""
-    numbers = count(1)
+    numbers, room = count(1), PAPER if pen.form == "latex" else PHONE
 
     def displayed(rows: Iterable[Row]) -> str:
         number, label = next(numbers), pen.style.label
-        return pen.dialect.displayed(aligned(rows, pen), label and (label if number == 1 else f"{label}-{number}"))
+        return pen.dialect.displayed(
+            aligned(rows, pen, room), label and (label if number == 1 else f"{label}-{number}")
+        )
 
     return displayed
-
-
-def aligned(rows: Iterable[Row], pen: Pen) -> str:
-    """The body of a display in LaTeX: one line, or rows aligned at their relations."""
-    printer = pen.printer
-    assert isinstance(printer, LatexPrinter)
-    rows = list(rows)
-    lines = []
-    for row in rows:
-        left = printer.print(row.left) if row.left is not None else ""
-        links = row.links(printer)
-        unit = rf" \text{{ {row.unit}}}" if row.unit else ""
-        aside = f" && {_words(row.aside, pen.dialect)}" if row.aside else ""
-        if _over_lines(left, links, pen.form):
-            lines += [f"{left if i == 0 else ''} &{link}".strip() for i, link in enumerate(links)]
-        else:
-            lines.append(f"{left} &{' '.join(links)}".strip() if links else left)
-        lines[-1] += unit + aside
-    lines = [re.sub(r" +\n", "\n", line) for line in lines]
-    if len(lines) == 1 and not rows[0].aside:
-        return lines[0].replace("&", "", 1) if rows[0].parts else lines[0]
-    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
-
-
-def _over_lines(left: str, links: list[str], form: str) -> bool:
-    """Whether a chain goes over lines: where it is too long for a sheet, and on a phone from three fractions on."""
-    whole = " ".join((left, *links))
-    fractions = sum(r"\frac" in part for part in (left, *links))
-    return len(links) > 1 and (breadth(whole) > SHEET or (form != "latex" and fractions >= 3))
-
-
-# What fits beside one another on a sheet of paper, in letters.
-SHEET = 84
 
 
 def run_in(head: str, dialect: Dialect) -> str:
@@ -233,29 +228,9 @@ def run_in(head: str, dialect: Dialect) -> str:
     >>> run_in("Solve for $B$.", DIALECTS["dollar"]), run_in("$B$에 대해 푼다.", DIALECTS["dollar"])
     ('**Solve for** $B$**.**', '$B$**에 대해 푼다.**')
     """
-    return "".join(part if i % 2 else _bold(part) for i, part in enumerate(_split(head, dialect)))
+    return "".join(part if i % 2 else _bold(part) for i, part in enumerate(at_mathematics(head, dialect)))
 
 
 def _bold(words: str) -> str:
     """Words in bold, but not the spaces around them, beside which no bold begins or ends."""
     return words.replace(words.strip(), f"**{words.strip()}**") if words.strip() else words
-
-
-def _split(text: str, dialect: Dialect) -> list[str]:
-    """A text at its mathematics: words, mathematics, words, …"""
-    return re.split(f"({dialect.formula})", text)
-
-
-def _words(aside: str, dialect: Dialect) -> str:
-    r"""Words inside a display, with the mathematics among them outside of the words.
-
-    >>> from symroof.rendering.pages.dialects import DIALECTS
-    >>> _words(r"as $N \to \infty$", DIALECTS["dollar"])
-    '\\text{as }N \\to \\infty'
-    """
-    opening, closing = dialect.inline
-    parts = (
-        part.removeprefix(opening).removesuffix(closing) if i % 2 else part and rf"\text{{{part}}}"
-        for i, part in enumerate(_split(aside, dialect))
-    )
-    return "".join(parts)

@@ -14,6 +14,7 @@ from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, number
 from symroof.model.problem import Problem
 from symroof.reading.languages import USUAL_LANGUAGE
+from symroof.rendering.formulas.folding import FoldingPrinter, in_line
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -23,6 +24,8 @@ from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.terminal import glued
 
+# The room of a fraction or a bracket in a line of prose.
+ROOM = 40
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
     | {
@@ -68,12 +71,13 @@ class Style(Frozen):
 
 
 class Pen(Frozen):
-    """One format, or ``claims``: lines that are read back."""
+    """One format, or ``claims``: lines that are read back. ``inner`` breaks what is broad inside of a formula in a line."""
 
     form: str
     printer: LatexPrinter | PlainPrinter
     layout: Layout
     style: Style = Style()
+    inner: FoldingPrinter | None = None
 
     @property
     def dialect(self) -> Dialect:
@@ -83,6 +87,12 @@ class Pen(Frozen):
     def lettered(self) -> Pen:
         """The pen that writes a letter for every size with a long name."""
         return replace(self, printer=replace(self.printer, letters=self.printer.letters.shortened))
+
+    @property
+    def folded(self) -> Pen:
+        """The pen that breaks fractions and brackets in lines of prose where they are broader than their room."""
+        inner = FoldingPrinter(self.printer.letters, self.printer.words, ROOM)
+        return replace(self, inner=inner)
 
     @property
     def letters(self) -> tuple[tuple[str, str], ...]:
@@ -115,6 +125,8 @@ class Pen(Frozen):
 
     def _part(self, part: Any) -> str:
         match part:
+            case Formula() if self.inner is not None:
+                return in_line(self.inner.print(part))
             case Formula():
                 return self.printer.print(part)
             case str():

@@ -9,14 +9,18 @@ from symroof.derivation.answer import Answer, Point
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Formula, Quotient, Verdict
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict
+from symroof.model.program import Program
 from symroof.model.resources import time_name
+from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.records.questions import let_record, solution_record
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 
+OF_PROGRAMS = ("params", "weights", "caches", "saved", "gradients", "ops", "flops_forward", "flops_backward")
 TIMES = ("T_math", "T_comms", "T_lower", "T_upper")
 OUTCOMES = {"always": "always compute-bound", "never": "never compute-bound", "depends": "depends"}
 PLAIN = PlainPrinter()
@@ -89,7 +93,8 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
         "limits": dict(answer.limits),
         **beside("ridge", answer.ridge),
         **{name: said(name) for name in TIMES},
-        **_times(said, setting),
+        **_of_program(said, answer, setting),
+        **_asked(answer, setting),
         "threshold": answer.threshold and _threshold(answer, answer.threshold),
         "at": [_point(point, setting) for point in answer.at],
     }
@@ -131,6 +136,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
         **beside("intensity", point.intensity),
         **{name: point.formula(name) for name in TIMES},
         **_times(point.formula, setting),
+        **_asked(point, setting),
         "times": [
             {
                 "size": text(row.size),
@@ -147,12 +153,43 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
     }
 
 
+def _of_program(said: Callable[[str], Formula | None], answer: Answer, setting: Setting) -> dict[str, Any]:
+    """What only programs have; each part is what a step says."""
+    program = setting.problem.operation
+    if not isinstance(program, Program):
+        return {}
+    costs = {
+        step.left.name: step.right for step in answer.steps if isinstance(step.left, Name) and step.relation == "="
+    }
+    written = {line.statement.name: str(line.statement) for line in program.lines}
+    statements: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "text": written[name],
+            **{what: costs.get(of_statement(what, name)) for what in ("flops", "ops", "reads", "writes", "bytes")},
+            "exchanges": [],
+        }
+        for name in program.owners
+    ]
+    return {**{name: said(name) for name in OF_PROGRAMS}, **_times(said, setting), "statements": statements}
+
+
 def _times(said: Callable[[str], Formula | None], setting: Setting) -> dict[str, Any]:
     """The times that only programs have: of each resource by its name, and T_steps."""
     if setting.rates is None:
         return {}
     resources = {resource: said(time_name(resource)) for resource in setting.rates.resources}
     return {"T": resources, "T_steps": said("T_steps")}
+
+
+def _asked(said: Answer | Point, setting: Setting) -> dict[str, Any]:
+    """What the formulas of the problem come to, and the relation that was to be solved; for programs always."""
+    problem, found = setting.problem, dict[str, Any]()
+    if problem.let or setting.rates is not None:
+        found["let"] = let_record(said, problem.let)
+    if problem.solve is not None or setting.rates is not None:
+        found["solution"] = None if problem.solve is None else solution_record(said, problem.solve_for)
+    return found
 
 
 def _step(index: int, step: Step, latex: LatexPrinter) -> dict[str, Any]:

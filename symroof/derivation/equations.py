@@ -1,0 +1,135 @@
+"""A relation between quantities, solved for one name: guarded, with the figures put in, in whole numbers, at sets of sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, floor
+
+from sympy import Expr, Max, Min
+
+from symroof.algebra.roots import Root
+from symroof.derivation.draft import numeric, rounded
+from symroof.derivation.formulas import Ground
+from symroof.derivation.solutions import Solution, bound, positive
+from symroof.derivation.solving import relation_solved
+from symroof.errors import AlgebraError
+from symroof.formula import Both, Cases, Compare, Either, Formula, Verdict, names, number
+from symroof.proof.facts import Solved
+from symroof.proof.limits import Whole
+from symroof.proof.step import Reason, Step
+from symroof.symbols import expression, symbol
+
+# A maximum is at most something where all of its parts are, and at least where one of them is.
+EVERY = {(Max, "<"), (Max, "<="), (Min, ">"), (Min, ">=")}
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+def solution(ground: Ground, relation: Compare, variable: str, stride: int = 1) -> Ground:
+    """The relation as it was written, in sizes, and solved; then at each set of sizes."""
+    ground = ground.defining(relation)
+    left, right = (ground.value(side) for side in (relation.left, relation.right))
+    if not (left - right).has(symbol(variable)):
+        raise AlgebraError(f"the relation does not speak of {variable}", hint="solve_for = the name to solve for")
+    spread = Compare(ground.layout.write(left), relation.relation, ground.layout.write(right))
+    where = ground.equalities
+    if spread != relation:
+        ground = ground.add(Step("solution", Reason.EXPANDED, relation, "<=>", spread, where))
+    ground = _solved(ground, relation, (left, right), variable, None, stride)
+    for point, sizes in enumerate(ground.points):
+        if variable in sizes:
+            continue
+        sides = ground.in_numbers(left, point), ground.in_numbers(right, point)
+        ground = _solved(ground, relation, sides, variable, point, stride)
+    return ground
+
+
+def _solved(
+    ground: Ground, relation: Compare, sides: tuple[Expr, Expr], variable: str, point: int | None, stride: int
+) -> Ground:
+    x, numbers = symbol(variable), [ground.in_numbers(side, point) for side in sides]
+    if {s for side in numbers for s in side.free_symbols} <= {x}:
+        sides = (numbers[0], numbers[1])
+    found = _parts(ground, sides, relation.relation, x)
+    where = (*ground.where(point), *found.bands)
+    facts = None if isinstance(found.formula, Both | Either) else Solved(variable)
+    said = Step("solution", Reason.SOLUTION, relation, "<=>", found.formula, where, None, facts, "solution", point)
+    return _in_figures(ground.add(said), found, point, stride)
+
+
+def _parts(ground: Ground, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
+    """The solution, where a side that is a maximum or minimum stands for each of its parts."""
+    for one, other, sign in ((*sides, relation), (*reversed(sides), TURNED[relation])):
+        if isinstance(one, Max | Min) and relation != "=":
+            parts = [_parts(ground, (part, other), sign, x) for part in sorted(one.args, key=str)]
+            formulas = [part.formula for part in parts]
+            joined = _joined(formulas, every=(type(one), sign) in EVERY)
+            return Solution(x.name, joined, tuple(band for part in parts for band in part.bands))
+    if not (sides[0] - sides[1]).is_rational_function(x):
+        raise AlgebraError(f"the relation has no solved form for {x}", expected="a relation between polynomials")
+    values = {symbol(name): known.value for name, known in ground.figures.items()}
+    found = relation_solved(*sides, relation, x, ground.least_one, layout=ground.layout, values=values)
+    if not found.solved:
+        raise AlgebraError(
+            f"the relation has no solved form for {x}: its degree is more than 2, or nothing tells the signs",
+            hint="put in numbers for the other sizes: --at",
+        )
+    return found
+
+
+def _joined(parts: list[Formula], *, every: bool) -> Formula:
+    """All of some conditions, or any of them: as one where that is one of them."""
+    if any(isinstance(part, Cases | Both | Either) for part in parts):
+        raise AlgebraError("the relation has no solved form: its sides have several cases each")
+    kept = list(dict.fromkeys(part for part in parts if part != Verdict(every)))
+    if not kept or Verdict(not every) in kept:
+        return Verdict(every) if not kept else Verdict(not every)
+    ends = [part for part in kept if isinstance(part, Compare)]
+    edges = {end.right: numeric(expression(end.right)) for end in ends}
+    known = {edge: value for edge, value in edges.items() if value is not None}
+    if len({end.relation for end in ends}) == 1 and len(known) == len(edges):
+        above = ends[0].relation.startswith(">")
+        tightest = (max if above == every else min)(known, key=lambda edge: known[edge])
+        return Compare(ends[0].left, ends[0].relation, tightest)
+    return kept[0] if len(kept) == 1 else Both(tuple(kept)) if every else Either(tuple(kept))
+
+
+def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int) -> Ground:
+    """The bound and the guard with the figures put in; and the last whole number that meets the relation."""
+    if found.end is None or found.bound is None:
+        return ground
+    edge, where = found.bound, ground.where(point)
+    guarded = (*where, *((found.guard,) if found.guard is not None else ()))
+    if isinstance(edge, Expr):
+        edge = ground.in_numbers(edge)
+        said = Step("solution", Reason.FIGURES, found.end.right, "=", bound(edge, ground.layout), guarded)
+        if said.right != said.left:
+            ground = ground.add(replace(said, role="solution_bound", point=point))
+        if (value := numeric(edge)) is not None:
+            ground = ground.add(*rounded("solution", found.end.right, value, assumptions=guarded, point=point))
+    if isinstance(found.guard, Compare) and set(names(found.guard)) & ground.figures.keys():
+        gap = ground.in_numbers(expression(found.guard.left) - expression(found.guard.right))
+        put_in = positive(gap.as_numer_denom()[0], ground.layout)
+        said = Step("solution", Reason.FIGURES, found.guard, "<=>", put_in, where, role="solution_guard", point=point)
+        ground = ground.add(said)
+    whole = _whole(found.end.relation, edge, stride)
+    if whole is None:
+        return ground
+    left = Compare(found.end.left, found.end.relation, ground.layout.write(edge))
+    right = Compare(found.end.left, ">=" if found.end.relation.startswith(">") else "<=", number(whole))
+    said = Step("solution", Reason.WHOLE, left, "<=>", right, where, Whole(stride), role="solution_whole", point=point)
+    return ground.add(said)
+
+
+def _whole(relation: str, edge: Expr | Root, stride: int) -> int | None:
+    """The multiple of the stride that is nearest to a bound on its side; None where there is none, or no number."""
+    ends = (edge.low, edge.high) if isinstance(edge, Root) else (numeric(edge),)
+    whole = set()
+    for end in ends:
+        if end is None or relation == "=":
+            return None
+        up, down = ceil(end / stride), floor(end / stride)
+        whole.add({">": down + 1, ">=": up, "<": up - 1, "<=": down}[relation])
+    (count,) = whole if len(whole) == 1 else (0,)
+    if relation.startswith(">"):
+        return max(count, 1) * stride
+    return count * stride if count >= 1 else None

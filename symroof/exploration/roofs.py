@@ -1,0 +1,118 @@
+"""Operations, and the statements of programs, under the roofs of machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from symroof.algebra.rational import cancelled, symbols_of
+from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
+from symroof.derivation.pipeline import compared, drafted
+from symroof.derivation.setting import Setting
+from symroof.exploration.curves import Curve, Roof, along, require_sizes, roof_of, spread
+from symroof.exploration.partition import statements
+from symroof.formula import Frozen, Quotient
+from symroof.model.hardware import Accelerator
+from symroof.model.problem import Problem
+from symroof.proof.step import Reason, Step
+from symroof.reading.grids import Axis
+from symroof.symbols import rational
+
+
+class Track(Frozen):
+    """An operation at a set of sizes, under every roof a curve of the intensity and of the throughput that is attainable
+    on one chip. ``statement`` is the one of the program that it is, empty for all of it."""
+
+    curves: tuple[Curve, ...]
+    statement: str = ""
+
+    @property
+    def values(self) -> Mapping[str, Fraction]:
+        return self.curves[0].values
+
+    @property
+    def runs(self) -> bool:
+        """Whether a size runs, so that it is a path."""
+        return bool(self.curves[0].xs)
+
+
+class Roofline(Frozen):
+    """Roofs, the highest first, and what is under them: the operation at each set of sizes, with the statements of a
+    program after it. A track over ``variable`` is a path, one without sizes a point."""
+
+    roofs: tuple[Roof, ...]
+    variable: str
+    tracks: tuple[Track, ...]
+
+    @property
+    def setting(self) -> Setting:
+        return self.roofs[0].setting
+
+    @property
+    def several_chips(self) -> bool:
+        return len({roof.chip.name for roof in self.roofs}) > 1
+
+
+def roofline(
+    problem: Problem, chips: Sequence[Accelerator | None], links: Sequence[str], over: Axis | None = None
+) -> Roofline:
+    """The roofline of a problem on chips, with a roof for every link.
+
+    Raises :class:`ModelError` where a chip has no such link, or a size is open and no axis is given for it.
+
+    >>> from symroof.reading.catalogue import chip
+    >>> from symroof.reading.problems import read_problem
+    >>> problem = read_problem({"operation": "matmul", "at": ["B=64,D=F=8192"]})
+    >>> found = roofline(problem, [chip("tpu-v5e")], ["HBM"])
+    >>> round(found.roofs[0].ridge, 2), {name: f"{y:.4g}" for name, (y,) in found.tracks[0].curves[0].lines.items()}
+    (240.24, {'intensity': '63.02', 'throughput': '5.167e+13'})
+    """
+    variants = (replace(problem, hardware=chip, link=link, at=()) for chip in chips for link in links)
+    roofs = tuple(sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value)))
+    functions = {"": [function_of(roof.setting, "intensity") for roof in roofs]}
+    if over is None:  # the paths of many statements would cover one another
+        each = [intensities(roof.setting) for roof in roofs]
+        functions |= {name: [found[name] for found in each] for name in each[0] if all(name in found for found in each)}
+    needed = {size for some in functions.values() for function in some for size in function.parameters}
+    tracks = []
+    for values in problem.at or ({},):
+        runs = over.names if over is not None and over.names[0] in needed else ()
+        require_sizes(needed, {*values, *runs}, ", or --over {}=1..1024")
+        for name, some in functions.items():
+            under = zip(roofs, some, strict=True)
+            tracks.append(Track(tuple(_curve(roof, f, values, over if runs else None) for roof, f in under), name))
+    return Roofline(roofs, over.names[0] if over else "", tuple(tracks))
+
+
+def intensities(setting: Setting) -> dict[str, QuantityFunction]:
+    """The intensity of each statement of a program that does work: its own work over its own bytes.
+
+    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.reading.programs import read_program
+    >>> text = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F]; h = x * W -> bf16[N, F]; y = h * V -> bf16[N]"
+    >>> {name: str(f.expression) for name, f in intensities(setting_of(Problem(read_program(text)))).items()}
+    {'h': 'D*F*N/(D*F + D*N + F*N)', 'y': 'F*N/(F*N + F + N)'}
+    """
+    parts, draft, found = statements(setting), compared(drafted(setting)), {}
+    moved = {part.label: part for part in parts.get("bytes", ())}
+    order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
+    figures = {figure: rational(x) for figure, x in setting.values.items()}
+    for part in parts.get("flops", ()):
+        if part.label in moved:
+            below = moved[part.label]
+            value = cancelled(part.amount / below.amount)
+            quotient = Quotient(part.name, below.name)
+            draft.add(Step("intensity", Reason.DIVIDE, quotient, "=", draft.write(value), setting.equalities))
+            sizes = sorted((s.name for s in symbols_of(value)), key=lambda s: order.get(s, len(order)))
+            found[part.label] = QuantityFunction(part.label, value.subs(figures), tuple(sizes))
+    return found
+
+
+def _curve(roof: Roof, intensity: QuantityFunction, values: Mapping[str, Fraction], over: Axis | None) -> Curve:
+    xs = spread(over) if over is not None else ()
+    if over is not None:
+        ys = along(intensity, values, over.names[0], xs)
+    else:
+        ys = (evaluated(intensity.expression, {name: float(value) for name, value in values.items()}),)
+    return Curve(values, xs, {"intensity": ys, "throughput": tuple(map(roof.height, ys))})

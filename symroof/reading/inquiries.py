@@ -1,0 +1,80 @@
+"""What a question about a problem can speak of, and the relation that it asks to be solved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from symroof.errors import ReadingError, about
+from symroof.formula import KEYWORDS, Compare, Formula
+from symroof.model.hardware import Accelerator
+from symroof.model.operation import AnyOperation
+from symroof.model.program import Program
+from symroof.model.quantities import QUANTITIES
+from symroof.model.resources import time_names
+from symroof.proof.exact import ORDER
+from symroof.reading.claims import ClaimReader
+from symroof.reading.grids import read_bindings
+from symroof.reading.scope import Scope
+from symroof.reading.toml import text, unfit
+
+
+def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
+    """The figures that a formula can speak of: HBM, capacity.HBM."""
+    return tuple(hardware.figures) if hardware else ()
+
+
+def names_of(
+    sizes: tuple[str, ...],
+    operation: AnyOperation,
+    symbols: tuple[str, ...],
+    let: Mapping[str, Formula],
+    hardware: Accelerator | None,
+    options: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Every name that a question about an operation can speak of."""
+    named = of_programs(operation, options)
+    return (*sizes, *named, *symbols, *QUANTITIES, *let, *figure_names(hardware))
+
+
+def of_programs(operation: AnyOperation, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The quantities that only programs have."""
+    memory = text(options, "link") or "HBM"
+    return (*operation.named, *(time_names(operation, memory) if isinstance(operation, Program) else ()))
+
+
+def read_solve(options: Mapping[str, Any], scope: Scope) -> tuple[Compare | None, str | None]:
+    """A relation between quantities, and the name that it is to be solved for: one that may stand for nothing else."""
+    written, name = text(options, "solve"), text(options, "solve_for")
+    if written is None:
+        return None, name
+    if name is None or not is_name(name):
+        raise ReadingError("solve: what is it to be solved for?", expected='solve_for = "N", a name of the relation')
+    with about("solve: "):
+        reader = ClaimReader(written, replace(scope, names=(*scope.names, name)))
+        links = [link for chain in reader.proposition() for link in chain.links]
+        reader.expect_end("the end of the relation")
+        if len(links) != 1 or links[0].relation not in (*ORDER, "="):
+            raise reader.error(
+                "this is no relation to solve", "one of <, <=, >, >= and =, once", token=reader.tokens[0]
+            )
+    return links[0], name
+
+
+def is_name(name: str) -> bool:
+    return name not in KEYWORDS and name.replace("_", "").isalnum() and not name[:1].isdigit()
+
+
+def points_of(options: Mapping[str, Any], scope: Scope) -> tuple[dict[str, Fraction], ...]:
+    points = options.get("at") or ()
+    points = (points,) if isinstance(points, str | Mapping) else points
+    if not isinstance(points, Iterable) or not all(isinstance(point, str | Mapping) for point in points):
+        raise unfit("at", points, "a set of sizes", "{ D = 8192 }, or D=8192")
+    read = []
+    for point in points:
+        text = point if isinstance(point, str) else ", ".join(f"{name} = {value}" for name, value in point.items())
+        sizes = read_bindings(text, scope)
+        read += [sizes] if sizes not in read else []
+    return tuple(read)

@@ -1,0 +1,57 @@
+"""The times of a program as bars, each a stack of its statements: for every set of sizes the times side by side."""
+
+from __future__ import annotations
+
+from symroof.exploration.breakdowns import Bar, Breakdown
+from symroof.rendering.figures.canvas import Canvas
+from symroof.rendering.figures.captions import captions, in_common, share_in, title_of
+from symroof.rendering.figures.labels import Spot
+from symroof.rendering.figures.strokes import FIELDS, MOMENTS, scaled
+from symroof.rendering.pages.amounts import sizes
+
+BROAD, APART = 0.8, 0.5  # how broad a bar is, and how far sets of sizes are apart, where bars stand 1 from another
+# The least part of the highest bar that has its name on it: the height of a row.
+NAMED = 0.06
+
+
+def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
+    """The bars, with the names of statements on their parts, from the first at the foot."""
+    highest = max(float(bar.seconds) for bar in found.bars)
+    unit, scale = scaled(highest / 3, MOMENTS)
+    points = [found.bars[i].values for i in range(0, len(found.bars), found.each)]
+    shared, say, link = in_common(points), captions(lang), found.roof.link
+    places = [i + APART * (i // found.each) for i in range(len(found.bars))]
+    ranges = (-0.6, places[-1] + 0.6), (0, highest * 1.12)
+    title = title_of(say, found.setting, sizes(shared))
+    canvas = Canvas(title, ("", say("time", unit)), ranges, log=(False, False), scale=scale, inches=inches, lang=lang)
+    names = {"T_math": say("t_math", found.setting.matrix_stands_in, ""), "T_comms": say("t_comms", link, "", False)}
+    alone = len(points) == 1
+    ticks = [(x, names[bar.time] if alone else bar.time) for x, bar in zip(places, found.bars, strict=True)]
+    for i, values in enumerate(points):
+        middle = (places[i * found.each] + places[(i + 1) * found.each - 1]) / 2
+        own = {name: value for name, value in values.items() if name not in shared}
+        ticks += [(middle, "\n" + sizes(own))] if own else []
+    canvas.name_places(ticks)
+    for place, bar in zip(places, found.bars, strict=True):
+        _bar(canvas, found, bar, place, highest)
+    return canvas
+
+
+def _bar(canvas: Canvas, found: Breakdown, bar: Bar, place: float, highest: float) -> None:
+    """A stack; a part that is too small for its name has it beside the bar, where no other bar has it."""
+    foot, left, right = 0.0, place - BROAD / 2, place + BROAD / 2
+    for name, seconds in bar.parts:
+        height, i = float(seconds), found.statements.index(name)
+        canvas.region(
+            [(left, foot), (right, foot), (right, foot + height), (left, foot + height)], FIELDS[i % len(FIELDS)]
+        )
+        words = f"{name} {share_in(canvas.lang, float(seconds / bar.seconds))}"
+        if height >= NAMED * highest:
+            canvas.label(words, [Spot((place, foot + height / 2), "", 0)])
+        elif found.largest(name) == (bar, seconds) and height > 0:
+            middle, row = foot + height / 2, NAMED * highest
+            spots = [Spot((right, max(row / 2, middle + rows * row)), "e", 9) for rows in (0, 1, -1, 2, 3, 4, 5, 6)]
+            canvas.label(words, spots, size=7.5, leader=(right, middle))
+        foot += height
+    unit, size = scaled(float(bar.seconds), MOMENTS)
+    canvas.label(f"{float(bar.seconds) / size:.3g} {unit}", [Spot((place, foot), "n", 3)], bold=True)

@@ -1,0 +1,63 @@
+"""A chapter on transformers, with programs in its comments: all of its formulas hold, and none of its misprints does."""
+
+from pathlib import Path
+
+import pytest
+
+import symroof as sr
+from symroof.verification.files import judge_file
+
+CHAPTER = Path(__file__).parent / "transformers.md"
+TEXT = CHAPTER.read_text("utf-8")
+REPORT = judge_file(CHAPTER)
+
+# What people get wrong: the words around it, what they write instead, and what is said of it (None: nothing but the
+# right value).
+MISPRINTS = (
+    (r"= 4NDF = 2N \cdot \text{params}", r"= 4NDF = N \cdot \text{params}", "other_amount"),
+    (r"$\text{weights} = 4DF$ bytes", r"$\text{weights} = 2DF$ bytes", "other_amount"),
+    (r"$\text{ops} = NF$", r"$\text{ops} = ND$", "other_letter"),
+    (r"\iff N \geq 241$", r"\iff N \geq 242$", None),
+    (r"saves the $4NF$ bytes of it: $\text{bytes} = 4ND + 4DF$", r"saves bytes: $\text{bytes} = 2ND + 4DF$", "traffic"),
+    (r"$\text{params} = 3DF$", r"$\text{params} = 2DF$", "part_missing"),
+    (r"= 4BTKGH + 4BSKH =", r"= 4BTKGH + 4BSKGH =", "other_shape"),
+    (r"$\text{Intensity} < TG$", r"$\text{Intensity} > TG$", "turned"),
+    (r"$\text{caches} = 4BSKH$", r"$\text{caches} = 2BSKH$", "other_amount"),
+    (r"= \frac{SG}{S + G} \approx G", r"= \frac{SG}{S + G} \approx S", "other_letter"),
+    (r"\iff G > 240$", r"\iff G < 240$", "turned"),
+    (r"$\text{FLOPs} = 4kBDF$", r"$\text{FLOPs} = 4EBDF$", "other_size"),
+    (r"\cdot \frac{E}{k}", r"\cdot \frac{k}{E}", None),
+    (r"(2DKGH + 2DKH + 3DF)", r"(2DKGH + 2DKH + 2DF)", "part_missing"),
+    (r"+ 4BSKGHL", r"+ 4BSKHL", None),
+    (r"/ (BS) = 4KHL", r"/ (BS) = 2KHL", "other_amount"),
+)
+
+
+@pytest.mark.parametrize("judgement", REPORT.judgements, ids=lambda j: f"{j.line}: {j.claim}"[:110])
+def test_formula(judgement):
+    assert judgement.verdict in ("holds", "rounded"), (judgement.verdict, judgement.error)
+
+
+def test_every_formula_was_judged():
+    assert len(REPORT.judgements) >= 35
+    assert REPORT.coverage.judged == REPORT.coverage.formulas
+
+
+def test_a_misprint_makes_one_formula_wrong(tmp_path):
+    """All of them at once: each is found where it stands, nothing else is, and most are explained."""
+    text = TEXT
+    for right, misprint, _ in MISPRINTS:
+        assert TEXT.count(right) == 1, right
+        text = text.replace(right, misprint)
+    page = tmp_path / "misprints.md"
+    page.write_text(text, "utf-8")
+    wrong = [j for j in sr.verify(page).judgements if j.verdict not in ("holds", "rounded")]
+    assert {j.verdict for j in wrong} == {"wrong"}
+    assert len(wrong) == len(MISPRINTS)
+    for judgement, (_, misprint, diagnosis) in zip(
+        wrong, sorted(MISPRINTS, key=lambda row: text.index(row[1])), strict=True
+    ):
+        assert abs(judgement.line - (text[: text.index(misprint)].count("\n") + 1)) <= 1, misprint
+        found = judgement.worst.diagnosis
+        assert diagnosis is None or found.kind == diagnosis, (misprint, found)
+        assert judgement.worst.value is not None or judgement.worst.counterexample is not None, misprint

@@ -1,0 +1,403 @@
+"""Training: gradients against finite differences, their work against loops, faults of the backward pass at the gate."""
+
+import json
+from dataclasses import fields, replace
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+from interpreter import Interpreter, differences, interpreter
+
+import symroof as sr
+from symroof.derivation import itemizing
+from symroof.derivation.meanings import ledger_of
+from symroof.derivation.setting import setting_of
+from symroof.errors import CheckError, SymroofError
+from symroof.model import backward, statement_costs
+from symroof.model.dtype import dtype
+from symroof.model.program import Program
+from symroof.model.statement_costs import amounts
+from symroof.proof.step import Reason
+from symroof.reading.problems import read_problem
+from symroof.reading.programs import read_program
+from symroof.symbols import expression, symbol
+
+MLP = """
+input  x:  bf16[B, T, D]
+weight W1: bf16[D, F]
+weight W2: bf16[F, D]
+h = x * W1 -> bf16[B, T, F]
+a = gelu(h)
+y = a * W2 -> bf16[B, T, D]
+"""
+ATTENTION = """
+input Q: bf16[B, T, K, G, H]
+cache Kc, Vc: bf16[B, S, K, H]
+fuse {
+  s = Q * Kc -> bf16[B, T, S, K, G]
+  p = softmax(s, S)
+  o = p * Vc -> bf16[B, T, K, G, H]
+}
+"""
+LAYERS = """
+input  x, e: bf16[B, D]
+weight g: bf16[D]
+weight W1, W3: bf16[D, F]
+weight W2: bf16[F, D]
+weight We: bf16[V, D]
+repeat L as x = z {
+  n = rms_norm(x)
+  m = n * g -> bf16[B, D]
+  h = m * W1 -> bf16[B, F]
+  k = m * W3 -> bf16[B, F]
+  s = silu(h)
+  u = s * k
+  v = u * W2 -> bf16[B, D]
+  w = v + e
+  z = x + w
+}
+l = z * We -> bf16[B, V]
+d = z - x
+"""
+NESTED = """
+input x: fp32[B, D]
+weight W: bf16[D, D2]
+weight V: bf16[D2, D]
+repeat 2 as x = z {
+  h = x * W -> fp32[B, D2]
+  repeat 2 as h = j {
+    t = sigmoid(h)
+    i = t * h
+    j = i + h
+  }
+  q = j * V -> fp32[B, D]
+  z = q - x
+}
+"""
+BROADCAST = """
+input x: bf16[B, T, D]
+weight b, g: bf16[D]
+weight r: bf16[T]
+c = x + b
+y = c * g -> bf16[B, T, D]
+n = layer_norm(y)
+s = n * r * g -> bf16[B, T, D]
+q = n * n -> bf16[B, T]
+f = g - b
+"""
+SHARED = """
+input x: bf16[B, D]; weight W: bf16[D, D2]; weight b: bf16[B, D2]
+fuse {
+  h = x * W -> bf16[B, D2]
+  a = gelu(h)
+  c = a + b
+  k = c * W -> bf16[B, D]
+}
+y = k + x
+r = c * c
+"""
+PROGRAMS = {
+    "mlp": MLP,
+    "attention": ATTENTION,
+    "layers": LAYERS,
+    "nested": NESTED,
+    "broadcast": BROADCAST,
+    "shared": SHARED,
+}
+
+
+def trained(text: str) -> Program:
+    program = read_program(text)
+    assert isinstance(program, Program)
+    return replace(program, training=True)
+
+
+def run(program: Program, seed: int = 0) -> tuple[Interpreter, dict[str, int], dict[str, list[np.ndarray]]]:
+    random = Random(seed)
+    sizes = {name: random.choice((1, 2, 2, 3)) for name in program.sizes}
+    found = interpreter(program, sizes, seed)
+    found.forward()
+    draw = np.random.default_rng(seed)
+    given = {name: [draw.normal(size=y.shape) for y in ys] for name, ys in found.returned.items()}
+    found.backward(given)
+    return found, sizes, given
+
+
+def at(value, sizes):
+    return value.subs({symbol(name): size for name, size in sizes.items()})
+
+
+def random_program(seed: int) -> str:
+    """A few statements of all kinds on a few tensors; some in a fuse, some in a repeat."""
+    random, sizes = Random(seed), "BDFH"
+    known = {"x": "BD", "u": random.choice(("BD", "D", "BF")), "c": random.choice(("B", "BD", "F"))}
+    used, lines, declared = set(), [], []
+    for i in range(random.randint(3, 6)):
+        name, t = f"t{i}", random.choice(list(known))
+        labels, kind = known[t], random.choice(("product", "product", "function", "sum", "times", "rows", "join"))
+        others = [o for o in known if set(known[o]) <= set(labels) and (o != t or random.random() < 0.2)]
+        other = random.choice(others) if others else t
+        if kind == "product":
+            gone = random.choice(labels)
+            new = random.choice([size for size in sizes if size not in labels])
+            declared.append(f"weight W{i}: bf16[{gone}, {new}]")
+            known[name] = labels.replace(gone, new)
+            lines.append((name, f"{t} * W{i} -> bf16[{', '.join(known[name])}]", {t}))
+            used.add(t)
+            continue
+        pairs = [o for o in known if o != t and set(known[o]) & set(labels)]
+        if kind == "join" and pairs:
+            other = random.choice(pairs)
+            both = sorted(set(labels) | set(known[other]))
+            gone = random.choice(sorted(set(labels) & set(known[other])))
+            known[name] = "".join(label for label in both if label != gone)
+            lines.append((name, f"{t} * {other} -> bf16[{', '.join(known[name])}]", {t, other}))
+        elif kind == "function" or kind == "join":
+            known[name] = labels
+            lines.append((name, f"{random.choice(('gelu', 'silu', 'sigmoid'))}({t})", {t}))
+        elif kind == "rows":
+            known[name] = labels
+            function = random.choice(("softmax", "rms_norm", "layer_norm"))
+            lines.append((name, f"{function}({t}, {random.choice(labels)})" if labels else f"gelu({t})", {t}))
+        else:
+            sign, more = (random.choice("+-"), "") if kind == "sum" else ("*", random.choice(("", f" * {other}")))
+            known[name] = labels
+            dtype = f" -> {random.choice(('bf16', 'bf16', 'fp32'))}[{', '.join(labels)}]"
+            lines.append((name, f"{t} {sign} {other}{more}{dtype}", {t, other}))
+        used |= lines[-1][2]
+        if not known[name]:
+            del known[name]
+    types = {"x": "BD", "u": known["u"], "c": known["c"]}
+    heads = [f"input {name}: bf16[{', '.join(labels)}]" for name, labels in types.items() if name in used]
+    body = [f"{name} = {right}" for name, right, _ in lines]
+    first = random.randrange(len(body))
+    last = random.randint(first, len(body) - 1)
+    if random.random() < 0.5:
+        body[first : last + 1] = ["fuse {", *body[first : last + 1], "}"]
+    elif random.random() < 0.5 and "x" in used:
+        names = [name for name, right, _ in lines[: last + 1] if known.get(name) == "BD" and "fp32" not in right]
+        if names:
+            last = [name for name, _, _ in lines].index(names[-1])
+            later = {o for _, _, operands in lines[last + 1 :] for o in operands}
+            inside = {name for name, _, _ in lines[:last]}
+            if not later & inside and any("x" in operands for _, _, operands in lines[: last + 1]):
+                body[: last + 1] = [f"repeat 2 as x = {names[-1]} {{", *body[: last + 1], "}"]
+    return "\n".join((*heads, *declared, *body))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_finite_differences(name):
+    program = trained(PROGRAMS[name])
+    found, sizes, given = run(program, 3)
+    expected = differences(program, sizes, found.declared, given)
+    assert expected.keys() == found.gradients.keys()
+    for key, gradient in expected.items():
+        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-5, atol=1e-5, err_msg=str(key))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_gradients_of_random_programs_are_those_of_finite_differences(seed):
+    program = trained(random_program(seed))
+    found, sizes, given = run(program, seed)
+    expected = differences(program, sizes, found.declared, given)
+    for key, gradient in expected.items():
+        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-4, atol=1e-4, err_msg=str(key))
+    assert set(found.gradients) == set(expected)
+    _held_against(program, found, sizes)
+
+
+def _held_against(program: Program, found: Interpreter, sizes: dict[str, int]) -> None:
+    """What is multiplied and added in loops, and what the backward pass reads, is what the program says that it is."""
+    costs, exact = amounts(program, "fma"), amounts(program, "exact")
+    passes = {"flops_forward": program.forward, "flops_backward": program.lines[len(program.forward) :]}
+    for name, lines in passes.items():
+        contractions = [line.statement.name for line in lines if line.statement.contracts]
+        if not program.vector:
+            assert at(costs[name], sizes) == sum(2 * found.multiplied.get(n, 0) for n in contractions)
+            counted = sum(found.multiplied.get(n, 0) + found.added.get(n, 0) for n in contractions)
+            assert at(exact[name], sizes) == counted
+    work = 0
+    for line in program.lines:
+        statement, function = line.statement, line.statement.function
+        if function is None and not statement.contracts:
+            turned = (
+                found.results.get(statement.name, 0) if statement.kind == "-" and len(statement.operands) == 1 else 0
+            )
+            work += found.multiplied.get(statement.name, 0) + found.added.get(statement.name, 0) + turned
+        elif function is not None:
+            work += found.applied[statement.name]
+    assert at(costs["ops"], sizes) == work
+    assert at(costs["saved"], sizes) == sum(found.kept.values())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_work_and_what_is_kept_are_counted_in_loops(name):
+    program = trained(PROGRAMS[name])
+    found, sizes, _ = run(program, 4)
+    _held_against(program, found, sizes)
+
+
+@pytest.mark.parametrize("text", [*PROGRAMS.values(), *map(random_program, range(0, 40, 8))])
+def test_the_second_engine_derives_the_same_backward_pass(text):
+    """Every cost of every statement is a count of the script, whose backward pass is worked out from the forward one."""
+    ledger_of(setting_of(read_problem({"operation": text, "training": True})))
+    assert sr.derive(text, training=True, sections=["work", "traffic"]).counts()["sampled"] == 0
+
+
+def without(name):
+    return lambda body: tuple(s for s in body if s.name != name)
+
+
+def changed(name, **parts):
+    return lambda body: tuple(replace(s, **parts) if s.name == name else s for s in body)
+
+
+FAULTS = {
+    "the gradient of the input is forgotten": without("dx"),
+    "a gradient is made twice": lambda body: (*body, replace(body[-1], result=replace(body[-1].result, name="dW9"))),
+    "a gradient has another type": lambda body: changed("dW1", result=replace(body[-1].result, dtype=dtype("fp32")))(
+        body
+    ),
+    "a product is with something else": lambda body: changed("dW1", operands=(body[-1].operands[0],) * 2)(body),
+    "a function takes nothing": lambda body: changed(
+        "dh",
+        function=replace(
+            body[2].function,
+            **{
+                f.name: () if f.name == "kinds" else Fraction(0)
+                for f in fields(body[2].function)
+                if f.name in ("kinds", "each")
+            },
+        ),
+    )(body),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_in_the_backward_pass_is_refused(name, monkeypatch):
+    honest = backward.backward_of
+    monkeypatch.setattr(backward, "backward_of", lambda p: replace(honest(p), body=FAULTS[name](honest(p).body)))
+    with pytest.raises((CheckError, SymroofError)):
+        sr.derive(MLP, training=True)
+
+
+def test_a_fuse_that_is_not_read_again_is_refused(monkeypatch):
+    honest = backward.backward_of
+    assert sr.derive(ATTENTION, training=True)
+
+    def fault(program):
+        found = honest(program)
+        return replace(found, body=tuple(replace(node, again=()) for node in found.body))
+
+    monkeypatch.setattr(backward, "backward_of", fault)
+    with pytest.raises(CheckError):
+        sr.derive(ATTENTION, training=True)
+
+
+@pytest.mark.parametrize("name", ["kept_for_backward", "tokens_of"])
+def test_a_fault_in_a_count_is_refused(name, monkeypatch):
+    if name == "kept_for_backward":
+        honest = statement_costs.kept_for_backward
+        monkeypatch.setattr(statement_costs, name, lambda program: honest(program)[1:])
+    else:
+        monkeypatch.setattr(itemizing, "amounts", lambda p, c: {**amounts(p, c), "params": 2 * amounts(p, c)["params"]})
+    with pytest.raises(CheckError):
+        sr.derive(MLP, training=True)
+
+
+CLAIMS = {
+    MLP: (
+        "params = 2DF",
+        "flops_forward = 4BTDF",
+        "flops_backward = 8BTDF",
+        "flops = 12BTDF",
+        "flops = 6*params*B*T",
+        "flops(dW1) = 2BTDF",
+        "gradients = 4DF",
+        "saved = 2BTD + 4BTF",
+    ),
+    ATTENTION: ("flops = 12BTSKGH", "flops_forward = 4BTSKGH", "saved = 2BTKGH", "caches = 4BSKH"),
+}
+
+
+@pytest.mark.parametrize(("text", "claim"), [(text, claim) for text, claims in CLAIMS.items() for claim in claims])
+def test_what_a_step_costs(text, claim):
+    (judgement,) = sr.verify({"operation": text, "training": True, "claims": [claim]}).judgements
+    assert judgement.verdict == "holds", (claim, judgement.verdict, judgement.error)
+
+
+def test_flops_by_parameters_have_their_remainder():
+    def told(text, **options):
+        step = sr.derive(text, **options).find(Reason.TOKENS)
+        return None if step is None else expression(step.right)
+
+    B, T, params = map(symbol, ("B", "T", "params"))
+    assert told(MLP) == 2 * B * T * params
+    assert told(MLP, training=True) == 6 * B * T * params
+    layer = "input x: bf16[B, T, D]\nweight Wq, Wk: bf16[D, H]\nq = x * Wq -> bf16[B, T, H]\n"
+    text = layer + "S = x * Wk -> bf16[B, T, H]"
+    assert told(text, training=True) == 6 * B * T * params
+    attention = "input x: bf16[B, T, D]\ncache C: bf16[B, S, H]\nweight W: bf16[D, H]\n"
+    attention += "q = x * W -> bf16[B, T, H]\ns = q * C -> bf16[B, T, S]"
+    size = {name: symbol(name) for name in "BTSH"}
+    rest = told(attention, training=True) - 6 * B * T * params
+    assert rest == 6 * size["B"] * size["T"] * size["S"] * size["H"]
+    assert told("matmul", training=True) is None
+    assert told(ATTENTION, training=True) is None
+
+
+def test_a_product_in_training_is_a_program():
+    found = sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", training=True).answer
+    B, D, F = map(symbol, "BDF")
+    assert found.value("flops") == 6 * B * D * F
+    assert found.value("bytes") == 6 * (B * D + D * F + B * F)
+    assert sr.derive("X[B, D] * W[D, F] -> Y[B, F]", dtype="bf16", training=True).find(Reason.PASSES)
+    problem = read_problem({"operation": "matmul"})
+    assert not problem.training
+    assert sr.derive(problem, training=True).setting.problem.training
+    assert not sr.derive(read_problem({"operation": MLP, "training": True}), training=False).setting.problem.training
+
+
+def test_training_is_said_in_files_and_on_the_command_line(run, tmp_path):
+    file = tmp_path / "step.toml"
+    file.write_text(f'operation = """{MLP}"""\ntraining = true\n')
+    results = []
+    for arguments in ([str(file)], ["--training", MLP]):
+        done = run("derive", *arguments, "--format", "json")
+        assert (done.code, done.err) == (0, "")
+        results.append(json.loads(done.out))
+    assert results[0] == results[1]
+    assert results[0]["answer"]["flops"] == "12*B*T*D*F"
+    file.write_text('operation = "matmul"\ntraining = "yes"\n')
+    done = run("derive", str(file))
+    assert done.code == 2
+    assert "training" in done.err
+    assert "true or false" in done.err
+
+
+REFUSED = {
+    "softmax": "given by its costs",
+    "int8[B, D] * int8[D, F] -> int8[B, F]": "integers",
+    "input x: int32[B, D]; weight W: bf16[D, F]; y = x * W -> int32[B, F]": "integers have no gradient",
+    "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]": "mesh",
+    "input x, dy: bf16[B]; y = x * dy; z = relu(y)": "dy is the name of a gradient",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_training_is_refused_where_there_are_no_gradients(text):
+    with pytest.raises(SymroofError, match=REFUSED[text]):
+        sr.derive(text, training=True)
+
+
+def test_integers_have_no_gradient_and_what_is_quantized_is_not_trained():
+    program = trained(
+        "input x: bf16[B, D]; weight W: int8[D, F]; weight V: bf16[F, D]; h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]"
+    )
+    assert set(program.backward.gradients) == {"x", "V"}
+    B, D, F = map(symbol, "BDF")
+    costs = amounts(program, "fma")
+    assert costs["gradients"] == 2 * F * D
+    assert costs["flops_backward"] == 6 * B * D * F
+    assert costs["saved"] == 2 * B * F  # nothing asks for x
