@@ -13,6 +13,8 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
+from symroof.model.mesh import split_of
+from symroof.model.placing import ROW_NUMBERS
 from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Line, Program
 from symroof.model.statement_costs import (
     StatementCost,
@@ -41,7 +43,7 @@ def script_of(program: Program) -> Script:
     backward pass for itself."""
     roles = {d.tensor.name: d.role for d in program.declared}
     arrays = (
-        Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, ""), tensor.dtype.name)
+        Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, ""), tensor.dtype.name, split_of(tensor))
         for name, tensor in program.written.items()
     )
     script = Script(tuple(arrays), tuple(_act(program, line) for line in program.forward))
@@ -66,7 +68,8 @@ def _act(program: Program, line: Line) -> Act:
         minus = statement.kind == DIFFERENCE
         return Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse, minus=minus)
     act = Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
-    return replace(act, back_each=function.back_each, back_row=function.back_row)
+    rows, back_rows = (ROW_NUMBERS.get(f"{function.name}{mark}", 0) for mark in ("", "'"))
+    return replace(act, back_each=function.back_each, back_row=function.back_row, rows=rows, back_rows=back_rows)
 
 
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:

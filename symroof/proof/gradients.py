@@ -112,7 +112,7 @@ class _Tape:
             return gradient
         name = self._array(operand.name, self._part(operand.name, act.result, act.turns))
         if act.back_each is not None:
-            given = Act(name, (operand.name, gradient), act.back_each, act.back_row, act.over)
+            given = Act(name, (operand.name, gradient), act.back_each, act.back_row, act.over, rows=act.back_rows)
         elif act.multiplies:
             given = self._product(act, place, gradient, name)
         else:

@@ -67,7 +67,7 @@ def play(given: Placement) -> Played:
     """The amounts of one chip, by playing the mesh, or smaller ones of the same wiring that determine it."""
     large = next((axis for axis in given.mesh if axis.chips is None or axis.chips > LARGEST), None)
     if large is None:
-        return _Board(given).play()
+        return Board(given).play()
     degree = 2 + sum(axis == large.name for tensor in given.tensors for _, axis in tensor)
     sizes = [4 - (large.chips or 0) % 2 + 2 * i for i in range(degree + 2)]
     wiring = "switch" if large.is_switch else "ring" if large.is_ring else "line"
@@ -95,10 +95,10 @@ def play(given: Placement) -> Played:
     return Played(smaller[0].exchanges, amounts, whole=False)
 
 
-class _Spread(Frozen):
+class Spread(Frozen):
     """A tensor over the mesh: every chip holds the blocks that have its own place on the axes that split it."""
 
-    board: _Board
+    board: Board
     place: int
     split: Split
 
@@ -115,22 +115,22 @@ class _Spread(Frozen):
         """The bytes on a chip."""
         return self.board.entries(self.labels, self.split) * Fraction(self.board.given.bits[self.place], 8)
 
-    def moved(self, wanted: Split, axis: str) -> _Spread:
+    def moved(self, wanted: Split, axis: str) -> Spread:
         """After an exchange over one axis."""
         kept = frozenset(pair for pair in self.split if pair[1] != axis)
         return replace(self, split=kept | {pair for pair in wanted if pair[1] == axis})
 
-    def collective(self, after: _Spread, axis: str) -> str:
+    def collective(self, after: Spread, axis: str) -> str:
         """The exchange that brings the chips along an axis from here to there."""
         has, wants = self.along(axis), after.along(axis)
         if all(have[label] <= want[label] for have in has for want in wants for label in self.labels):
             return "all-gather"
-        if all(_disjoint([_common(want, have) for want in wants]) for have in has):
+        if all(disjoint([_common(want, have) for want in wants]) for have in has):
             return "all-to-all"
         raise CheckError(f"the chips along {axis} need an exchange that has no name")
 
 
-class _Board(Frozen):
+class Board(Frozen):
     """The blocks of every dimension, and the chips of the mesh."""
 
     given: Placement
@@ -142,9 +142,9 @@ class _Board(Frozen):
     def labels(self, place: int) -> tuple[str, ...]:
         return tuple(dict.fromkeys(label for label, _ in self.given.tensors[place]))
 
-    def declared(self, place: int) -> _Spread:
+    def declared(self, place: int) -> Spread:
         pairs = self.given.tensors[place]
-        return _Spread(self, place, frozenset((x, axis) for x, axis in pairs if axis and self.chips[axis] > 1))
+        return Spread(self, place, frozenset((x, axis) for x, axis in pairs if axis and self.chips[axis] > 1))
 
     def blocks(self, label: str) -> list[Block]:
         axes = sorted({axis for tensor in self.given.tensors for name, axis in tensor if axis and name == label})
@@ -173,7 +173,7 @@ class _Board(Frozen):
     def play(self) -> Played:
         given, output, contracted = self.given, self.output, self.contracted
         axes = [axis.name for axis in given.mesh if axis.is_split]
-        divided = frozenset((label, axis) for axis in axes for label in self._divided(axis))
+        divided = frozenset((label, axis) for axis in axes for label in self.divided(axis))
         labels = (*contracted, *self.labels(output))
         turns, results = self.entries(labels, divided), self.entries(self.labels(output), divided)
         work = turns * Fraction(output - 1)
@@ -182,7 +182,7 @@ class _Board(Frozen):
         if contracted and given.count != "fma":  # it adds its own products up, and its share of the sums of the others
             joined = prod(self.chips[axis] for label, axis in divided if label in contracted)
             work -= results * Fraction(1, joined)
-        parts = [_Spread(self, place, divided).bytes for place in range(output + 1)]
+        parts = [Spread(self, place, divided).bytes for place in range(output + 1)]
         moves = [*(move for place in range(output) for move in self._fetched(place, divided)), *self._joined(divided)]
         payloads, sent = [], []
         for (collective, axis, _), before in moves:
@@ -202,8 +202,9 @@ class _Board(Frozen):
         numbered = {(kind, i): Rat(amount) for kind, values in amounts.items() for i, amount in enumerate(values)}
         return Played(tuple(exchange for exchange, _ in moves), numbered)
 
-    def _divided(self, axis: str) -> list[str]:
-        """The dimension whose blocks the chips along the axis share out, told from the boxes that they hold."""
+    def divided(self, axis: str, *, there: bool = False) -> list[str]:
+        """The dimension whose blocks the chips along the axis share out, told from the boxes that they hold. What an
+        operand holds apart and the output whole is refused, unless it is worked on ``there``."""
         held = [self.declared(place).along(axis)[:2] for place in range(self.output + 1)]
         apart = [{label for label in one if not one[label] & other[label]} for one, other in held]
         *operands, shown = apart
@@ -213,11 +214,13 @@ class _Board(Frozen):
             return summed[:1]
         if shown and len(carried) == 1 and carried == everywhere:
             return list(carried)
-        if not shown and carried - set(self.contracted):
+        if not shown and (kept := sorted(carried - set(self.contracted))):
+            if there:
+                return kept[:1]
             raise CheckError(f"nothing says who gathers what the chips along {axis} hold apart")
         return list(shown)
 
-    def _fetched(self, place: int, divided: Split) -> Iterator[tuple[Exchange, _Spread]]:
+    def _fetched(self, place: int, divided: Split) -> Iterator[tuple[Exchange, Spread]]:
         """What a chip has to get of an operand: what it multiplies and does not hold."""
         held, needs = self.declared(place), frozenset(pair for pair in divided if pair[0] in self.labels(place))
         own = {axis for _, axis in held.split}
@@ -230,13 +233,13 @@ class _Board(Frozen):
         if held.split != needs:
             raise CheckError("an operand does not reach the chips that multiply it")
 
-    def _joined(self, divided: Split) -> Iterator[tuple[Exchange, _Spread]]:
+    def _joined(self, divided: Split) -> Iterator[tuple[Exchange, Spread]]:
         """How partial sums and results come to where the output is declared."""
         place, declared = self.output, self.declared(self.output).split
-        held = _Spread(self, place, frozenset(pair for pair in divided if pair[0] in self.labels(place)))
+        held = Spread(self, place, frozenset(pair for pair in divided if pair[0] in self.labels(place)))
         summed = sorted(axis for label, axis in divided if label in self.contracted)
         for axis in summed:
-            if not _disjoint([self.box(self.contracted, divided, {axis: i}) for i in range(self.chips[axis])]):
+            if not disjoint([self.box(self.contracted, divided, {axis: i}) for i in range(self.chips[axis])]):
                 raise CheckError(f"the partial sums along {axis} are not of different products")
         scattered = {axis for _, axis in declared}
         for axis in sorted(summed, key=lambda axis: axis not in scattered):
@@ -256,6 +259,6 @@ def _common(one: Box, other: Box) -> Box:
     return {label: one[label] & other[label] for label in one}
 
 
-def _disjoint(boxes: Iterable[Box]) -> bool:
+def disjoint(boxes: Iterable[Box]) -> bool:
     """Whether no two boxes have a place in common: some dimension keeps them apart."""
     return all(any(not one[label] & other[label] for label in one) for one, other in combinations(boxes, 2))

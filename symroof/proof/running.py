@@ -23,13 +23,15 @@ ZERO = Rat(Poly())
 
 
 class Array(Frozen):
-    """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type."""
+    """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type,
+    ``split`` its labels with the axes of a mesh that split them."""
 
     name: str
     labels: tuple[str, ...]
     bits: int
     role: str
     dtype: str = ""
+    split: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def integer(self) -> bool:
@@ -50,7 +52,8 @@ class Act(Frozen):
 
     One that ``sums`` a single operand saves one for each element of the result. ``minus`` is a difference, ``back_each``
     and ``back_row`` are what the derivative of a function takes. One that goes ``back`` is of the backward pass; what a
-    fuse of the number ~n works on is made as in the fuse n.
+    fuse of the number ~n works on is made as in the fuse n. ``rows`` are the numbers of each row that chips add up which
+    share it out, ``back_rows`` those of the derivative.
     """
 
     result: str
@@ -66,6 +69,8 @@ class Act(Frozen):
     back_each: Fraction | None = None
     back_row: Fraction = Fraction(0)
     back: bool = False
+    rows: int = 0
+    back_rows: int = 0
 
 
 class Script(Frozen):

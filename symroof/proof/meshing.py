@@ -1,0 +1,304 @@
+"""A program played on a mesh: after every statement each chip holds what its type declares, with complete sums.
+
+For each statement the chips of a small mesh hold boxes of blocks of its tensors (:mod:`symroof.proof.placement`). What a
+chip needs and does not hold, it gets: by the collective that the boxes along an axis ask for. What it got before, it has.
+The axes of one link that need the same of one tensor do it together; over several links a message is cut by the fast ones.
+
+A box of a tensor that is split over n chips counts 1/n of it, and so for every n: the amounts of a chip are formulas in the
+numbers of chips, where the exchanges are the same on meshes of several sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, reduce
+from itertools import product
+from operator import mul
+
+from symroof.errors import CheckError
+from symroof.formula import Frozen, Name, number
+from symroof.proof.collectives import MeshAxis, played
+from symroof.proof.exact import Exact
+from symroof.proof.placement import Board, Placement, Split, Spread, disjoint
+from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.proof.running import Act, Array, Script
+
+FAST = ("NVLink", "ICI", "DCN")
+SIZES = (3, 4)
+
+
+class Moved(Frozen):
+    """A collective of an array over axes of one link; ``apart`` are the axes that cut its message, ``rows`` how many
+    numbers of each row ``over`` a label it moves, 0 for the whole array."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    apart: tuple[str, ...]
+    rows: int = 0
+    over: str | None = None
+
+
+class Part(Frozen):
+    """What the chips do of one act: what its work, its operands and its result are cut by, and what is moved."""
+
+    work: frozenset[str]
+    rows: frozenset[str]
+    operands: tuple[frozenset[str], ...]
+    result: frozenset[str]
+    moved: tuple[Moved, ...]
+
+
+class Meshed(Frozen):
+    """A script on a mesh; ``keep`` are weights that stay gathered for the backward pass, ``regather`` what does not."""
+
+    script: Script
+    mesh: tuple[MeshAxis, ...]
+    keep: tuple[str, ...] = ()
+    regather: tuple[str, ...] = ()
+
+    @cached_property
+    def parts(self) -> Mapping[str, Part]:
+        """What the chips do of each act, by its result, on meshes of several sizes alike."""
+        first, *others = (_Game(self, size).played() for size in SIZES)
+        if any(other != first for other in others):
+            raise CheckError("meshes of different sizes need different exchanges")
+        return first
+
+    def axis(self, name: str) -> MeshAxis:
+        return next(axis for axis in self.mesh if axis.name == name)
+
+    def resource(self, axis: MeshAxis) -> str:
+        return axis.link if axis.is_switch else axis.name
+
+    def chips(self, axes: Iterable[str], exact: Exact) -> Rat:
+        """The number of chips over some axes."""
+        sizes = (number(n) if (n := self.axis(name).chips) is not None else Name(name) for name in axes)
+        return reduce(mul, map(exact.rational, sizes), Rat(ONE))
+
+    def shares(self, moved: Moved, exact: Exact) -> Iterator[tuple[str, Rat]]:
+        """What each resource carries of the message of a collective.
+
+        A chip takes the N - 1 other parts of N through its k incoming directions, or sends them back; an all-reduce does
+        both. On a switch it has one port, through which an all-to-all sends one part of N for each chip but its own.
+        """
+        axes = [axis for axis in map(self.axis, moved.axes) if axis.chips != 1]
+        chips, one = self.chips((axis.name for axis in axes), exact), Rat(ONE)
+        others = (chips - one) / chips
+        if moved.collective == "all-to-all" and axes and axes[0].is_switch:
+            yield self.resource(axes[0]), others / chips
+        elif moved.collective == "all-to-all":
+            for axis in axes:
+                own = self.chips((axis.name,), exact)
+                yield axis.name, self._across(axis) * own / chips
+        elif axes:
+            ways = 1 if axes[0].is_switch else sum(2 if axis.is_ring else 1 for axis in axes)
+            both = 2 if moved.collective == "all-reduce" else 1
+            for resource in dict.fromkeys(map(self.resource, axes)):
+                yield resource, others * Rat(Poly.number(Fraction(both, ways)))
+
+    def _across(self, axis: MeshAxis) -> Rat:
+        """The part of an all-to-all that the middle of an axis carries: as it is played, the same for all even numbers."""
+        sizes = (
+            [axis.chips]
+            if axis.chips is not None and axis.chips <= 64
+            else [4, 6, 8]
+            if not (axis.chips or 0) % 2
+            else []
+        )
+        shares = {played("all-to-all", n, axis.is_ring) for n in sizes}
+        if len(shares) == 1:
+            return Rat(Poly.number(shares.pop()))
+        chips = Fraction(axis.chips or 0)
+        return Rat(Poly.number(Fraction(int(chips) ** 2 // 4) / (chips**2 * (2 if axis.is_ring else 1))))
+
+    def message(self, moved: Moved, exact: Exact) -> Rat:
+        """The bytes of a collective."""
+        array = self.script.array[moved.array]
+        labels = [label for label in array.labels if not moved.rows or label != moved.over]
+        sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
+        whole = reduce(mul, map(exact.rational, sizes), Rat(ONE))
+        return whole * Rat(Poly.number(Fraction(array.bits * (moved.rows or 1), 8))) / self.chips(moved.apart, exact)
+
+
+@dataclass
+class _Game:
+    """One mesh with ``size`` chips on every open axis."""
+
+    meshed: Meshed
+    size: int
+    gathered: dict[str, list[Split]] = field(default_factory=dict)
+    partial: dict[str, tuple[Split, frozenset[str]]] = field(default_factory=dict)
+
+    @cached_property
+    def mesh(self) -> tuple[MeshAxis, ...]:
+        every = (replace(a, chips=self.size if a.chips is None else min(a.chips, self.size)) for a in self.meshed.mesh)
+        return tuple(axis for axis in every if axis.is_split)
+
+    def played(self) -> Mapping[str, Part]:
+        script, found, back = self.meshed.script, dict[str, Part](), False
+        late = self._late()
+        for act in script.acts:
+            if act.back and not back:
+                back = True
+                weights = {a.name for a in script.arrays if a.role == "weight"} - {*self.meshed.keep}
+                for name in weights | {*self.meshed.regather}:
+                    self.gathered.pop(name, None)
+            found[act.result] = self._part(act, late)
+        return found
+
+    def _board(self, act: Act) -> Board:
+        """The tensors of an act, its result last."""
+        arrays = [self.meshed.script.array[name] for name in (*act.operands, act.result)]
+        tensors = tuple(
+            tuple((label, axis) for label in array.labels for axis in self._axes(array, label)) for array in arrays
+        )
+        return Board(Placement(tensors, tuple(a.bits for a in arrays), tuple(a.name for a in arrays), self.mesh, "fma"))
+
+    def _axes(self, array: Array, label: str) -> tuple[str | None, ...]:
+        known = {axis.name for axis in self.mesh}
+        return tuple(sorted(axis for name, axis in array.split if name == label and axis in known)) or (None,)
+
+    def _work(self, act: Act, board: Board) -> Split:
+        """What each axis cuts the work by: for what is multiplied or summed as the boxes tell, else as the result is cut."""
+        if act.multiplies or act.sums:
+            names = [axis.name for axis in self.mesh]
+            return frozenset((label, name) for name in names for label in board.divided(name, there=act.back))
+        return board.declared(board.output).split
+
+    def _late(self) -> frozenset[str]:
+        """The partial sums that wait for others of one gradient: nothing else uses them, and they lack the same."""
+        acts = {act.result: act for act in self.meshed.script.acts if act.back}
+        uses = [name for act in self.meshed.script.acts for name in act.operands]
+        found: set[str] = set()
+        for act in acts.values():
+            if act.multiplies or act.sums or act.back_each is not None or act.over is not None or len(act.operands) < 2:
+                continue
+            lacking: dict[tuple[Split, frozenset[str]], list[str]] = {}
+            for name in act.operands:
+                made = acts.get(name)
+                if (
+                    made is not None
+                    and uses.count(name) == 1
+                    and made.turns == act.turns
+                    and (made.multiplies or made.sums)
+                ):
+                    lacking.setdefault(self._lacking(made), []).append(name)
+            for (_, summed), names in lacking.items():
+                found |= {*names} if summed and len(names) > 1 else set()
+        return frozenset(found)
+
+    def _lacking(self, act: Act) -> tuple[Split, frozenset[str]]:
+        """How the result of an act is held, and over which axes its sums are partial."""
+        board = self._board(act)
+        work = self._work(act, board)
+        held = frozenset(pair for pair in work if pair[0] in board.labels(board.output))
+        return held, frozenset(axis for _, axis in work - held)
+
+    def _part(self, act: Act, late: frozenset[str]) -> Part:
+        board = self._board(act)
+        work, moved = self._work(act, board), list[Moved]()
+        operands = []
+        for place, name in enumerate(act.operands):
+            needs = frozenset(pair for pair in work if pair[0] in board.labels(place))
+            operands.append(frozenset(axis for _, axis in needs))
+            if name not in self.partial:
+                moved += self._brought(board, place, name, needs, act)
+        held, summed = self._lacking(act) if act.multiplies or act.sums else (work, frozenset[str]())
+        self._require_apart(board, work, summed)
+        if act.result in late:
+            self.partial[act.result] = held, summed
+        else:
+            waited = [self.partial[name] for name in act.operands if name in self.partial]
+            held, summed = waited[0] if waited else (held, summed)
+            moved += self._joined(board, act.result, held, summed)
+        every = frozenset(axis for _, axis in work)
+        over = frozenset(axis for label, axis in work if label == act.over)
+        if over and act.rows:
+            cut = every - over
+            moved += (
+                Moved("all-reduce", a, act.result, c, act.rows, act.over) for a, c in self._links(over, cut, False)
+            )
+        return Part(every, every - over, tuple(operands), frozenset(axis for _, axis in held), tuple(moved))
+
+    def _require_apart(self, board: Board, work: Split, summed: Iterable[str]) -> None:
+        for axis in summed:
+            if not disjoint([board.box(board.contracted, work, {axis: i}) for i in range(board.chips[axis])]):
+                raise CheckError(f"the partial sums along {axis} are not of different products")
+
+    def _brought(self, board: Board, place: int, name: str, needs: Split, act: Act) -> Iterator[Moved]:
+        """What the chips have to get of an operand."""
+        own, wanted = board.declared(place), Spread(board, place, needs)
+        forms = [own, *(Spread(board, place, form) for form in self.gathered.get(name, ()))]
+        if any(self._covers(form, wanted) for form in forms):
+            return
+        if not (act.multiplies or act.sums):
+            raise CheckError(f"{name} does not lie as {act.result} does")
+        self.gathered.setdefault(name, []).append(needs)
+        axes = {axis for _, axis in own.split}
+        held = replace(own, split=own.split | {pair for pair in needs if pair[1] not in axes})
+        lost = sorted({axis for _, axis in held.split - needs})
+        kinds = {axis: held.collective(held.moved(needs, axis), axis) for axis in lost}
+        left = {axis for _, axis in held.split}
+        for kind in ("all-to-all", "all-gather"):
+            over = {axis for axis in lost if kinds[axis] == kind}
+            stays = left - over
+            for chosen, cut in self._links(over, stays, True):
+                yield Moved(kind, chosen, name, cut)
+            left = left if kind == "all-to-all" else stays
+        if reduce(lambda spread, axis: spread.moved(needs, axis), lost, held).split != needs:
+            raise CheckError("an operand does not reach the chips that multiply it")
+
+    def _joined(self, board: Board, name: str, held: Split, summed: frozenset[str]) -> Iterator[Moved]:
+        """How partial sums and results come to where they are declared."""
+        place, declared = board.output, board.declared(board.output)
+        spread, left = Spread(board, place, held), {axis for _, axis in held}
+        kept = {axis for axis in summed if self._keeps_part(spread, declared, axis)}
+        for kind, over in (("reduce-scatter", kept), ("all-reduce", summed - kept)):
+            for chosen, cut in self._links(over, left, False):
+                yield Moved(kind, chosen, name, cut)
+            left |= over if kind == "reduce-scatter" else set()
+        spread = replace(spread, split=held | {pair for pair in declared.split if pair[1] in kept})
+        lost = sorted({axis for _, axis in spread.split - declared.split})
+        kinds = {axis: spread.collective(spread.moved(declared.split, axis), axis) for axis in lost}
+        for kind in ("all-to-all", "all-gather"):
+            over = {axis for axis in lost if kinds[axis] == kind}
+            for chosen, cut in self._links(over, left - over, True):
+                yield Moved(kind, chosen, name, cut)
+        if reduce(lambda one, axis: one.moved(declared.split, axis), lost, spread).split != declared.split:
+            raise CheckError("a result does not end where it is declared")
+
+    def _keeps_part(self, spread: Spread, declared: Spread, axis: str) -> bool:
+        """Whether the chips along an axis keep different parts of what they add up."""
+        after = replace(spread, split=spread.split | {pair for pair in declared.split if pair[1] == axis})
+        first, second = after.along(axis)[:2]
+        return first != second
+
+    def _covers(self, form: Spread, wanted: Spread) -> bool:
+        """Whether every chip holds all blocks that it needs."""
+        board = form.board
+        axes = sorted({axis for _, axis in form.split | wanted.split})
+        for digits in product(*(range(board.chips[axis]) for axis in axes)):
+            chip = dict(zip(axes, digits, strict=True))
+            have, want = (board.box(form.labels, spread.split, chip) for spread in (form, wanted))
+            if any(not want[label] <= have[label] for label in form.labels):
+                return False
+        return True
+
+    def _links(
+        self, axes: Iterable[str], cut: Iterable[str], slow_first: bool
+    ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Axes by their links, with what cuts the message: beside the axes that do anyway those of faster links."""
+        of_link: dict[str, list[str]] = {}
+        for axis in self.mesh:
+            if axis.name in {*axes}:
+                of_link.setdefault(axis.link, []).append(axis.name)
+        order = sorted(of_link, key=lambda link: FAST.index(link) if link in FAST else len(FAST))
+        faster: list[str] = []
+        found = []
+        for link in order:
+            found.append((tuple(of_link[link]), tuple(sorted({*cut, *faster}))))
+            faster += of_link[link]
+        yield from reversed(found) if slow_first else found
