@@ -6,6 +6,7 @@ from typing import Any
 
 from sympy import Expr
 
+from symroof.derivation.chips import exchanges_of_chips, traffic_of_chips, work_of_chips
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.itemizing import traffic_of_program, work_of_program
 from symroof.derivation.layout import Layout
@@ -26,7 +27,7 @@ def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
     whole, count = draft.setting.problem.operation, draft.setting.problem.count
     if isinstance(whole, Program):
-        return work_of_program(draft, whole)
+        return work_of_chips(work_of_program(draft, whole), whole)
     operation = whole.product
     if operation is None:
         return _kinds(_given(draft, "work", "flops", Reason.AS_GIVEN))
@@ -72,7 +73,7 @@ def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves over the link."""
     operation, cost = draft.setting.problem.operation, draft.setting.cost
     if isinstance(operation, Program):
-        return traffic_of_program(draft, operation)
+        return exchanges_of_chips(traffic_of_chips(traffic_of_program(draft, operation), operation), operation)
     if operation.functions:
         draft = _given(draft, "traffic", "reads", Reason.READS)
         return _total_bytes(_given(draft, "traffic", "writes", Reason.WRITES))

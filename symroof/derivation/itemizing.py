@@ -10,6 +10,7 @@ from typing import Any
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancelled
+from symroof.derivation.chips import costs_of_chips
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
@@ -90,6 +91,7 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
         found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
     for name in traffic_of_tensors(program):
         found[of_statement("moved", name)] = Transfers(script, "moved", name)
+    found |= costs_of_chips(program, script, count)
     stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
     if program.training:
         part = "ops" if program.vector else kinds.get("flops", "flops")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from sympy import Add, Expr, Integer, Rational
@@ -19,6 +20,7 @@ from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, 
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import Rates, figures_of, rates_of, time_over_rates
+from symroof.model.statement_costs import amounts, busy_links, of_statement
 from symroof.symbols import expression, rational, symbol
 
 # Links between chips: what crosses them is an exchange, not the operands.
@@ -62,7 +64,17 @@ class Setting(Frozen):
     @property
     def several_chips(self) -> bool:
         """Whether the operation is split over a mesh, whoever does what there."""
-        return any(self.problem.mesh[axis].chips != 1 for axis in self.problem.operation.axes)
+        return self.on_mesh or any(self.problem.mesh[axis].chips != 1 for axis in self.split_axes)
+
+    @property
+    def on_mesh(self) -> bool:
+        """Whether a program is split over a mesh."""
+        return isinstance(self.problem.operation, Program) and bool(self.problem.operation.axes)
+
+    @property
+    def split_axes(self) -> tuple[str, ...]:
+        """The axes that a product is split over."""
+        return () if isinstance(self.problem.operation, Program) else self.problem.operation.axes
 
     @property
     def over_network(self) -> bool:
@@ -168,6 +180,8 @@ def setting_of(problem: Problem) -> Setting:
     _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
     chip = problem.hardware
     needed: tuple[Exchange, ...] = ()
+    found: dict[str, Expr] = {}
+    comms = ""
     chips, moved, moved_name = Integer(1), cost.bytes, "bytes"
     if problem.mesh and not operation.axes:
         raise ModelError(
@@ -179,12 +193,18 @@ def setting_of(problem: Problem) -> Setting:
                 f"no dimension of the operation is split over {axis}",
                 hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out",
             )
-    if operation.axes:
+    if isinstance(operation, Program) and operation.axes:
+        operation = _wired(operation, chip)
+        problem, found = replace(problem, operation=operation), amounts(operation, problem.count)
+        comms, link = _over(operation, link)
+        chips, moved_name = found["chips"], of_statement("sent", comms) if comms else "bytes_per_chip"
+        moved = found[moved_name]
+    elif operation.axes:
         mesh = {name: axis.wired(link, _ring_on(chip)) for name, axis in problem.mesh.items()}
         needed, chips = exchanges(operation, mesh), chips_at_work(operation, mesh)
         if any(problem.mesh[axis].chips != 1 for axis in operation.axes):
             moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
-    if link.partition(".")[0] in NETWORK:
+    if link.partition(".")[0] in NETWORK and not isinstance(operation, Program):
         if not needed:
             raise ModelError(
                 f"nothing crosses {link}: the operation needs no exchange between chips",
@@ -193,10 +213,15 @@ def setting_of(problem: Problem) -> Setting:
         moved, moved_name = Add(*(exchange.sent for exchange in needed)), "sent"
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
-    rates = rates_of(operation, chip, problem.compute, link) if isinstance(operation, Program) else None
+    rates = None
+    if isinstance(operation, Program):
+        memory = link if link.partition(".")[0] not in NETWORK else "HBM"
+        rates = rates_of(operation, chip, problem.compute, memory, comms)
     peak_name, peak = (", ".join(rates.names), None) if rates and rates.mixed else _peak(problem, chip)
     regime = Regime(relations, least_one)
     flops = cost.flops / chips
+    if isinstance(operation, Program) and operation.axes:
+        flops = found["flops_per_chip"]
     return require_played(
         Setting(
             problem=problem,
@@ -215,6 +240,35 @@ def setting_of(problem: Problem) -> Setting:
             rates=rates,
         )
     )
+
+
+def _wired(program: Program, chip: Accelerator | None) -> Program:
+    """The program with the link and the wiring of every axis, where the text does not say them."""
+    networks = [name for name in (chip.links if chip else ()) if name in NETWORK]
+    if chip is not None and len(networks) > 1 and any(axis.link is None for axis in program.mesh):
+        networks = networks[:1]
+    link = networks[0] if networks else "ICI"
+    mesh = tuple(axis.wired(link, _ring_on(chip)) for axis in program.mesh)
+    known = {axis.name for axis in mesh}
+    for axis in program.axes:
+        if axis not in known:
+            hint = suggestion(axis, known) or f"declare it: mesh {axis} on {link}"
+            raise ModelError(f"the program is split over {axis}, and the mesh has no such axis", hint=hint)
+    return replace(program, mesh=mesh)
+
+
+def _over(program: Program, link: str) -> tuple[str, str]:
+    """What the link of a problem on a mesh keeps busy, nothing for a memory; and the figure of that."""
+    figures: dict[str, str] = {}
+    for axis in program.mesh:
+        figures.setdefault(axis.name if axis.wiring != "switch" else str(axis.link), str(axis.link))
+    named = [name for name in busy_links(program) if link in (name, figures[name])]
+    if link.partition(".")[0] not in NETWORK and link not in figures:
+        return "", link
+    if len(named) != 1:
+        some = f"several axes are on {link}: {', '.join(named)}" if named else f"nothing crosses {link}"
+        raise ModelError(some, expected=f"one of {', '.join(busy_links(program)) or 'no link'}", hint="--link HBM")
+    return named[0], figures[named[0]]
 
 
 def _ring_on(chip: Accelerator | None) -> Callable[[int], bool]:

@@ -37,7 +37,7 @@ def placement(setting: Setting) -> Placement:
 
 def amounts_of_a_chip(setting: Setting) -> dict[str, OnChip]:
     """The names of what one chip does, each with the amount of the played mesh that it is."""
-    if not setting.several_chips:
+    if not setting.several_chips or setting.on_mesh:
         return {}
     given, names = placement(setting), sent_names(setting)
     amounts = {setting.flops_name: OnChip(given, "work"), "bytes_per_chip": OnChip(given, "memory")}
@@ -95,7 +95,7 @@ def _sent(setting: Setting, exchange: Exchange) -> Sent:
 
 def require_played(setting: Setting) -> Setting:
     """The setting, whose numbers of one chip were compared with those of the played mesh. Raises CheckError."""
-    if setting.several_chips:
+    if setting.several_chips and not setting.on_mesh:
         ledger = Ledger(setting.least_one.named, meanings=amounts_of_a_chip(setting))
         ledger.definitions["flops"] = setting.layout.write(setting.cost.flops)
         moved = Step("traffic", Reason.PUT_IN, Name(setting.moved_name), "=", setting.layout.write(setting.moved))

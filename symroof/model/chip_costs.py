@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from sympy import Add, Expr, Integer, Mul
 
 from symroof.formula import Frozen
+from symroof.model.dtype import Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of
 from symroof.model.mesh import axes_in, shared_split
 from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
-from symroof.model.nodes import turns_of
+from symroof.model.nodes import Line, turns_of
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
 from symroof.model.statement_costs import elementwise, stored
@@ -49,7 +50,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
         for owner in dict.fromkeys(owners.values()):
             mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             reads = (
-                tensor.bytes / part(axes_in(shared_split(tensor, places[line.statement.name].division)))
+                tensor.bytes / part(axes_in(shared_split(tensor, places[_user(line, tensor)].division)))
                 for line, tensor in fetched(kernel)
                 if owners[line.statement.name] == owner
             )
@@ -66,6 +67,12 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             found[owner] = ChipCost(exact, flops, ops, read, written, sent, moves)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
+
+
+def _user(line: Line, tensor: Tensor) -> str:
+    """The statement that needs a tensor: the line's own, or one of those that its fuse makes once more."""
+    again = line.fuse.again if line.fuse is not None else ()
+    return next(s.name for s in (line.statement, *again) if tensor in s.operands)
 
 
 def resource_of(axis: MeshAxis) -> str:

@@ -20,6 +20,7 @@ SECTIONS = [
     "answer",
     "work",
     "traffic",
+    "exchanges",
     "intensity",
     "regime",
     "ridge",

@@ -36,6 +36,7 @@ from symroof.symbols import expression, symbol
 
 if TYPE_CHECKING:
     from symroof.model.backward import Backward
+    from symroof.model.chip_costs import ChipCost
     from symroof.model.statement_costs import StatementCost
 
 __all__ = [
@@ -195,6 +196,13 @@ class Program(Frozen):
         from symroof.model.statement_costs import costs_of_statements
 
         return costs_of_statements(self)
+
+    @cached_property
+    def on_chip(self) -> Mapping[str, ChipCost]:
+        """What one chip of the mesh does of each statement; empty on one chip."""
+        from symroof.model.chip_costs import chip_costs
+
+        return chip_costs(self) if self.axes else {}
 
     def cost(self, count: Counting = "fma") -> Cost:
         """FLOPs and bytes of the whole program; its elementwise work counts as FLOPs where nothing is contracted."""

@@ -17,8 +17,8 @@ from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, numbe
 from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.program import Program
-from symroof.model.quantities import BANDWIDTH, BYTES, FLOPS, PEAK
-from symroof.model.statement_costs import amounts, of_statement
+from symroof.model.quantities import PEAK
+from symroof.model.statement_costs import amounts, busy_links, of_statement
 from symroof.symbols import symbol
 
 MATH, VECTOR = "math", "vector"
@@ -28,11 +28,14 @@ OF_VECTOR = "peak.vector"
 
 class Rates(Frozen):
     """The figure that each contraction runs at by the name of its result, that of the vector unit (None where the chip
-    has none, or where there is nothing for it to do beside), and the memory that is read and written."""
+    has none, or where there is nothing for it to do beside), the memory that is read and written, and the links that are
+    sent over on a mesh, each with its figure. ``comms`` is the one of them that T_comms is the time of."""
 
     peaks: tuple[tuple[str, str], ...]
     vector: str | None = None
     memory: str = "HBM"
+    links: tuple[tuple[str, str], ...] = ()
+    comms: str = "HBM"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,10 +50,16 @@ class Rates(Frozen):
     @property
     def resources(self) -> tuple[str, ...]:
         """What can be busy, in the order of reading."""
-        return (MATH, *((VECTOR,) if self.vector else ()), self.memory)
+        moving = (self.memory, *(name for name, _ in self.links))
+        others = (name for name in moving if name != self.comms)
+        return (MATH, *((VECTOR,) if self.vector else ()), *others, self.comms)
+
+    def rate(self, resource: str) -> str:
+        """The figure of a memory or a link."""
+        return "bandwidth" if resource == self.comms else dict(self.links).get(resource, resource)
 
 
-def rates_of(program: Program, chip: Accelerator | None, compute: object, memory: str) -> Rates:
+def rates_of(program: Program, chip: Accelerator | None, compute: object, memory: str, comms: str = "") -> Rates:
     """The rates of a program; ``compute`` is the type that all arithmetic is said to run at, None for each its own."""
     products = {line.statement.name: line.statement.product for line in program.lines if line.statement.contracts}
     peaks = {name: _peak(chip, product.compute) for name, product in products.items() if product is not None}
@@ -58,7 +67,11 @@ def rates_of(program: Program, chip: Accelerator | None, compute: object, memory
         peaks = dict.fromkeys(program.owners if program.vector else peaks, "peak")
     works = not program.vector and any(cost.ops != 0 for cost in program.owners.values())
     vector = OF_VECTOR if works and chip is not None and OF_VECTOR in chip.figures else None
-    return Rates(tuple(peaks.items()), vector, memory)
+    figures = {axis.name: str(axis.link) for axis in program.mesh} | {
+        str(axis.link): str(axis.link) for axis in program.mesh
+    }
+    links = tuple((name, figures[name]) for name in busy_links(program))
+    return Rates(tuple(peaks.items()), vector, memory, links, comms or memory)
 
 
 def _peak(chip: Accelerator | None, compute: object) -> str:
@@ -68,7 +81,8 @@ def _peak(chip: Accelerator | None, compute: object) -> str:
 
 def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     """The known figures that only the times of programs need, by name."""
-    wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()))
+    moving = (rates.rate(name) for name in rates.resources if name not in (MATH, VECTOR, rates.comms))
+    wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *moving)
     open_ = chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures))
     return {} if chip is None or open_ else {name: chip.figure(name) for name in wanted}
 
@@ -83,8 +97,9 @@ def time_name(resource: str, statement: str | None = None) -> str:
 
 def time_names(program: Program, memory: str) -> tuple[str, ...]:
     """The times that only programs have, by name."""
-    each = (time_name(r, name) for name in program.owners for r in (MATH, VECTOR, memory))
-    return (*dict.fromkeys(each), time_name(VECTOR), time_name(memory), "T_steps")
+    resources = (MATH, VECTOR, memory, *busy_links(program))
+    each = (time_name(r, name) for name in program.owners for r in resources)
+    return (*dict.fromkeys(each), *(time_name(r) for r in resources[1:]), "T_steps")
 
 
 def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
@@ -94,18 +109,27 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     """
     at, owners, ops = dict(rates.peaks), program.owners, program.vector
     found: dict[str, Formula] = {}
+    each = "_per_chip" if program.axes else ""
     for name, cost in owners.items():
         flops, moved = cost.ops if ops else cost.flops, (*cost.loads, *cost.stores)
-        work = of_statement("ops" if ops else "flops", name)
+        work = of_statement(f"{'ops' if ops else 'flops'}{each}", name)
         found[time_name(MATH, name)] = _over(work, at.get(name, "peak"), flops != 0)
         if rates.vector is not None:
-            found[time_name(VECTOR, name)] = _over(of_statement("ops", name), rates.vector, cost.ops != 0)
-        found[time_name(rates.memory, name)] = _over(of_statement("bytes", name), "bandwidth", bool(moved))
+            found[time_name(VECTOR, name)] = _over(of_statement(f"ops{each}", name), rates.vector, cost.ops != 0)
+        found[time_name(rates.memory, name)] = _over(
+            of_statement(f"bytes{each}", name), rates.rate(rates.memory), bool(moved)
+        )
+        for link, _ in rates.links:
+            sends = program.on_chip[name].sent.get(link, 0) != 0
+            found[time_name(link, name)] = _over(of_statement(f"sent_{link}", name), rates.rate(link), sends)
     parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
-    found["T_math"] = total(*parts) if rates.mixed else Quotient(FLOPS, PEAK)
-    found["T_comms"] = found[time_name(rates.memory)] = Quotient(BYTES, BANDWIDTH)
+    found["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{each}"), PEAK)
+    found[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
+    for link, _ in rates.links:
+        found[time_name(link)] = Quotient(Name(of_statement("sent", link)), Name(rates.rate(link)))
+    found["T_comms"] = found[time_name(rates.comms)]
     if rates.vector is not None:
-        found["T_vector"] = Quotient(Name("ops"), Name(rates.vector))
+        found["T_vector"] = Quotient(Name(f"ops{each}"), Name(rates.vector))
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
     return found | {"T_lower": Call("max", sums), "T_upper": total(*sums)}
 
@@ -114,7 +138,12 @@ def time_over_rates(program: object, rates: Rates, count: Counting) -> Expr:
     """T_math in sizes and figures."""
     assert isinstance(program, Program)
     flops = amounts(program, count)
-    return Add(*(flops[of_statement("flops", name)] / symbol(peak) for name, peak in rates.peaks))
+    return Add(
+        *(
+            flops[of_statement("flops_per_chip" if program.axes else "flops", name)] / symbol(peak)
+            for name, peak in rates.peaks
+        )
+    )
 
 
 def _over(amount: str, rate: str, busy: bool) -> Formula:

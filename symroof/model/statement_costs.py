@@ -66,7 +66,34 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     found |= {"params": program.stock("weight"), "weights": weights, "caches": caches, "ops": ops}
     if program.training:
         found |= _of_training(program, count)
+    found |= _on_a_chip(program, count)
     return {name: program.resolved(value) for name, value in found.items()}
+
+
+def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
+    """What one chip of the mesh does, statement by statement and in all, and what each of its links carries."""
+    found: dict[str, Expr] = {}
+    kinds = {"flops_per_chip": "flops_exact" if count == "exact" else "flops", "ops_per_chip": "ops"}
+    for name, cost in program.on_chip.items():
+        found |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
+        found[of_statement("bytes_per_chip", name)] = cost.reads + cost.writes
+        found |= {of_statement(f"sent_{resource}", name): amount for resource, amount in cost.sent.items()}
+    costs = program.on_chip.values()
+    if costs:
+        found |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}
+        found["flops_per_chip"] = found["ops_per_chip"] if program.vector else found["flops_per_chip"]
+        found["bytes_per_chip"] = Add(*(cost.reads + cost.writes for cost in costs))
+        found["chips"] = Mul(*(axis.size for axis in program.mesh))
+    for resource in busy_links(program):
+        found[of_statement("sent", resource)] = Add(*(cost.sent.get(resource, Integer(0)) for cost in costs))
+    return found
+
+
+def busy_links(program: Program) -> tuple[str, ...]:
+    """The axes that something is sent over, in the order of the mesh; those on a switch under its name."""
+    sent = dict.fromkeys(resource for cost in program.on_chip.values() for resource in cost.sent)
+    order = [axis.name for axis in program.mesh]
+    return tuple(sorted(sent, key=lambda name: order.index(name) if name in order else len(order)))
 
 
 def _of_training(program: Program, count: Counting) -> dict[str, Expr]:

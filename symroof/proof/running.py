@@ -72,6 +72,11 @@ class Act(Frozen):
     rows: int = 0
     back_rows: int = 0
 
+    @property
+    def without_elements(self) -> Act:
+        """What rows take beside their elements."""
+        return replace(self, each=Fraction(0))
+
 
 class Script(Frozen):
     """A program as it was written, in plain values; ``kept`` are the gradients that are asked for."""
@@ -129,6 +134,7 @@ class Script(Frozen):
     def _noted(self, where: list[int], maker: Mapping[str, int]) -> Trace:
         payer: dict[str, str] = {}
         loads: list[tuple[str, str]] = []
+        users: list[str] = []
         for kernel in dict.fromkeys(where):
             chip: set[str] = set()
             for i, act in enumerate(self.acts):
@@ -141,21 +147,24 @@ class Script(Frozen):
                 again = [a for a in self.acts if act.back and act.fuse in self._busy and a.fuse == ~act.fuse]
                 chip |= {a.result for a in again}
                 needed = dict.fromkeys((*act.operands, *(name for a in again for name in a.operands)))
-                loads += [(payer[act.result], name) for name in needed if name not in chip]
+                fresh = [name for name in needed if name not in chip]
+                loads += [(payer[act.result], name) for name in fresh]
+                users += [next(a.result for a in (act, *again) if name in a.operands) for name in fresh]
                 chip |= {act.result, *needed}
         fetched, touched = {name for _, name in loads}, {name for act in self.acts for name in act.operands}
         carried = {turn.leaves for act in self.acts for turn in act.turns}
         asked = fetched | carried | {*self.kept}
         stores = [(payer[name], name) for name in maker if name in asked or name not in touched]
-        return Trace(payer, tuple(loads), tuple(stores))
+        return Trace(payer, tuple(loads), tuple(stores), tuple(users))
 
 
 class Trace(Frozen):
-    """Who pays for each statement; what was loaded and stored, each by whom."""
+    """Who pays for each statement; what was loaded and stored, each by whom; and which act uses each load first."""
 
     payer: Mapping[str, str]
     loads: tuple[tuple[str, str], ...]
     stores: tuple[tuple[str, str], ...]
+    users: tuple[str, ...]
 
 
 class Run(Evidence):
@@ -175,7 +184,7 @@ class Run(Evidence):
         for act in script.acts:
             paid = self.name in (None, script.run.payer[act.result]) and self.back in (None, act.back)
             if paid and self.what in ("flops", "flops_exact", "ops"):
-                total += self._work(act, exact, step) * self._turns(act.turns, exact)
+                total += self.work(act, exact, step) * self.turned(act.turns, exact)
             if self.what in ("flops", "flops_exact"):
                 by = "counted in loops"
         for kind, moves in (("reads", script.run.loads), ("writes", script.run.stores)):
@@ -183,12 +192,12 @@ class Run(Evidence):
                 by = "loads and stores counted"
                 for payer, name in moves:
                     if self.name in (None, payer):
-                        total += self._size(name, exact) * self._paid(payer, exact)
+                        total += self.size(name, exact) * self._paid(payer, exact)
         if self.what in ("weight", "cache", "weight elements"):
             by, role = "declared tensors added up", self.what.partition(" ")[0]
             for array in script.arrays:
                 if array.role == role and self.name in (None, array.name):
-                    size = self._elements(array, exact) if " " in self.what else self._size(array.name, exact)
+                    size = self._elements(array, exact) if " " in self.what else self.size(array.name, exact)
                     total += size * self._copies(array.name, exact)
         if self.what == "saved":
             by, total = "loads of the backward pass counted", self._saved(exact)
@@ -196,15 +205,15 @@ class Run(Evidence):
             by = "gradients of weights added up"
             for array in script.arrays:
                 if array.role == "weight" and not array.integer:
-                    total += self._size(array.name, exact) * self._copies(array.name, exact)
+                    total += self.size(array.name, exact) * self._copies(array.name, exact)
         if self.what in ("elements", "size") and self.name is not None:
             array, by = script.array[self.name], "elements multiplied out"
-            total = self._elements(array, exact) if self.what == "elements" else self._size(array.name, exact)
+            total = self._elements(array, exact) if self.what == "elements" else self.size(array.name, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "running the program gives something else")
         return Check("proved", by)
 
-    def _work(self, act: Act, exact: Exact, step: Step) -> Rat:
+    def work(self, act: Act, exact: Exact, step: Step) -> Rat:
         script = self.script
         if script.contracts(act):
             return ZERO if self.what == "ops" else self._contraction(act, exact, step)
@@ -248,7 +257,7 @@ class Run(Evidence):
                 turns = tuple(turn for turn in every.values() if turn in around or turn.enters == name)
                 kept[name] = max(kept.get(name, ()), turns, key=len)
         for name, turns in kept.items():
-            total += self._size(name, exact) * self._turns(turns, exact)
+            total += self.size(name, exact) * self.turned(turns, exact)
         return total
 
     def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
@@ -258,17 +267,17 @@ class Run(Evidence):
     def _elements(self, array: Array, exact: Exact) -> Rat:
         return self._product(array.labels, exact)
 
-    def _size(self, name: str, exact: Exact) -> Rat:
+    def size(self, name: str, exact: Exact) -> Rat:
         array = self.script.array[name]
         return Rat(Poly.number(Fraction(array.bits, 8))) * self._elements(array, exact)
 
-    def _turns(self, turns: tuple[Turn, ...], exact: Exact) -> Rat:
+    def turned(self, turns: tuple[Turn, ...], exact: Exact) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))
 
     def _paid(self, payer: str, exact: Exact) -> Rat:
         """How often a statement is run."""
-        return self._turns(next(act.turns for act in self.script.acts if act.result == payer), exact)
+        return self.turned(next(act.turns for act in self.script.acts if act.result == payer), exact)
 
     def _copies(self, name: str, exact: Exact) -> Rat:
         """How many of a declared tensor there are: one for each turn of what uses it."""
-        return self._turns(next((act.turns for act in self.script.acts if name in act.operands), ()), exact)
+        return self.turned(next((act.turns for act in self.script.acts if name in act.operands), ()), exact)

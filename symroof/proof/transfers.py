@@ -15,7 +15,7 @@ class Transfers(Run):
         total = ZERO
         for payer, name in (*run.loads, *run.stores):
             if name == self.name:
-                total += self._size(name, exact) * self._paid(payer, exact)
+                total += self.size(name, exact) * self._paid(payer, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, f"running the program moves something else of {self.name}")
         return Check("proved", "loads and stores counted")

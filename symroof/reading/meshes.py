@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from symroof.errors import ReadingError, suggestion
-from symroof.model.mesh_axes import WIRINGS, MeshAxis
+from symroof.model.mesh_axes import WIRINGS, Mesh, MeshAxis
 from symroof.model.operation import AnyOperation
+from symroof.model.program import Program
 from symroof.reading.scope import split_word
 
 LARGEST_MESH_AXIS = 10**9
@@ -81,6 +83,25 @@ def laid_out(operation: AnyOperation, mesh: Iterable[str]) -> AnyOperation:
         return tuple(found)
 
     return operation.split_over(split)
+
+
+def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
+    """An operation on a mesh: the axes of a program are those of its text and those that are said beside it.
+
+    Raises :class:`~symroof.errors.ReadingError` where the two say different things of one axis.
+    """
+    if isinstance(operation, Program):
+        own = {axis.name: axis for axis in operation.mesh}
+        for name, axis in mesh.items():
+            for what in ("chips", "wiring", "link"):
+                said = [value for one in (own.get(name), axis) if one and (value := getattr(one, what)) is not None]
+                if len({*said}) > 1:
+                    raise ReadingError(f"mesh: {name} has {said[0]} in the program and {said[1]} beside it")
+                if said:
+                    own[name] = replace(own.get(name, axis), **{what: said[0]})
+            own.setdefault(name, axis)
+        mesh, operation = own, replace(operation, mesh=tuple(own.values()))
+    return laid_out(operation, mesh), mesh
 
 
 def _axis(name: str, value: Any) -> MeshAxis:

@@ -26,7 +26,7 @@ from symroof.reading.costs import COSTS, costs_of
 from symroof.reading.expressions import read_expression
 from symroof.reading.inquiries import figure_names, is_name, names_of, of_programs, points_of, read_solve
 from symroof.reading.languages import language_of
-from symroof.reading.meshes import axes_of, laid_out, read_mesh
+from symroof.reading.meshes import axes_of, meshed, read_mesh
 from symroof.reading.operations import read_operation
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, table, text, texts, unfit
@@ -58,8 +58,9 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
     if options.get("training") is not None:
         operation = in_training(operation, _flag(options, "training", "true for the backward pass as well"))
-    mesh = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
-    operation, axes = laid_out(operation, mesh), open_axes(mesh)
+    said = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
+    operation, mesh = meshed(operation, said)
+    axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
     model = model_of(options, operation, spoken, axes)
     names = names_of(sizes, operation, model["symbols"], model["let"], model["hardware"], options)

@@ -1,0 +1,123 @@
+"""A program on a mesh: what one chip does of it, what its links carry, and how the times of its resources compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sympy import Expr, Mul
+
+from symroof.derivation.draft import Draft
+from symroof.formula import Formula, Name, total
+from symroof.model.chip_costs import carried, message, resource_of
+from symroof.model.cost import Counting
+from symroof.model.placing import Move
+from symroof.model.program import Program
+from symroof.model.statement_costs import amounts, busy_links, of_statement
+from symroof.proof.chips import Exchanged, Exchanges, OnEach
+from symroof.proof.collectives import MeshAxis
+from symroof.proof.meshing import Meshed
+from symroof.proof.running import Script
+from symroof.proof.step import Reason, Step
+
+CHIPS = Name("chips")
+
+
+def meshed_of(program: Program, script: Script) -> Meshed:
+    """The script on the mesh as the user wrote it: nothing that was computed from it."""
+    axes = (MeshAxis(a.name, a.chips, a.wiring, None, a.link or "") for a in program.mesh)
+    return Meshed(script, tuple(axes), program.keep, program.regather)
+
+
+def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[str, Any]:
+    """For each amount of one chip the evidence that it has to rest on; none on one chip."""
+    if not program.axes:
+        return {}
+    meshed, flops = meshed_of(program, script), "flops_exact" if count == "exact" else "flops"
+    kinds = {"flops_per_chip": flops, "ops_per_chip": "ops", "bytes_per_chip": "bytes"}
+    found: dict[str, Any] = {"chips": OnEach(meshed, "chips")}
+    for what, kind in kinds.items():
+        found[what] = OnEach(meshed, "ops" if program.vector and kind == flops else kind)
+        found |= {of_statement(what, name): OnEach(meshed, kind, name) for name in program.owners}
+    for resource in {resource_of(axis) for axis in program.mesh}:
+        found[of_statement("sent", resource)] = OnEach(meshed, "sent", None, resource)
+        for name in program.owners:
+            found[of_statement(f"sent_{resource}", name)] = OnEach(meshed, "sent", name, resource)
+    return found
+
+
+def work_of_chips(draft: Draft, program: Program) -> Draft:
+    """How many chips there are, and what one does of every statement."""
+    if not program.axes:
+        return draft
+    known = amounts(program, draft.setting.problem.count)
+    evidence = draft.ledger.meanings["chips"]
+    draft = draft.add(
+        Step("work", Reason.CHIPS, CHIPS, "=", draft.write(known["chips"]), evidence=evidence, role="chips")
+    )
+    kinds = ("ops_per_chip",) if program.vector else ("flops_per_chip", "ops_per_chip")
+    for what in kinds:
+        draft = _each(draft, "work", what, known, program)
+    return _each(draft, "work", "flops_per_chip", known, program, "ops_per_chip") if program.vector else draft
+
+
+def traffic_of_chips(draft: Draft, program: Program) -> Draft:
+    """What one chip moves in its own memory."""
+    if not program.axes:
+        return draft
+    return _each(draft, "traffic", "bytes_per_chip", amounts(program, draft.setting.problem.count), program)
+
+
+def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
+    """What each link carries, statement by statement and in all."""
+    if not program.axes:
+        return draft
+    known = amounts(program, draft.setting.problem.count)
+    for name, cost in program.on_chip.items():
+        for resource, amount in cost.sent.items():
+            if amount != 0:
+                facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)))
+                draft = _add(draft, "exchanges", of_statement(f"sent_{resource}", name), known, Reason.SENT, facts)
+    for resource in busy_links(program):
+        names = [of_statement(f"sent_{resource}", name) for name in program.owners]
+        draft = _sum(draft, "exchanges", of_statement("sent", resource), known, names)
+    return draft
+
+
+def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource: str) -> Iterator[Exchanged]:
+    for move in moves:
+        shares = dict(carried(move, program))
+        if resource in shares:
+            written = (draft.write(program.resolved(x)) for x in (message(move, program), shares[resource]))
+            yield Exchanged(move.collective, move.axes, str(move.tensor.name), *written)
+
+
+def _each(
+    draft: Draft, section: str, what: str, known: dict[str, Expr], program: Program, part: str | None = None
+) -> Draft:
+    """An amount of one chip: of every statement that has it, then of all."""
+    names = [of_statement(part or what, name) for name in program.owners]
+    for name in names:
+        if part is None and known.get(name, 0) != 0:
+            draft = _add(draft, section, name, known, Reason.ON_EACH)
+    return _sum(draft, section, what, known, names)
+
+
+def _add(draft: Draft, section: str, name: str, known: dict[str, Expr], reason: Reason, facts: Any = None) -> Draft:
+    shown, evidence = _written(draft, known[name]), draft.ledger.meanings[name]
+    return draft.add(Step(section, reason, Name(name), "=", shown, evidence=evidence, facts=facts))
+
+
+def _sum(draft: Draft, section: str, what: str, known: dict[str, Expr], names: list[str]) -> Draft:
+    parts = [Name(name) for name in names if known.get(name, 0) != 0]
+    if not parts:
+        return draft
+    evidence = draft.ledger.meanings[what]
+    return draft.add(
+        Step(section, Reason.STATEMENTS, Name(what), "=", total(*parts), evidence=evidence),
+        Step(section, Reason.TOTAL, Name(what), "=", _written(draft, known[what]), role=what),
+    )
+
+
+def _written(draft: Draft, value: Expr) -> Formula:
+    return draft.layout.factored(Mul(*value.factor().args) if value.is_Mul else value.factor())

@@ -1,0 +1,106 @@
+"""What one chip of a mesh does for a program, as the played mesh tells it."""
+
+from __future__ import annotations
+
+from symroof.formula import Formula, Frozen
+from symroof.proof.exact import Exact
+from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
+from symroof.proof.meshing import Meshed, Moved
+from symroof.proof.polynomials import Rat
+from symroof.proof.running import ZERO, Act, Run
+from symroof.proof.step import Check, Step
+
+
+class OnEach(Evidence):
+    """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``what`` is
+    flops, flops_exact, ops, bytes, chips, or sent over a ``resource``."""
+
+    counts = True
+
+    meshed: Meshed
+    what: str
+    name: str | None = None
+    resource: str = ""
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact = ledger.exact(figures=False)
+        total = self._chips(exact) if self.what == "chips" else self._amount(step, exact)
+        if not (exact.rational(step.right) - total).is_zero():
+            raise refuted(step, "a chip of the played mesh does something else")
+        return Check("proved", "the program played on meshes of 3 and 4 chips")
+
+    def _chips(self, exact: Exact) -> Rat:
+        return self.meshed.chips((axis.name for axis in self.meshed.mesh), exact)
+
+    def _amount(self, step: Step, exact: Exact) -> Rat:
+        script, parts, total = self.meshed.script, self.meshed.parts, ZERO
+        run = Run(script, "flops" if self.what == "flops" else self.what)
+        for act in script.acts:
+            if self.name not in (None, script.run.payer[act.result]):
+                continue
+            turns, part = run.turned(act.turns, exact), parts[act.result]
+            if self.what in ("flops", "flops_exact") and script.contracts(act):
+                total += run.work(act, exact, step) * turns / self.meshed.chips(part.work, exact)
+            elif self.what == "ops" and not script.contracts(act):
+                total += self._elementwise(act, run, exact, step) * turns
+            elif self.what == "sent":
+                for moved in part.moved:
+                    shares = dict(self.meshed.shares(moved, exact))
+                    if self.resource in shares:
+                        total += shares[self.resource] * self.meshed.message(moved, exact) * turns
+        return total if self.what != "bytes" else self._traffic(run, exact)
+
+    def _elementwise(self, act: Act, run: Run, exact: Exact, step: Step) -> Rat:
+        """Each chip works on its elements; of rows that chips share out each works on its part of every one."""
+        part, whole = self.meshed.parts[act.result], run.work(act, exact, step)
+        rows = run.work(act.without_elements, exact, step) if act.over is not None else ZERO
+        return (whole - rows) / self.meshed.chips(part.work, exact) + rows / self.meshed.chips(part.rows, exact)
+
+    def _traffic(self, run: Run, exact: Exact) -> Rat:
+        """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
+        script, parts, total = self.meshed.script, self.meshed.parts, ZERO
+        act = {act.result: act for act in script.acts}
+        for (payer, name), user in zip(script.run.loads, script.run.users, strict=True):
+            if self.name in (None, payer):
+                cut = parts[user].operands[act[user].operands.index(name)]
+                total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
+        for payer, name in script.run.stores:
+            if self.name in (None, payer):
+                cut = parts[name].result
+                total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
+        return total
+
+
+class Exchanged(Frozen):
+    """A collective as prose says it: what is moved over which axes, and how large its message is."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    message: Formula
+    share: Formula
+
+
+class Exchanges(Facts):
+    """Facts of what a link carries for a statement: the collectives over it, in their order."""
+
+    exchanges: tuple[Exchanged, ...]
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        evidence = step.evidence
+        if not isinstance(evidence, OnEach) or evidence.name is None:
+            return False
+        meshed, exact = evidence.meshed, ledger.exact(figures=False)
+        script = meshed.script
+        mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
+        moved = [one for act in mine for one in meshed.parts[act.result].moved]
+        over = [one for one in moved if evidence.resource in dict(meshed.shares(one, exact))]
+        return len(over) == len(self.exchanges) and all(
+            self._same(said, one, evidence, exact) for said, one in zip(self.exchanges, over, strict=True)
+        )
+
+    def _same(self, said: Exchanged, one: Moved, evidence: OnEach, exact: Exact) -> bool:
+        told = said.collective, said.axes, said.array
+        message = exact.rational(said.message) - evidence.meshed.message(one, exact)
+        share = exact.rational(said.share) - dict(evidence.meshed.shares(one, exact))[evidence.resource]
+        return told == (one.collective, one.axes, one.array) and message.is_zero() and share.is_zero()
