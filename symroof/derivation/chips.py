@@ -7,8 +7,11 @@ from typing import Any
 
 from sympy import Expr, Mul
 
-from symroof.derivation.draft import Draft
-from symroof.formula import Formula, Name, total
+from symroof.algebra.rational import cancelled
+from symroof.derivation.draft import T_MATH, Draft
+from symroof.derivation.solutions import Solution
+from symroof.derivation.solving import solution_of
+from symroof.formula import Compare, Formula, Name, Quotient, total
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
 from symroof.model.placing import Move
@@ -16,10 +19,13 @@ from symroof.model.program import Program
 from symroof.model.statement_costs import amounts, busy_links, of_statement
 from symroof.proof.chips import Exchanged, Exchanges, OnEach
 from symroof.proof.collectives import MeshAxis
+from symroof.proof.facts import Solved
 from symroof.proof.meshing import Meshed
 from symroof.proof.running import Script
 from symroof.proof.step import Reason, Step
+from symroof.symbols import rational, symbol
 
+PEAK = symbol("peak")
 CHIPS = Name("chips")
 
 
@@ -121,3 +127,48 @@ def _sum(draft: Draft, section: str, what: str, known: dict[str, Expr], names: l
 
 def _written(draft: Draft, value: Expr) -> Formula:
     return draft.layout.factored(Mul(*value.factor().args) if value.is_Mul else value.factor())
+
+
+def against_each(draft: Draft, program: Program) -> Draft:
+    """Where arithmetic takes longer than each link, solved for a size or an axis."""
+    rates, setting = draft.setting.rates, draft.setting
+    if rates is None or rates.mixed or not program.axes:
+        return draft
+    known = amounts(program, setting.problem.count)
+    for resource, figure in rates.links:
+        sent, rate = of_statement("sent", resource), rates.rate(resource)
+        ratio = cancelled(setting.regime.apply(known["flops_per_chip"] / known[sent]))
+        x = _asked(draft, ratio, program, resource)
+        if x is None:
+            continue
+        level, name = PEAK / symbol(rate), Name(f"T_{resource}")
+        solution = solution_of(ratio, level, x, setting.least_one, layout=draft.layout, values=setting.values)
+        same, facts = Compare(T_MATH, ">", name), Solved(x.name)
+        over = (Quotient(Name("flops_per_chip"), Name("peak")), Quotient(Name(sent), Name(rate)))
+        conditions, role = (*setting.equalities, *solution.bands), f"threshold({resource})"
+        draft = draft.add(
+            Step("resources", Reason.COMPARE_TIMES, same, "<=>", Compare(over[0], ">", over[1])),
+            Step("resources", Reason.SOLVE, same, "<=>", solution.formula, conditions, None, facts, role),
+        )
+        draft = _in_figures(draft, solution, resource, figure)
+    return draft
+
+
+def _asked(draft: Draft, ratio: Expr, program: Program, resource: str) -> Expr | None:
+    """What a condition is solved for: what was asked for, B, the axis, or the first size that it depends on."""
+    free = {s.name for s in ratio.free_symbols}
+    asked = draft.setting.problem.solve_for
+    order = (*((asked,) if asked else ()), "B", resource, *program.dimensions, *draft.setting.problem.names)
+    return next((symbol(name) for name in order if name in free), None)
+
+
+def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) -> Draft:
+    """The bound with the figures put in, where they are known."""
+    bound, known = solution.bound, draft.setting.known
+    if solution.end is None or not isinstance(bound, Expr) or not {"peak", figure} <= known.keys():
+        return draft
+    values = {symbol(name): rational(known[name].value) for name in ("peak", figure, "bandwidth") if name in known}
+    put, where = bound.subs(values), () if solution.guard is None else (solution.guard,)
+    shown = draft.layout.factored(cancelled(put))
+    role = f"bound({resource})"
+    return draft.add(Step("resources", Reason.FIGURES, solution.end.right, "=", shown, where, role=role))

@@ -6,7 +6,7 @@ from typing import Any
 
 from sympy import Expr
 
-from symroof.derivation.chips import exchanges_of_chips, traffic_of_chips, work_of_chips
+from symroof.derivation.chips import against_each, exchanges_of_chips, traffic_of_chips, work_of_chips
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.itemizing import traffic_of_program, work_of_program
 from symroof.derivation.layout import Layout
@@ -126,3 +126,9 @@ def _given(draft: Draft, section: str, name: str, reason: Reason) -> Draft:
     plain = (formula.body if isinstance(formula, Written) else formula) == value
     draft = draft.add(Step(section, reason, Name(name), "=", formula, evidence=evidence, role=name if plain else ""))
     return draft if plain else draft.add(Step(section, Reason.CANCEL, Name(name), "=", value, role=name))
+
+
+def resources(draft: Draft) -> Draft:
+    """Where arithmetic takes longer than each link of a mesh."""
+    operation = draft.setting.problem.operation
+    return against_each(draft, operation) if isinstance(operation, Program) else draft

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from symroof.derivation.answer import Answer
-from symroof.derivation.counting import traffic, work
+from symroof.derivation.counting import resources, traffic, work
 from symroof.derivation.draft import Draft
 from symroof.derivation.intensity import intensity, regime
 from symroof.derivation.meanings import ledger_of
@@ -89,6 +89,7 @@ def derive(problem: Problem) -> Derivation:
     draft = rule(draft)
     draft = at(draft)
     draft = time(draft)
+    draft = resources(draft)
     draft = formulas(draft)
     draft = summary(draft)
 

@@ -28,6 +28,7 @@ SECTIONS = [
     "rule",
     "at",
     "time",
+    "resources",
     "formulas",
     "solution",
 ]
