@@ -14,6 +14,7 @@ CODE = (
     "import symroof as sr\n"
     "d = sr.derive('matmul', on='tpu-v5e', assume='B << D, F')\n"
     "assert d.answer.smallest_integer == 241 and d.to_markdown() and d.to_latex() and d.to_text()\n"
+    "assert sr.operation('mlp').cost().flops\n"
     "from symroof.reading.languages import languages\n"
     "assert languages() == ('en', 'ko', 'zh') and len({d.to_markdown(lang=lang) for lang in languages()}) == 3\n"
     "print(sr.__file__)"
@@ -48,6 +49,7 @@ def test_the_wheel_holds_the_package_the_templates_and_nothing_else(wheel):
     shipped = {name.removeprefix("symroof/templates/") for name in names if name.startswith("symroof/templates/")}
     assert shipped == {path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.j2")}
     assert "symroof/model/hardware.toml" in names
+    assert "symroof/model/programs.toml" in names
     assert "symroof/py.typed" in names
 
 

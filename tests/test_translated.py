@@ -25,6 +25,7 @@ LAYERS = (
     "input X: bf16[B, D]; weight U, V: bf16[D, F]; weight W: bf16[F, D]; weight E: bf16[M, D]; repeat L as X = Z { N = rms_norm(X); "
     "H = N * U -> bf16[B, F]; G = N * V -> bf16[B, F]; A = silu(H); P = A * G; Y = P * W -> bf16[B, D]; Z = X + Y }; O = Z * E -> bf16[B, M]"
 )
+BIASED = "input X: bf16[B, D]; weight V: bf16[D, F]; weight E: bf16[F]; weight W: bf16[F, D]; fuse { H = X * V -> bf16[B, F]; A = H + E; Y = A * W -> bf16[B, D] }"
 PROBLEMS = {
     "regime": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
     "symbolic": {"operation": MATMUL},
@@ -54,6 +55,7 @@ PROBLEMS = {
     "balanced": {"operation": MATMUL, "given": {"peak": "2", "HBM": "1"}, "at": "B=D=F=6"},
     "program": {"operation": MLP, "hardware": "tpu-v5e", "assume": "N << D, F", "at": "D=8192,F=32768"},
     "program in training": {"operation": MLP, "hardware": "tpu-v5e", "training": True},
+    "fuse in training": {"operation": BIASED, "training": True, "sections": ["answer", "work", "traffic"]},
     "program of a fuse": {"operation": FUSED, "hardware": "tpu-v5e"},
     "program with another size": {"operation": EXPERTS, "assume": "B << D, F"},
     "program of layers": {"operation": LAYERS, "hardware": "tpu-v5e", "count": "exact"},
@@ -86,11 +88,23 @@ EXPLORED = {
 }  # fmt: skip
 FORMS = ("text", "markdown", "latex", "rst")
 # LaTeX and reStructuredText say what Markdown does; these show that their sheets do not say more.
-IN_ALL_FORMS = ("regime", "symbolic", "two chips", "ring", "softmax", "long names", "program", "program of layers", "map", "inferred, two", "compared")
+IN_ALL_FORMS = (
+    "regime",
+    "symbolic",
+    "two chips",
+    "ring",
+    "softmax",
+    "long names",
+    "program",
+    "program of layers",
+    "map",
+    "inferred, two",
+    "compared",
+)
 # What no language translates: units, the names of chips, links, dtypes, operations and functions.
 EVERYWHERE = {
     "FLOPs", "OPs", "bytes", "byte", "GiB", "TB", "GB", "MB", "kB", "ms", "us", "ns", "NVLink", "PCIe", "bf", "fp", "int",
-    "input", "weight", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "dX", "dY", "dA", "dH", "dW", "dV",
+    "input", "weight", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "sum", "dE", "dX", "dY", "dA", "dH", "dW", "dV",
     "params", "weights", "caches", "saved", "gradients", "ops", "Batch", "ModelDim", "Hidden", "softmax", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
 }  # fmt: skip
 NAMES = r"all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+"

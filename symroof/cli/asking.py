@@ -190,13 +190,11 @@ def hardware(name: str | None, chips: tuple[str, ...], lang: str | None, form: s
 @lang_option
 @form_option("text", "json")
 def operations(name: str | None, lang: str | None, form: str) -> None:
-    """List the operations of the library, or show one with its costs."""
-    from symroof.model.library import LIBRARY, library_operation
+    """List the operations of the library, or show one: a program as text to paste and to change."""
+    from symroof.reading.library_names import entries, required
     from symroof.rendering.pages.catalogues import operation_record, operation_table, operations_table
 
-    if name:
-        library_operation(name)  # an unknown name is refused with a suggestion
-    shown = LIBRARY[name] if name else list(LIBRARY.values())
+    shown = required(name) if name else list(entries().values())
     _show(form, lang, shown, operation_record, operation_table if name else operations_table)
 
 

@@ -32,11 +32,12 @@ PROBLEM = {
     "count": ("--count", "fma|exact", "How additions count."),
     "compute": ("--compute", "DTYPE", "The dtype whose peak rate the arithmetic runs at."),
     "dtype": ("--dtype", "DTYPE", "The dtype of tensors that do not state one."),
+    "functions": ("--function", "NAME=N", "A function of a program, with its operations for each element: f=3."),
     "chips": ("--chips", "FILE", "A file with chips of your own."),
     "training": ("--training", None, "The backward pass as well: a training step."),
 }
 
-REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips")
+REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips", "functions")
 
 
 def _known_language(context: click.Context, _: click.Parameter, code: str | None) -> str | None:
@@ -177,7 +178,7 @@ def given_flags(options: dict[str, Any]) -> dict[str, Any]:
             (flags[key],) = value
         if key == "mesh":
             flags[key] = "; ".join(value)
-        if key == "given":
+        if key in ("given", "functions"):
             pairs = [pair(key, text) for whole in value for text in whole.split(",")]
             flags[key] = dict(pairs)
             if len(flags[key]) < len(pairs):
@@ -193,5 +194,6 @@ def pair(key: str, text: str) -> tuple[str, str]:
     """
     name, sign, value = (part.strip() for part in text.partition("="))
     if not sign or not name or not value:
-        raise ReadingError(f"--{key} {text!r} is not NAME=VALUE", source=text, span=(0, max(1, len(text))))
+        flag = PROBLEM[key][0]
+        raise ReadingError(f"{flag} {text!r} is not NAME=VALUE", source=text, span=(0, max(1, len(text))))
     return name, value

@@ -47,7 +47,7 @@ def script_of(program: Program) -> Script:
         Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, ""), tensor.dtype.name, split_of(tensor))
         for name, tensor in program.written.items()
     )
-    script = Script(tuple(arrays), tuple(_act(program, line) for line in program.forward))
+    script = Script(tuple(arrays), tuple(_act(program, line) for line in program.forward), program.returned)
     return in_training(script) if program.training else script
 
 
@@ -70,7 +70,17 @@ def _act(program: Program, line: Line) -> Act:
         return Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse, minus=minus)
     act = Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
     rows, back_rows = (ROW_NUMBERS.get(f"{function.name}{mark}", 0) for mark in ("", "'"))
-    return replace(act, back_each=function.back_each, back_row=function.back_row, rows=rows, back_rows=back_rows)
+    gains = len(operands) - function.operands
+    return replace(
+        act,
+        gathers=function.gathers,
+        reshapes=function.reshapes,
+        gains=gains,
+        back_each=function.back_each,
+        back_row=function.back_row,
+        rows=rows,
+        back_rows=back_rows,
+    )
 
 
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
+from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
-from symroof.model.functions import FUNCTIONS, Function
+from symroof.model.functions import FUNCTIONS
 from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Block, Fuse, Node, Program, Repeat, Statement
 
 
@@ -38,21 +39,6 @@ def backward_of(program: Program) -> Backward:
     """The backward pass. Raises :class:`~symroof.errors.ModelError` where a gradient is asked for that there is not."""
     reverse = _Reverse(program, _asked(program))
     return reverse.whole()
-
-
-def derivative(function: Function) -> Function:
-    """What takes a gradient back through a function: of the operand and the gradient of the result.
-
-    >>> derivative(FUNCTIONS["relu"]).name
-    "relu'"
-    """
-    if function.operands > 1 or not (function.back_each or function.back_row):
-        raise ModelError(
-            f"{function.name} has no derivative, so there is no gradient of its operand",
-            expected=f"one of {', '.join(name for name, known in FUNCTIONS.items() if known.back_each)}",
-        )
-    each, row = function.back_each, function.back_row
-    return replace(function, name=f"{function.name}'", each=each, row=row, operands=2)
 
 
 def _asked(program: Program) -> frozenset[str]:
@@ -132,13 +118,13 @@ class _Reverse:
         operand = statement.operands[place]
         same = operand.dtype == gradient.dtype and set(operand.labels) == set(gradient.labels)
         first = statement.kind in (SUM, DIFFERENCE) and not (statement.kind == DIFFERENCE and place)
-        if first and same:
+        if same and (first or passes_on(statement)):
             return gradient
         name = self._new(self._contribution(str(operand.name), statement.name, scope))
         result = replace(operand, name=name)
         if statement.function is not None:
-            turned = derivative(statement.function)
-            found.append(Statement("function", (operand, gradient), result, turned, statement.over))
+            before = (t.name in self.asked for t in statement.operands[:place])
+            found.append(through_function(statement, place, gradient, result, not any(before)))
         elif statement.kind == PRODUCT:
             found += self._factors(statement, place, gradient, result)
         elif first and set(operand.labels) == set(gradient.labels):
@@ -189,6 +175,9 @@ class _Reverse:
     def _total(self, name: str, scope: _Scope, found: list[Node]) -> Tensor:
         """The gradient of a tensor: its contributions, added; from outside where nothing uses it."""
         arrived = scope.arrived.pop(name, [])
+        if arrived and self._returned(name, scope):
+            arrived.append(replace(self.known[name], name=self._new(f"d{name}_out")))
+            self.incoming.append(arrived[-1])
         if len(arrived) == 1:
             return arrived[0]
         result = replace(self.known[name], name=self._new(self._final(name, scope)))
@@ -201,6 +190,7 @@ class _Reverse:
     def _contribution(self, name: str, user: str, scope: _Scope) -> str:
         """``dx`` where one statement alone uses x, else ``dx_h`` for what comes through h."""
         alone = self._uses(scope.body, name) == 1 and name != scope.leaves and not self._alike(name, scope)
+        alone = alone and not self._returned(name, scope)
         return self._final(name, scope) if alone else f"d{name}_{user}"
 
     def _final(self, name: str, scope: _Scope) -> str:
@@ -209,6 +199,10 @@ class _Reverse:
             return self._contribution(name, scope.leaves, scope.around)
         inside = (node for node in scope.body if isinstance(node, Repeat) and node.leaves == name)
         return f"d{name}_next" if any(self._uses(node.body, name) for node in inside) else f"d{name}"
+
+    def _returned(self, name: str, scope: _Scope) -> bool:
+        """Whether a tensor is used and returned as well: its gradient comes from outside too, after the last turn."""
+        return name in self.program.returned and name != scope.leaves and self._own(name, scope.body)
 
     def _alike(self, name: str, scope: _Scope) -> bool:
         """Whether all turns around use the same tensor: what they give is added up."""

@@ -66,9 +66,9 @@ def fetched(lines: tuple[Line, ...]) -> tuple[tuple[Line, Tensor], ...]:
     found: list[tuple[Line, Tensor]] = []
     for line in lines:
         again = line.fuse.again if line.fuse is not None else ()
-        for tensor in (t for statement in (line.statement, *again) for t in statement.operands):
+        for tensor, whole in (both for s in (line.statement, *again) for both in zip(s.read, s.operands, strict=True)):
             if tensor.name not in on_chip:
-                on_chip.add(str(tensor.name))
+                on_chip |= {str(tensor.name)} if tensor is whole else set()
                 found.append((line, tensor))
     return tuple(found)
 

@@ -8,6 +8,7 @@ own, and the statements of a block overlap as one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sympy import Expr, Mul
 
@@ -52,6 +53,13 @@ class Statement(Frozen):
     @property
     def contracts(self) -> bool:
         return self.kind == PRODUCT and bool(Einsum(self.operands, self.result).contracted)
+
+    @property
+    def read(self) -> tuple[Tensor, ...]:
+        """The operands as they are read: of a table that rows are looked up in, as much as the result is."""
+        if self.function is None or not self.function.gathers:
+            return self.operands
+        return (replace(self.operands[0], dims=self.result.dims), *self.operands[1:])
 
     def __str__(self) -> str:
         names = [str(tensor.name) for tensor in self.operands]

@@ -59,13 +59,15 @@ __all__ = [
 class Program(Frozen):
     """Several operations, costed together; see :func:`symroof.model.kernels.kernels_of` for the traffic.
 
-    ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention. ``keep`` are
-    weights that stay gathered for the backward pass, ``regather`` other tensors that do not.
+    ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention.
+    ``returned`` is what is returned although a statement uses it. ``keep`` are weights that stay gathered for the backward
+    pass, ``regather`` other tensors that do not.
     """
 
     declared: tuple[Declared, ...]
     body: tuple[Node, ...]
     where: Mapping[str, Formula] = field(default_factory=dict, hash=False)
+    returned: tuple[str, ...] = ()
     training: bool = False
     mesh: tuple[MeshAxis, ...] = ()
     keep: tuple[str, ...] = ()
@@ -112,10 +114,10 @@ class Program(Frozen):
 
     @property
     def results(self) -> tuple[Tensor, ...]:
-        """What no statement uses: what the program returns."""
+        """What the program returns: what no statement uses, and what it says."""
         used = {t.name for line in self.forward for t in line.statement.operands}
         kept = (line.statement.result for line in self.forward)
-        return tuple(tensor for tensor in kept if tensor.name not in used)
+        return tuple(tensor for tensor in kept if tensor.name not in used or tensor.name in self.returned)
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:

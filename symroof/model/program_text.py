@@ -12,7 +12,8 @@ INDENT = "  "
 
 def spelled(program: Program) -> str:
     """The statements, one on a line, with the declarations before them."""
-    return "\n".join((*_mesh(program), *_declared(program), *_derived(program), *_body(program.body, "")))
+    parts = (_mesh(program), _declared(program), _derived(program), _body(program.body, ""), _returned(program))
+    return "\n".join(line for part in parts for line in part)
 
 
 def spelled_backward(program: Program) -> tuple[str, ...]:
@@ -47,6 +48,11 @@ def _mesh(program: Program) -> Iterator[str]:
 def _derived(program: Program) -> Iterator[str]:
     for name, formula in program.where.items():
         yield f"where {name} = {fold(formula, Spelled())}"
+
+
+def _returned(program: Program) -> Iterator[str]:
+    if program.returned:
+        yield f"output {', '.join(program.returned)}"
 
 
 def _body(body: tuple[Node, ...], margin: str) -> Iterator[str]:

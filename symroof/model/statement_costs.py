@@ -190,7 +190,7 @@ def stored(program: Program) -> frozenset[str]:
     are asked for."""
     kernels = kernels_of(program)
     kept = {str(tensor.name) for kernel in kernels for _, tensor in fetched(kernel)}
-    kept |= {repeat.leaves for line in program.lines for repeat in line.repeats}
+    kept |= {repeat.leaves for line in program.lines for repeat in line.repeats} | {*program.returned}
     if program.backward is not None:
         kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
     for kernel in kernels:

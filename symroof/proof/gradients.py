@@ -65,7 +65,7 @@ class _Tape:
         for name, at in tuple(self.arrived):
             self.kept.append(self._whole(name, at, None))
         acts = (replace(act, turns=tuple(map(self._turned, act.turns))) for act in self.acts)
-        return Script((*self.script.arrays, *self.arrays), (*self.script.acts, *acts), tuple(self.kept))
+        return Script((*self.script.arrays, *self.arrays), (*self.script.acts, *acts), (*self.script.kept, *self.kept))
 
     def _entered(self, path: Path) -> Path:
         name = self._whole(path[-1].leaves, path[:-1], None)
@@ -108,17 +108,34 @@ class _Tape:
         operand, made = self.script.array[act.operands[place]], self.script.array[act.result]
         negative = act.minus and place == 1
         alike, same = set(operand.labels) == set(made.labels), operand.dtype == made.dtype
-        if act.back_each is None and not act.multiplies and alike and same and not negative:
+        free = act.back_each == act.back_row == 0 and not (act.gathers or act.reshapes)
+        if (free or (act.back_each is None and not act.multiplies)) and alike and same and not negative:
             return gradient
         name = self._array(operand.name, self._part(operand.name, act.result, act.turns))
         if act.back_each is not None:
-            given = Act(name, (operand.name, gradient), act.back_each, act.back_row, act.over, rows=act.back_rows)
+            given = self._function(act, place, gradient, name, free)
         elif act.multiplies:
             given = self._product(act, place, gradient, name)
         else:
             given = Act(name, (gradient,), Fraction(1), sums=not alike and not negative)
         self._add(given, act.turns, act.fuse)
         return name
+
+    def _function(self, act: Act, place: int, gradient: str, name: str, free: bool) -> Act:
+        """The gradient through a function: its derivative takes what it takes once, for the first operand that asks."""
+        zero, gain = Fraction(0), place - (len(act.operands) - act.gains)
+        if gain >= 0:
+            if gain:
+                return Act(name, (gradient,), Fraction(1), sums=True)
+            return Act(name, (act.operands[0], gradient), Fraction(2), first=True)
+        if act.reshapes or free:
+            return Act(name, (gradient,), zero)
+        if act.gathers:
+            return Act(name, (*act.operands[1:], gradient), zero)
+        if any(n in self.real for n in act.operands[:place]):
+            return Act(name, (*act.operands, gradient), zero, over=act.over)
+        assert act.back_each is not None
+        return Act(name, (*act.operands, gradient), act.back_each, act.back_row, act.over, rows=act.back_rows)
 
     def _product(self, act: Act, place: int, gradient: str, name: str) -> Act:
         """The gradient in the place of an operand. Two others are multiplied first where something is summed."""
@@ -136,6 +153,8 @@ class _Tape:
     def _whole(self, name: str, path: Path, fuse: int | None) -> str:
         """The gradient of an array: what arrived, added up; from outside where nothing did."""
         parts = self.arrived.pop((name, path), [])
+        if parts and self._returned(name, path):
+            parts.append(self._array(name, f"d{name}_out", "gradient"))
         if len(parts) == 1:
             return parts[0]
         result = self._array(name, self._name(name, path), "" if parts else "gradient")
@@ -171,6 +190,11 @@ class _Tape:
         maker = self.maker.get(name)
         return bool(path) and name not in self.stocks and (maker is None or maker.turns[: len(path)] != path)
 
+    def _returned(self, name: str, path: Path) -> bool:
+        """Whether an array is used and given out too, here and not in a turn that hands it on."""
+        handed = bool(path) and name == path[-1].leaves
+        return name in self.script.kept and name in self.maker and not handed and not self._outside(name, path)
+
     def _name(self, name: str, path: Path) -> str:
         """The name of a gradient where these turns are done with it."""
         if self._outside(name, path):
@@ -186,5 +210,6 @@ class _Tape:
         """The name of what one use gives: that of the gradient, where there is no other."""
         last = path[-1] if path else None
         single = self._count(name, path) == 1 and (last is None or name != last.leaves)
+        single = single and not self._returned(name, path)
         shared = last is not None and name != last.enters and self._outside(name, path)
         return self._name(name, path) if single and not shared else f"d{name}_{user}"

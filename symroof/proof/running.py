@@ -18,6 +18,7 @@ from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.recounts import Loops
 from symroof.proof.step import Check, Step
+from symroof.proof.traces import Trace
 
 ZERO = Rat(Poly())
 
@@ -52,8 +53,9 @@ class Act(Frozen):
 
     One that ``sums`` a single operand saves one for each element of the result. ``minus`` is a difference, ``back_each``
     and ``back_row`` are what the derivative of a function takes. One that goes ``back`` is of the backward pass; what a
-    fuse of the number ~n works on is made as in the fuse n. ``rows`` are the numbers of each row that chips add up which
-    share it out, ``back_rows`` those of the derivative.
+    fuse of the number ~n works on is made as in the fuse n. The last operands of a function may be ``gains``; one that
+    ``reshapes`` makes other dimensions of the same elements. What is counted by its ``first`` operand says so. ``rows`` are
+    the numbers of each row that chips add up which share it out, ``back_rows`` those of the derivative.
     """
 
     result: str
@@ -64,11 +66,15 @@ class Act(Frozen):
     multiplies: bool = False
     turns: tuple[Turn, ...] = ()
     fuse: int | None = None
+    gathers: bool = False  # rows of the first operand alone are read, as many as the result has
     sums: bool = False
     minus: bool = False
     back_each: Fraction | None = None
     back_row: Fraction = Fraction(0)
     back: bool = False
+    gains: int = 0
+    reshapes: bool = False
+    first: bool = False
     rows: int = 0
     back_rows: int = 0
 
@@ -77,9 +83,14 @@ class Act(Frozen):
         """What rows take beside their elements."""
         return replace(self, each=Fraction(0))
 
+    @property
+    def needs(self) -> tuple[tuple[str, str | None], ...]:
+        """The operands; with one whose rows are gathered, the array that has as many."""
+        return tuple((n, self.result if self.gathers and i == 0 else None) for i, n in enumerate(self.operands))
+
 
 class Script(Frozen):
-    """A program as it was written, in plain values; ``kept`` are the gradients that are asked for."""
+    """A program as it was written, in plain values; ``kept`` is what is asked for although it is used."""
 
     arrays: tuple[Array, ...]
     acts: tuple[Act, ...]
@@ -135,6 +146,7 @@ class Script(Frozen):
         payer: dict[str, str] = {}
         loads: list[tuple[str, str]] = []
         users: list[str] = []
+        gathered: list[str | None] = []
         for kernel in dict.fromkeys(where):
             chip: set[str] = set()
             for i, act in enumerate(self.acts):
@@ -146,25 +158,19 @@ class Script(Frozen):
                 payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
                 again = [a for a in self.acts if act.back and act.fuse in self._busy and a.fuse == ~act.fuse]
                 chip |= {a.result for a in again}
-                needed = dict.fromkeys((*act.operands, *(name for a in again for name in a.operands)))
-                fresh = [name for name in needed if name not in chip]
-                loads += [(payer[act.result], name) for name in fresh]
-                users += [next(a.result for a in (act, *again) if name in a.operands) for name in fresh]
-                chip |= {act.result, *needed}
+                for one in (act, *again):
+                    for name, rows in one.needs:
+                        if name not in chip:
+                            loads.append((payer[act.result], name))
+                            gathered.append(rows)
+                            users.append(one.result)
+                        chip |= {name} if rows is None else set()
+                chip.add(act.result)
         fetched, touched = {name for _, name in loads}, {name for act in self.acts for name in act.operands}
         carried = {turn.leaves for act in self.acts for turn in act.turns}
         asked = fetched | carried | {*self.kept}
         stores = [(payer[name], name) for name in maker if name in asked or name not in touched]
-        return Trace(payer, tuple(loads), tuple(stores), tuple(users))
-
-
-class Trace(Frozen):
-    """Who pays for each statement; what was loaded and stored, each by whom; and which act uses each load first."""
-
-    payer: Mapping[str, str]
-    loads: tuple[tuple[str, str], ...]
-    stores: tuple[tuple[str, str], ...]
-    users: tuple[str, ...]
+        return Trace(payer, tuple(loads), tuple(stores), tuple(gathered), tuple(users))
 
 
 class Run(Evidence):
@@ -187,12 +193,11 @@ class Run(Evidence):
                 total += self.work(act, exact, step) * self.turned(act.turns, exact)
             if self.what in ("flops", "flops_exact"):
                 by = "counted in loops"
-        for kind, moves in (("reads", script.run.loads), ("writes", script.run.stores)):
-            if self.what in (kind, "bytes"):
-                by = "loads and stores counted"
-                for payer, name in moves:
-                    if self.name in (None, payer):
-                        total += self.size(name, exact) * self._paid(payer, exact)
+        if self.what in ("reads", "writes", "bytes"):
+            by = "loads and stores counted"
+            for payer, name, rows in script.run.moves(self.what):
+                if self.name in (None, payer):
+                    total += self.size(name, exact, rows) * self._paid(payer, exact)
         if self.what in ("weight", "cache", "weight elements"):
             by, role = "declared tensors added up", self.what.partition(" ")[0]
             for array in script.arrays:
@@ -219,7 +224,7 @@ class Run(Evidence):
             return ZERO if self.what == "ops" else self._contraction(act, exact, step)
         if self.what != "ops":
             return ZERO
-        array = script.array[act.operands[0] if len(act.operands) == 1 else act.result]
+        array = script.array[act.operands[0] if len(act.operands) == 1 or act.first else act.result]
         rows = replace(array, labels=tuple(label for label in array.labels if label != act.over))
         each = Rat(Poly.number(act.each)) * self._elements(array, exact)
         saved = self._elements(script.array[act.result], exact) if act.sums else ZERO
@@ -267,9 +272,9 @@ class Run(Evidence):
     def _elements(self, array: Array, exact: Exact) -> Rat:
         return self._product(array.labels, exact)
 
-    def size(self, name: str, exact: Exact) -> Rat:
-        array = self.script.array[name]
-        return Rat(Poly.number(Fraction(array.bits, 8))) * self._elements(array, exact)
+    def size(self, name: str, exact: Exact, rows: str | None = None) -> Rat:
+        bits, counted = self.script.array[name].bits, self.script.array[rows or name]
+        return Rat(Poly.number(Fraction(bits, 8))) * self._elements(counted, exact)
 
     def turned(self, turns: tuple[Turn, ...], exact: Exact) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))

@@ -13,9 +13,9 @@ class Transfers(Run):
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, run = ledger.exact(figures=False), self.script.run
         total = ZERO
-        for payer, name in (*run.loads, *run.stores):
+        for payer, name, rows in run.moves("bytes"):
             if name == self.name:
-                total += self.size(name, exact) * self._paid(payer, exact)
+                total += self.size(name, exact, rows) * self._paid(payer, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, f"running the program moves something else of {self.name}")
         return Check("proved", "loads and stores counted")

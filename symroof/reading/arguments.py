@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypedDict
@@ -29,8 +29,9 @@ class Options(TypedDict, total=False):
     ``assume`` is a regime, ``at`` are sizes to put in, ``given`` figures that override those of the chip, ``mesh`` the
     sizes of its axes, ``link`` what the arithmetic is compared with, ``count`` is fma or exact, ``compute`` the dtype of
     the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas,
-    ``solve`` a relation between quantities that is to be solved for ``solve_for``, ``training`` whether the backward pass is
-    part of it, ``lang`` the language of pages: en, ko or zh.
+    ``functions`` the operations for each element of functions in programs, ``solve`` a relation between quantities that is
+    to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``lang`` the language of pages:
+    en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -45,6 +46,7 @@ class Options(TypedDict, total=False):
     chips: str | Iterable[str] | None
     title: str | None
     let: Mapping[str, str] | None
+    functions: Mapping[str, int | str | Sequence[int | str]] | None
     symbols: str | Iterable[str] | None
     sections: str | Iterable[str] | None
     training: bool | None

@@ -12,7 +12,7 @@ from symroof.model.dtype import dtype
 from symroof.model.operation import CostFormula, Operation
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
-from symroof.reading.toml import text, texts, unfit
+from symroof.reading.toml import flag, text, texts, unfit
 
 COSTS = ("flops", "reads", "writes")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
@@ -30,8 +30,7 @@ def costs_of(options: Mapping[str, Any]) -> Operation:
     missing = [key for key in COSTS if key not in options]
     if missing:
         raise ReadingError(f"the costs of the operation lack {', '.join(missing)}", expected=", ".join(COSTS))
-    if not isinstance(vector := options.get("vector", False), bool):
-        raise unfit("vector", vector, "true or false", "true where the vector unit does the work")
+    vector = flag(options, "vector", "true where the vector unit does the work")
     words = dict.fromkeys(word for key in COSTS for word in SIZE.findall(str(options[key])))
     sizes = tuple(word for word in words if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
     scope, costs = Scope((*texts(options, "symbols"), *sizes), open=True), []

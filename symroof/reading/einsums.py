@@ -13,6 +13,7 @@ from symroof.reading.scanner import Reader, T
 from symroof.reading.tokens import Token
 
 TEXT = re.compile(r"\\(?:text|textrm|texttt|mathrm|mathtt|mathit|mathbf)\s*\{([^{}]*)\}")
+TIMES = ("*", "@", ".")
 AXIS = re.compile(r"[A-Z][A-Z0-9]*")
 
 
@@ -69,14 +70,18 @@ class EinsumReader(Reader):
     def _factors(self, read: Callable[[], T]) -> list[T]:
         """What stands between the signs of products, which may say what is contracted: ``X *_D Y``."""
         factors = [read()]
-        while token := self.accept("*", "@", "."):
-            if self.accept("_"):
-                braced = self.accept("{")
-                self.claimed.append((token, self.separated(self._name, ",")[0] if braced else [self._name()]))
-                if braced:
-                    self.expect("}")
+        while token := self.accept(*TIMES):
+            self._claim(token)
             factors.append(read())
         return factors
+
+    def _claim(self, sign: Token) -> None:
+        """What a sign says is contracted: ``*_D``, ``*_{D, F}``."""
+        if self.accept("_"):
+            braced = self.accept("{")
+            self.claimed.append((sign, self.separated(self._name, ",")[0] if braced else [self._name()]))
+            if braced:
+                self.expect("}")
 
     def _name(self) -> str:
         return self.take("word", "a name").text
@@ -86,14 +91,18 @@ class EinsumReader(Reader):
         element = self._element(token, name)
         if name is None and token.text not in BY_NAME:
             name = token.text
+        return Tensor(element, self._dims(token), name)
+
+    def _dims(self, start: Token) -> tuple[Dim, ...]:
+        """The dimensions of a tensor that begins at a token."""
         self.expect("[", "'[' and the dimensions")
         dims: list[Dim] = []
         while not self.at("]"):
             dims.append(self._dim())
             if not self.accept(","):
                 break
-        self.spans.append((token.start, self.expect("]", "',' or ']'").end))
-        return Tensor(element, tuple(dims), name)
+        self.spans.append((start.start, self.expect("]", "',' or ']'").end))
+        return tuple(dims)
 
     def _element(self, token: Token, name: str | None) -> Dtype:
         """The dtype of a tensor; a word that is none, but looks like one, is refused as one."""

@@ -14,15 +14,19 @@ Dimensions that the operands share and the output lacks are contracted.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import reduce
 
-from symroof.errors import ReadingError, SymroofError, suggestion
+from symroof.errors import ReadingError, SymroofError
 from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
-from symroof.model.library import LIBRARY, library_operation
+from symroof.model.functions import Function
+from symroof.model.library import Entry
 from symroof.model.operation import AnyOperation
+from symroof.model.training import in_training
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
+from symroof.reading.library_names import entry_named, suggestion_of
 from symroof.reading.programs import is_program, read_program
 
 ARROW = r"->|→|\\rightarrow|\\to"
@@ -31,29 +35,39 @@ LIBRARY_NAME = re.compile(r"\s*[A-Za-z][A-Za-z0-9_-]*\s*")
 ASCII = {"\\cdot": "*", "\\times": "*", "\\rightarrow": "->", "\\to": "->"}
 
 
-def read_operation(text: str, element: Dtype | None = None) -> AnyOperation:
-    """The operation that ``text`` writes; ``element`` is the dtype of tensors that do not state one.
+def read_operation(
+    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None
+) -> AnyOperation:
+    """The operation that ``text`` writes; ``element`` is the dtype of tensors that do not state one, and ``functions`` are
+    those of programs beside the table.
 
     >>> str(read_operation(r"X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]", dtype("int8")))
     'X * Y -> Z: int8[B, D], int8[D, F] -> int8[B, F]'
     """
     if LIBRARY_NAME.fullmatch(text):
-        name = text.strip()
-        if name in LIBRARY:
-            return library_operation(name, element)
-        start = text.index(name)
+        return _named(text, element, functions)
+    if is_program(text):
+        return read_program(text, element, functions)
+    if EINSUM.fullmatch(text):
+        return _letters(text, element)
+    return EinsumReader(text, element).operation()
+
+
+def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None) -> AnyOperation:
+    name, start = text.strip(), text.index(text.strip())
+    entry = entry_named(name)
+    if entry is None:
         raise ReadingError(
             f"unknown operation {name!r}",
             source=text,
             span=(start, start + len(name)),
             expected="an operation such as 'bf16[B, D] * bf16[D, F] -> bf16[B, F]', or a library name",
-            hint=suggestion(name, LIBRARY) or "see `symroof operations`",
+            hint=suggestion_of(name) or "see `symroof operations`",
         )
-    if is_program(text):
-        return read_program(text, element)
-    if EINSUM.fullmatch(text):
-        return _letters(text, element)
-    return EinsumReader(text, element).operation()
+    if isinstance(entry, Entry):
+        return entry.build(element)
+    program = read_program(entry.typed(element), element, functions)
+    return in_training(program) if entry.training else program
 
 
 def typed_operation(text: str) -> tuple[str, bool] | None:

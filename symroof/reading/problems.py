@@ -11,23 +11,19 @@ from typing import Any
 from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
-from symroof.model.dtype import Dtype, dtype
-from symroof.model.einsum import Einsum
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh import open_axes
-from symroof.model.operation import AnyOperation, Operation
+from symroof.model.operation import AnyOperation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
-from symroof.model.training import in_training
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
-from symroof.reading.costs import COSTS, costs_of
 from symroof.reading.expressions import read_expression
 from symroof.reading.inquiries import figure_names, is_name, names_of, of_programs, points_of, read_solve
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh
-from symroof.reading.operations import read_operation
+from symroof.reading.operation_keys import dtype_of, operation_of
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
@@ -47,17 +43,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     ('TPU v5e', 2)
     """
     require_known(options)
-    operation = options.get("operation")
-    if not operation:
-        raise ReadingError("the problem has no operation, so there is nothing to derive", expected='operation = "…"')
-    if any(key in options for key in (*COSTS, "vector")):
-        operation = costs_of(options)
-    elif isinstance(operation, str):
-        operation = read_operation(operation, dtype_of(options, "dtype"))
-    if not isinstance(operation, Einsum | Operation | Program):
-        raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
-    if options.get("training") is not None:
-        operation = in_training(operation, _flag(options, "training", "true for the backward pass as well"))
+    operation = operation_of(options)
     said = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
     operation, mesh = meshed(operation, said)
     axes = open_axes(mesh)
@@ -124,7 +110,7 @@ def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Pat
     """
     joined: dict[str, Any] = {
         key: {**flatten(table({key: axes_of(options.get(key))}, key, example)), **axes_of(overrides[key])}
-        for key, example in (("given", FIGURES), ("mesh", "{ X = 2 }"))
+        for key, example in (("given", FIGURES), ("mesh", "{ X = 2 }"), ("functions", "{ f = 3 }"))
         if overrides.get(key)
     }
     if options.get("chips") and "chips" not in overrides:
@@ -164,12 +150,6 @@ def require_known(options: Mapping[str, Any]) -> None:
         require_one_of(key, KEYS, f"the problem: unknown key {key!r}")
 
 
-def _flag(options: Mapping[str, Any], key: str, example: str) -> bool:
-    if not isinstance(value := options[key], bool):
-        raise unfit(key, value, "true or false", example)
-    return value
-
-
 def sections_of(options: Mapping[str, Any]) -> tuple[str, ...]:
     chosen = [name.strip() for text in texts(options, "sections") for name in text.split(",")]
     for name in chosen:
@@ -185,11 +165,6 @@ def _statement(options: Mapping[str, Any], operation: AnyOperation) -> str | Non
         raise ReadingError("statement speaks of a program, and this is one operation", expected="no statement")
     owners = {line.statement.name: name for name, cost in operation.owners.items() for line in cost.members}
     return owners[str(text(options, "statement", tuple(owners)))]
-
-
-def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:
-    name = text(options, key)
-    return None if name is None else dtype(name)
 
 
 def hardware_of(options: Mapping[str, Any]) -> Accelerator | None:

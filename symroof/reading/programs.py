@@ -8,21 +8,21 @@
               | "repeat" size ["as" NAME "=" NAME] "{" program "}"
               | "block" NAME "{" program "}"
               | "where" NAME "=" formula { "," NAME "=" formula }
+              | "output" NAME { "," NAME }                             what is returned although it is used
     role      = "input" | "weight" | "cache"
 
-The words input, weight, cache, fuse, repeat, block, where are words only where a statement starts that is not
+The words input, weight, cache, output, fuse, repeat, block, where are words only where a statement starts that is not
 ``word = …``. Tensors have names of their own, beside those of sizes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from graphlib import CycleError, TopologicalSorter
 
-from symroof.errors import ReadingError, SymroofError, suggestion
-from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
+from symroof.errors import ReadingError, suggestion
+from symroof.formula import names
 from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
@@ -30,16 +30,16 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.operation import AnyOperation
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
-from symroof.reading.expressions import read_expression
+from symroof.reading.derived_sizes import SizeReader
 from symroof.reading.meshes import read_mesh
-from symroof.reading.scope import Scope
-from symroof.reading.statements import COMMENT, END, StatementReader
+from symroof.reading.tensors import COMMENT, END
 from symroof.reading.tokens import Token
 
-STATEMENT = re.compile(
-    rf"^\s*(?:({'|'.join(ROLES)}|fuse|repeat|block|where|mesh)\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE
-)
-WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
+WORDS = (*ROLES, "output", "fuse", "repeat", "block", "where", "mesh")
+STATEMENT = re.compile(rf"(?:^|[;{{])\s*(?:({'|'.join(WORDS)})\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE)
+# What may stand in what: a fuse holds statements, a block fuses and statements.
+NO_PLACE = {"fuse": ("fuse", "repeat", "block"), "block": ("block", "repeat"), "repeat": ()}
+DEEPEST = 16
 
 
 def is_program(text: str) -> bool:
@@ -67,14 +67,13 @@ def read_program(
     return program
 
 
-class ProgramReader(StatementReader):
+class ProgramReader(SizeReader):
     def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
         super().__init__(source, element, functions)
         self.declared: list[tuple[Declared, Token]] = []
-        self.where: dict[str, Formula] = {}
-        self.defined: dict[str, Token] = {}
         self.inside: list[str] = []
         self.mesh: tuple[MeshAxis, ...] = ()
+        self.returned: list[Token] = []
 
     def program(self) -> Program:
         body = self._body()
@@ -82,7 +81,8 @@ class ProgramReader(StatementReader):
             raise self.error("there is nothing that this } closes")
         if not body:
             raise self.error("the program makes nothing", "a statement such as y = x * W -> bf16[B, F]")
-        program = Program(tuple(d for d, _ in self.declared), body, self._in_order(), mesh=self.mesh)
+        returned = tuple(token.text for token in self.returned)
+        program = Program(tuple(d for d, _ in self.declared), body, self._in_order(), returned, mesh=self.mesh)
         for declared, token in self.declared:
             if declared.tensor.name not in self.used:
                 raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
@@ -92,16 +92,8 @@ class ProgramReader(StatementReader):
                 cure = f"a {declared.role} of its own for each: every turn has weights and caches of its own"
                 raise self.error(shown, cure, token=token)
         self._require_sizes(program)
+        self._require_whole(program)
         return program
-
-    def _in_order(self) -> dict[str, Formula]:
-        """The sizes that others define, each behind those that its formula mentions."""
-        used = {name: [n for n in names(formula) if n in self.where] for name, formula in self.where.items()}
-        try:
-            return {name: self.where[name] for name in TopologicalSorter(used).static_order()}
-        except CycleError as error:
-            circle = error.args[1]
-            raise self.error(f"{circle[0]} is defined by itself", token=self.defined[circle[0]]) from None
 
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
@@ -114,6 +106,19 @@ class ProgramReader(StatementReader):
         for name in self.where:
             if name not in shaped and not any(name in names(r.times) for line in program.lines for r in line.repeats):
                 raise self.error(f"nothing has the size {name}", token=self.defined[name])
+
+    def _require_whole(self, program: Program) -> None:
+        """What is rearranged keeps its elements; what slides over windows keeps its dimensions."""
+        for function, tensor, stated, place in self.reshaped:
+            lost = [label for label in tensor.labels if label not in stated.labels]
+            more = program.resolved(tensor.elements) - program.resolved(stated.elements)
+            if function.name == "windows" and lost:
+                shown = f"the windows of {tensor} have its {', '.join(lost)} too"
+                raise self.error(shown, "the dimensions of a place, then those of the filter", token=place)
+            if function.name != "windows" and more.expand() != 0:
+                shown = f"{tensor} and {stated} do not have as many elements"
+                hint = "say which sizes are equal: where S = T"
+                raise self.error(shown, "the same elements in other dimensions", hint, token=place)
 
     def _first(self, name: str) -> Token:
         return next(
@@ -138,32 +143,46 @@ class ProgramReader(StatementReader):
         elif word.text == "where":
             self.separated(self._size_defined, ",")
         elif word.text == "fuse":
-            return [Fuse(self._braced(word, ("fuse", "repeat", "block")))]
+            return [Fuse(self._braced(word))]
         elif word.text == "block":
-            name = self._name()
-            return [Block(name, self._braced(word, ("block", "fuse")))]
+            name = self.take("word", "the name of the block").text
+            return [Block(name, self._braced(word))]
         elif word.text == "repeat":
             return [self._repeat(word)]
         elif word.text == "mesh":
             self._mesh_declared(word)
+        elif word.text == "output":
+            self.separated(self._output, ",")
         else:
-            hint = suggestion(word.text, (*ROLES, "fuse", "repeat", "block", "where"))
+            hint = suggestion(word.text, WORDS)
             raise self.error(f"{word.text} starts no statement", f"a declaration, or {word.text} = …", hint, token=word)
         return []
 
-    def _braced(self, word: Token, refused: tuple[str, ...]) -> tuple[Node, ...]:
+    def _output(self) -> None:
+        token = self.take("word", "a tensor that a statement made")
+        if token.text not in self.known or any(d.tensor.name == token.text for d, _ in self.declared):
+            declared = {str(d.tensor.name) for d, _ in self.declared}
+            near = suggestion(token.text, self.known.keys() - declared)
+            raise self.error(f"no statement before this line makes {token.text}", "a result", near, token=token)
+        if token.text in (other.text for other in self.returned):
+            raise self.error(f"{token.text} is returned twice", token=token)
+        self.returned.append(token)
+
+    def _braced(self, word: Token) -> tuple[Node, ...]:
         """The statements between braces."""
-        around = next(
-            (name for name in self.inside if word.text in ("fuse", "repeat", "block") and name == "fuse"), None
-        )
-        if around or (word.text == "block" and "block" in self.inside):
-            raise self.error(f"a {word.text} has no place in a {around or word.text}", token=word)
+        around = next((outer for outer in self.inside if word.text in NO_PLACE[outer]), None)
+        if around:
+            raise self.error(f"a {word.text} has no place in a {around}", token=word)
+        if len(self.inside) == DEEPEST:
+            raise self.error(f"this stands in {DEEPEST} braces", "fewer of them", token=word)
         self.expect("{")
         self.inside.append(word.text)
         body = self._body()
         self.inside.pop()
-        self.expect("}", "a statement or '}'")
-        if not any(True for _ in body):
+        if not self.at("}"):
+            raise self.error(f"the braces of this {word.text} are not closed", "'}'", token=word)
+        self.next()
+        if not body:
             raise self.error("there is nothing between the braces", "a statement", token=word)
         return body
 
@@ -178,36 +197,6 @@ class ProgramReader(StatementReader):
                 self.known[token.text] = named
             if not self.accept(","):
                 return
-
-    def _size_defined(self) -> None:
-        token = self.take("word", "a size, as in c = B*k/E")
-        if token.text in self.where:
-            raise self.error(f"{token.text} is defined twice", token=token)
-        self.expect("=")
-        formula = self._formula(lambda: self.at(",", END, "}") or self.token.kind == "end")
-        if token.text in names(formula):
-            raise self.error(f"{token.text} is defined by itself", token=token)
-        self.where[token.text], self.defined[token.text] = formula, token
-
-    def _formula(self, ends: Callable[[], bool]) -> Formula:
-        """The formula of sizes that stands up to an end."""
-        start, depth = self.token, 0
-        while depth or not ends():
-            if self.token.kind == "end":
-                break
-            depth += self.at("(", "[") - self.at(")", "]")
-            self.next()
-        written = self.written(start) if self.token is not start else ""
-        if not written:
-            raise self.error(expected="a formula of sizes")
-        shapes = (dim.label for tensor in self.known.values() for dim in tensor.dims if not dim.fixed)
-        words = (word for word in WORD.findall(written) if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
-        try:
-            return read_expression(written, Scope(tuple(dict.fromkeys((*shapes, *self.where, *words))), open=True))
-        except SymroofError as error:
-            span = getattr(error, "span", None) or (0, len(written))
-            place = (start.start + span[0], start.start + span[1])
-            raise self._placed(error.problem, error.expected, error.hint, *place) from None
 
     def _mesh_declared(self, word: Token) -> None:
         """The axes of the mesh, up to the end of the statement."""
@@ -231,9 +220,10 @@ class ProgramReader(StatementReader):
             enters = self.take("word", "a tensor")
             self.expect("=")
             carried = (enters, self.take("word", "a tensor of the body"))
-        outside = dict(self.known)
-        body = self._braced(word, ("fuse",))
+        outside, stocks = dict(self.known), {d.tensor.name for d, _ in self.declared if d.role != "input"}
+        body = self._braced(word)
         made = {name: t for name, t in self.known.items() if name not in outside}
+        inside = {str(t.name) for s in _statements(body) for t in s.operands}
         if carried is not None:
             enters, leaves = carried
             for token, among in ((enters, outside), (leaves, made)):
@@ -241,6 +231,10 @@ class ProgramReader(StatementReader):
                     where = "outside of" if token is enters else "made inside of"
                     hint = suggestion(token.text, among)
                     raise self.error(f"{token.text} is no tensor {where} the repeat", None, hint, token=token)
+            if enters.text in stocks:
+                raise self.error(f"{enters.text} is no input, and each turn has its own", "an input", token=enters)
+            if enters.text not in inside:
+                raise self.error(f"nothing in the repeat uses {enters.text}", "a statement that does", token=enters)
             first, last = outside[enters.text], made[leaves.text]
             if (first.dtype, first.dims) != (last.dtype, last.dims):
                 shown = f"{leaves.text} is {last}, and {enters.text} is {first}"
@@ -248,8 +242,7 @@ class ProgramReader(StatementReader):
             return Repeat(times, enters.text, leaves.text, body)
         last = list(made.values())[-1]
         same = [name for name, t in outside.items() if (t.dtype, t.dims) == (last.dtype, last.dims)]
-        inside = {str(t.name) for s in _statements(body) for t in s.operands}
-        same = [name for name in same if name in inside]
+        same = [name for name in same if name in inside and name not in stocks]
         if len(same) != 1:
             shown = "no tensor" if not same else " and ".join(same)
             have = "has" if len(same) < 2 else "have"

@@ -101,6 +101,14 @@ def text(options: Mapping[str, Any], key: str, known: Iterable[str] | None = Non
     return value
 
 
+def flag(options: Mapping[str, Any], key: str, expected: str) -> bool:
+    """Whether something is said to be so; nothing said is no."""
+    value = options.get(key, False)
+    if not isinstance(value, bool):
+        raise unfit(key, value, "true or false", expected)
+    return value
+
+
 def texts(options: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = options.get(key) or ()
     texts = (value,) if isinstance(value, str) else value

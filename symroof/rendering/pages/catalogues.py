@@ -8,8 +8,10 @@ from typing import Any
 
 from symroof.derivation.layout import Layout
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.library import Entry
+from symroof.model.program import Program
 from symroof.reading.languages import USUAL_LANGUAGE
+from symroof.reading.library_names import AnyEntry, ProgramEntry, other_names
+from symroof.reading.operations import read_operation
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import load
 from symroof.rendering.pages.pen import Sentences
@@ -47,28 +49,33 @@ def _figure(known: Known) -> dict[str, Any]:
     return figure | {"alternatives": [_figure(other) for other in known.alternatives]}
 
 
-def operations_table(entries: list[Entry], lang: str | None) -> str:
+def operations_table(entries: list[AnyEntry], lang: str | None) -> str:
     """One line for each operation: its name, and what it is."""
     words = _words(lang)
     rows = ((entry.name, words.summaries[entry.name]) for entry in entries)
     return columns([(words.heads["name"], words.heads["operation"]), *rows])
 
 
-def operation_table(entry: Entry, lang: str | None) -> str:
+def operation_table(entry: AnyEntry, lang: str | None) -> str:
     """An operation with its costs and its source."""
     return _say(lang, "operation", operation_record(entry))
 
 
-def operation_record(entry: Entry) -> dict[str, Any]:
-    operation = entry.build(None)
+def operation_record(entry: AnyEntry) -> dict[str, Any]:
+    """An operation in plain values; that of a program is its text, and counts its parameters."""
+    operation = read_operation(entry.name)
     cost = operation.cost()
-    layout, printer = Layout(operation.dimensions, tuple(t.labels for t in operation.tensors)), PlainPrinter()
+    layout, printer = Layout(operation.dimensions, operation.shapes), PlainPrinter()
     amounts = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "intensity": cost.intensity}
+    if isinstance(operation, Program) and (parameters := operation.stock("weight")) != 0:
+        amounts = {"params": operation.resolved(parameters), **amounts}
+    others = [other for other, name in other_names().items() if name == entry.name]
     return {
         "name": entry.name,
         "summary": _words(None).summaries[entry.name],
-        "operation": str(operation),
+        "operation": entry.text if isinstance(entry, ProgramEntry) else str(operation),
         **{key: printer.print(layout.write(value)) for key, value in amounts.items()},
+        **({"other_names": ", ".join(others)} if others else {}),
         "source": entry.source,
     }
 

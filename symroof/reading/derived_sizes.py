@@ -1,0 +1,68 @@
+"""Sizes that others define, and formulas of sizes: ``where c = B*k/E``, ``repeat 2L``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from symroof.errors import SymroofError
+from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
+from symroof.model.dtype import Dtype
+from symroof.model.functions import Function
+from symroof.reading.expressions import read_expression
+from symroof.reading.scope import Scope
+from symroof.reading.statements import StatementReader
+from symroof.reading.tensors import END
+from symroof.reading.tokens import Token
+from symroof.symbols import expression
+
+WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
+
+
+class SizeReader(StatementReader):
+    def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
+        super().__init__(source, element, functions)
+        self.where: dict[str, Formula] = {}
+        self.defined: dict[str, Token] = {}
+
+    def _size_defined(self) -> None:
+        token = self.take("word", "a size, as in c = B*k/E")
+        if token.text in self.where:
+            raise self.error(f"{token.text} is defined twice", token=token)
+        self.expect("=")
+        formula = self._formula(lambda: self.at(",", END, "}") or self.token.kind == "end")
+        if token.text in names(formula):
+            raise self.error(f"{token.text} is defined by itself", token=token)
+        if not names(formula) and not expression(formula).is_positive:
+            raise self.error(f"{token.text} is not above 0", "a size", token=token)
+        self.where[token.text], self.defined[token.text] = formula, token
+
+    def _formula(self, ends: Callable[[], bool]) -> Formula:
+        """The formula of sizes that stands up to an end."""
+        start, depth = self.token, 0
+        while depth or not ends():
+            if self.token.kind == "end":
+                break
+            depth += self.at("(", "[") - self.at(")", "]")
+            self.next()
+        written = self.written(start) if self.token is not start else ""
+        if not written:
+            raise self.error(expected="a formula of sizes")
+        shapes = (dim.label for tensor in self.known.values() for dim in tensor.dims if not dim.fixed)
+        words = (word for word in WORD.findall(written) if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
+        try:
+            return read_expression(written, Scope(tuple(dict.fromkeys((*shapes, *self.where, *words))), open=True))
+        except SymroofError as error:
+            span = getattr(error, "span", None) or (0, len(written))
+            place = (start.start + span[0], start.start + span[1])
+            raise self._placed(error.problem, error.expected, error.hint, *place) from None
+
+    def _in_order(self) -> dict[str, Formula]:
+        """The sizes that others define, each behind those that its formula mentions."""
+        used = {name: [n for n in names(formula) if n in self.where] for name, formula in self.where.items()}
+        try:
+            return {name: self.where[name] for name in TopologicalSorter(used).static_order()}
+        except CycleError as error:
+            circle = error.args[1]
+            raise self.error(f"{circle[0]} is defined by itself", token=self.defined[circle[0]]) from None

@@ -1,0 +1,77 @@
+"""What a problem says of its operation: its text or its costs, the element type, functions of its own, training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from symroof.errors import ReadingError
+from symroof.formula import KEYWORDS
+from symroof.model.dtype import Dtype, dtype
+from symroof.model.einsum import Einsum
+from symroof.model.functions import Function, given
+from symroof.model.operation import AnyOperation, Operation
+from symroof.model.program import Program
+from symroof.model.training import in_training
+from symroof.reading.costs import COSTS, costs_of
+from symroof.reading.operations import read_operation
+from symroof.reading.toml import table, text, unfit
+
+EXAMPLE = "{ f = 3 }"
+
+
+def operation_of(options: Mapping[str, Any]) -> AnyOperation:
+    """The operation of a problem.
+
+    >>> str(operation_of({"operation": "bd,df->bf", "dtype": "int8"}))
+    'int8[b, d] * int8[d, f] -> int8[b, f]'
+    """
+    operation = options.get("operation")
+    if not operation:
+        raise ReadingError("the problem has no operation, so there is nothing to derive", expected='operation = "…"')
+    if any(key in options for key in (*COSTS, "vector")):
+        operation = costs_of(options)
+    elif isinstance(operation, str):
+        operation = read_operation(operation, dtype_of(options, "dtype"), functions_of(options))
+    if not isinstance(operation, Einsum | Operation | Program):
+        raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
+    if options.get("training") is not None:
+        if not isinstance(training := options["training"], bool):
+            raise unfit("training", training, "true or false", "true for the backward pass as well")
+        operation = in_training(operation, training)
+    return operation
+
+
+def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:
+    name = text(options, key)
+    return None if name is None else dtype(name)
+
+
+def functions_of(options: Mapping[str, Any]) -> dict[str, Function]:
+    """The functions of a problem: operations per element, or those of the function and of its derivative.
+
+    >>> found = functions_of({"functions": {"f": 3, "g": ["1/2", 5]}})
+    >>> found["f"].each, found["g"].each, found["g"].back_each
+    (Fraction(3, 1), Fraction(1, 2), Fraction(5, 1))
+    """
+    found = {}
+    for name, counts in table(options, "functions", EXAMPLE).items():
+        if name in KEYWORDS or not name.isidentifier():
+            raise ReadingError(f"functions: {name!r} is no name", expected="letters, digits and _, as in my_gelu")
+        both = counts if isinstance(counts, list | tuple) else [counts]
+        if not 1 <= len(both) <= 2:
+            raise unfit(f"functions: {name}", counts, "operations per element, and those of the derivative", "[3, 5]")
+        found[name] = given(name, *(_operations(name, count) for count in both))
+    return found
+
+
+def _operations(name: str, count: Any) -> Fraction:
+    """A count as a number or as text: 3, 1.5, 1/2."""
+    try:
+        value = None if isinstance(count, bool) else Fraction(str(count).strip())
+    except (ValueError, ZeroDivisionError):
+        value = None
+    if value is None or value < 0 or len(str(count)) > 40 or "e" in str(count).lower():
+        raise unfit(f"functions: {name}", count, "the operations that it takes for an element", "3")
+    return value

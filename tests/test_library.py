@@ -1,0 +1,539 @@
+"""The library by hand: each program at small sizes, its multiplications counted in loops and its bytes by what is in it."""
+
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import pytest
+
+import symroof as sr
+from symroof.model.dtype import dtype
+from symroof.model.functions import FUNCTIONS
+from symroof.model.library import LIBRARY
+from symroof.reading.operation_keys import functions_of
+from symroof.reading.library_names import entries, entry_named, other_names, programs, suggestion_of
+from symroof.reading.operations import read_operation
+from symroof.symbols import symbol
+
+
+def at(value, **sizes):
+    """A cost with numbers put in."""
+    value = value.subs({symbol(name): size for name, size in sizes.items()})
+    assert value.is_number, value
+    return Fraction(int(value.p), int(value.q))
+
+
+def counted(name, **sizes):
+    program = read_operation(name)
+    cost = program.cost()
+    stock = {what: at(program.resolved(program.stock(role)), **sizes) for what, role in (("params", "weight"), ("cached", "cache"))}
+    return {"flops": at(cost.flops, **sizes), "reads": at(cost.reads, **sizes), "writes": at(cost.writes, **sizes), **stock}
+
+
+def loops(*ranges):
+    """Two operations for each turn of a nest of loops, turned one by one."""
+    return 2 * sum(1 for _ in product(*map(range, ranges)))
+
+
+def bf16(*shapes):
+    return sum(2 * prod(shape) for shape in shapes)
+
+
+def test_an_mlp():
+    B, D, F = 2, 3, 5
+    found = counted("mlp", B=B, D=D, F=F)
+    assert found["flops"] == loops(B, F, D) + loops(B, D, F)
+    assert found["reads"] == bf16((B, D), (D, F), (B, F), (F, D))
+    assert found["writes"] == bf16((B, F), (B, D))
+    assert found["params"] == 2 * D * F
+
+
+def test_a_gated_mlp():
+    """h and a share traffic, u joins the second product: a is written, g is not."""
+    B, D, F = 2, 3, 5
+    found = counted("gated-mlp", B=B, D=D, F=F)
+    assert found["flops"] == 3 * loops(B, D, F)
+    first, second, third = bf16((B, D), (D, F)), bf16((B, D), (D, F), (B, F)), bf16((B, F), (F, D))
+    assert found["reads"] == first + second + third
+    assert found["writes"] == bf16((B, F), (B, F), (B, D))
+    assert found["params"] == 3 * D * F
+
+
+def test_attention():
+    B, T, S, K, G, H = 2, 3, 4, 2, 3, 5
+    found = counted("attention", B=B, T=T, S=S, K=K, G=G, H=H)
+    assert found["flops"] == loops(B, T, S, K, G, H) + loops(B, T, K, G, H, S)
+    assert found["reads"] == bf16((B, T, K, G, H), (B, S, K, H), (B, S, K, H))
+    assert found["writes"] == bf16((B, T, K, G, H))
+    # the softmax of each of BTKG rows: S - 1 comparisons, S subtractions, S exponentials, S - 1 additions, S divisions
+    ops = at(read_operation("attention").owners["s"].ops, B=B, T=T, S=S, K=K, G=G, H=H)
+    assert ops == B * T * K * G * ((S - 1) + S + S + (S - 1) + S)
+
+
+def test_attention_to_a_cache_reads_the_heads_of_the_keys_and_not_those_of_the_queries():
+    B, S, K, G, H = 2, 4, 2, 3, 5
+    found = counted("attention-decode", B=B, S=S, K=K, G=G, H=H)
+    assert found["flops"] == loops(B, S, K, G, H) + loops(B, K, G, H, S)
+    assert found["reads"] == bf16((B, K, G, H), (B, S, K, H), (B, S, K, H))
+    assert found["writes"] == bf16((B, K, G, H))
+    assert found["cached"] == 2 * B * S * K * H
+
+
+def test_experts_do_the_work_of_the_tokens_that_come_to_them_and_read_all_weights():
+    B, k, E, D, F = 8, 2, 4, 3, 5  # 16 visits, 4 for each of 4 experts
+    found = counted("moe", B=B, k=k, E=E, D=D, F=F)
+    assert found["flops"] == 3 * loops(B, k, D, F)
+    visits = bf16((16, D), (16, D), (16, F), (16, F))
+    assert found["reads"] == visits + 3 * bf16((E, D, F))
+    assert found["writes"] == bf16((16, F), (16, F), (16, D))
+    assert found["params"] == 3 * E * D * F
+
+
+LAYER = {"B": 2, "T": 3, "D": 4, "F": 7, "K": 2, "G": 3, "H": 5}
+
+
+def layer(B, T, D, F, K, G, H):
+    """A decoder layer by hand: multiply-adds in loops, and what moves, kernel by kernel."""
+    flops = 2 * loops(B, T, D, K, G, H) + 2 * loops(B, T, D, K, H) + 2 * loops(B, T, T, K, G, H) + 3 * loops(B, T, D, F)
+    x, q, k, f = (B, T, D), (B, T, K, G, H), (B, T, K, H), (B, T, F)
+    wq, wk, w1 = (D, K, G, H), (D, K, H), (D, F)
+    moves = {
+        "xn": ([x, (D,)], [x]),
+        "q": ([x, wq], [q]),
+        "k": ([x, wk], [k]),
+        "v": ([x, wk], [k]),
+        "s": ([q, k, k], [q]),
+        "r": ([q, wq, x, (D,)], [x, x]),  # with the residual, whose sum stays to be used, and the second norm
+        "h": ([x, w1], [f]),
+        "g": ([x, w1, f], [f]),
+        "m": ([f, w1, x], [x]),
+    }
+    params = 2 * D * K * G * H + 2 * D * K * H + 3 * D * F + 2 * D
+    return flops, *(sum(bf16(*side) for side in sides) for sides in zip(*moves.values(), strict=True)), params
+
+
+def test_a_decoder_layer():
+    found = counted("decoder-layer", **LAYER)
+    flops, reads, writes, params = layer(**LAYER)
+    assert (found["flops"], found["reads"], found["writes"], found["params"]) == (flops, reads, writes, params)
+
+
+@pytest.mark.parametrize("name", ["decoder", "training-step"])
+def test_a_decoder_is_its_layers_and_its_vocabulary(name):
+    B, T, D, L, V = 2, 3, 4, 3, 11
+    found = counted(name, L=L, V=V, **LAYER)
+    flops, reads, writes, params = layer(**LAYER)
+    assert found["flops"] == L * flops + loops(B, T, D, V)
+    table = name == "decoder"
+    looked_up = bf16((B, T, D)) + 4 * B * T if table else 0
+    last = bf16((B, T, D), (D,)), bf16((B, T, D), (V, D))
+    assert found["reads"] == L * reads + looked_up + sum(last)
+    assert found["writes"] == L * writes + (bf16((B, T, D)) if table else 0) + bf16((B, T, D)) + bf16((B, T, V))
+    assert found["params"] == L * params + (1 + table) * V * D + D
+
+
+def test_a_decode_step_reads_its_weights_and_its_cache_once():
+    sizes = {"B": 2, "S": 3, "D": 4, "F": 7, "K": 2, "G": 3, "H": 5, "L": 3, "V": 11}
+    B, S, D, F, K, G, H, L, V = sizes.values()
+    found = counted("decode-step", **sizes)
+    each = 2 * loops(B, D, K, G, H) + 2 * loops(B, D, K, H) + 2 * loops(B, S, K, G, H) + 3 * loops(B, D, F)
+    assert found["flops"] == L * each + loops(B, D, V)
+    params = L * (2 * D * K * G * H + 2 * D * K * H + 3 * D * F + 2 * D) + 2 * V * D + D
+    assert found["params"] == params
+    assert found["cached"] == 2 * L * B * S * K * H
+    x, q, kv, f = (B, D), (B, K, G, H), (B, K, H), (B, F)
+    moves = {
+        "x": ([x], [x]),
+        "xn": (L * [x], L * [x]),
+        "q": (L * [x], L * [q]),
+        "k and v": (2 * L * [x], 2 * L * [kv]),
+        "s": (L * [q], L * [q]),
+        "r": (L * [q, x], L * [x, x]),
+        "h": (L * [x], L * [f]),
+        "g": (L * [x, f], L * [f]),
+        "m": (L * [f, x], L * [x]),
+        "zn": ([x], [x]),
+        "logits": ([x], [(B, V)]),
+    }
+    read, written = (sum(bf16(*side) for side in sides) for sides in zip(*moves.values(), strict=True))
+    assert found["reads"] == read + 2 * (params - V * D) + 2 * found["cached"] + 4 * B
+    assert found["writes"] == written
+
+
+def test_adam_moves_each_number_once():
+    """Seven numbers of four bytes for each parameter; its operations are those of the update, run one by one."""
+    found = counted("adam", P=10)
+    assert found["reads"] == 4 * 4 * 10
+    assert found["writes"] == 3 * 4 * 10
+    assert found["params"] == 10
+
+    tally = []
+    g, w, m, v, b1, b2, c1, c2, eps, rate = (Counted(n / 7 + 0.5, tally) for n in range(10))
+    m = b1 * m + (1 - 0.9) * g
+    v = b2 * v + (1 - 0.999) * (g * g)
+    w = w - rate * ((m / c1) / ((v / c2).sqrt() + eps))
+    assert found["flops"] == 10 * len(tally)
+
+
+@pytest.mark.parametrize(("name", "written"), [("convolution", 0), ("convolution-im2col", 1)])
+def test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_are(name, written):
+    N, P, Q, C, K, R, S = 2, 3, 4, 2, 3, 2, 3
+    found = counted(name, N=N, P=P, Q=Q, C=C, K=K, R=R, S=S)
+    assert found["flops"] == loops(N, P, Q, K, C, R, S)
+    windows = written * bf16((N, P, Q, R, S, C))
+    assert found["reads"] == bf16((N, P, Q, C), (K, R, S, C)) + windows
+    assert found["writes"] == bf16((N, P, Q, K)) + windows
+
+
+def test_weights_of_four_bits_with_a_scale_for_each_group():
+    B, D, J, F = 2, 12, 4, 5
+    found = counted("quantized-matmul", B=B, D=D, J=J, F=F)
+    assert found["flops"] == loops(B, D, F)
+    assert found["reads"] == bf16((B, D)) + D * F // 2 + bf16((D // J, F))
+    assert found["writes"] == bf16((B, F))
+    assert at(read_operation("quantized-matmul").resolved(sum(c.ops for c in read_operation("quantized-matmul").owners.values())), B=B, D=D, J=J, F=F) == 2 * D * F
+
+
+def test_weights_of_eight_bits_with_a_scale_for_each_output():
+    B, D, F = 2, 3, 5
+    found = counted("quantized-matmul-int8", B=B, D=D, F=F)
+    assert found["flops"] == loops(B, D, F)
+    assert found["reads"] == bf16((B, D)) + D * F + bf16((F,))
+    assert found["writes"] == bf16((B, F))
+
+
+def test_a_lookup_reads_the_rows_that_are_named():
+    B, T, V, D = 2, 3, 100, 5
+    found = counted("embedding", B=B, T=T, V=V, D=D)
+    assert found["flops"] == B * T * D  # the factor sqrt(D)
+    assert found["reads"] == 4 * B * T + bf16((B, T, D))
+    assert found["writes"] == bf16((B, T, D))
+    assert found["params"] == V * D
+
+
+def test_a_layer_norm():
+    B, D = 2, 5
+    found = counted("layer-norm", B=B, D=D)
+    assert found["flops"] == B * len(layer_norm_of(D))
+    assert found["reads"] == bf16((B, D), (D,), (D,))
+    assert found["writes"] == bf16((B, D))
+
+
+# Sizes of published models, and the parameters that their reports and their files state.
+MODELS = {
+    "LLaMA 7B": ({"L": 32, "D": 4096, "F": 11008, "K": 32, "G": 1, "H": 128, "V": 32000}, 6_738_415_616),
+    "LLaMA-2 13B": ({"L": 40, "D": 5120, "F": 13824, "K": 40, "G": 1, "H": 128, "V": 32000}, 13_015_864_320),
+    "LLaMA-2 70B": ({"L": 80, "D": 8192, "F": 28672, "K": 8, "G": 8, "H": 128, "V": 32000}, 68_976_648_192),
+    "LLaMA-3 8B": ({"L": 32, "D": 4096, "F": 14336, "K": 8, "G": 4, "H": 128, "V": 128256}, 8_030_261_248),
+    "LLaMA-3 70B": ({"L": 80, "D": 8192, "F": 28672, "K": 8, "G": 8, "H": 128, "V": 128256}, 70_553_706_496),
+    "LLaMA-3 405B": ({"L": 126, "D": 16384, "F": 53248, "K": 8, "G": 16, "H": 128, "V": 128256}, 405_853_388_800),
+    "Mistral 7B": ({"L": 32, "D": 4096, "F": 14336, "K": 8, "G": 4, "H": 128, "V": 32000}, 7_241_732_096),
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", ["decoder", "decode-step"])
+def test_a_decoder_has_the_parameters_that_are_published_to_the_last_one(model, name):
+    sizes, published = MODELS[model]
+    program = read_operation(name)
+    assert at(program.stock("weight"), **sizes) == published
+
+
+def test_experts_have_the_parameters_that_are_published():
+    """Mixtral 8x7B: 46.7 billion, 12.9 of them active for a token."""
+    sizes = {"L": 32, "D": 4096, "F": 14336, "K": 8, "G": 4, "H": 128, "V": 32000}
+    rest = at(read_operation("decoder").stock("weight"), **{**sizes, "F": 0})
+    experts = at(read_operation("moe").stock("weight"), E=8, D=4096, F=14336)
+    router = 32 * 4096 * 8
+    assert rest + 32 * experts + router == 46_702_792_704
+    assert round((rest + 32 * experts / 4 + router) / 10**9, 1) == Fraction(129, 10)
+
+
+def test_every_program_says_where_it_was_published_and_reads_back():
+    for name, entry in programs().items():
+        assert any(mark in entry.source for mark in ("arXiv:", "IWFHR")), name
+        program = read_operation(name)
+        assert str(read_operation(str(program))) == str(program)
+        assert read_operation(entry.text) == program
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("attention", "attention"), ("layernorm", "layer-norm"), ("Layer_Norm", "layer-norm"), ("conv", "convolution"), ("ffn", "mlp"), ("swiglu", "gated-mlp"), ("mha", "attention"), ("GQA", "attention"), ("kv-cache", "attention-decode"), ("KV_cache", "attention-decode"), ("lm", "decoder"), ("llama", "decoder"), ("experts", "moe"), ("adamw", "adam"), ("gemm", "matmul"), ("rmsnorm", "rms-norm"), ("w4a16", "quantized-matmul")],
+)
+def test_names_that_people_type(typed, meant):
+    assert entry_named(typed).name == meant
+    assert str(read_operation(typed)) == str(read_operation(meant))
+
+
+def test_other_names_are_names_of_nothing_else():
+    assert not other_names().keys() & entries().keys()
+    assert set(other_names().values()) <= entries().keys()
+    assert len(entries()) == len(LIBRARY) + len(programs())
+    assert suggestion_of("atention-decod") == "did you mean attention-decode?"
+    with pytest.raises(sr.SymroofError, match="unknown operation 'decodr'"):
+        read_operation("decodr")
+
+
+def test_a_dtype_goes_where_the_usual_one_stands():
+    program = read_operation("quantized-matmul", dtype("fp8"))
+    assert {name: str(t.dtype) for name, t in program.arrays.items()} == {"x": "fp8", "Wq": "int4", "scale": "fp8", "c": "fp8", "W": "fp8", "y": "fp8"}
+    assert str(read_operation("decoder", dtype("fp8")).arrays["ids"]) == "int32[B, T]"
+
+
+# The functions, run on numbers that note what is done with them.
+
+
+class Counted:
+    def __init__(self, value, tally):
+        self.value, self.tally = value, tally
+
+    def _did(self, kind, value):
+        self.tally.append(kind)
+        return Counted(value, self.tally)
+
+    def _with(self, other):
+        return other.value if isinstance(other, Counted) else other
+
+    def __add__(self, other):
+        return self._did("additions", self.value + self._with(other))
+
+    def __sub__(self, other):
+        return self._did("subtractions", self.value - self._with(other))
+
+    def __rsub__(self, other):
+        return self._did("subtractions", other - self.value)
+
+    def __mul__(self, other):
+        return self._did("multiplications", self.value * self._with(other))
+
+    def __truediv__(self, other):
+        return self._did("divisions", self.value / self._with(other))
+
+    def __rtruediv__(self, other):
+        return self._did("divisions", other / self.value)
+
+    def __neg__(self):
+        return self._did("negations", -self.value)
+
+    def __gt__(self, other):
+        self.tally.append("comparisons")
+        return self.value > self._with(other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def exp(self):
+        return self._did("exponentials", 2.718281828**self.value)
+
+    def log(self):
+        return self._did("logarithms", self.value)
+
+    def tanh(self):
+        return self._did("hyperbolic tangents", self.value)
+
+    def sqrt(self):
+        return self._did("roots", abs(self.value) ** 0.5)
+
+    def rsqrt(self):
+        return self._did("reciprocal roots", abs(self.value) ** -0.5)
+
+    def rounded(self):
+        return self._did("conversions", round(self.value))
+
+
+def numbers(n, tally):
+    return [Counted(0.3 + (7 * i % 5) / 3, tally) for i in range(n)]
+
+
+def total(values):
+    first, *rest = values
+    for value in rest:
+        first = first + value
+    return first
+
+
+def largest(values):
+    first, *rest = values
+    for value in rest:
+        first = value if value > first else first
+    return first
+
+
+def sigmoid(x):
+    return 1 / (1 + (-x).exp())
+
+
+def gelu(x):
+    return x * (1 + (0.797 * (x + 0.0447 * (x * x * x))).tanh()) * 0.5
+
+
+def gelu_back(x, dy):
+    """With x², 1 + t and t at hand."""
+    square, t, one_and_t = Counted(1.0, x.tally), Counted(0.4, x.tally), Counted(1.4, x.tally)
+    return dy * (0.5 * one_and_t + (0.3985 * x) * (1 - t * t) * (1 + 0.134 * square))
+
+
+def rope(x, y, c, s):
+    return x * c - y * s, x * s + y * c
+
+
+def clamped(x):
+    q = (x * 0.1).rounded()
+    return [q, q > 127, q > -128]
+
+
+ELEMENTWISE = {
+    "relu": (lambda x: [x, x > 0], lambda x, y, dy: dy * 1 if x > 0 else dy * 0),
+    "gelu": (gelu, lambda x, y, dy: gelu_back(x, dy)),
+    "sigmoid": (sigmoid, lambda x, y, dy: dy * y * (1 - y)),
+    "silu": (lambda x: x * sigmoid(x), lambda x, s, dy: dy * (s * (1 + x * (1 - s)))),
+    "softplus": (lambda x: (1 + x.exp()).log(), lambda x, e, dy: dy * (e / Counted(2.0, e.tally))),
+    "tanh": (lambda x: x.tanh(), lambda x, y, dy: dy * (1 - y * y)),
+    "exp": (lambda x: x.exp(), lambda x, y, dy: dy * y),
+    "log": (lambda x: x.log(), lambda x, y, dy: dy / x),
+    "square": (lambda x: x * x, lambda x, y, dy: dy * (2 * x)),
+    "sqrt": (lambda x: x.sqrt(), lambda x, y, dy: dy / (2 * y)),
+    "rsqrt": (lambda x: x.rsqrt(), lambda x, y, dy: dy * (-0.5 * (y * y * y))),
+    "reciprocal": (lambda x: 1 / x, lambda x, y, dy: -(dy * (y * y))),
+    "scale": (lambda x: x * 3, lambda x, y, dy: dy * 3),
+    "shift": (lambda x: x + 3, lambda x, y, dy: dy),
+    "convert": (lambda x: x.rounded(), lambda x, y, dy: dy.rounded()),
+    "quantize": (clamped, lambda x, y, dy: dy),
+}
+
+
+def softmax_of(n):
+    tally = []
+    row = numbers(n, tally)
+    top = largest(row)
+    powers = [(x - top).exp() for x in row]
+    whole = total(powers)
+    assert abs(sum((p / whole).value for p in powers) - 1) < 1e-9
+    return tally
+
+
+def softmax_back(n):
+    tally = []
+    p, dy = numbers(n, tally), numbers(n, tally)
+    along = total([a * b for a, b in zip(p, dy, strict=True)])
+    for a, b in zip(p, dy, strict=True):
+        a * (b - along)
+    return tally
+
+
+def rms_norm_of(n):
+    tally = []
+    row, gain = numbers(n, tally), numbers(n, tally)
+    r = (total([x * x for x in row]) / n + 1e-6).rsqrt()
+    for x, g in zip(row, gain, strict=True):
+        x * r * g
+    return tally
+
+
+def rms_norm_back(n):
+    tally = []
+    normed, gain, dy, r = numbers(n, tally), numbers(n, tally), numbers(n, tally), Counted(0.5, tally)
+    a = [g * d for g, d in zip(gain, dy, strict=True)]
+    mean = total([x * b for x, b in zip(normed, a, strict=True)]) / n
+    for x, b in zip(normed, a, strict=True):
+        r * (b - x * mean)
+    return tally
+
+
+def layer_norm_of(n):
+    tally = []
+    row, gain, shift = numbers(n, tally), numbers(n, tally), numbers(n, tally)
+    mean = total(row) / n
+    around = [x - mean for x in row]
+    r = (total([x * x for x in around]) / n + 1e-6).rsqrt()
+    for x, g, b in zip(around, gain, shift, strict=True):
+        x * r * g + b
+    return tally
+
+
+def layer_norm_back(n):
+    tally = []
+    normed, gain, dy, r = numbers(n, tally), numbers(n, tally), numbers(n, tally), Counted(0.5, tally)
+    a = [g * d for g, d in zip(gain, dy, strict=True)]
+    mean, along = total(a) / n, total([x * b for x, b in zip(normed, a, strict=True)]) / n
+    for x, b in zip(normed, a, strict=True):
+        r * (b - mean - x * along)
+    return tally
+
+
+ROWS = {
+    "softmax": (softmax_of, softmax_back),
+    "rms_norm": (rms_norm_of, rms_norm_back),
+    "layer_norm": (layer_norm_of, layer_norm_back),
+}
+
+
+def kinds(written, n):
+    return {kind.name: amount for kind in written if (amount := kind.each * n + kind.row)}
+
+
+def histogram(tally):
+    return {kind: tally.count(kind) for kind in tally}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_row_functions_take_the_operations_of_the_published_algorithm(name, n):
+    forward, back = ROWS[name]
+    assert kinds(FUNCTIONS[name].kinds, n) == histogram(forward(n))
+    assert kinds(FUNCTIONS[name].back, n) == histogram(back(n))
+    assert FUNCTIONS[name].each * n + FUNCTIONS[name].row == len(forward(n))
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_functions_of_elements_take_the_operations_of_their_formulas(name):
+    forward, back = ELEMENTWISE[name]
+    tally = []
+    forward(Counted(0.3, tally))
+    assert kinds(FUNCTIONS[name].kinds, 1) == histogram(tally)
+    tally = []
+    back(*(Counted(0.3, tally) for _ in range(3)))
+    assert kinds(FUNCTIONS[name].back, 1) == histogram(tally)
+
+
+def test_functions_of_two_tensors_and_rotations():
+    tally = []
+    x, y, c, s = (Counted(n / 7, tally) for n in range(4))
+    rope(x, y, c, s)
+    assert kinds(FUNCTIONS["rope"].kinds, 2) == histogram(tally) == kinds(FUNCTIONS["rope"].back, 2)
+    tally.clear()
+    x * c + (1 - 0.9) * y
+    assert kinds(FUNCTIONS["ema"].kinds, 1) == histogram(tally)
+    tally.clear()
+    x / Counted(2.0, tally)
+    assert kinds(FUNCTIONS["divide"].kinds, 1) == histogram(tally)
+
+
+def test_every_function_of_the_table_is_counted_here_or_does_nothing():
+    idle = {name for name, function in FUNCTIONS.items() if not function.kinds}
+    assert idle == {"rearrange", "windows", "lookup"}
+    assert FUNCTIONS.keys() == {*ELEMENTWISE, *ROWS, *idle, "rope", "ema", "divide"}
+    assert all(function.source for function in FUNCTIONS.values())
+
+
+@pytest.mark.parametrize(("program", "operation"), [("softmax", "softmax"), ("rms_norm", "rms-norm")])
+def test_the_table_and_the_operations_of_one_line_count_alike(program, operation):
+    known = {kind.name: kind for kind in FUNCTIONS[program].kinds}
+    counted = {name: at(count(symbol("B"), symbol("N")), B=3, N=7) for name, count in LIBRARY[operation].operation.counted.items()}
+    assert {name: 3 * (7 * kind.each + kind.row) for name, kind in known.items()} == counted
+
+
+def test_functions_of_a_problem():
+    text = "input x: bf16[B, D]; y = swish4(x)"
+    assert str(sr.derive(text, functions={"swish4": 4}, on="tpu-v5e").answer.intensity) == "1"
+    assert at(read_operation(text, None, functions_of({"functions": {"swish4": "7/2"}})).cost().flops, B=2, D=4) == 28
+    redefined = read_operation("input x: bf16[B, D]; y = gelu(x)", None, functions_of({"functions": {"gelu": 1}}))
+    assert at(redefined.cost().flops, B=2, D=4) == 8
+    with pytest.raises(sr.SymroofError, match="there is no function swish4"):
+        sr.derive(text)
+
+
+@pytest.mark.parametrize("given", [{"f": -1}, {"f": "x"}, {"f": True}, {"f": [1, 2, 3]}, {"f": []}, {"f": "1e9"}, {"f": "1/0"}, {"f-g": 1}, {"at": 1}, 3])
+def test_what_is_no_number_of_operations_is_refused(given):
+    with pytest.raises(sr.SymroofError, match="functions"):
+        functions_of({"functions": given})
