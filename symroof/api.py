@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import sympy  # noqa: F401 (first, and from here: deep in other imports Python 3.11 takes a third longer for it)
 
 from symroof.errors import ReadingError
-from symroof.reading.arguments import Asked, Chip, Chips, Options, listed, problem_of, problem_on_each, text_of
+from symroof.reading.arguments import Options, listed, problem_of, problem_on_each, sketch_of, text_of
 from symroof.reading.languages import language_of
 from symroof.rendering.shown import ShownDerivation
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from symroof.building.outcome import BuiltDocument
     from symroof.model.hardware import Accelerator
     from symroof.model.operation import AnyOperation
+    from symroof.reading.arguments import Asked, Chip, Chips, Given
     from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes, ShownReport
     from symroof.verification.judgement import FileReport
 
@@ -61,12 +62,16 @@ def dimensions(names: str) -> tuple[Any, ...]:
     return tuple(symbol(name) for name in names.replace(",", " ").split())
 
 
-def derive(operation: Asked, *, on: Chip = None, **options: Unpack[Options]) -> ShownDerivation:
+@overload
+def derive(operation: Given, *, on: Chip = None, **options: Unpack[Options]) -> ShownDerivation: ...
+@overload
+def derive(operation: Mapping[str, Any] | None = None, *, on: Chip = None, **options: Unpack[Options]) -> Any: ...
+def derive(operation: Asked | None = None, *, on: Chip = None, **options: Unpack[Options]) -> Any:
     """Derive the roofline of an operation, every line proved by a second engine.
 
     ``on`` is a chip or a table of its figures, ``assume`` a regime, ``at`` sizes to put in, ``given`` figures that
-    override those of the chip, ``lang`` the language of its pages; :class:`Options` lists all of them. Raises
-    :class:`SymroofError` for anything that cannot be read, costed or decided.
+    override those of the chip, ``lang`` the language of its pages; :class:`Options` lists all of them. Without an operation
+    ``let`` and ``solve`` alone are derived. Raises :class:`SymroofError` for anything that cannot be read, costed or decided.
 
     >>> d = derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D")
     >>> d.answer.bound, d.answer.smallest_integer
@@ -74,7 +79,11 @@ def derive(operation: Asked, *, on: Chip = None, **options: Unpack[Options]) -> 
     """
     from symroof.derivation.pipeline import derive as run
 
-    return ShownDerivation(**vars(run(problem_of(operation, on, options))))
+    if (sketch := sketch_of(operation, on, options)) is not None:
+        from symroof.rendering.answers import sketched
+
+        return sketched(sketch)
+    return ShownDerivation(**vars(run(problem_of(operation or {}, on, options))))
 
 
 def regimes(
@@ -255,15 +264,9 @@ def build(
 
 def makers() -> dict[str, Callable[..., Any]]:
     """What answers each verb of a block."""
+    from symroof.rendering.answers import claims_of
+
     return {**{maker.__name__: maker for maker in (derive, regimes, compare, plot)}, "verify": claims_of}
-
-
-def claims_of(path: Path) -> ShownReport:
-    """The report on what the author of a file claims; its blocks are not built, for they may show this report."""
-    from symroof.rendering.answers import ShownReport
-    from symroof.verification.files import judge_file
-
-    return ShownReport((judge_file(path).require_read(),))
 
 
 def judged_file(path: str | Path, overrides: Mapping[str, Any] | None = None) -> FileReport:

@@ -59,6 +59,9 @@ PROBLEMS = {
     "program of a fuse": {"operation": FUSED, "hardware": "tpu-v5e"},
     "program with another size": {"operation": EXPERTS, "assume": "B << D, F"},
     "program of layers": {"operation": LAYERS, "hardware": "tpu-v5e", "count": "exact"},
+    "solved for another": {"operation": MLP, "hardware": "tpu-v5e", "let": {"Q": "4N*D/HBM"}, "solve": "Q <= K", "solve_for": "K", "at": "D=F=8192,N=64"},
+    "solved as it stands": {"operation": MLP, "hardware": "tpu-v5p", "solve": "K <= 9", "solve_for": "K"},
+    "without an operation": {"let": {"Q": "2B*N"}, "solve": "Q <= 9", "solve_for": "B", "at": "N=2"},
     "long names": {"operation": "bf16[Batch, ModelDim] * bf16[ModelDim, Hidden] -> bf16[Batch, Hidden]", "hardware": "tpu-v5e"},
 }  # fmt: skip
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"

@@ -28,6 +28,7 @@ PROBLEM = {
     "mesh": ("--mesh", "AXES", "The axes of a mesh: X=2, 'X=16 ring', or 'X, Y=4 on ICI'."),
     "link": ("--link", "NAME", "The memory or link to compare with: HBM, ICI, …"),
     "solve_for": ("--for", "SIZE", "The size to solve for."),
+    "solve": ("--solve", "RELATION", "A relation to solve: 'weights <= N*capacity.HBM' --for N."),
     "at": ("--at", "SIZES", "Sizes to put in: D=F=8192,B=256."),
     "count": ("--count", "fma|exact", "How additions count."),
     "compute": ("--compute", "DTYPE", "The dtype whose peak rate the arithmetic runs at."),
@@ -137,6 +138,8 @@ def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: st
 def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The problems that are asked for, each under the words that begin an error in it: those of a file, or the one on
     the command line. Flags override the file."""
+    if not operation and options.get("solve"):
+        return {"": given_flags(options)}
     if not operation:
         raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")
     if len(operation) > 1:

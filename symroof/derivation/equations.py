@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil, floor
 
-from sympy import Expr, Max, Min
+from sympy import Add, Expr, Max, Min
 
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric, rounded
 from symroof.derivation.formulas import Ground
+from symroof.derivation.layout import is_negative
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
 from symroof.errors import AlgebraError
-from symroof.formula import Both, Cases, Compare, Either, Formula, Verdict, names, number
+from symroof.formula import Both, Cases, Compare, Either, Formula, Quotient, Verdict, names, number
 from symroof.proof.facts import Solved
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
@@ -32,7 +33,7 @@ def solution(ground: Ground, relation: Compare, variable: str, stride: int = 1) 
         raise AlgebraError(f"the relation does not speak of {variable}", hint="solve_for = the name to solve for")
     spread = Compare(ground.layout.write(left), relation.relation, ground.layout.write(right))
     where = ground.equalities
-    if spread != relation:
+    if any(ground.quantities.get(name, symbol(name)) != symbol(name) for name in names(relation)):
         ground = ground.add(Step("solution", Reason.EXPANDED, relation, "<=>", spread, where))
     ground = _solved(ground, relation, (left, right), variable, None, stride)
     for point, sizes in enumerate(ground.points):
@@ -101,7 +102,7 @@ def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int)
     guarded = (*where, *((found.guard,) if found.guard is not None else ()))
     if isinstance(edge, Expr):
         edge = ground.in_numbers(edge)
-        said = Step("solution", Reason.FIGURES, found.end.right, "=", bound(edge, ground.layout), guarded)
+        said = Step("solution", Reason.FIGURES, found.end.right, "=", _upright(edge, ground), guarded)
         if said.right != said.left:
             ground = ground.add(replace(said, role="solution_bound", point=point))
         if (value := numeric(edge)) is not None:
@@ -118,6 +119,15 @@ def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int)
     right = Compare(found.end.left, ">=" if found.end.relation.startswith(">") else "<=", number(whole))
     said = Step("solution", Reason.WHOLE, left, "<=>", right, where, Whole(stride), role="solution_whole", point=point)
     return ground.add(said)
+
+
+def _upright(edge: Expr, ground: Ground) -> Formula:
+    """A bound without a sign before both of its sides."""
+    above, below = edge.as_numer_denom()
+    if not all(is_negative(term) for term in Add.make_args(above.expand())):
+        return bound(edge, ground.layout)
+    above, below = (ground.layout.write((-side).expand()) for side in (above, below))
+    return Quotient(above, below)
 
 
 def _whole(relation: str, edge: Expr | Root, stride: int) -> int | None:

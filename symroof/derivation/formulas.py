@@ -15,7 +15,7 @@ from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.meanings import counted_quantities, put
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, number
+from symroof.formula import Compare, Formula, Frozen, Name, Number, Sizes, names
 from symroof.model.hardware import Known
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger, UndecidedError
@@ -140,19 +140,17 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
     if name not in ground.quantities:
         shown = ground.in_digits(formula)
         return ground if shown == formula else ground.add(Step("formulas", Reason.FIGURES, left, "=", shown))
-    spread = ground.layout.write(ground.quantities[name])
+    spread = formula
     try:
-        if spread != mapped(formula, _plain_number) and names(spread):
+        if any(ground.quantities.get(part, symbol(part)) != symbol(part) for part in names(formula)):
+            spread = ground.layout.write(ground.quantities[name])
+        if spread != formula and names(spread):
             ground = ground.add(Step("formulas", Reason.EXPANDED, left, "=", spread, where))
         if (shown := ground.in_digits(spread)) != spread:
             ground = ground.add(Step("formulas", Reason.FIGURES, left, "=", shown, where))
         return _number(ground, name, ground.in_numbers(ground.quantities[name]), None)
     except UndecidedError:  # a function that the second engine has no values of
         return ground
-
-
-def _plain_number(node: Formula) -> Formula:
-    return number(node.value) if isinstance(node, Number) else node
 
 
 def _at(ground: Ground, name: str, point: int) -> Ground:

@@ -12,12 +12,15 @@ from symroof.formula import Formula
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
+from symroof.model.sketch import Sketch
 from symroof.reading.claims import read_question
 from symroof.reading.inquiries import names_of
 from symroof.reading.problems import hardware_of, read_problem
 from symroof.reading.scope import Scope
+from symroof.reading.sketches import read_sketch
 
-Asked = AnyOperation | Problem | str | Mapping[str, Any]
+Given = AnyOperation | Problem | str
+Asked = Given | Mapping[str, Any]
 Chip = str | Mapping[str, Any] | Accelerator | None
 Chips = Chip | Iterable[str | Accelerator]
 Sizes = Mapping[str, int | Fraction | str]
@@ -58,6 +61,19 @@ class Options(TypedDict, total=False):
 def problem_of(asked: Asked, on: Chip, options: Options) -> Problem:
     """The problem of an operation, a chip and options."""
     return problem_on_each(asked, [] if on is None else [on], options)[0]
+
+
+def sketch_of(asked: Asked | None, on: Chip, options: Options) -> Sketch | None:
+    """The sketch of named formulas or a relation to solve, where there is no operation; None elsewhere.
+
+    >>> sketch_of(None, None, {"let": {"x": "2"}}).let.keys(), sketch_of({"operation": "dot"}, None, {"let": {"x": "2"}})
+    (dict_keys(['x']), None)
+    """
+    said = {key: value for key, value in options.items() if value is not None}
+    if not isinstance(asked, Mapping | None) or (asked or {}).get("operation"):
+        return None
+    table = {**(asked or {}), **said, **({} if on is None else {"hardware": on})}
+    return read_sketch(table) if table.get("let") or table.get("solve") else None
 
 
 def problem_on_each(

@@ -18,15 +18,6 @@ from symroof.reading.toml import text
 OF_OPERATIONS = ("mesh", "link", "count", "dtype", "flops", "reads", "writes", "vector")
 
 
-def is_sketch(options: Mapping[str, Any]) -> bool:
-    """Whether a table has named formulas, or a relation to solve, and no operation.
-
-    >>> is_sketch({"let": {"x": "2"}}), is_sketch({"let": {"x": "2"}, "operation": "dot"}), is_sketch({})
-    (True, False, False)
-    """
-    return not options.get("operation") and bool(options.get("let") or options.get("solve"))
-
-
 def read_sketch(options: Mapping[str, Any]) -> Sketch:
     """The sketch that a table of options describes.
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from symroof.derivation.sketching import Sketched, derive_sketch
+from symroof.errors import ReadingError
 from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, Label, rows
 from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Frozen
+from symroof.model.sketch import Sketch
 from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
@@ -19,11 +23,14 @@ from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
 from symroof.rendering.pages.explanations import Explainer
 from symroof.rendering.pages.explorations import render_comparison, render_exploration, render_inferred
+from symroof.rendering.pages.outlines import render_sketch
 from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import render_report
 from symroof.rendering.records.judgements import report_record
 from symroof.rendering.records.maps import comparison_record, inferred_record, map_record
+from symroof.rendering.records.questions import sketch_record
 from symroof.rendering.shown import Shown
+from symroof.verification.files import judge_file
 from symroof.verification.judgement import FileReport, Judgement
 
 
@@ -58,6 +65,30 @@ class ShownReport(Shown, Frozen):
 
     def __repr__(self) -> str:
         return f"<{Explainer().last(self.files)}>"
+
+
+class ShownSketch(Shown, Sketched):
+    """The formulas of a problem without an operation, and its relation solved; and their text.
+
+    >>> import symroof as sr
+    >>> sketch = sr.derive({"let": {"T_math": "2*B*n/peak"}, "solve": "T_math > 1 ms", "solve_for": "B"}, on="tpu-v5e", compute="bf16")
+    >>> print(sketch.to_text(unicode=False).splitlines()[-3].strip())
+    peak/(2000n) = 98500000000/n
+    """
+
+    def page(self, form: str, style: Style) -> str:
+        return render_sketch(self, form, replace(style, lang=style.lang or self.sketch.lang))
+
+    def to_dict(self) -> dict[str, Any]:
+        return sketch_record(self)
+
+    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = ()) -> Shown:
+        """A sketch has no parts with names of their own."""
+        raise ReadingError("a problem without an operation has no answer to take parts of", hint="see its JSON")
+
+    def __repr__(self) -> str:
+        counts = self.counts()
+        return f"<{len(self.sketch.let)} formulas: {counts['proved']} proved, {counts['sampled']} sampled>"
 
 
 class ShownRegimes(Shown, Frozen):
@@ -184,3 +215,13 @@ class ShownFigure(Frozen):
 
     def __repr__(self) -> str:
         return f"<figure of {len(rows(self.drawing)[1])} points>"
+
+
+def sketched(sketch: Sketch) -> ShownSketch:
+    """What a problem without an operation comes to."""
+    return ShownSketch(**vars(derive_sketch(sketch)))
+
+
+def claims_of(path: Path) -> ShownReport:
+    """The report on what the author of a file claims; its blocks are not built, for they may show this report."""
+    return ShownReport((judge_file(path).require_read(),))

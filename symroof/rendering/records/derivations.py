@@ -13,11 +13,10 @@ from symroof.formula import Compare, Formula, Name, Quotient, Verdict
 from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import of_statement
-from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.records.questions import let_record, solution_record
+from symroof.rendering.records.questions import let_record, solution_record, step_record
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 
 OF_PROGRAMS = ("params", "weights", "caches", "saved", "gradients", "ops", "flops_forward", "flops_backward")
@@ -43,7 +42,7 @@ def record(derivation: Derivation) -> dict[str, Any]:
         },
         "exchanges": [str(exchange) for exchange in setting.exchanges],
         "answer": _answer(derivation.answer, setting),
-        "steps": [_step(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
+        "steps": [step_record(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
     }
     return spelled(tree, setting.layout.write)
 
@@ -190,16 +189,3 @@ def _asked(said: Answer | Point, setting: Setting) -> dict[str, Any]:
     if problem.solve is not None or setting.rates is not None:
         found["solution"] = None if problem.solve is None else solution_record(said, problem.solve_for)
     return found
-
-
-def _step(index: int, step: Step, latex: LatexPrinter) -> dict[str, Any]:
-    line = f"{latex.print(step.left)} {latex.relation(step.relation)} {latex.print(step.right)}"
-    return {
-        "id": index,
-        **fields(step, "section", "left", "relation", "right"),
-        "reason": step.reason.value,
-        "assumptions": step.assumptions,
-        "latex": " ".join(line.split()),
-        "text": f"{PLAIN.print(step.left)} {step.relation} {PLAIN.print(step.right)}",
-        "check": step.check,
-    }

@@ -8,10 +8,17 @@ from typing import Any
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import numeric
 from symroof.derivation.formulas import role_of
+from symroof.derivation.sketching import Sketched
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Verdict
-from symroof.rendering.records.scalars import beside
+from symroof.proof.step import Step
+from symroof.rendering.formulas.letters import Letters
+from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 from symroof.symbols import expression
+
+PLAIN = PlainPrinter()
 
 
 def let_record(said: Said, let: Mapping[str, Formula]) -> dict[str, Any] | None:
@@ -55,3 +62,40 @@ def solution_record(said: Said, variable: str | None) -> dict[str, Any] | None:
 
 def _spoken(formula: Formula) -> Formula | str:
     return ("always" if formula.holds else "never") if isinstance(formula, Verdict) else formula
+
+
+def sketch_record(sketched: Sketched) -> dict[str, Any]:
+    """The object of a sketch; keys that do not apply are null."""
+    sketch, answer = sketched.sketch, sketched.answer
+    chip, latex = sketch.hardware, LatexPrinter(Letters(frozenset(sketched.layout.order)))
+
+    def asked(said: Said) -> dict[str, Any]:
+        return {"let": let_record(said, sketch.let), "solution": solution_record(said, sketch.solve_for)}
+
+    tree = {
+        "schema": SCHEMA,
+        "title": sketch.title,
+        "operation": None,
+        "hardware": chip
+        and {**fields(chip, "name", "title"), "figures": {name: known.digits for name, known in chip.figures.items()}},
+        "answer": {
+            **asked(answer),
+            "at": [{"values": {n: text(x) for n, x in point.values.items()}, **asked(point)} for point in answer.at],
+        },
+        "steps": [step_record(i, step, latex) for i, step in enumerate(sketched.steps, 1)],
+    }
+    return dict(spelled(tree, sketched.layout.write))
+
+
+def step_record(index: int, step: Step, latex: LatexPrinter) -> dict[str, Any]:
+    """One step: its formulas in claim syntax and in LaTeX, and what checked it."""
+    line = f"{latex.print(step.left)} {latex.relation(step.relation)} {latex.print(step.right)}"
+    return {
+        "id": index,
+        **fields(step, "section", "left", "relation", "right"),
+        "reason": step.reason.value,
+        "assumptions": step.assumptions,
+        "latex": " ".join(line.split()),
+        "text": f"{PLAIN.print(step.left)} {step.relation} {PLAIN.print(step.right)}",
+        "check": step.check,
+    }
