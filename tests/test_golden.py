@@ -29,6 +29,63 @@ PAGES = {
     "clash": {"operation": "bf16[R, C] * bf16[C, W] -> bf16[R, W]", "assume": "R << C, W"},
     "softmax": {"operation": "softmax", "on": "tpu-v5e"},
 }  # fmt: skip
+ATTENTION = """
+input Q: bf16[B, T, K, G, H]
+cache Kc, Vc: bf16[B, S, K, H]
+fuse {
+  s = Q * Kc -> bf16[B, T, S, K, G]
+  p = softmax(s, S)
+  o = p * Vc -> bf16[B, T, K, G, H]
+}
+"""
+EXPERTS = """
+input x: bf16[E, c, D]
+weight W1: bf16[E, D, F]
+weight W2: bf16[E, F, D]
+where c = B*k/E
+h = x * W1 -> bf16[E, c, F]
+a = gelu(h)
+y = a * W2 -> bf16[E, c, D]
+"""
+DECODER = """
+input  x: bf16[B, T, D]
+weight Wq: bf16[D, K, G, H]; weight Wk, Wv: bf16[D, K, H]; weight Wo: bf16[K, G, H, D]
+weight W1, W3: bf16[D, F]; weight W2: bf16[F, D]; weight We: bf16[V, D]
+cache Kc, Vc: bf16[B, S, K, H]
+repeat L as x = z {
+  n = rms_norm(x)
+  q = n * Wq -> bf16[B, T, K, G, H]
+  r = rope(q)
+  k = n * Wk -> bf16[B, T, K, H]
+  v = n * Wv -> bf16[B, T, K, H]
+  fuse {
+    s = r * Kc -> bf16[B, T, S, K, G]
+    p = softmax(s, S)
+    o = p * Vc -> bf16[B, T, K, G, H]
+  }
+  u = o * Wo -> bf16[B, T, D]
+  w = x + u
+  m = rms_norm(w)
+  h = m * W1 -> bf16[B, T, F]
+  g = m * W3 -> bf16[B, T, F]
+  a = silu(h)
+  b = a * g
+  y = b * W2 -> bf16[B, T, D]
+  z = w + y
+}
+l = z * We -> bf16[B, T, V]
+"""
+PROGRAMS = {
+    "program_attention": (ATTENTION, {"on": "tpu-v5e"}, {}),
+    "program_experts": (EXPERTS, {"on": "tpu-v5e", "assume": "B << D, F"}, {}),
+    "program_training": (
+        (ROOT / "examples" / "mlp.toml").read_text("utf-8").split('"""')[1],
+        {"on": "tpu-v5e", "training": True},
+        {},
+    ),
+    "program_decoder": (DECODER, {"on": "tpu-v5e"}, {"brief": True}),
+    "program_statement": (DECODER, {"statement": "a"}, {}),
+}
 EXPLORED = {
     "regimes_matmul": lambda: sr.regimes(MATMUL, on="tpu-v5e", at="B=256,D=F=8192"),
     "regimes_scores": lambda: sr.regimes(
@@ -60,6 +117,14 @@ def test_page(name, form, golden):
     golden(GOLDEN / f"{name}.{form}", text)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("form", ["md", "tex", "txt"])
+def test_page_of_a_program(name, form, golden):
+    text, options, style = PROGRAMS[name]
+    d = sr.derive(text, **options)
+    golden(GOLDEN / f"{name}.{form}", {"md": d.to_markdown, "tex": d.to_latex, "txt": d.to_text}[form](**style))
+
+
 def test_a_notebook_shows_the_fragment():
     assert page("matmul")._repr_latex_() == page("matmul").to_latex(heading=0)
 
@@ -76,7 +141,9 @@ def test_exploration(name, form, golden):
     golden(GOLDEN / f"{name}.{form}", text)
 
 
-IN_LANGUAGES = [(name, lang, form) for lang in ("ko", "zh") for name, form in (("regimes_matmul", "md"), ("compare_matmul", "txt"))]
+IN_LANGUAGES = [
+    (name, lang, form) for lang in ("ko", "zh") for name, form in (("regimes_matmul", "md"), ("compare_matmul", "txt"))
+]
 
 
 @pytest.mark.parametrize(("name", "lang", "form"), IN_LANGUAGES)
@@ -152,8 +219,18 @@ def test_report_in_other_languages(lang, golden, monkeypatch):
 
 
 def test_no_golden_file_is_left_over():
-    expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {"matmul.json", "report.md", "report.ko.md", "report.zh.md", "report.txt", "report.json"}
-    expected |= {f"{name}.{form}" for name in EXPLORED for form in ("md", "tex", "txt", "json")} | {f"width_{width}.txt" for width in (44, 60)}
+    expected = {f"{name}.{form}" for name in PAGES for form in ("md", "tex", "txt")} | {
+        "matmul.json",
+        "report.md",
+        "report.ko.md",
+        "report.zh.md",
+        "report.txt",
+        "report.json",
+    }
+    expected |= {f"{name}.{form}" for name in EXPLORED for form in ("md", "tex", "txt", "json")} | {
+        f"width_{width}.txt" for width in (44, 60)
+    }
+    expected |= {f"{name}.{form}" for name in PROGRAMS for form in ("md", "tex", "txt")}
     expected |= {f"{name}.{lang}.{form}" for name, lang, form in IN_LANGUAGES}
     expected |= {f"matmul.{lang}.{form}" for lang in ("ko", "zh") for form in ("md", "txt")}
     assert {path.name for path in GOLDEN.iterdir() if not path.name.startswith("plot_")} == expected

@@ -232,7 +232,9 @@ def test_what_a_language_calls_a_quantity_is_read_as_that_quantity(lang):
     called = load(f"{lang}/catalogues.j2", None, lang, {}).called
     typeset = load(f"{lang}/words.j2", None, lang, {}).formula_words["quantities"]
     assert {name: named(str(called(name)), {}) for name in VOCABULARY} == {name: name for name in VOCABULARY}
-    assert {name: named(typeset[name], {}) for name in VOCABULARY if name in typeset} == {name: name for name in VOCABULARY if name in typeset}
+    assert {name: named(typeset[name], {}) for name in VOCABULARY if name in typeset} == {
+        name: name for name in VOCABULARY if name in typeset
+    }
 
 
 @pytest.mark.parametrize("lang", OTHERS)
@@ -245,7 +247,9 @@ def test_formulas_are_the_same_in_every_language(lang):
 
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_word_of_english_is_left(lang):
-    assert {name: words for name, page in pages(lang) if "without a figure" not in name and (words := left_over(page))} == {}
+    assert {
+        name: words for name, page in pages(lang) if "without a figure" not in name and (words := left_over(page))
+    } == {}
 
 
 def test_every_sentence_is_said_on_some_page(tmp_path):
@@ -254,7 +258,9 @@ def test_every_sentence_is_said_on_some_page(tmp_path):
     for name in SENTENCES:
         text = (TEMPLATES / "en" / name).read_text("utf-8").replace('"en/', '"yy/')
         (tmp_path / "yy" / name).write_text(re.sub(r"(<% macro (\w+)\([^)]*\) %>)", r"\1⟦\2⟧", text), "utf-8")
-    said = {mark for _, page in pages("yy", str(tmp_path), ("text", "markdown")) for mark in re.findall(r"⟦(\w+)⟧", page)}
+    said = {
+        mark for _, page in pages("yy", str(tmp_path), ("text", "markdown")) for mark in re.findall(r"⟦(\w+)⟧", page)
+    }
     for name in ("derivation.j2", "terse.j2", "exploration.j2"):
         assert set(re.findall(r"<% macro (\w+)\(", (TEMPLATES / "en" / name).read_text("utf-8"))) <= said, name
 
@@ -262,7 +268,11 @@ def test_every_sentence_is_said_on_some_page(tmp_path):
 def test_no_word_stands_anywhere_but_in_the_folder_of_a_language(tmp_path):
     """With a letter for every word of English, no word is left: neither in Python nor in a template that all share."""
     language_in(tmp_path / "xx")
-    found = {name: words for name, page in pages("xx", str(tmp_path)) if "without a figure" not in name and (words := left_over(page))}
+    found = {
+        name: words
+        for name, page in pages("xx", str(tmp_path))
+        if "without a figure" not in name and (words := left_over(page))
+    }
     assert found == {}
     assert (
         sum(

@@ -72,12 +72,12 @@ class _Writer:
         if (
             "answer" not in self.view.problem.sections or self.view.problem.statement is not None
         ):  # sections that were asked for, and nothing around them
-            return Page("", "", tuple(map(self._section, sections)))
+            return Page("", "", tuple(self._sections(sections)))
         closing = "" if self.pen.style.brief else self.say.lines("closing")
         if self.pen.form == "text":
             closing = "\n".join(line for text in closing.split("\n") for line in fold(text, self.pen.style.width))
         head: list[Block | Section] = [*self._program(), self._answer(), *self._statements()]
-        return Page(self.say("title"), self.say("machine"), (*head, *map(self._section, sections)), closing)
+        return Page(self.say("title"), self.say("machine"), (*head, *self._sections(sections)), closing)
 
     def _program(self) -> Iterator[Code]:
         """The text of a program."""
@@ -103,6 +103,10 @@ class _Writer:
         rows = [tuple(self.say(f"{part}_{name}") for part in parts) for name in names]
         rows += [tuple(self.say(f"{part}_point", p) for part in parts) for p in view.points if not p["same"]]
         return Grid(tuple(self.say(f"head_{part}") for part in parts), tuple(rows), ledger=True)
+
+    def _sections(self, names: list[str]) -> Iterator[Section]:
+        """The sections that say something: what prose alone would say of one statement may be nothing."""
+        return (section for section in map(self._section, names) if section.blocks)
 
     def _section(self, name: str) -> Section:
         def say(part: str, step: Any) -> str:

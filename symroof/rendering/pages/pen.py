@@ -25,7 +25,7 @@ from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.terminal import glued
 
 # The room of a fraction or a bracket in a line of prose.
-ROOM = 40
+ROOM = 32
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
     | {
