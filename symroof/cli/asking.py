@@ -203,10 +203,10 @@ def operations(name: str | None, lang: str | None, form: str) -> None:
 @form_option("text", "json")
 def names(lang: str | None, form: str) -> None:
     """List the words of textbooks that name quantities; `aliases` in a problem add to them."""
-    from symroof.reading.vocabulary import VOCABULARY
+    from symroof.reading.vocabulary import VOCABULARY, WORDS
     from symroof.rendering.pages.wordlists import words_table
 
-    _show(form, lang, VOCABULARY, dict, words_table)
+    _show(form, lang, {**VOCABULARY, **WORDS["amounts"]}, dict, words_table)
 
 
 def _show(

@@ -229,7 +229,7 @@ class _Source:
             )
             return
         for match in COMMENT.finditer(blanked(self.body, CODE_SPAN)):
-            content = match["body"].strip()
+            content = _unquoted(match["body"]).strip()
             if re.match(r"symroof(?![^\W_])", content):
                 yield match.start(), content[7:].lstrip(" :\t") if match.group().endswith("-->") else None
 

@@ -97,7 +97,8 @@ class Phrases:
         if name not in self.dialect.called:
             return None
         index, bracketed = index_at(self.source, end), tensor_at(self.source, end)
-        tensors, behind = ((index.name,), index.end) if index else bracketed or ((), end)
+        indexed = index and ((index.name, index.name.replace("_", "")), index.end)
+        tensors, behind = indexed or bracketed or ((), end)
         whole = next((call for tensor in tensors if (call := f"{name}({tensor})") in self.names), None)
         return None if whole is None else self.add("word", whole, start, behind)
 
@@ -128,7 +129,7 @@ class Phrases:
 
     def _called(self, words: str) -> str:
         """What words would name if a tensor stands behind them."""
-        return self._named(words) or AMOUNTS.get(folded(words), words)
+        return words if words in self.dialect.called else self._named(words) or AMOUNTS.get(folded(words), words)
 
     def _known(self, name: str) -> str:
         return name if name in self.names else self._named(name) or name
@@ -179,9 +180,12 @@ class Phrases:
         raise self.error(f"unknown words {words!r}", start, end, expected)
 
     def _is_amount(self, words: str) -> bool:
-        """Whether words that also count things name an amount of the program: not behind the amount itself."""
-        amount = AMOUNTS.get(folded(words))
-        return amount in self.names and all(token.text != amount for token in self.found)
+        """Whether words that also count things name an amount of the program, or behind a factor what a problem names so:
+        not where something is counted, 2DF weights in params = 2DF weights."""
+        own = words in self.names and words in COUNTED and self.found and self.found[-1].kind != "number"
+        amount = AMOUNTS.get(folded(words), words if own else None)
+        counting = any(token.text.partition("(")[0] in (amount, "params", "elements") for token in self.found)
+        return amount in self.names and not counting
 
     def _may_be_unit(self) -> bool:
         """Whether words stand behind a number, or behind a unit and a bar."""

@@ -2,7 +2,7 @@
 
 A row speaks of the operation that is typed in it. One without an operation speaks of its own numbers, as a ridge beside
 a peak and a bandwidth does; or, where it holds nothing but quantities and sizes, of the problem that comments state. Of
-any other row it is not known what it speaks of.
+any other row it is not known what it speaks of. In a row that begins with a tensor of a program it is that tensor.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import lru_cache
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, Name, Number
 from symroof.model.quantities import DERIVED, TABLE
+from symroof.model.statement_costs import of_statement
 from symroof.reading.claims import Chain, Claim
 from symroof.reading.documents import RELATED, RELATING, Written
 from symroof.reading.exercises import Exercise
@@ -25,7 +26,7 @@ from symroof.reading.markup import Row
 from symroof.reading.numbers import COUNTED, quantity
 from symroof.reading.operations import typed_operation
 from symroof.reading.scope import Scope
-from symroof.reading.vocabulary import folded, named
+from symroof.reading.vocabulary import AMOUNTS, folded, named
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
@@ -66,7 +67,9 @@ def cell_claim(cell: Written, force: InForce) -> tuple[Claim, Context] | Omissio
     column, row = _column(cell.head, force), cell.row
     if column is None or row is None:
         return Omission("row")
-    found = _context(column, row, force)
+    amount = _amount(column, row, force)
+    found = _context(column, row, force) if amount is None else (force.context, "=")
+    column = column if amount is None else replace(column, name=amount)
     if isinstance(found, Omission):
         return found
     (context, equal), (relation, text) = found, _sign(cell.text)
@@ -119,6 +122,13 @@ def _context(column: Column, row: Row, force: InForce) -> tuple[Context, str] | 
     if stated:
         return force.context, "="
     return Omission("definition" if column.name in numbers and column.name not in DERIVED else "row")
+
+
+def _amount(column: Column, row: Row, force: InForce) -> str | None:
+    """The amount of one tensor of the program in force that a cell states: the row begins with the name of the tensor."""
+    first = row.cells[0].text.strip("`$ ")
+    names = (of_statement(column.name, tensor) for tensor in (first, first.replace("_", "")))
+    return next((name for name in names if name in force.context.definitions), None)
 
 
 def _is_of_the_problem(column: Column, row: Row, force: InForce) -> bool:
@@ -182,9 +192,14 @@ def _column(head: str, force: InForce) -> Column | None:
 def _name(words: str, force: InForce) -> str | None:
     """The name that words stand for: a quantity, or one to which the problem gives a formula."""
     aliases = force.exercise.aliases
-    known = named(words, {folded(alias): name for alias, name in aliases.items()})
+    amount = AMOUNTS.get(folded(words))
+    if amount is None or not {amount, *force.context.scope.amounts(amount)} & force.context.definitions.keys():
+        amount = None
+    known = words if words == amount else named(words, {folded(alias): name for alias, name in aliases.items()})
     if known is not None or words in force.exercise.let:
         return known or words
+    if amount is not None:
+        return amount
     with suppress(SymroofError):
         formula = read_latex_expression(words, force.dialect(BARE.scope)) if "\\" in words or "_" in words else None
         if isinstance(formula, Name) and formula.name in TABLE:

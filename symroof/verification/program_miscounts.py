@@ -15,7 +15,7 @@ from sympy import Expr, Integer
 from symroof.formula import Name, names, number
 from symroof.model.dtype import Tensor, dtype
 from symroof.model.program import Fuse, Program, Repeat, turns_of
-from symroof.model.statement_costs import of_statement
+from symroof.model.statement_costs import kept_for_backward, of_statement
 from symroof.symbols import expression, symbol
 from symroof.verification.program_worlds import (
     TRAFFIC,
@@ -62,10 +62,13 @@ def _totals(counted: Counted) -> Iterator[tuple[str, dict[str, Expr]]]:
         total, _, tensor = name.partition("(")
         if tensor and total in known:
             parts.setdefault(total, {})[tensor[:-1]] = value
-    for total, role in (("weights", "weight"), ("caches", "cache")):
+    for total, role in (("weights", "weight"), ("caches", "cache"), ("gradients", "weight")):
         tensors = program.declared_as(role)
         parts[total] = {str(t.name): program.resolved(program.turns(t) * t.bytes) for t in tensors}
-    yield from ((total, found) for total, found in parts.items() if len(found) > 1)
+    if program.training:
+        kept = kept_for_backward(program)
+        parts["saved"] = {str(t.name): program.resolved(turns * t.bytes) for t, turns in kept}
+    yield from ((total, found) for total, found in parts.items() if total in known and len(found) > 1)
 
 
 @of_programs
@@ -199,7 +202,7 @@ def other_size(counted: Counted) -> Worlds:
 def other_amount(counted: Counted) -> Worlds:
     """Bytes for elements or elements for bytes, elementwise work among the FLOPs, all statements for one of them."""
     known, program = counted.amounts, counted.program
-    narrow = retyped(program, lambda tensor: replace(tensor, dtype=dtype("int8")))
+    narrow = retyped(program, lambda tensor: replace(tensor, dtype=dtype("int8" if tensor.dtype.integer else "fp8")))
     yield {"how": "elements"}, {n: x for n, x in counted.of(narrow).items() if not n.startswith(("flops", "ops"))}
     sizes = {"params": known["weights"]}
     for name, tensor in program.arrays.items():
