@@ -157,7 +157,8 @@ def plot(
     links: str | Iterable[str] | None = None,
     **options: Unpack[Options],
 ) -> ShownFigure:
-    """A figure: a roofline, throughput or times against a size, or a regime map in two sizes. It needs matplotlib.
+    """A figure: a roofline, throughput or times against a size, a breakdown of the times of a program by its statements,
+    or a regime map in two sizes. It needs matplotlib.
 
     ``over`` is a range of sizes, ``"B=1..400"``; several points of ``at`` are several lines, several ``links`` and chips
     several roofs. Without ``kind``: a regime map over two sizes, throughput over one, otherwise a roofline.

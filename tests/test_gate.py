@@ -109,6 +109,26 @@ def inferred():
     return sr.regimes(of="BDF/(BD + DF + BF) ~ B").to_json()
 
 
+PUT_IN = "N=256,D=8192,F=8192,G=64"
+
+
+def statements_under_a_roof():
+    return sr.plot(MLP, on="tpu-v5e", at=PUT_IN).to_text()
+
+
+def broken_down():
+    return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="breakdown").to_text()
+
+
+def amounts_of_tensors():
+    d = sr.derive(MLP, on="tpu-v5e")
+    return [d.function(name)(N=2, D=3, F=4, G=5) for name in ("elements(h)", "size(y)", "caches")]
+
+
+def narrower_weights():
+    return mapped(MLP, assume="N << D, F, G")
+
+
 def throughput():
     return sr.plot("matmul", on="tpu-v5e", at="D=F=4096", over="B=1..400").to_text()
 
@@ -242,6 +262,13 @@ FAULTS = {
     "derivation.solutions.written_solution": (lambda f: lambda *a: twice(f(*a)) if not hasattr(f(*a), "rows") else replace(f(*a), otherwise=Verdict(True)), batch),
     "derivation.sizes._shortest": (doubled, side_by_side),
     "derivation.sizes._side": (doubled, side_by_side),
+    "derivation.evaluation.amounts": (doubled, amounts_of_tensors),
+    "exploration.breakdowns._longest": (doubled, broken_down),
+    "exploration.breakdowns._maximum": (doubled, broken_down),
+    "exploration.breakdowns.busy": (lambda f: lambda *a: dict(list(f(*a).items())[1:]), broken_down),
+    "exploration.breakdowns.quantities": (doubled, broken_down),
+    "exploration.roofs.cancelled": (doubled, statements_under_a_roof),
+    "exploration.knobs.retyped": (lambda f: lambda program, types: f(program, {}), narrower_weights),
     "exploration.edges.above_ridge": (doubled, mapped),
     "exploration.edges.cleared": (doubled, mapped),
     "exploration.edges.equal_sizes": (doubled, mapped),

@@ -98,8 +98,8 @@ def test_more_than_two_bandwidths_and_several_chips():
 
 
 def test_a_path_runs_along_its_roof():
-    ((path,),) = (track.curves for track in figure("path").drawing.tracks)
-    for b, (x, y) in zip(path.xs, marks([path]), strict=True):
+    (track,) = figure("path").drawing.tracks
+    for b, (x, y) in zip(track.curves[0].xs, marks(track), strict=True):
         assert x == pytest.approx(b * 8192 / (2 * b + 8192))
         assert y == pytest.approx(min(PEAK, x * HBM))
 

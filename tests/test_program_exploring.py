@@ -2,8 +2,10 @@
 numbers along scalings that are drawn at random, and NumPy."""
 
 import json
+import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -184,3 +186,106 @@ def test_a_map_that_is_too_long_is_refused_at_once():
     weights = "\n".join(f"weight W{i}: bf16[D, F{i}]" for i in range(9))
     with pytest.raises(sr.SymroofError, match="regimes are too many to list"):
         sr.regimes(f"input x: bf16[N, D]\n{weights}\n{layers}", on="tpu-v5e", every=True)
+
+
+SIZES = {"N": 192, "D": 4096, "F": 8192, "S": 2048, "H": 1024}
+AT = ", ".join(f"{name}={size}" for name, size in SIZES.items())
+PEAK, HBM = 1.97e14, 8.2e11
+
+
+def seconds():
+    """What each statement of BLOCK takes of the two resources of a TPU v5e, in floating point."""
+    flops, moved = block(**SIZES)
+    math = {name: 2 * products / PEAK for name, products in flops.items()}
+    memory = {name: 2 * sum(loads.values()) / HBM for name, loads in moved.items()}
+    return math, memory
+
+
+def test_statements_stand_under_the_roof_where_they_would_alone():
+    math, memory = seconds()
+    drawn = sr.plot(BLOCK, on="tpu-v5e", at=AT).drawing
+    points = {track.statement: track.curves[0].points("throughput", "intensity")[0] for track in drawn.tracks}
+    for name, taken in math.items():
+        intensity = taken * PEAK / (memory[name] * HBM)
+        assert points[name] == pytest.approx((intensity, min(PEAK, intensity * HBM)))
+    whole = sum(math.values()) * PEAK / (sum(memory.values()) * HBM)
+    assert points[""] == pytest.approx((whole, min(PEAK, whole * HBM)))
+
+
+def test_the_parts_of_a_bar_are_the_times_of_statements():
+    math, memory = seconds()
+    bars = {bar.time: bar for bar in sr.plot(BLOCK, on="tpu-v5e", at=AT, kind="breakdown").drawing.bars}
+    assert {name: float(x) for name, x in bars["T_math"].parts} == pytest.approx(math)
+    assert {name: float(x) for name, x in bars["T_HBM"].parts} == pytest.approx(memory)
+    together = max(math["s"] + math["o"], memory["s"] + memory["o"])
+    apart = {name: max(math[name], memory[name]) for name in ("q", "h")}
+    assert {name: float(x) for name, x in bars["T_steps"].parts} == pytest.approx({**apart, "s, o": together})
+    for bar in bars.values():
+        assert sum(seconds for _, seconds in bar.parts) == bar.seconds
+        assert all(step.check.status == "proved" for step in bar.steps)
+
+
+def test_the_times_of_a_program_run_over_a_size():
+    found = sr.plot(BLOCK, on="tpu-v5e", at="D=4096, F=8192, S=2048, H=1024", over="N=1..512", kind="times").drawing
+    (curve,) = found.curves
+    for size, lower, steps, upper in zip(curve.xs, *(curve.lines[name] for name in ("T_lower", "T_steps", "T_upper")), strict=True):
+        flops, moved = block(**{**SIZES, "N": size})
+        math = {name: 2 * products / PEAK for name, products in flops.items()}
+        memory = {name: 2 * sum(loads.values()) / HBM for name, loads in moved.items()}
+        groups = ("q",), ("s", "o"), ("h",)
+        apart = sum(max(sum(times[name] for name in group) for times in (math, memory)) for group in groups)
+        assert steps == pytest.approx(apart)
+        assert lower * (1 - 1e-12) <= steps <= upper * (1 + 1e-12)
+
+
+def test_a_bar_for_each_set_of_sizes_and_a_row_for_each_part():
+    found = sr.plot(MLP, on="tpu-v5e", at=["N=1, D=64, F=64", "N=512, D=64, F=64"], kind="breakdown")
+    assert [bar.time for bar in found.drawing.bars] == ["T_math", "T_HBM", "T_steps"] * 2
+    lines = [line.split() for line in found.to_text().splitlines()]
+    assert lines[0] == ["at", "what", "statement", "s"]
+    assert len(lines) == 1 + 2 * 3 * 3
+    assert found.drawn("svg").count(b"T_steps") >= 2
+
+
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
+@pytest.mark.parametrize("kind", ["roofline", "breakdown"])
+def test_figures_of_programs_name_their_statements(kind, lang):
+    found = sr.plot(BLOCK, on="tpu-v5e", at=AT, kind=kind)
+    told = found.description(lang)
+    assert told.startswith("x -> h")
+    assert {"q", "s", "o", "h"} <= set(re.findall("[A-Za-z]+", told))
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(sr.SymroofError, match="there is one statement"):
+        sr.plot("matmul", on="tpu-v5e", at="B=D=F=64", kind="breakdown")
+    with pytest.raises(sr.SymroofError, match="H has no size"):
+        sr.plot(BLOCK, on="tpu-v5e", at="N=1, D=1, F=1, S=1", kind="breakdown")
+    with pytest.raises(sr.SymroofError, match="drawn over no size"):
+        sr.plot(MLP, on="tpu-v5e", at="D=1, F=1", over="N=1..8", kind="breakdown")
+    with pytest.raises(sr.SymroofError, match="no roof is that of all"):
+        sr.plot(MLP.replace("W2: bf16", "W2: fp32"), on="h100", at="N=1, D=1, F=1")
+
+
+def test_a_map_at_several_peaks_says_nothing_of_a_ridge():
+    found = sr.regimes(MLP.replace("W2: bf16", "W2: fp32"), on="h100")
+    assert "ridge" not in found.to_text().partition("\n\n")[2]
+    assert all(row.condition is None for row in found.map.rows)
+
+
+def test_a_sweep_of_a_program_is_what_numpy_computes(tmp_path):
+    names = ["params", "flops(h)", "bytes", "bytes(y)", "caches", "elements(x)", "T_steps"]
+    out = tmp_path / "out.csv"
+    sr.sweep(MLP, "N=1:512:log, D=64|4096, F=128", out, on="tpu-v5e", of=names)
+    table = np.genfromtxt(out, delimiter=",", skip_header=1)
+    N, D, F = table[:, :3].T
+    math, memory = (2 * N * D * F) / PEAK, 2 * (N * D + D * F + N * F) / HBM
+    wanted = [2 * D * F, 2 * N * D * F, 4 * (N * D + D * F + N * F), 2 * (N * D + D * F + N * F), 0 * N, N * D, 2 * np.maximum(math, memory)]
+    np.testing.assert_allclose(table[:, 3:], np.stack(wanted, axis=1), rtol=1e-12)
+    assert out.read_text().splitlines()[0] == "N,D,F," + ",".join(names)
+
+
+def test_a_function_of_a_statement_takes_arrays():
+    function = sr.derive(MLP, on="tpu-v5e").function("flops(h)")
+    sizes = np.arange(1, 9)
+    assert function(N=sizes, D=8, F=16).tolist() == (2 * sizes * 8 * 16).tolist()

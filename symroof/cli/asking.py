@@ -92,7 +92,9 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 
 @click.command()
 @operation_argument
-@click.option("--kind", metavar="KIND", help="roofline, throughput, times or regimes; by default told by --over.")
+@click.option(
+    "--kind", metavar="KIND", help="roofline, throughput, times, breakdown or regimes; by default told by --over."
+)
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
 @click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width of a PNG.")
 @click.option(
@@ -119,11 +121,12 @@ def plot(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Draw a roofline, throughput, times, or a regime map.
+    """Draw a roofline, throughput, times, what the statements of a program take of them, or a regime map.
 
     \b
     symroof plot "bf16[B, D] * int8[D, F] -> bf16[B, F]" --on tpu-v5e --at D=F=4096 --at D=F=1024 --over B=1..400 -o q3.svg
     symroof plot matmul --on tpu-v5e --at B=64,D=F=8192 --link HBM --link slow=2.05e11 -o roofline.svg
+    symroof plot mlp.toml --on tpu-v5e --at N=64,D=8192,F=32768 --kind breakdown -o times.svg
     """
     if form == "figure" and output in (None, "-"):
         raise ReadingError(

@@ -15,6 +15,7 @@ from typing import Any
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
+from symroof.derivation.draft import Draft
 from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import steps_defined, times_defined
@@ -22,6 +23,7 @@ from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name
 from symroof.model.program import Program
+from symroof.model.statement_costs import amounts
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 
@@ -103,11 +105,22 @@ def require_proved(setting: Setting, values: Mapping[str, Expr]) -> None:
     draft, program = compared(drafted(setting)), setting.problem.operation
     if isinstance(program, Program):
         draft = steps_defined(times_defined(draft, program), program)
+        draft = _amounts_defined(draft, program, values)
     meanings = draft.ledger.meanings
     later = (n for n in ("T_lower", "T_upper", "throughput", *setting.problem.let) if isinstance(meanings[n], Formula))
     draft = draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))
     for name, value in values.items():
         draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
+
+
+def _amounts_defined(draft: Draft, program: Program, wanted: Iterable[str]) -> Draft:
+    """What the wanted amounts are that no line of a derivation speaks of: those of tensors, and what is 0."""
+    known, ledger = amounts(program, draft.setting.problem.count), draft.ledger
+    missing = [name for name in wanted if name in known and name not in ledger.definitions]
+    steps = (
+        Step("work", Reason.STOCK, Name(n), "=", draft.write(known[n]), evidence=ledger.meanings[n]) for n in missing
+    )
+    return draft.add(*steps)
 
 
 def floating(value: Any) -> Any:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from symroof.derivation.answer import Said
-from symroof.derivation.draft import BANDWIDTH, PEAK, T_COMMS, T_MATH
-from symroof.derivation.pipeline import compared, drafted
-from symroof.derivation.setting import Setting
-from symroof.errors import ModelError
-from symroof.exploration.curves import Roof, require_sizes, roof_of
-from symroof.exploration.partition import statements
-from symroof.exploration.regime_map import equality
-from symroof.formula import Frozen, Group, Quotient
-from symroof.model.problem import Problem
-from symroof.proof.step import Reason, Step
-from symroof.symbols import rational, symbol
+from sympy import Add, Expr
 
-# The times that are taken apart: what each is made of, and at which rate.
-RESOURCES = ((T_MATH, "flops", PEAK), (T_COMMS, "bytes", BANDWIDTH))
+from symroof.derivation.answer import Said
+from symroof.derivation.meanings import quantities
+from symroof.derivation.pipeline import compared, drafted
+from symroof.derivation.schedules import steps_defined, times_defined
+from symroof.derivation.setting import Setting, setting_of
+from symroof.errors import ModelError
+from symroof.exploration.curves import require_sizes
+from symroof.exploration.regime_map import equality
+from symroof.formula import Call, Formula, Frozen, Group, Name, total
+from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.model.resources import busy, overlapping, time_name, times_of
+from symroof.proof.step import Reason, Step
+from symroof.symbols import fraction, rational, symbol
+
+# Who takes a part of a time, what the part is, and the times of resources that are added up in it: the longest counts.
+Part = tuple[str, Formula, tuple[tuple[str, ...], ...]]
 
 
 class Bar(Said):
-    """A time at a set of sizes; its steps say what each of the ``statements`` takes of it, in seconds."""
+    """A time at a set of sizes; its steps say what each of the ``statements`` takes of it, in seconds. Those that overlap
+    as one take a part of T_steps together."""
 
     values: Mapping[str, Fraction]
     time: str
@@ -43,19 +48,14 @@ class Bar(Said):
 class Breakdown(Frozen):
     """For each set of sizes ``each`` bars, one for each time."""
 
-    roof: Roof
+    setting: Setting
     bars: tuple[Bar, ...]
-    each: int = len(RESOURCES)
-
-    @property
-    def setting(self) -> Setting:
-        return self.roof.setting
+    each: int
 
     @property
     def statements(self) -> tuple[str, ...]:
-        every = (name for bar in self.bars for name in bar.statements)
-        order = list(getattr(self.setting.problem.operation, "owners", ()))
-        return tuple(sorted(dict.fromkeys(every), key=order.index))
+        """Everything that has a part, once."""
+        return tuple(dict.fromkeys(name for bar in self.bars for name in bar.statements))
 
     def largest(self, statement: str) -> tuple[Bar, Fraction]:
         """Where a statement takes longest, and how long."""
@@ -64,37 +64,63 @@ class Breakdown(Frozen):
 
 
 def breakdown(problem: Problem) -> Breakdown:
-    """What each statement of a program takes of its times, at each set of sizes; every number is a checked step.
+    """What each statement of a program takes of each of its times, at each set of sizes; every number is a checked step.
 
-    Raises :class:`ModelError` for an operation of one statement, and where a size is open.
+    Raises :class:`ModelError` for an operation of one statement, where a figure is not known, and where a size is open.
 
     >>> from symroof.reading.problems import read_problem
     >>> text = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; h = x * W -> bf16[N, F]; y = h * V -> bf16[N, D]"
     >>> found = breakdown(read_problem({"operation": text, "hardware": "tpu-v5e", "at": "N=8,D=64,F=256"}))
-    >>> [(bar.time, [(name, f"{float(time):.3g}") for name, time in bar.parts]) for bar in found.bars]
-    [('T_math', [('h', '1.33e-09'), ('y', '1.33e-09')]), ('T_comms', [('h', '4.62e-08'), ('y', '4.62e-08')])]
+    >>> [(bar.time, [(name, f"{float(time):.3g}") for name, time in bar.parts]) for bar in found.bars][:2]
+    [('T_math', [('h', '1.33e-09'), ('y', '1.33e-09')]), ('T_HBM', [('h', '4.62e-08'), ('y', '4.62e-08')])]
     """
-    roof = roof_of(replace(problem, at=()))
-    setting, parts = roof.setting, statements(roof.setting)
-    if not parts:
+    setting = setting_of(replace(problem, at=()))
+    program, rates = setting.problem.operation, setting.rates
+    if not isinstance(program, Program) or len(program.owners) < 2 or rates is None:
         raise ModelError(
             "there is one statement, and nothing to break down", expected="a program of several statements"
         )
-    draft, figures = compared(drafted(setting)), setting.values
-    needed = {s.name for some in parts.values() for part in some for s in part.amount.free_symbols}
+    if not setting.timed:
+        raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
+    draft = steps_defined(times_defined(compared(drafted(setting)), program), program)
+    times = {name: list(parts) for name, parts in _times(setting, program)}
+    known = {name: setting.in_numbers(value) for name, value in quantities(setting).items() if name.startswith("T_")}
+    needed = {s.name for name in times for s in known[name].free_symbols}
     bars = []
     for values in problem.at or ({},):
         require_sizes(needed, values)
         point = {symbol(name): rational(value) for name, value in values.items()}
         where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
-        for time, whole, rate in RESOURCES:
-            per_second, steps = rational(figures[symbol(rate.name)]), []
-            amounts = [(part.name, part.amount.subs(point)) for part in parts[whole]]
-            total = sum(amount for _, amount in amounts)
-            for role, name, amount in (*(("part", *each) for each in amounts), ("whole", None, total)):
-                seconds = draft.write(amount / per_second)
-                left = Group(time) if name is None else Quotient(name, rate)
-                steps.append(Step("time", Reason.SECONDS, left, "=", seconds, where, role=role))
-            said, names = draft.add(*steps).since(draft), tuple(part.label for part in parts[whole])
-            bars.append(Bar(said, values, time.name, names))
-    return Breakdown(roof, tuple(bars))
+        for time, parts in times.items():
+            taken = [
+                _longest([Add(*(known[name].subs(point) for name in each)) for each in some]) for *_, some in parts
+            ]
+            said = [("part", left, seconds) for (_, left, _), seconds in zip(parts, taken, strict=True)]
+            steps = (
+                Step("time", Reason.SECONDS, left, "=", draft.write(seconds), where, role=role)
+                for role, left, seconds in (*said, ("whole", Group(Name(time)), sum(taken, Fraction(0))))
+            )
+            bars.append(Bar(draft.add(*steps).since(draft), values, time, tuple(name for name, *_ in parts)))
+    return Breakdown(setting, tuple(bars), len(times))
+
+
+def _longest(times: list[Expr]) -> Fraction:
+    return max(map(fraction, times))
+
+
+def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[Part]]]:
+    """Each time with its parts: that of each resource by statements, and T_steps by those that overlap as one."""
+    rates = setting.rates
+    assert rates is not None
+    times = times_of(program, rates)
+    for resource in rates.resources:
+        each = ((name, busy(times, rates, (name,))) for name in program.owners)
+        found = ((name, kept[resource]) for name, kept in each if resource in kept)
+        yield time_name(resource), ((name, Group(total(*map(Name, parts))), (parts,)) for name, parts in found)
+    groups = ((names, busy(times, rates, names)) for names in overlapping(program))
+    yield "T_steps", ((", ".join(names), _maximum(kept), tuple(kept.values())) for names, kept in groups if kept)
+
+
+def _maximum(kept: Mapping[str, tuple[str, ...]]) -> Formula:
+    sums = tuple(total(*map(Name, parts)) for parts in kept.values())
+    return Call("max", sums) if len(sums) > 1 else Group(sums[0])

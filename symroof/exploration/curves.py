@@ -106,6 +106,11 @@ class Curves(Frozen):
 def roof_of(problem: Problem) -> Roof:
     """The roof of a problem's chip and link."""
     setting = counted(problem).setting
+    if setting.mixed:
+        raise ModelError(
+            f"the contractions run at {setting.peak_name}, and no roof is that of all",
+            hint=f"--compute {setting.problem.operation.compute} gives them one, and --kind breakdown shows their times",
+        )
     if setting.peak is None or setting.bandwidth is None:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
     if axes := open_axes(problem.mesh):
@@ -159,7 +164,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
     needed = {s.name for s in counts[0].free_symbols | counts[1].free_symbols}
     if x.name not in needed:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
-    functions = {f.name: f for f in functions_of(setting, QUANTITIES[kind])}
+    functions = {f.name: f for f in functions_of(setting, (*QUANTITIES[kind], *_of_statements(setting, kind)))}
     found = []
     for values in problem.at or ({},):
         require_sizes(needed, {*values, x.name})
@@ -174,6 +179,13 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         return Curves(kind, roof, x.name, over.log, tuple(found))
     rule = _rule(roof, x, over)
     return Curves(kind, roof, x.name, over.log, tuple(found), rule, _miss(roof, x, found, rule, functions[kind]))
+
+
+def _of_statements(setting: Setting, kind: str) -> tuple[str, ...]:
+    """The times that only a program has."""
+    if kind != "times" or setting.rates is None:
+        return ()
+    return (*(("T_vector",) if setting.rates.vector else ()), "T_steps")
 
 
 def _reach(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, int | None]:

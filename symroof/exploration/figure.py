@@ -9,7 +9,7 @@ from typing import TypeAlias
 from symroof.derivation.setting import require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.breakdowns import Breakdown, breakdown
-from symroof.exploration.curves import QUANTITIES, Curves, curves
+from symroof.exploration.curves import Curves, curves
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, roofline
 from symroof.formula import Frozen
@@ -96,7 +96,7 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
             head = (WHAT, CHIP, LINK, "FLOPs/byte", "FLOPs/s", BOUND_BY)
             return head, tuple(_under_roofs(drawn))
         case Curves(kind="times"):
-            return (Label("at"), drawn.variable, *QUANTITIES["times"], BOUND_BY), tuple(_times(drawn))
+            return (Label("at"), drawn.variable, *drawn.curves[0].lines, BOUND_BY), tuple(_times(drawn))
     return (Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY), tuple(_throughput(drawn))
 
 

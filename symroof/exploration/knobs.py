@@ -12,6 +12,7 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, Draft
+from symroof.derivation.itemizing import script_of
 from symroof.derivation.pipeline import counted
 from symroof.exploration.partition import shares, tends_to
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
@@ -21,7 +22,9 @@ from symroof.model.program import Program
 from symroof.model.retyping import numbers, retyped
 from symroof.proof.evidence import Doubled
 from symroof.proof.facts import Unbounded
+from symroof.proof.ledger import Evidence
 from symroof.proof.step import Reason, Step
+from symroof.proof.transfers import Narrowed
 from symroof.symbols import expression, symbol
 
 KINDS = ("doubled", "stored", "narrowed", "unwritten")
@@ -110,27 +113,35 @@ def _stored(draft: Draft, value: Expr) -> Iterable[Knob]:
 
 
 def _narrowed(draft: Draft, value: Expr, program: Program) -> Iterable[Knob]:
-    """All weights, and all caches, in the next narrower dtype than the widest of them."""
-    for role in ("weight", "cache"):
+    """All weights, and all caches, in the next narrower dtype than the widest of them. Not in training: what is kept in
+    whole numbers has no gradient."""
+    for role in ("weight", "cache") if not program.training else ():
         tensors = [t for t in program.declared_as(role) if str(t.name) in numbers(program)]
         narrow = narrower(max((t.dtype for t in tensors), key=lambda d: d.bits)) if tensors else None
         if narrow is not None:
             types = {str(t.name): narrow for t in tensors if t.dtype.bits > narrow.bits}
-            yield _restored(draft, value, retyped(program, types), "narrowed", (role,), narrow)
+            evidence = Narrowed(script_of(program), "moved", role=role, bits=narrow.bits)
+            yield _restored(draft, value, retyped(program, types), "narrowed", (role,), narrow, evidence)
 
 
 def _restored(
-    draft: Draft, value: Expr, operation: AnyOperation, kind: str, what: tuple[str, ...], narrow: Dtype
+    draft: Draft,
+    value: Expr,
+    operation: AnyOperation,
+    kind: str,
+    what: tuple[str, ...],
+    narrow: Dtype,
+    evidence: Evidence | None = None,
 ) -> Knob:
     """The knob that makes an operation of another, computed at the same rate."""
     problem = draft.setting.problem
     compute = problem.compute or problem.operation.compute
     after = counted(replace(problem, operation=operation, compute=compute)).answer.intensity
     left = Quotient(draft.write(after), INTENSITY)
-    return Knob((_ratio(draft, left, after / value),), kind, what, narrow.name)
+    return Knob((_ratio(draft, left, after / value, evidence),), kind, what, narrow.name)
 
 
-def _ratio(draft: Draft, left: Formula, factor: Expr, evidence: Doubled | None = None) -> Step:
+def _ratio(draft: Draft, left: Formula, factor: Expr, evidence: Evidence | None = None) -> Step:
     right, equal = draft.write(cancelled(factor)), draft.setting.equalities
     return Step("regime", Reason.FACTOR, left, "=", right, equal, evidence, role="ratio")
 

@@ -93,6 +93,11 @@ class RegimeMap(Frozen):
         return self.name == INTENSITY
 
     @property
+    def of_ridge(self) -> bool:
+        """Whether it is compute-bound where the quantity is above a ridge: not where contractions run at several peaks."""
+        return self.of_intensity and not self.setting.mixed
+
+    @property
     def cancelled(self) -> tuple[str, ...]:
         """The dimensions of the operation that the quantity does not depend on."""
         free = {s.name for s in self.value.free_symbols} | {s.name for s in self.setting.regime.substitution}
@@ -107,7 +112,7 @@ class RegimeMap(Frozen):
     def singles(self) -> tuple[Single, ...]:
         """What each size does alone."""
         order = [symbol(name) for name in self.setting.problem.operation.dimensions]
-        return singles(self.draft, order) if self.of_intensity else ()
+        return singles(self.draft, order) if self.of_ridge else ()
 
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
@@ -196,11 +201,12 @@ def _row(found: RegimeMap, mask: int, told: tuple[Relation, ...]) -> RegimeRow:
     regime = Regime((*found.base.relations, *told), found.base.least_one)
     steps: tuple[Step, ...] = leads(found.spelled, found.value, form, regime, draft.layout)
     if found.of_intensity:
-        ridge = above_ridge(draft, form, upside_down)
-        steps = (*steps, ridge, *equal_sizes(draft, form), *dominant(draft, regime), *leaders(draft, regime))
+        steps = (*steps, *dominant(draft, regime), *leaders(draft, regime))
+    if found.of_ridge:
+        steps = (*steps, above_ridge(draft, form, upside_down), *equal_sizes(draft, form))
     said = draft.add(*steps).since(draft)
     corner = found.fan.is_corner(mask)
-    whole = shares(draft.setting), statements(draft.setting)
+    whole = shares(draft.setting), statements(draft.setting) if found.of_intensity else {}
     return RegimeRow(said, written(told, draft.write), mask, regime, corner, *whole)
 
 

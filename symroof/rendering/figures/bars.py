@@ -19,14 +19,12 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
     highest = max(float(bar.seconds) for bar in found.bars)
     unit, scale = scaled(highest / 3, MOMENTS)
     points = [found.bars[i].values for i in range(0, len(found.bars), found.each)]
-    shared, say, link = in_common(points), captions(lang), found.roof.link
+    shared, say = in_common(points), captions(lang)
     places = [i + APART * (i // found.each) for i in range(len(found.bars))]
     ranges = (-0.6, places[-1] + 0.6), (0, highest * 1.12)
     title = title_of(say, found.setting, sizes(shared))
     canvas = Canvas(title, ("", say("time", unit)), ranges, log=(False, False), scale=scale, inches=inches, lang=lang)
-    names = {"T_math": say("t_math", found.setting.matrix_stands_in, ""), "T_comms": say("t_comms", link, "", False)}
-    alone = len(points) == 1
-    ticks = [(x, names[bar.time] if alone else bar.time) for x, bar in zip(places, found.bars, strict=True)]
+    ticks = [(x, bar.time) for x, bar in zip(places, found.bars, strict=True)]
     for i, values in enumerate(points):
         middle = (places[i * found.each] + places[(i + 1) * found.each - 1]) / 2
         own = {name: value for name, value in values.items() if name not in shared}
@@ -38,20 +36,19 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
 
 
 def _bar(canvas: Canvas, found: Breakdown, bar: Bar, place: float, highest: float) -> None:
-    """A stack; a part that is too small for its name has it beside the bar, where no other bar has it."""
-    foot, left, right = 0.0, place - BROAD / 2, place + BROAD / 2
+    """A stack; a part that is too small for its name has it beside the bar, if it is nowhere larger."""
+    foot, left, right, row = 0.0, place - BROAD / 2, place + BROAD / 2, NAMED * highest
+    free = 0.7 * row
     for name, seconds in bar.parts:
-        height, i = float(seconds), found.statements.index(name)
-        canvas.region(
-            [(left, foot), (right, foot), (right, foot + height), (left, foot + height)], FIELDS[i % len(FIELDS)]
-        )
-        words = f"{name} {share_in(canvas.lang, float(seconds / bar.seconds))}"
-        if height >= NAMED * highest:
-            canvas.label(words, [Spot((place, foot + height / 2), "", 0)])
-        elif found.largest(name) == (bar, seconds) and height > 0:
-            middle, row = foot + height / 2, NAMED * highest
-            spots = [Spot((right, max(row / 2, middle + rows * row)), "e", 9) for rows in (0, 1, -1, 2, 3, 4, 5, 6)]
-            canvas.label(words, spots, size=7.5, leader=(right, middle))
-        foot += height
+        top, colour = foot + float(seconds), FIELDS[found.statements.index(name) % len(FIELDS)]
+        canvas.region([(left, foot), (right, foot), (right, top), (left, top)], colour)
+        words, middle = f"{name} {share_in(canvas.lang, float(seconds / bar.seconds))}", (foot + top) / 2
+        if top - foot >= row:
+            canvas.label(words, [Spot((place, middle), "", 0)])
+        elif found.largest(name) == (bar, seconds) and seconds:
+            beside = max(free, middle)
+            free = beside + row
+            canvas.label(words, [Spot((right, beside), "e", 9)], size=7.5, leader=(right, middle))
+        foot = top
     unit, size = scaled(float(bar.seconds), MOMENTS)
     canvas.label(f"{float(bar.seconds) / size:.3g} {unit}", [Spot((place, foot), "n", 3)], bold=True)

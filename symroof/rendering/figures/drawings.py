@@ -78,8 +78,9 @@ def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None
     name = sizes(curve.values) or say("exact")
     top, line = found.roof.top, curve.points("throughput")
     canvas.line(line, colour, dash=dash)
-    (first, start), (last, end) = line[0], line[-1]
-    if curve.bound is not None and first <= curve.bound <= last:
+    start, (last, end) = line[0][1], line[-1]
+    reached = curve.bound is not None and dict(line).get(curve.bound, 0) >= top * (1 - 1e-9)
+    if curve.bound is not None and reached:
         canvas.line([(curve.bound, 0), (curve.bound, top)], colour, 0.9, dash, layer=2)
         canvas.ring((curve.bound, top), colour)
         canvas.label(f"{name}\n{variable} ≥ {curve.first}", _feet(curve.bound, top), colour, bold=True)
@@ -116,6 +117,7 @@ def draw_times(found: Curves, inches: float, lang: str) -> Canvas:
     canvas = Canvas(title, (say("size", x), say("time", unit)), ranges, log=log, scale=scale, inches=inches, lang=lang)
     if not several:
         _bounds(canvas, first)
+        _of_statements(canvas, first)
     for i, curve in enumerate(found.curves):
         own = sizes(curve.values) if several else ""
         of_math = say("t_math", found.roof.setting.matrix_stands_in, own)
@@ -132,6 +134,14 @@ def draw_times(found: Curves, inches: float, lang: str) -> Canvas:
             feet = [Spot((size, canvas.up(part)), side, 4) for part in HEIGHTS for side in ("ne", "nw")]
             canvas.label(words, (*around((size, height), "nw n ne", (6, 14)), *feet) if several else feet, bold=True)
     return canvas
+
+
+def _of_statements(canvas: Canvas, curve: Curve) -> None:
+    """The times that only a program has, between the bounds."""
+    for i, name in enumerate(name for name in ("T_steps", "T_vector") if name in curve.lines):
+        (colour, dash), line = stroke(i + 4), curve.points(name)
+        canvas.line(line, colour, 1.4, dash)
+        canvas.label(name, _along(canvas, line), colour)
 
 
 def _along(canvas: Canvas, line: Sequence[Point]) -> list[Spot]:

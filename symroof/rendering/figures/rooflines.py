@@ -18,6 +18,9 @@ from symroof.rendering.pages.amounts import sizes
 
 # Marks whose intensities differ by less, in powers of ten, are one.
 NEAR = 0.01
+# On which sides of the peak its name stands, and how far; higher where statements are named along it.
+BESIDE_PEAK = (("nw", 3), ("sw", 3))
+ABOVE_NAMES = ("nw", 18)
 MARKS = "se ne sw nw s n e w"
 
 
@@ -117,8 +120,9 @@ def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
         words = peak_of(
             canvas.say, roof.setting, rate(peak, "FLOPs/s"), called(canvas.say, roof.chip) if several else ""
         )
+        sides = (*BESIDE_PEAK, *([ABOVE_NAMES] if any(track.statement for track in found.tracks) else []))
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
-        canvas.label(words, [Spot((x, peak), side, gap) for gap in (3, 11) for side in ("nw", "sw") for x in places])
+        canvas.label(words, [Spot((x, peak), side, gap) for side, gap in sides for x in places])
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
     canvas.ring((ridge, peak), INK)
     canvas.label(

@@ -104,7 +104,7 @@ def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid | Lines]:
         head = (say("head", "knob"), *(say("cell_regime", found.rows[i]) for i in corners))
         rows = [(say(knob.kind, knob), *(say("changed", knob.factors[i]) for i in corners)) for knob in found.knobs]
         yield Grid(head, tuple(rows))
-        if found.of_intensity:
+        if found.of_ridge:
             yield Lines((say("machine_knobs"),))
 
 
