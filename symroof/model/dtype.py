@@ -6,6 +6,7 @@ An int4 is half a byte: widths are exact rationals.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 
 from sympy import Expr, Integer, Mul
 
@@ -108,16 +109,16 @@ class Tensor(Frozen):
     dims: tuple[Dim, ...]
     name: str | None = None
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The dimensions that an einsum speaks of; a size of 1 is none."""
         return tuple(dim.label for dim in self.dims if dim.label != "1")
 
-    @property
+    @cached_property
     def elements(self) -> Expr:
         return Mul(*(dim.size for dim in self.dims))
 
-    @property
+    @cached_property
     def bytes(self) -> Expr:
         """
         >>> from symroof.model.dtype import dtype

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 from sympy import Expr, Mul
 
@@ -45,14 +46,14 @@ class Statement(Frozen):
     def name(self) -> str:
         return str(self.result.name)
 
-    @property
+    @cached_property
     def product(self) -> Einsum | None:
         """The product that the statement is, None for sums and functions."""
         return Einsum(self.operands, self.result) if self.kind == PRODUCT else None
 
-    @property
+    @cached_property
     def contracts(self) -> bool:
-        return self.kind == PRODUCT and bool(Einsum(self.operands, self.result).contracted)
+        return self.product is not None and bool(self.product.contracted)
 
     @property
     def read(self) -> tuple[Tensor, ...]:

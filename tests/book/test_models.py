@@ -14,7 +14,7 @@ import pytest
 
 import symroof as sr
 from symroof.formula import Name, names
-from symroof.reading.problems import read_problem_file
+from symroof.reading.problem_files import read_problem_file
 from symroof.symbols import expression
 
 TITLES = ("LLaMA-2 13B", "LLaMA-3 70B", "LLaMA-3 405B", "Gemma 2B", "Gemma 7B", "Mixtral 8x7B", "DeepSeek-V3")
