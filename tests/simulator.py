@@ -307,7 +307,7 @@ class Unit:
         return self.div(1.0, self(math.sqrt, value))
 
     def rms_norm(self, row):
-        scale = self.one_over_root(self.mean([self.mul(x, x) for x in row]))
+        scale = self.one_over_root(self.mean([self.mul(x, x) for x in row]) + EPSILON)
         return [self.mul(self.mul(x, scale), GAIN) for x in row]
 
     def layer_norm(self, row):
@@ -393,7 +393,7 @@ def _with_numpy(made, types, arrays):
             powers = np.exp(x)
             return powers / powers.sum(axis, keepdims=True)
         case "rms_norm":
-            return GAIN * x / np.sqrt((x**2).mean(axis, keepdims=True))
+            return GAIN * x / np.sqrt((x**2).mean(axis, keepdims=True) + EPSILON)
         case "layer_norm":
             return GAIN * (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + EPSILON) + SHIFT
 

@@ -106,6 +106,23 @@ def quantities(setting: Setting) -> dict[str, Expr]:
 
 def counted_quantities(setting: Setting) -> dict[str, Expr]:
     """Every quantity that does not depend on what the problem names."""
+    found, apply = costs(setting), setting.regime.apply
+    derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
+    if isinstance(setting.problem.operation, Program) and setting.rates is not None:
+        program = setting.problem.operation
+        found |= {name: apply(program.resolved(symbol(name))) for name in program.where}
+        times = times_of(setting.problem.operation, setting.rates)
+        times["T_steps"] = steps_of(setting.problem.operation, setting.rates)
+        derived = {**times, **{name: formula for name, formula in derived.items() if name not in times}}
+    for name, formula in derived.items():
+        if formula is not None and not (setting.mixed and name == "ridge"):
+            found[name] = put(expression(formula), found)
+    found["intensity"] = setting.intensity
+    return found
+
+
+def costs(setting: Setting) -> dict[str, Expr]:
+    """What is counted, by its name: in the sizes, without the times and what else is made of it."""
     cost, apply = setting.cost, setting.regime.apply
     found = {
         "flops": apply(cost.flops),
@@ -119,17 +136,6 @@ def counted_quantities(setting: Setting) -> dict[str, Expr]:
     }
     if isinstance(setting.problem.operation, Program):
         found |= {n: apply(x) for n, x in amounts(setting.problem.operation, setting.problem.count).items()}
-    derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
-    if isinstance(setting.problem.operation, Program) and setting.rates is not None:
-        program = setting.problem.operation
-        found |= {name: apply(program.resolved(symbol(name))) for name in program.where}
-        times = times_of(setting.problem.operation, setting.rates)
-        times["T_steps"] = steps_of(setting.problem.operation, setting.rates)
-        derived = {**times, **{name: formula for name, formula in derived.items() if name not in times}}
-    for name, formula in derived.items():
-        if formula is not None and not (setting.mixed and name == "ridge"):
-            found[name] = put(expression(formula), found)
-    found["intensity"] = setting.intensity
     return found
 
 

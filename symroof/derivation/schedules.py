@@ -8,7 +8,7 @@ from fractions import Fraction
 from sympy import Add, Expr
 
 from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft
-from symroof.derivation.meanings import quantities
+from symroof.derivation.meanings import costs
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, total
 from symroof.model.program import Program
 from symroof.model.resources import busy, overlapping, steps_of, time_name, times_of
@@ -64,7 +64,7 @@ def product_table(flops: Expr, moved: Expr) -> Timetable:
 def timetable(draft: Draft, program: Program) -> Timetable:
     """That of a program."""
     assert draft.setting.rates is not None
-    rates, known = draft.setting.rates, quantities(draft.setting)
+    rates, known = draft.setting.rates, costs(draft.setting)
     times = times_of(program, rates)
 
     def part(name: str) -> Part:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from math import prod
 from operator import add, mul
 
 from symroof.errors import CheckError
@@ -137,22 +138,32 @@ class Exact:
         if (found := _one_sign(poly)) is not None:
             return found
         form = blocks(poly.primitive(), self.least_one)
+        if _turns(form, self.least_one):
+            return None
         for name in form.names & self.least_one:
-            form = form.put(name, Rat(Poly.name(name) + ONE)).above
+            form = form.raised(name)
         may_vanish = self.least_one - several_of(self.least_one)
         positive_somewhere = any(may_vanish.isdisjoint(n for n, _ in m) for m in form)
         return _one_sign(form) if positive_somewhere or not strict else None
 
+    def side(self, value: Rat) -> int | None:
+        """The sign of the denominator, told by those of its factors where they have one."""
+        sides = {factor: self.sign(factor) for factor in value.divisors}
+        if all(sides.values()):
+            return prod(sides[factor] or 0 for factor in value.divisors)
+        vanishes = any(not side and _turns(factor, self.least_one) for factor, side in sides.items())
+        return None if vanishes else self.sign(value.below)
+
     def is_positive(self, value: Rat, *, strict: bool = True) -> bool:
         """Whether n/d > 0 on the domain, or n/d >= 0, told by coefficients; False where they do not tell."""
-        side = self.sign(value.below)
+        side = self.side(value)
         if not side:
             return False
         return self.sign(value.above * Fraction(side), strict=strict) in ((1,) if strict else (0, 1))
 
     def cleared(self, difference: Rat) -> Poly | None:
         """The numerator, turned so that the denominator is positive; None where its sign is not known."""
-        side = self.sign(difference.below.primitive())
+        side = self.side(difference)
         return difference.above * Fraction(side) if side else None
 
     def normal(self, formula: Formula) -> tuple[Poly, bool] | None:
@@ -190,6 +201,20 @@ def _factors(poly: Poly) -> Iterator[tuple[Poly, int]]:
 
 def _one_sign(poly: Poly) -> int | None:
     return next((side for side in (1, -1) if all(c * side > 0 for c in poly.values())), None)
+
+
+def _turns(poly: Poly, least_one: frozenset[str]) -> bool:
+    """Whether a polynomial has both signs on the domain: it has at the corners of it that are tried.
+
+    >>> B, R = map(Poly.name, "BR")
+    >>> [_turns(poly, frozenset("B")) for poly in (B - R, B - ONE)]
+    [True, False]
+    """
+    names = poly.names
+    low, high = Fraction(1), Fraction(1 << 20)
+    points = ({n: a if n in least_one else b for n in names} for a in (low, high) for b in (1 / high, low, high))
+    values = [poly.at(point) for point in points]
+    return min(values) < 0 < max(values)
 
 
 def blocks(poly: Poly, least_one: frozenset[str]) -> Poly:

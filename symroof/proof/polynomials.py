@@ -7,9 +7,10 @@ cross-multiplication.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 from fractions import Fraction
 from functools import reduce
-from math import gcd, lcm
+from math import comb, gcd, lcm
 from operator import mul
 
 from symroof.errors import CheckError
@@ -121,6 +122,46 @@ class Poly(dict[Monomial, Fraction]):
         terms = (part * value.above**e * value.below ** (degree - e) for e, part in powers)
         return Rat(sum(terms, Poly()), value.below**degree)
 
+    def raised(self, name: str) -> Poly:
+        """The polynomial with 1 added to the name.
+
+        >>> x = Poly.name("x")
+        >>> (x**2 - x).raised("x") == x**2 + x
+        True
+        """
+        terms: list[tuple[Monomial, Fraction]] = []
+        for m, c in self.items():
+            place = next((i for i, factor in enumerate(m) if factor[0] == name), None)
+            if place is None:
+                terms.append((m, c))
+                continue
+            before, (_, e), after = m[:place], m[place], m[place + 1 :]
+            terms.append((before + after, c))
+            terms += (((*before, (name, i), *after), c * comb(e, i)) for i in range(1, e + 1))
+        return Poly.added(terms)
+
+    def over(self, other: Poly) -> Poly | None:
+        """The quotient of polynomials where it is one, else None.
+
+        >>> x, y = Poly.name("x"), Poly.name("y")
+        >>> (x**2 - y**2).over(x - y) == x + y, (x**2 + y**2).over(x - y)
+        (True, None)
+        """
+        names = sorted(self.names | other.names)
+
+        def order(m: Monomial) -> tuple[int, ...]:
+            return tuple(dict(m).get(name, 0) for name in names)
+
+        first, rest, quotient = max(other, key=order), self, Poly()
+        while rest:
+            top = max(rest, key=order)
+            m = join(top, first, -1)
+            if any(e < 0 for _, e in m):
+                return None
+            term = Poly({m: rest[top] / other[first]})
+            rest, quotient = rest - term * other, quotient + term
+        return quotient
+
     def primitive(self) -> Poly:
         """The polynomial over its content and common monomial: the same sign wherever all names are positive."""
         if not self:
@@ -145,29 +186,43 @@ ONE = Poly.number(Fraction(1))
 
 
 class Rat(Frozen):
-    """A quotient of polynomials, with the denominators as they come: nothing is cancelled."""
+    """A quotient of polynomials, with the denominators as they come: nothing is cancelled. ``factors`` multiply to the
+    denominator, where it is known of what it was made.
+
+    >>> x, y = Rat(Poly.name("x")), Rat(Poly.name("y"))
+    >>> [len(value.divisors) for value in (x, x / (x + y) / y, x / y - y / x)]
+    [1, 2, 2]
+    """
 
     above: Poly
     below: Poly = ONE
+    factors: tuple[Poly, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def divisors(self) -> tuple[Poly, ...]:
+        return self.factors or (self.below,)
 
     def __add__(self, other: Rat) -> Rat:
         if self.below == other.below:
-            return Rat(self.above + other.above, self.below)
-        return Rat(self.above * other.below + other.above * self.below, self.below * other.below)
+            return Rat(self.above + other.above, self.below, self.factors)
+        return Rat(self.above * other.below + other.above * self.below, self.below * other.below, self._both(other))
+
+    def _both(self, other: Rat) -> tuple[Poly, ...]:
+        return tuple(factor for factor in (*self.divisors, *other.divisors) if factor != ONE)
 
     def __sub__(self, other: Rat) -> Rat:
         return self + -other
 
     def __neg__(self) -> Rat:
-        return Rat(-self.above, self.below)
+        return Rat(-self.above, self.below, self.factors)
 
     def __mul__(self, other: Rat) -> Rat:
-        return Rat(self.above * other.above, self.below * other.below)
+        return Rat(self.above * other.above, self.below * other.below, self._both(other))
 
     def __truediv__(self, other: Rat) -> Rat:
         if not other.above:
             raise CheckError("division by zero")
-        return Rat(self.above * other.below, self.below * other.above)
+        return Rat(self.above * other.below, self.below * other.above, self._both(Rat(ONE, other.above)))
 
     @property
     def names(self) -> set[str]:

@@ -93,7 +93,7 @@ def _identity(claim: Compare, exact: Exact, facts: Facts) -> str | None:
     gap = exact.difference(claim.left, claim.right)
     if not gap.is_zero():
         return None
-    apart = _is_apart(gap.below, exact, facts)
+    apart = _is_apart(gap, exact, facts)
     if not apart or not _have_values(exact):
         prover = Prover(exact, facts)
         if exact.atoms and not prover.defined():
@@ -108,12 +108,19 @@ def _have_values(exact: Exact) -> bool:
     return all(f in ("max", "min") and all(exact.sign(part.below) for part in parts) for f, parts in functions)
 
 
-def _is_apart(below: Poly, exact: Exact, facts: Facts) -> bool:
-    """Whether a denominator is not 0 by the signs of its coefficients, or as a power of what is above 0 by assumption."""
-    if exact.sign(below):
-        return True
-    known = [normal[0] for fact in facts if (normal := exact.normal(fact)) is not None and normal[1]]
-    return below.primitive() in (guard**power for guard in known for power in (1, 2))
+def _is_apart(value: Rat, exact: Exact, facts: Facts) -> bool:
+    """Whether a denominator is not 0: each factor is what is above 0 by assumption, times what has a sign."""
+    guards = [
+        normal[0] for fact in facts if (normal := exact.normal(fact)) is not None and normal[1] and normal[0].names
+    ]
+
+    def is_apart(factor: Poly) -> bool:
+        for guard in guards:
+            while (rest := factor.over(guard)) is not None:
+                factor = rest
+        return bool(exact.sign(factor))
+
+    return all(map(is_apart, dict.fromkeys(value.divisors))) or bool(exact.side(value))
 
 
 def _order(claim: Compare, exact: Exact, facts: Facts) -> str | None:
