@@ -10,8 +10,8 @@ import symroof as sr
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
 from symroof.model.library import LIBRARY
-from symroof.reading.operation_keys import functions_of
 from symroof.reading.library_names import entries, entry_named, other_names, programs, suggestion_of
+from symroof.reading.operation_keys import functions_of
 from symroof.reading.operations import read_operation
 from symroof.symbols import symbol
 
