@@ -6,11 +6,11 @@ from typing import Any
 
 from sympy import Expr
 
-from symroof.derivation.chips import against_each, exchanges_of_chips, traffic_of_chips, work_of_chips
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.itemizing import traffic_of_program, work_of_program
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import KINDS
+from symroof.derivation.sharding import against_each, exchanges_of_chips, traffic_of_chips, work_of_chips
 from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.einsum import Einsum

@@ -3,111 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from fractions import Fraction
-from typing import Any
 
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.chips import costs_of_chips
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
-from symroof.model.mesh import split_of
-from symroof.model.placing import ROW_NUMBERS
-from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Line, Program
-from symroof.model.statement_costs import (
-    StatementCost,
-    amounts,
-    elementwise,
-    of_statement,
-    tokens_of,
-    traffic_of_tensors,
-)
+from symroof.model.program import SUM, Line, Program
+from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement, tokens_of
 from symroof.proof.accounts import Applied, Dots, Members, Moves
 from symroof.proof.evidence import Excess
-from symroof.proof.gradients import in_training
 from symroof.proof.ledger import Facts
-from symroof.proof.running import Act, Array, Run, Script, Turn
 from symroof.proof.step import Reason, Step
-from symroof.proof.transfers import Transfers
 from symroof.symbols import rational
 
 # The FLOPs of each pass: whether it goes back.
 PASSES = {"flops_forward": False, "flops_backward": True}
 READS, WRITES, BYTES = map(Name, ("reads", "writes", "bytes"))
-
-
-def script_of(program: Program) -> Script:
-    """The program as it was written, in the plain values of the second engine: nothing that was counted. It works out the
-    backward pass for itself."""
-    roles = {d.tensor.name: d.role for d in program.declared}
-    arrays = (
-        Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, ""), tensor.dtype.name, split_of(tensor))
-        for name, tensor in program.written.items()
-    )
-    script = Script(tuple(arrays), tuple(_act(program, line) for line in program.forward), program.returned)
-    return in_training(script) if program.training else script
-
-
-def _act(program: Program, line: Line) -> Act:
-    statement, function, lines = line.statement, line.statement.function, program.forward
-    operands = tuple(str(tensor.name) for tensor in statement.operands)
-    turns = tuple(
-        Turn(
-            next(i for i, other in enumerate(lines) if repeat in other.repeats),
-            repeat.times,
-            repeat.leaves,
-            repeat.enters,
-        )
-        for repeat in line.repeats
-    )
-    fuse = None if line.fuse is None else next(i for i, other in enumerate(lines) if other.fuse is line.fuse)
-    if function is None:
-        each, multiplies = Fraction(len(operands) - 1), statement.kind == PRODUCT
-        minus = statement.kind == DIFFERENCE
-        return Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse, minus=minus)
-    act = Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
-    rows, back_rows = (ROW_NUMBERS.get(f"{function.name}{mark}", 0) for mark in ("", "'"))
-    gains = len(operands) - function.operands
-    return replace(
-        act,
-        gathers=function.gathers,
-        reshapes=function.reshapes,
-        gains=gains,
-        back_each=function.back_each,
-        back_row=function.back_row,
-        rows=rows,
-        back_rows=back_rows,
-    )
-
-
-def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
-    """For each cost of a program, of its statements and its tensors, the evidence that it has to rest on; and the
-    formulas of the sizes that others define."""
-    script = script_of(program)
-    found: dict[str, Any] = {}
-    kinds = {"flops": "flops_exact" if count == "exact" else "flops"}
-    for name in program.owners:
-        for what in ("flops_exact", "flops", "ops", "reads", "writes", "bytes"):
-            found[of_statement(what, name)] = Run(script, kinds.get(what, what), name)
-    for what in ("flops_exact", "flops", "ops", "reads", "writes"):
-        found[what] = Run(script, "ops" if program.vector and "flops" in what else kinds.get(what, what))
-    for name in program.arrays:
-        for what in ("elements", "size"):
-            found[of_statement(what, name)] = Run(script, what, name)
-    for tensor in program.declared_as("weight"):
-        found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
-    for name in traffic_of_tensors(program):
-        found[of_statement("moved", name)] = Transfers(script, "moved", name)
-    found |= costs_of_chips(program, script, count)
-    stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
-    if program.training:
-        part = "ops" if program.vector else kinds.get("flops", "flops")
-        found |= {name: Run(script, part, back=back) for name, back in PASSES.items()}
-        stocks |= {"saved": "saved", "gradients": "gradients"}
-    return found | {name: Run(script, what) for name, what in stocks.items()} | dict(program.where)
 
 
 def work_of_program(draft: Draft, program: Program) -> Draft:

@@ -10,7 +10,7 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.itemizing import costs_of_program, script_of
+from symroof.derivation.scripts import costs_of_program, script_of
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,21 +9,20 @@ from sympy import Add, Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
+from symroof.derivation.figures_used import NETWORK, bandwidth_of, link_over, peak_of, ring_on, wired
 from symroof.derivation.layout import Layout
 from symroof.derivation.splitting import require_played
-from symroof.errors import AlgebraError, ModelError, suggestion
+from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
 from symroof.model.cost import Cost
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Known
 from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, open_axes
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import Rates, figures_of, rates_of, time_over_rates
-from symroof.model.statement_costs import amounts, busy_links, of_statement
+from symroof.model.statement_costs import amounts, of_statement
 from symroof.symbols import expression, rational, symbol
 
-# Links between chips: what crosses them is an exchange, not the operands.
-NETWORK = ("ICI", "NVLink", "DCN")
 LARGEST_NUMBER = 10**100
 
 
@@ -194,13 +192,13 @@ def setting_of(problem: Problem) -> Setting:
                 hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out",
             )
     if isinstance(operation, Program) and operation.axes:
-        operation = _wired(operation, chip)
+        operation = wired(operation, chip)
         problem, found = replace(problem, operation=operation), amounts(operation, problem.count)
-        comms, link = _over(operation, link)
+        comms, link = link_over(operation, link)
         chips, moved_name = found["chips"], of_statement("sent", comms) if comms else "bytes_per_chip"
         moved = found[moved_name]
     elif operation.axes:
-        mesh = {name: axis.wired(link, _ring_on(chip)) for name, axis in problem.mesh.items()}
+        mesh = {name: axis.wired(link, ring_on(chip)) for name, axis in problem.mesh.items()}
         needed, chips = exchanges(operation, mesh), chips_at_work(operation, mesh)
         if any(problem.mesh[axis].chips != 1 for axis in operation.axes):
             moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
@@ -217,7 +215,7 @@ def setting_of(problem: Problem) -> Setting:
     if isinstance(operation, Program):
         memory = link if link.partition(".")[0] not in NETWORK else "HBM"
         rates = rates_of(operation, chip, problem.compute, memory, comms)
-    peak_name, peak = (", ".join(rates.names), None) if rates and rates.mixed else _peak(problem, chip)
+    peak_name, peak = (", ".join(rates.names), None) if rates and rates.mixed else peak_of(problem, chip)
     regime = Regime(relations, least_one)
     flops = cost.flops / chips
     if isinstance(operation, Program) and operation.axes:
@@ -234,46 +232,12 @@ def setting_of(problem: Problem) -> Setting:
             moved_name=moved_name,
             peak=peak,
             peak_name=peak_name,
-            bandwidth=_bandwidth(chip, link),
+            bandwidth=bandwidth_of(chip, link),
             regime=regime,
             intensity=cancelled(regime.apply(flops / moved)),
             rates=rates,
         )
     )
-
-
-def _wired(program: Program, chip: Accelerator | None) -> Program:
-    """The program with the link and the wiring of every axis, where the text does not say them."""
-    networks = [name for name in (chip.links if chip else ()) if name in NETWORK]
-    if chip is not None and len(networks) > 1 and any(axis.link is None for axis in program.mesh):
-        networks = networks[:1]
-    link = networks[0] if networks else "ICI"
-    mesh = tuple(axis.wired(link, _ring_on(chip)) for axis in program.mesh)
-    known = {axis.name for axis in mesh}
-    for axis in program.axes:
-        if axis not in known:
-            hint = suggestion(axis, known) or f"declare it: mesh {axis} on {link}"
-            raise ModelError(f"the program is split over {axis}, and the mesh has no such axis", hint=hint)
-    return replace(program, mesh=mesh)
-
-
-def _over(program: Program, link: str) -> tuple[str, str]:
-    """What the link of a problem on a mesh keeps busy, nothing for a memory; and the figure of that."""
-    figures: dict[str, str] = {}
-    for axis in program.mesh:
-        figures.setdefault(axis.name if axis.wiring != "switch" else str(axis.link), str(axis.link))
-    named = [name for name in busy_links(program) if link in (name, figures[name])]
-    if link.partition(".")[0] not in NETWORK and link not in figures:
-        return "", link
-    if len(named) != 1:
-        some = f"several axes are on {link}: {', '.join(named)}" if named else f"nothing crosses {link}"
-        raise ModelError(some, expected=f"one of {', '.join(busy_links(program)) or 'no link'}", hint="--link HBM")
-    return named[0], figures[named[0]]
-
-
-def _ring_on(chip: Accelerator | None) -> Callable[[int], bool]:
-    """Whether an axis of so many chips closes."""
-    return lambda chips: chip is not None and chip.wiring(chips) == "ring"
 
 
 def _require_readable(relations: tuple[tuple[Expr, str, Expr], ...]) -> None:
@@ -292,42 +256,3 @@ def _require_positive(name: str, value: Expr, least_one: frozenset[Expr], refuse
 
 def _layout(problem: Problem) -> Layout:
     return Layout((*problem.operation.dimensions, *open_axes(problem.mesh)), problem.operation.shapes)
-
-
-def _peak(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:
-    compute = problem.compute or problem.operation.compute
-    if chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures)):
-        return "peak", None
-    return chip.peak(compute, vector=problem.operation.vector)
-
-
-def _bandwidth(chip: Accelerator | None, link: str) -> Known | None:
-    if chip is None or (chip.name == "given" and link not in chip.figures):
-        return None
-    if link not in chip.figures or chip.figures[link].unit not in ("bytes/s", ""):
-        raise ModelError(
-            f"{chip.title} has no bandwidth for {link}",
-            expected=f"one of {', '.join(chip.links)}" if chip.links else None,
-            hint=suggestion(link, chip.links) or f"or say --given {link}=…",
-        )
-    return chip.figures[link]
-
-
-def require_sizes_agree(setting: Setting, values: Mapping[str, Fraction]) -> None:
-    """Sizes that are put in must agree with what is assumed."""
-    require_agreement(setting.regime, {symbol(name): rational(value) for name, value in values.items()})
-
-
-def require_agreement(regime: Regime, put: Mapping[Expr, Expr]) -> None:
-    """A point that contradicts a fact or an equality of the regime is refused."""
-    for left, relation, right in regime.relations:
-        if relation not in ("=", "<=", ">="):
-            continue
-        a, b = left.subs(put), right.subs(put)
-        if a.is_Rational and b.is_Rational and not {"=": a == b, "<=": a <= b, ">=": a >= b}[relation]:
-            raise AlgebraError(f"the sizes that are put in contradict {left} {relation} {right}")
-    for x in put:
-        if x in regime.substitution:
-            raise AlgebraError(
-                f"{x} is {regime.substitution[x]} here", hint=f"give a size of {regime.substitution[x]} instead"
-            )

@@ -11,10 +11,10 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.rounding import to_digits, to_places
+from symroof.derivation.agreement import require_agreement
 from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import INTENSITY, Draft, numeric, rounded
 from symroof.derivation.rule import whole_size
-from symroof.derivation.setting import require_agreement
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, names, number

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from symroof.derivation.setting import require_sizes_agree, setting_of
+from symroof.derivation.agreement import require_sizes_agree
+from symroof.derivation.setting import setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.breakdowns import Breakdown, breakdown
 from symroof.exploration.curves import Curves, curves

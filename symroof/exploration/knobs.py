@@ -12,8 +12,8 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, Draft
-from symroof.derivation.itemizing import script_of
 from symroof.derivation.pipeline import counted
+from symroof.derivation.scripts import script_of
 from symroof.exploration.partition import shares, tends_to
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
 from symroof.model.dtype import Dtype, dtype

@@ -5,7 +5,8 @@ from __future__ import annotations
 from symroof.formula import Formula, Name, Sum, number, product
 from symroof.proof.ledger import Facts, Ledger
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.running import Act, Run
+from symroof.proof.running import Run
+from symroof.proof.script import Act
 from symroof.proof.step import Step
 
 

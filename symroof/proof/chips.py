@@ -5,9 +5,11 @@ from __future__ import annotations
 from symroof.formula import Formula, Frozen
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
-from symroof.proof.meshing import Meshed, Moved
+from symroof.proof.meshing import Moved
 from symroof.proof.polynomials import Rat
-from symroof.proof.running import ZERO, Act, Run
+from symroof.proof.running import ZERO, Run
+from symroof.proof.script import Act
+from symroof.proof.sharded import Meshed
 from symroof.proof.step import Check, Step
 
 

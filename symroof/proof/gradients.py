@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from symroof.proof.running import Act, Array, Script, Turn
+from symroof.proof.script import Act, Array, Script, Turn
 
 Path = tuple[Turn, ...]
 

@@ -1,176 +1,21 @@
-"""A program run again: a chip with a memory, on which every load and store is noted, and loops that are counted.
-
-The record of a program is what its author wrote: arrays, statements in their order, what stands around each. Which
-statement runs where, what is on the chip already, and who pays for a load is worked out here anew.
-"""
+"""Costs of a program as a run of it tells them: loops that are counted, loads and stores, declared arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from operator import mul
 
-from symroof.formula import Formula, Frozen, Name, number
+from symroof.formula import Name, number
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.recounts import Loops
+from symroof.proof.script import Act, Array, Script, Turn
 from symroof.proof.step import Check, Step
-from symroof.proof.traces import Trace
 
 ZERO = Rat(Poly())
-
-
-class Array(Frozen):
-    """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type,
-    ``split`` its labels with the axes of a mesh that split them."""
-
-    name: str
-    labels: tuple[str, ...]
-    bits: int
-    role: str
-    dtype: str = ""
-    split: frozenset[tuple[str, str]] = frozenset()
-
-    @property
-    def integer(self) -> bool:
-        return self.dtype.startswith("int")
-
-
-class Turn(Frozen):
-    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes as what ``enters``."""
-
-    place: int
-    times: Formula
-    leaves: str
-    enters: str = ""
-
-
-class Act(Frozen):
-    """A statement. With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations.
-
-    One that ``sums`` a single operand saves one for each element of the result. ``minus`` is a difference, ``back_each``
-    and ``back_row`` are what the derivative of a function takes. One that goes ``back`` is of the backward pass; what a
-    fuse of the number ~n works on is made as in the fuse n. The last operands of a function may be ``gains``; one that
-    ``reshapes`` makes other dimensions of the same elements. What is counted by its ``first`` operand says so. ``rows`` are
-    the numbers of each row that chips add up which share it out, ``back_rows`` those of the derivative.
-    """
-
-    result: str
-    operands: tuple[str, ...]
-    each: Fraction
-    row: Fraction = Fraction(0)
-    over: str | None = None
-    multiplies: bool = False
-    turns: tuple[Turn, ...] = ()
-    fuse: int | None = None
-    gathers: bool = False  # rows of the first operand alone are read, as many as the result has
-    sums: bool = False
-    minus: bool = False
-    back_each: Fraction | None = None
-    back_row: Fraction = Fraction(0)
-    back: bool = False
-    gains: int = 0
-    reshapes: bool = False
-    first: bool = False
-    rows: int = 0
-    back_rows: int = 0
-
-    @property
-    def without_elements(self) -> Act:
-        """What rows take beside their elements."""
-        return replace(self, each=Fraction(0))
-
-    @property
-    def needs(self) -> tuple[tuple[str, str | None], ...]:
-        """The operands; with one whose rows are gathered, the array that has as many."""
-        return tuple((n, self.result if self.gathers and i == 0 else None) for i, n in enumerate(self.operands))
-
-
-class Script(Frozen):
-    """A program as it was written, in plain values; ``kept`` is what is asked for although it is used."""
-
-    arrays: tuple[Array, ...]
-    acts: tuple[Act, ...]
-    kept: tuple[str, ...] = ()
-
-    @cached_property
-    def array(self) -> Mapping[str, Array]:
-        return {array.name: array for array in self.arrays}
-
-    def labels(self, names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-        return tuple(self.array[name].labels for name in names)
-
-    def loops(self, act: Act, fused: bool = False) -> Loops:
-        return Loops(self.labels(act.operands), self.array[act.result].labels, fused)
-
-    def contracts(self, act: Act) -> bool:
-        """Whether some loop of a product has no place in its result."""
-        return act.multiplies and bool(self.loops(act).missing_in(self.array[act.result].labels))
-
-    @cached_property
-    def run(self) -> Trace:
-        """The statements one after the other, on a chip that forgets what it holds when a kernel ends."""
-        maker = {act.result: i for i, act in enumerate(self.acts)}
-        kernel: list[tuple[int, bool]] = []  # where each act runs, and whether a contraction is behind it
-        for i, act in enumerate(self.acts):
-            feeding = [maker[name] for name in act.operands if name in maker]
-            feeding = [j for j in feeding if self.acts[j].turns == act.turns and self.acts[j].back == act.back]
-            behind = [kernel[j][0] for j in feeding if kernel[j][1]]
-            together = next((j for j, other in enumerate(self.acts) if other.fuse == act.fuse), i)
-            if act.fuse in self._busy:
-                where = together
-            elif behind and not self.contracts(act):
-                where = max(behind)
-            elif act.fuse is not None:
-                where = self._first_alone(act.fuse, kernel, i)
-            else:
-                where = i
-            kernel.append((where, bool(behind) or self.contracts(act)))
-        return self._noted([where for where, _ in kernel], maker)
-
-    @cached_property
-    def _busy(self) -> frozenset[int]:
-        """The fuses that something is contracted in, and those of the backward pass that make it again."""
-        busy = {act.fuse for act in self.acts if act.fuse is not None and self.contracts(act)}
-        return frozenset(busy | {~fuse for fuse in busy if fuse >= 0})
-
-    def _first_alone(self, fuse: int, kernel: list[tuple[int, bool]], here: int) -> int:
-        """The first of the elementwise statements of a fuse that nothing is contracted behind."""
-        alone = (j for j in range(here) if self.acts[j].fuse == fuse and not kernel[j][1])
-        return next(alone, here)
-
-    def _noted(self, where: list[int], maker: Mapping[str, int]) -> Trace:
-        payer: dict[str, str] = {}
-        loads: list[tuple[str, str]] = []
-        users: list[str] = []
-        gathered: list[str | None] = []
-        for kernel in dict.fromkeys(where):
-            chip: set[str] = set()
-            for i, act in enumerate(self.acts):
-                if where[i] != kernel:
-                    continue
-                heads = [payer[n] for n in act.operands if n in chip and n in payer and where[maker[n]] == kernel]
-                heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
-                own = self.contracts(act) or not heads
-                payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
-                again = [a for a in self.acts if act.back and act.fuse in self._busy and a.fuse == ~act.fuse]
-                chip |= {a.result for a in again}
-                for one in (act, *again):
-                    for name, rows in one.needs:
-                        if name not in chip:
-                            loads.append((payer[act.result], name))
-                            gathered.append(rows)
-                            users.append(one.result)
-                        chip |= {name} if rows is None else set()
-                chip.add(act.result)
-        fetched, touched = {name for _, name in loads}, {name for act in self.acts for name in act.operands}
-        carried = {turn.leaves for act in self.acts for turn in act.turns}
-        asked = fetched | carried | {*self.kept}
-        stores = [(payer[name], name) for name in maker if name in asked or name not in touched]
-        return Trace(payer, tuple(loads), tuple(stores), tuple(gathered), tuple(users))
 
 
 class Run(Evidence):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from symroof.formula import Call, Formula, Name, Number, Sum, names, total
 from symroof.proof.ledger import Evidence, Ledger, refuted
-from symroof.proof.running import Script
+from symroof.proof.script import Script
 from symroof.proof.step import Check, Step
 
 STEPS = Name("T_steps")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from symroof.derivation.setting import NETWORK, Setting, setting_of
+from symroof.derivation.figures_used import NETWORK
+from symroof.derivation.setting import Setting, setting_of
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
 from symroof.model.program import Program

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
-from symroof.derivation.setting import NETWORK
+from symroof.derivation.figures_used import NETWORK
 from symroof.exploration.curves import Roof
 from symroof.exploration.roofs import Roofline, Track
 from symroof.rendering.figures.canvas import Canvas

@@ -20,8 +20,8 @@ from symroof.model.statement_costs import amounts, busy_links, of_statement
 from symroof.proof.chips import Exchanged, Exchanges, OnEach
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.facts import Solved
-from symroof.proof.meshing import Meshed
-from symroof.proof.running import Script
+from symroof.proof.script import Script
+from symroof.proof.sharded import Meshed
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol
 

@@ -1,0 +1,68 @@
+"""Which figures of a chip a problem uses: the peak, the bandwidth of its link, and how the axes of a program are wired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from symroof.errors import ModelError, suggestion
+from symroof.model.hardware import Accelerator, Known
+from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.model.statement_costs import busy_links
+
+# Links between chips: what crosses them is an exchange, not the operands.
+NETWORK = ("ICI", "NVLink", "DCN")
+
+
+def wired(program: Program, chip: Accelerator | None) -> Program:
+    """The program with the link and the wiring of every axis, where the text does not say them."""
+    networks = [name for name in (chip.links if chip else ()) if name in NETWORK]
+    if chip is not None and len(networks) > 1 and any(axis.link is None for axis in program.mesh):
+        networks = networks[:1]
+    link = networks[0] if networks else "ICI"
+    mesh = tuple(axis.wired(link, ring_on(chip)) for axis in program.mesh)
+    known = {axis.name for axis in mesh}
+    for axis in program.axes:
+        if axis not in known:
+            hint = suggestion(axis, known) or f"declare it: mesh {axis} on {link}"
+            raise ModelError(f"the program is split over {axis}, and the mesh has no such axis", hint=hint)
+    return replace(program, mesh=mesh)
+
+
+def link_over(program: Program, link: str) -> tuple[str, str]:
+    """What the link of a problem on a mesh keeps busy, nothing for a memory; and the figure of that."""
+    figures: dict[str, str] = {}
+    for axis in program.mesh:
+        figures.setdefault(axis.name if axis.wiring != "switch" else str(axis.link), str(axis.link))
+    named = [name for name in busy_links(program) if link in (name, figures[name])]
+    if link.partition(".")[0] not in NETWORK and link not in figures:
+        return "", link
+    if len(named) != 1:
+        some = f"several axes are on {link}: {', '.join(named)}" if named else f"nothing crosses {link}"
+        raise ModelError(some, expected=f"one of {', '.join(busy_links(program)) or 'no link'}", hint="--link HBM")
+    return named[0], figures[named[0]]
+
+
+def ring_on(chip: Accelerator | None) -> Callable[[int], bool]:
+    """Whether an axis of so many chips closes."""
+    return lambda chips: chip is not None and chip.wiring(chips) == "ring"
+
+
+def peak_of(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:
+    compute = problem.compute or problem.operation.compute
+    if chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures)):
+        return "peak", None
+    return chip.peak(compute, vector=problem.operation.vector)
+
+
+def bandwidth_of(chip: Accelerator | None, link: str) -> Known | None:
+    if chip is None or (chip.name == "given" and link not in chip.figures):
+        return None
+    if link not in chip.figures or chip.figures[link].unit not in ("bytes/s", ""):
+        raise ModelError(
+            f"{chip.title} has no bandwidth for {link}",
+            expected=f"one of {', '.join(chip.links)}" if chip.links else None,
+            hint=suggestion(link, chip.links) or f"or say --given {link}=…",
+        )
+    return chip.figures[link]
