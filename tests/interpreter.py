@@ -44,8 +44,8 @@ FUNCTIONS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "silu": lambda x, axis: x / (1 + np.exp(-x)),
     "sigmoid": lambda x, axis: 1 / (1 + np.exp(-x)),
     "convert": lambda x, axis: x,
+    "shift": lambda x, axis: x + 2,
     "softmax": _softmax,
-    "rms_norm": _rms,
     "layer_norm": _layer,
 }
 
@@ -86,8 +86,40 @@ DERIVATIVES: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
     "sigmoid'": _sigmoid_back,
     "convert'": lambda x, dy, axis: dy,
     "softmax'": _softmax_back,
-    "rms_norm'": _rms_back,
     "layer_norm'": _layer_back,
+}
+
+
+def _gained(arrays: list[np.ndarray], over: int) -> np.ndarray:
+    return _rms(arrays[0], -1) * (arrays[1] if len(arrays) > 1 else 1)
+
+
+def _gained_back(arrays: list[np.ndarray], over: int, place: int, shape: list[int]) -> np.ndarray:
+    x, dy = arrays[0], arrays[-1]
+    if place == 0:
+        return _rms_back(x, dy * (arrays[1] if len(arrays) > 2 else 1), -1)
+    return (_rms(x, -1) * dy).reshape(-1, *shape).sum(0)
+
+
+def _looked_up_back(arrays: list[np.ndarray], over: int, place: int, shape: list[int]) -> np.ndarray:
+    ids, dy = arrays
+    found = np.zeros(shape)
+    np.add.at(found, ids.astype(int), dy)
+    return found
+
+
+# Functions of several operands, and functions whose result has other dimensions: values, and gradients by place.
+OTHERS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]] = {
+    "rms_norm": (_gained, _gained_back),
+    "lookup": (lambda arrays, over: arrays[0][arrays[1].astype(int)], _looked_up_back),
+    "divide": (
+        lambda arrays, over: arrays[0] / arrays[1],
+        lambda arrays, over, place, shape: (
+            -arrays[2] * arrays[0] / arrays[1] ** 2 if place == 1 else arrays[2] / arrays[1]
+        ),
+    ),
+    "rearrange": (lambda arrays, over: arrays[0], lambda arrays, over, place, shape: arrays[0].reshape(shape)),
+    "square": (lambda arrays, over: arrays[0] ** 2, lambda arrays, over, place, shape: 2 * arrays[0] * arrays[1]),
 }
 
 
@@ -196,7 +228,7 @@ class Interpreter:
     def _at(self, name: str, values: Values) -> np.ndarray:
         """A value, or a gradient that comes from outside."""
         if name not in values:
-            result = name.removeprefix("d").removesuffix("_next")
+            result = name.removeprefix("d").removesuffix("_next").removesuffix("_out")
             values[name] = self.given[result].pop()
         return values[name]
 
@@ -209,14 +241,14 @@ class Interpreter:
 
     def _done(self, statement: Statement, values: Values) -> np.ndarray:
         arrays = [values[str(t.name)] for t in statement.operands]
+        if statement.function is not None and statement.function.name.rstrip("'").removesuffix("_gain") in OTHERS:
+            return self._other(statement, arrays)
         if statement.function is not None:
             labels = statement.operands[0].labels
             axis = labels.index(statement.over) if statement.over is not None else -1
             aligned = [_aligned(a, t.labels, labels) for a, t in zip(arrays, statement.operands, strict=True)]
             known = DERIVATIVES if len(aligned) == 2 else FUNCTIONS
-            function, rows = statement.function, arrays[0].size // (arrays[0].shape[axis] if arrays[0].ndim else 1)
-            taken = function.each * arrays[0].size + function.row * rows
-            self.applied[statement.name] = self.applied.get(statement.name, 0) + int(taken)
+            self._take(statement, arrays[0], axis)
             done = known[statement.function.name](*aligned, axis)  # type: ignore[operator]
             return _aligned(done, labels, statement.result.labels)
         product = statement.kind == "*"
@@ -231,6 +263,26 @@ class Interpreter:
         for array in rest:
             first = first + array if statement.kind == SUM else first - array
         return first
+
+    def _take(self, statement: Statement, first: np.ndarray, axis: int) -> None:
+        function, rows = statement.function, first.size // (first.shape[axis] if first.ndim else 1)
+        assert function is not None
+        taken = function.each * first.size + function.row * rows
+        self.applied[statement.name] = self.applied.get(statement.name, 0) + int(taken)
+
+    def _other(self, statement: Statement, arrays: list[np.ndarray]) -> np.ndarray:
+        """Functions of several operands, and what gives gradients to each of these."""
+        assert statement.function is not None
+        name, labels = statement.function.name, statement.operands[0].labels
+        over = labels.index(statement.over) if statement.over is not None else -1
+        self._take(statement, arrays[0], over)
+        if not name.endswith("'"):
+            return OTHERS[name][0](arrays, over)
+        named = [f"d{tensor.name}" for tensor in statement.operands]
+        place = next((i for i, n in enumerate(named) if statement.name == n or statement.name.startswith(f"{n}_")), -1)
+        return OTHERS[name[:-1].removesuffix("_gain")][1](
+            arrays, over, place, [self._size(label) for label in statement.result.labels]
+        )
 
     def _looped(self, statement: Statement, arrays: list[np.ndarray]) -> np.ndarray:
         """A product, or a sum over what the result lacks, element by element."""
@@ -266,7 +318,8 @@ def interpreter(program: Program, sizes: dict[str, int], seed: int = 0) -> Inter
         line = next(line for line in program.forward if entry.tensor in line.statement.operands)
         around = () if entry.role == "input" else line.repeats
         for turn in tuples(*(range(times(repeat, sizes)) for repeat in around)):
-            declared[str(entry.tensor.name), turn] = random.normal(size=shape)
+            drawn = random.integers(0, 1, size=shape) if entry.tensor.dtype.integer else random.normal(size=shape)
+            declared[str(entry.tensor.name), turn] = drawn
     return Interpreter(program, sizes, declared)
 
 
@@ -319,7 +372,10 @@ def differences(
 ) -> dict[tuple[str, tuple[int, ...]], np.ndarray]:
     """The gradient of the loss by central differences."""
     found = {}
+    integers = {str(d.tensor.name) for d in program.declared if d.tensor.dtype.integer}
     for key, array in declared.items():
+        if key[0] in integers:
+            continue
         found[key] = np.zeros(array.shape)
         for at in tuples(*map(range, array.shape)):
             sides = []

@@ -46,7 +46,12 @@ def through_function(statement: Statement, place: int, gradient: Tensor, result:
     if place > function.operands:
         return Statement(SUM, (gradient,), result)
     if place == function.operands:
-        return Statement("function", (operands[0], gradient), result, replace(back, kinds=GAIN, rows=False))
+        return Statement(
+            "function",
+            (operands[0], gradient),
+            result,
+            replace(back, name=f"{function.name}_gain'", kinds=GAIN, rows=False),
+        )
     if function.reshapes or passes_on(statement):
         return Statement("function", (gradient,), result, back)
     if function.gathers:

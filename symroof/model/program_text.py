@@ -12,8 +12,13 @@ INDENT = "  "
 
 def spelled(program: Program) -> str:
     """The statements, one on a line, with the declarations before them."""
-    parts = (_mesh(program), _declared(program), _derived(program), _body(program.body, ""), _returned(program))
-    return "\n".join(line for part in parts for line in part)
+    body = _body(program.body, "")
+    return "\n".join((*_mesh(program), *_declared(program), *_derived(program), *body, *_returned(program)))
+
+
+def spelled_parts(program: Program) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands before the declarations of a program, and what stands behind them."""
+    return tuple(_mesh(program)), (*_derived(program), *_body(program.body, ""), *_returned(program))
 
 
 def spelled_backward(program: Program) -> tuple[str, ...]:

@@ -34,8 +34,6 @@ def in_training(operation: AnyOperation, training: bool = True) -> AnyOperation:
 
 def _program(product: Einsum) -> Program:
     """A product as a program, its tensors under their names or under letters."""
-    if product.axes:
-        raise ModelError("the product is split over a mesh", expected="a product on one chip for training")
     named = [tensor.name or LETTERS[i] for i, tensor in enumerate(product.inputs)]
     inputs = tuple(replace(tensor, name=name) for tensor, name in zip(product.inputs, named, strict=True))
     result = replace(product.output, name=product.output.name or "y")

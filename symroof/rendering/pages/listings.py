@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Formula, Name, Product, Quotient, product
 from symroof.model.program import Program, Statement
-from symroof.model.program_text import INDENT, spelled_backward
+from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.letters import OF_TENSOR
@@ -103,8 +103,10 @@ def _short(program: Program, say: Sentences, width: int) -> Iterator[str]:
     for role in ("weight", "cache"):
         if names := [str(tensor.name) for tensor in program.declared_as(role)]:
             declared.append(say("declared", role, names).replace(" ", "\N{NO-BREAK SPACE}"))
+    before, behind = spelled_parts(program)
+    yield from before
     yield from fold("    ".join(declared), width)
-    for line in str(program).split("\n")[len(program.declared) :]:
+    for line in behind:
         margin = line[: len(line) - len(line.lstrip())]
         yield from (margin + part for part in fold(line.lstrip(), width - len(margin), INDENT + GAP))
     yield from _backward(program, say)
