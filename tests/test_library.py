@@ -10,6 +10,7 @@ import symroof as sr
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
 from symroof.model.library import LIBRARY
+from symroof.model.training import in_training
 from symroof.reading.library_names import entries, entry_named, other_names, programs, suggestion_of
 from symroof.reading.operation_keys import functions_of
 from symroof.reading.operations import read_operation
@@ -23,8 +24,8 @@ def at(value, **sizes):
     return Fraction(int(value.p), int(value.q))
 
 
-def counted(name, **sizes):
-    program = read_operation(name)
+def counted(program, **sizes):
+    program = read_operation(program) if isinstance(program, str) else program
     cost = program.cost()
     stock = {what: at(program.resolved(program.stock(role)), **sizes) for what, role in (("params", "weight"), ("cached", "cache"))}
     return {"flops": at(cost.flops, **sizes), "reads": at(cost.reads, **sizes), "writes": at(cost.writes, **sizes), **stock}
@@ -118,10 +119,26 @@ def test_a_decoder_layer():
     assert (found["flops"], found["reads"], found["writes"], found["params"]) == (flops, reads, writes, params)
 
 
+def test_a_training_step_takes_three_times_the_products_of_the_decoder_without_its_table():
+    B, T, D, L, V = 2, 3, 4, 3, 11
+    step = read_operation("training-step")
+    assert step.training
+    flops, _, _, params = layer(**LAYER)
+    sizes = {**LAYER, "L": L, "V": V}
+    forward = L * flops + loops(B, T, D, V)
+    assert at(step.cost().flops, **sizes) == 3 * forward
+    assert at(step.stock("weight"), **sizes) == L * params + V * D + D
+    # six for each parameter that is multiplied and each token, and the attention
+    K, G, H = LAYER["K"], LAYER["G"], LAYER["H"]
+    multiplied = L * (params - 2 * D) + V * D
+    assert 3 * forward == 6 * multiplied * B * T + 12 * L * B * T * T * K * G * H
+
+
 @pytest.mark.parametrize("name", ["decoder", "training-step"])
 def test_a_decoder_is_its_layers_and_its_vocabulary(name):
     B, T, D, L, V = 2, 3, 4, 3, 11
-    found = counted(name, L=L, V=V, **LAYER)
+    program = in_training(read_operation(name), False)
+    found = counted(program, L=L, V=V, **LAYER)
     flops, reads, writes, params = layer(**LAYER)
     assert found["flops"] == L * flops + loops(B, T, D, V)
     table = name == "decoder"
@@ -254,7 +271,7 @@ def test_every_program_says_where_it_was_published_and_reads_back():
         assert any(mark in entry.source for mark in ("arXiv:", "IWFHR")), name
         program = read_operation(name)
         assert str(read_operation(str(program))) == str(program)
-        assert read_operation(entry.text) == program
+        assert in_training(read_operation(entry.text), entry.training) == program
 
 
 @pytest.mark.parametrize(

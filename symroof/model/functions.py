@@ -182,8 +182,8 @@ FUNCTIONS: Mapping[str, Function] = {
         ),
         # the same elements in other dimensions
         Function("rearrange", (), ROGOZHNIKOV, (), reshapes=True),
-        # the patches under a filter, one for each place
-        Function("windows", (), CHELLAPILLA, (), reshapes=True),
+        # the patches under a filter, one for each place; their gradients are added up
+        Function("windows", (), CHELLAPILLA, _kinds("additions N"), reshapes=True),
         # the rows of a table that integers name
         Function("lookup", (), MIKOLOV, (), operands=2, gathers=True),
     )

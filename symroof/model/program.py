@@ -201,10 +201,10 @@ class Program(Frozen):
 
     @cached_property
     def on_chip(self) -> Mapping[str, ChipCost]:
-        """What one chip of the mesh does of each statement; empty on one chip."""
+        """What one chip of the mesh does of each statement; empty on one chip, and where the mesh lacks an axis."""
         from symroof.model.chip_costs import chip_costs
 
-        return chip_costs(self) if self.axes else {}
+        return chip_costs(self) if self.axes and {*self.axes} <= {axis.name for axis in self.mesh} else {}
 
     def cost(self, count: Counting = "fma") -> Cost:
         """FLOPs and bytes of the whole program; its elementwise work counts as FLOPs where nothing is contracted."""

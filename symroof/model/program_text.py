@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from symroof.formula import Call, Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, fold
-from symroof.model.program import ROLES, Block, Fuse, Node, Program, Repeat
+from symroof.model.program import Block, Fuse, Node, Program, Repeat
 
 INDENT = "  "
 
@@ -32,9 +32,8 @@ def spelled_backward(program: Program) -> tuple[str, ...]:
 def _declared(program: Program) -> Iterator[str]:
     roles = [d.role for d in program.declared]
     width = max(map(len, roles))
-    for role in ROLES:
-        for tensor in program.declared_as(role):
-            yield f"{role:{width}} {tensor.name}: {tensor}"
+    for declared in program.declared:
+        yield f"{declared.role:{width}} {declared.tensor.name}: {declared.tensor}"
 
 
 def _mesh(program: Program) -> Iterator[str]:

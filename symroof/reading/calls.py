@@ -57,7 +57,8 @@ class CallReader(TensorReader):
             elif over is None:
                 over = token
             else:
-                raise self.error(f"{function.text} is over one dimension", token=token)
+                cure = f"{function.text}({tokens[0].text}, {over.text})"
+                raise self.error(f"{function.text} is over one dimension", cure, token=token)
         if not self.at(")"):
             cure = "a name of a tensor: a product or a sum in a function needs a statement and a name of its own"
             raise self.error(expected=f"')' or {cure}")

@@ -29,11 +29,11 @@ class SizeReader(StatementReader):
     def _size_defined(self) -> None:
         token = self.take("word", "a size, as in c = B*k/E")
         if token.text in self.where:
-            raise self.error(f"{token.text} is defined twice", token=token)
+            raise self.error(f"{token.text} is defined twice", "one formula for each size", token=token)
         self.expect("=")
         formula = self._formula(lambda: self.at(",", END, "}") or self.token.kind == "end")
         if token.text in names(formula):
-            raise self.error(f"{token.text} is defined by itself", token=token)
+            raise self.error(f"{token.text} is defined by itself", "a formula of other sizes", token=token)
         if not names(formula) and not expression(formula).is_positive:
             raise self.error(f"{token.text} is not above 0", "a size", token=token)
         self.where[token.text], self.defined[token.text] = formula, token
@@ -42,7 +42,8 @@ class SizeReader(StatementReader):
         """The formula of sizes that stands up to an end."""
         start, depth = self.token, 0
         while depth or not ends():
-            if self.token.kind == "end":
+            line = self.source[self.tokens[self.index - 1].end : self.token.start]
+            if self.token.kind == "end" or (not depth and "\n" in line):
                 break
             depth += self.at("(", "[") - self.at(")", "]")
             self.next()
@@ -65,4 +66,5 @@ class SizeReader(StatementReader):
             return {name: self.where[name] for name in TopologicalSorter(used).static_order()}
         except CycleError as error:
             circle = error.args[1]
-            raise self.error(f"{circle[0]} is defined by itself", token=self.defined[circle[0]]) from None
+            place = self.defined[circle[0]]
+            raise self.error(f"{circle[0]} is defined by itself", "a formula of other sizes", token=place) from None

@@ -78,7 +78,7 @@ class ProgramReader(SizeReader):
     def program(self) -> Program:
         body = self._body()
         if self.token.kind != "end":
-            raise self.error("there is nothing that this } closes")
+            raise self.error("there is nothing that this } closes", "a statement")
         if not body:
             raise self.error("the program makes nothing", "a statement such as y = x * W -> bf16[B, F]")
         returned = tuple(token.text for token in self.returned)
@@ -101,11 +101,12 @@ class ProgramReader(SizeReader):
         shaped |= {name for formula in self.where.values() for name in names(formula)}
         for name in program.dimensions:
             if name in taken:
-                place = self._first(name)
+                place = self.sized.get(name, self.tokens[0])
                 raise self.error(f"{name} is the name of a quantity, not of a size", token=place)
         for name in self.where:
             if name not in shaped and not any(name in names(r.times) for line in program.lines for r in line.repeats):
-                raise self.error(f"nothing has the size {name}", token=self.defined[name])
+                near = suggestion(name, shaped)
+                raise self.error(f"nothing has the size {name}", "a tensor that has", near, token=self.defined[name])
 
     def _require_whole(self, program: Program) -> None:
         """What is rearranged keeps its elements; what slides over windows keeps its dimensions."""
@@ -119,11 +120,6 @@ class ProgramReader(SizeReader):
                 shown = f"{tensor} and {stated} do not have as many elements"
                 hint = "say which sizes are equal: where S = T"
                 raise self.error(shown, "the same elements in other dimensions", hint, token=place)
-
-    def _first(self, name: str) -> Token:
-        return next(
-            (token for token in self.tokens if token.text.partition("_")[0] == name or token.text == name), self.token
-        )
 
     def _body(self) -> tuple[Node, ...]:
         found: list[Node] = []
@@ -165,14 +161,14 @@ class ProgramReader(SizeReader):
             near = suggestion(token.text, self.known.keys() - declared)
             raise self.error(f"no statement before this line makes {token.text}", "a result", near, token=token)
         if token.text in (other.text for other in self.returned):
-            raise self.error(f"{token.text} is returned twice", token=token)
+            raise self.error(f"{token.text} is returned twice", "each result once", token=token)
         self.returned.append(token)
 
     def _braced(self, word: Token) -> tuple[Node, ...]:
         """The statements between braces."""
         around = next((outer for outer in self.inside if word.text in NO_PLACE[outer]), None)
         if around:
-            raise self.error(f"a {word.text} has no place in a {around}", token=word)
+            raise self.error(f"a {word.text} has no place in a {around}", "statements", token=word)
         if len(self.inside) == DEEPEST:
             raise self.error(f"this stands in {DEEPEST} braces", "fewer of them", token=word)
         self.expect("{")
@@ -214,8 +210,10 @@ class ProgramReader(SizeReader):
             raise self.error("an axis is declared twice", token=word)
 
     def _repeat(self, word: Token) -> Repeat:
-        times = self._formula(lambda: self.at("as", "{", END))
+        times = self._formula(lambda: self.at("as", "{", "=", END))
         carried = None
+        if self.at("="):
+            raise self.error(expected="'as' before the names, as in repeat L as x = y {")
         if self.accept("as"):
             enters = self.take("word", "a tensor")
             self.expect("=")
@@ -230,7 +228,8 @@ class ProgramReader(SizeReader):
                 if token.text not in among:
                     where = "outside of" if token is enters else "made inside of"
                     hint = suggestion(token.text, among)
-                    raise self.error(f"{token.text} is no tensor {where} the repeat", None, hint, token=token)
+                    expected = f"one of {', '.join(among)}"
+                    raise self.error(f"{token.text} is no tensor {where} the repeat", expected, hint, token=token)
             if enters.text in stocks:
                 raise self.error(f"{enters.text} is no input, and each turn has its own", "an input", token=enters)
             if enters.text not in inside:

@@ -9,6 +9,7 @@ from symroof.model.einsum import Einsum, OperandError
 from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Statement
 from symroof.reading.calls import CallReader
 from symroof.reading.einsums import TIMES
+from symroof.reading.tensors import END
 from symroof.reading.tokens import Token
 
 CONSTANTS = "scale(x) is a product with a number, shift(x) a sum with one"
@@ -45,6 +46,8 @@ class StatementReader(CallReader):
         self._require_no_sign(name)
         operands = tuple(map(self._operand, tokens))
         stated = self._type(operands) if self.accept("->") else None
+        if not signs and not stated and not self.at(END, "}") and self.token.kind != "end":
+            raise self.error(expected="a sign such as '*' or '+', '->', or the end of the statement")
         if not signs:
             hint = f"write {first.text} itself where {name.text} would stand"
             expected = "a product, a sum, a difference or a function"
@@ -67,7 +70,8 @@ class StatementReader(CallReader):
         """Divisions and powers are functions of the table."""
         for sign, cure in (("/", "a quotient is divide(a, b)"), ("^", "a square is square(a)")):
             if self.at(sign):
-                raise self.error(f"{sign} stands between no tensors", f"{name.text} = …", cure)
+                expected = "a product, a sum, a difference or a function"
+                raise self.error(f"{sign} stands between no tensors", expected, cure)
 
     def _result(
         self, name: Token, operands: tuple[Tensor, ...], stated: Tensor | None, kind: str, tokens: list[Token]
@@ -77,7 +81,11 @@ class StatementReader(CallReader):
         widest = next((t for t in operands if set(t.labels) == every), None)
         shape = stated or widest
         if shape is None or (kind == PRODUCT and stated is None and any(set(t.labels) != every for t in operands)):
-            raise self.error(f"{name.text} has no type", "-> and a type such as bf16[B, F]", token=self.token)
+            expected = "-> and a type such as bf16[B, F]"
+            if kind != PRODUCT:
+                shown = ", and ".join(f"{t.text} is {o}" for t, o in zip(tokens, operands, strict=True))
+                raise self.error(shown, f"tensors of one shape, or {expected}", token=tokens[1])
+            raise self.error(f"{name.text} has no type", expected, token=self.token)
         if kind in (SUM, DIFFERENCE):
             for tensor, token in zip(operands, tokens, strict=True):
                 missing = [label for label in tensor.labels if label not in shape.labels]
@@ -86,7 +94,8 @@ class StatementReader(CallReader):
                     raise self.error(shown, f"operands that fit into {shape}", token=token)
             extra = [label for label in shape.labels if label not in every]
             if extra:
-                raise self.error(f"{', '.join(extra)} of {name.text} is in no operand", token=name)
+                expected = f"the dimensions of the operands: {', '.join(sorted(every))}"
+                raise self.error(f"{', '.join(extra)} of {name.text} is in no operand", expected, token=name)
         return replace(shape, name=name.text)
 
     def _product_checked(self, statement: Statement, tokens: list[Token], name: Token) -> Statement:
@@ -94,7 +103,10 @@ class StatementReader(CallReader):
             product = Einsum(statement.operands, statement.result)
         except OperandError as error:
             token = (*tokens, name)[error.operand]
-            raise self._placed(error.problem, error.expected, error.hint, *token.span) from None
+            every = dict.fromkeys(label for tensor in statement.operands for label in tensor.labels)
+            made = error.operand == len(tokens) and error.expected is None
+            expected = f"dimensions of the operands: {', '.join(every)}" if made else error.expected
+            raise self._placed(error.problem, expected, error.hint, *token.span) from None
         for sign, labels in self.claimed:
             for label in labels:
                 if label not in product.contracted:

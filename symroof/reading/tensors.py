@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS
-from symroof.model.dtype import Dtype, Tensor
+from symroof.model.dtype import Dim, Dtype, Tensor
 from symroof.model.functions import Function
 from symroof.reading.einsums import EinsumReader
 from symroof.reading.scanner import scan_long
@@ -30,6 +30,7 @@ class TensorReader(EinsumReader):
         self.known: dict[str, Tensor] = {}
         self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
         self.used: set[str] = set()
+        self.sized: dict[str, Token] = {}
 
     def scanned(self) -> Sequence[Token]:
         if len(self.whole) > LONGEST_PROGRAM:
@@ -62,10 +63,12 @@ class TensorReader(EinsumReader):
     ) -> ReadingError:
         """As for every text; of several lines the error shows the one at fault."""
         token = token or self.token
-        if problem is None:
-            ended = token.kind == "end" or token.text == END
-            problem = "the statement ends too early" if ended else f"unexpected {token.text!r}"
         start, end = span or token.span
+        if problem is None:
+            before = self.tokens[self.index - 1] if self.index and token is self.token else token
+            ended = token.kind == "end" or token.text == END or "\n" in self.source[before.end : token.start]
+            problem = "the statement ends too early" if ended else f"unexpected {token.text!r}"
+            start, end = (before.end, before.end + 1) if ended else (start, end)
         return self._placed(problem, expected, hint, start, end)
 
     def _placed(self, problem: str, expected: str | None, hint: str | None, start: int, end: int) -> ReadingError:
@@ -98,14 +101,22 @@ class TensorReader(EinsumReader):
             tensor = replace(self._tensor(), name=None)
         for dim in tensor.dims:
             if tensor.labels.count(dim.label) > 1:
-                raise self.error(
-                    f"{dim.label} appears twice in one tensor", "a name of its own for each size", token=start
-                )
+                hint = f"say that two sizes are equal: where E = {dim.label}"
+                shown = f"{dim.label} appears twice in one tensor"
+                raise self.error(shown, "a name of its own for each size", hint, token=start)
         return tensor
+
+    def _dim(self) -> Dim:
+        token = self.token
+        dim = super()._dim()
+        self.sized.setdefault(dim.label, token)
+        return dim
 
     def _operand(self, token: Token) -> Tensor:
         if token.text not in self.known:
             hint = suggestion(token.text, self.known) or f"declare it: input {token.text}: bf16[…]"
+            if token.text in self.functions:
+                hint = f"a function has brackets: {token.text}(x)"
             expected = f"one of {', '.join(self.known)}" if self.known else "a declared tensor"
             raise self.error(f"there is no tensor {token.text} before this line", expected, hint, token=token)
         self.used.add(token.text)
