@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 WORDS = [
     "frac", "dfrac", "text", "mathrm", "times", "cdot", "le", "ge", "ll", "asymp", "sim", "approx", "to", "iff",
-    "implies", "infty", "min", "max", "log", "exp", "sqrt", "left", "right", "begin", "end",
+    "implies", "infty", "min", "max", "log", "exp", "sqrt", "left", "right", "begin", "end", "quad", "cr",
 ]  # fmt: skip
 GREEK = [
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
@@ -20,7 +20,7 @@ GREEK = [
     "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
 ]  # fmt: skip
 COMMANDS = {"\\" + name for name in (*WORDS, *GREEK)} | {r"\\", r"\%"}
-ENVIRONMENTS = ("aligned", "cases")
+ENVIRONMENTS = ("aligned", "cases", "gathered")
 TEMPLATE_MARKS = ("{{", "{%", "{#")
 # What a Markdown processor does to a piece of an inline formula.
 INLINE_DAMAGE = {

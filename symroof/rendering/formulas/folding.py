@@ -106,14 +106,14 @@ def rows_of(text: str) -> list[str]:
     return list(_flat([*rows, row.rstrip("\n")]))
 
 
-def in_line(text: str) -> str:
-    r"""A formula in a line of prose, which breaks it between its terms by itself; the blocks inside of it stay, without the
-    sign for a new row that some Markdown processors take for their own.
+def in_line(text: str, joint: str = " ") -> str:
+    r"""A formula in a line of prose, with a ``joint`` where it may be broken; the blocks inside of it stay, without the sign
+    for a new row that some Markdown processors take for their own.
 
     >>> in_line(BEGIN + "B + D" + BREAK + "{} + F" + END), in_line(rf"\frac{{1}}{{{BEGIN}B{BREAK}+ F{END}}}")
     ('B + D + F', '\\frac{1}{\\begin{gathered} B \\cr + F \\end{gathered}}')
     """
-    whole = " ".join(row.removeprefix("{} ") for row in rows_of(text))
+    whole = joint.join(row.removeprefix("{} ") for row in rows_of(text))
     return " ".join(whole.replace(BREAK, r" \cr ").split())
 
 

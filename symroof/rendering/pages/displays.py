@@ -12,6 +12,8 @@ from symroof.rendering.pages.blocks import Row
 from symroof.rendering.pages.dialects import Dialect
 from symroof.rendering.pages.pen import Pen
 
+# A capital is broader than other letters.
+CAPITAL = re.compile("[A-Z]")
 # What fits beside one another on a sheet of paper, in letters.
 SHEET = 84
 # What fits on paper in capitals, and on a phone; to how much of its room a broken formula is set, and the least of that.
@@ -55,7 +57,9 @@ def _over_lines(left: str, links: list[str], form: str) -> bool:
     """Whether a chain goes over lines: where it is too long for a sheet, and on a phone from three fractions on."""
     whole = " ".join((left, *links))
     fractions = sum(r"\frac" in part for part in (left, *links))
-    return len(links) > 1 and (breadth(whole) > SHEET or (form != "latex" and fractions >= 3))
+    return len(links) > 1 and (
+        breadth(whole) + len(CAPITAL.findall(whole)) / 3 > SHEET or (form != "latex" and fractions >= 3)
+    )
 
 
 def _words(aside: str, dialect: Dialect) -> str:

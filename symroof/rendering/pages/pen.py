@@ -25,7 +25,7 @@ from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.terminal import glued
 
 # The room of a fraction or a bracket in a line of prose.
-ROOM = 32
+ROOM = 36
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
     | {
@@ -126,7 +126,7 @@ class Pen(Frozen):
     def _part(self, part: Any) -> str:
         match part:
             case Formula() if self.inner is not None:
-                return in_line(self.inner.print(part))
+                return in_line(self.inner.print(part), r" \allowbreak " if self.form == "latex" else " ")
             case Formula():
                 return self.printer.print(part)
             case str():

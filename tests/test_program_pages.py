@@ -1,0 +1,258 @@
+"""Pages of programs: what they say of each statement is what the program does, they fit, and they read back."""
+
+import re
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symroof as sr
+from symroof.derivation.pipeline import begun
+from symroof.errors import CheckError, ReadingError
+from symroof.formula import Name, Sum, number
+from symroof.model.program import Program
+from symroof.proof.accounts import Dots, Members, Moves
+from symroof.proof.check import check
+from symroof.reading.problems import read_problem
+from symroof.rendering.formulas.folding import FoldingPrinter, in_line, measured, rows_of
+from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.pages.displays import PHONE
+
+MLP = """
+input  x:  bf16[N, D]
+weight W1: bf16[D, F]
+weight W2: bf16[F, D]
+h = x * W1 -> bf16[N, F]
+a = relu(h)
+y = a * W2 -> bf16[N, D]
+"""
+ATTENTION = """
+input Q: bf16[B, T, K, G, H]
+cache Kc, Vc: bf16[B, S, K, H]
+fuse {
+  s = Q * Kc -> bf16[B, T, S, K, G]
+  p = softmax(s, S)
+  o = p * Vc -> bf16[B, T, K, G, H]
+}
+"""
+LAYERS = """
+input x: bf16[B, T, D]
+weight Wq: bf16[D, K, G, H]; weight Wo: bf16[K, G, H, D]; weight W1, W3: bf16[D, F]; weight W2: bf16[F, D]; weight We: bf16[V, D]
+cache Kc, Vc: bf16[B, S, K, H]
+repeat L as x = z {
+  n = rms_norm(x); q = n * Wq -> bf16[B, T, K, G, H]
+  fuse { s = q * Kc -> bf16[B, T, S, K, G]; p = softmax(s, S); o = p * Vc -> bf16[B, T, K, G, H] }
+  u = o * Wo -> bf16[B, T, D]; w = x + u; m = rms_norm(w)
+  h = m * W1 -> bf16[B, T, F]; g = m * W3 -> bf16[B, T, F]; a = silu(h); b = a * g; y = b * W2 -> bf16[B, T, D]; z = w + y
+}
+l = z * We -> bf16[B, T, V]
+"""
+PROGRAMS = {"mlp": MLP, "attention": ATTENTION, "layers": LAYERS}
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def derived(request):
+    return sr.derive(PROGRAMS[request.param], on="tpu-v5e")
+
+
+def said(text):
+    """A page of the terminal on one line."""
+    return " ".join(text.split())
+
+
+def test_each_statement_says_what_it_takes_moves_and_keeps():
+    page = said(sr.derive(MLP, on="tpu-v5e").to_text())
+    assert "h: each of the NF outputs takes D multiplications and D - 1 additions flops(h) = NF(2D - 1)" in page
+    assert "reads x and W1 (2ND + 2DF); relu(h) is applied where h is made, so a is written instead (2NF)" in page
+    assert "flops = flops(h) + flops(y) = 4NDF = 2N params" in page
+    fused = said(sr.derive(ATTENTION, on="tpu-v5e").to_text())
+    assert "s: reads Q and Kc (2BTKGH + 2BSKH); keeps s and p on the chip (fuse)" in fused
+    assert "o: reads Vc (2BSKH); finds p on the chip; writes o (2BTKGH)" in fused
+    assert "softmax(s, S) takes 5S - 2 operations for each row" in fused
+
+
+def test_what_stays_on_the_chip_is_what_nobody_reads_from_memory():
+    """The facts of the pages against the text of the program: a tensor is loaded by name, or it was kept or found."""
+    steps = sr.derive(LAYERS, on="tpu-v5e").steps
+    moves = {step.left.name[6:-1]: step.facts for step in steps if isinstance(step.facts, Moves)}
+    loaded = {name for facts in moves.values() for name in facts.loaded}
+    kept = {name for facts in moves.values() for name in facts.kept}
+    assert kept == {"s", "p", "u", "h", "g", "y"}
+    assert loaded.isdisjoint(kept)
+    assert moves["o"].found == ("p",)
+
+
+def forged(facts):
+    """Facts that say something else than the step does."""
+    match facts:
+        case Dots(outputs=outputs, length=length, additions=additions, turns=turns):
+            yield replace(facts, outputs=length)
+            yield replace(facts, length=outputs)
+            yield replace(facts, additions=Sum((additions, number(1))))
+            yield replace(facts, turns=(*turns, Name("L")))
+        case Members(applied=applied):
+            yield replace(facts, applied=applied[1:])
+            yield replace(facts, applied=(*applied, applied[0]))
+            yield replace(facts, applied=(replace(applied[0], each=number(17)), *applied[1:]))
+        case Moves(loaded=loaded, stored=stored, kept=kept, fused=fused, joined=joined):
+            yield replace(facts, loaded=(*loaded, "elsewhere"))
+            yield replace(facts, loaded=loaded[1:])
+            yield replace(facts, stored=(*stored, "elsewhere"))
+            yield replace(facts, kept=(*kept, "elsewhere"))
+            yield replace(facts, found=("elsewhere",))
+            yield replace(facts, joined=(*joined, "elsewhere"))
+            yield replace(facts, fused=not fused)
+
+
+def test_facts_that_the_program_does_not_show_are_refused(derived):
+    ledger = begun(derived.setting.problem).ledger
+    told = [step for step in derived.steps if isinstance(step.facts, Dots | Members | Moves)]
+    assert {type(step.facts) for step in told} == {Dots, Members, Moves}
+    for step in derived.steps:
+        if step in told:
+            for facts in forged(step.facts):
+                if facts != step.facts:
+                    with pytest.raises(CheckError, match="its facts say something else"):
+                        check(replace(step, facts=facts), ledger)
+        check(step, ledger)
+
+
+@pytest.mark.parametrize("width", [60, 80, 96])
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
+def test_a_terminal_is_never_too_narrow(derived, width, lang):
+    from symroof.rendering.pages.characters import cells
+
+    lines = derived.to_text(width=width, lang=lang).split("\n")
+    assert [line for line in lines if cells(line) > width] == []
+
+
+def test_a_phone_and_a_sheet_hold_every_display(derived):
+    for page, limit in ((derived.to_markdown(), PHONE + 6), (derived.to_latex(), 90)):
+        shown = re.findall(r"\$\$\n(.*?)\n\$\$|\\\[\n(.*?)\n\\\]", page, re.DOTALL)
+        assert shown
+        for body in ("".join(found) for found in shown):
+            rows = re.sub(r"\\(?:begin|end)\{(?:aligned|cases)\}", "", body).split(" \\\\\n")
+            assert all(len(re.sub(r"\\[a-z]+|[{}&$_^]", "", row)) <= 2.2 * limit for row in rows), body
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("dialect", ["dollar", "kramdown"])
+def test_the_code_block_is_the_program(name, dialect):
+    page = sr.derive(PROGRAMS[name], on="tpu-v5e").to_markdown(dialect=dialect, brief=True)
+    fence = "~~~" if dialect == "kramdown" else "```"
+    text = page.split(f"\n{fence}\n")[1]
+    read, meant = (read_problem({"operation": operation}).operation for operation in (text, PROGRAMS[name]))
+    assert isinstance(read, Program)
+    assert read == meant
+
+
+def test_titles_name_what_goes_in_and_out():
+    assert sr.derive(MLP, on="tpu-v5e").to_text().startswith("x -> y ")
+    assert sr.derive(MLP, on="tpu-v5e").to_markdown().startswith("### Roofline: `x -> y` on a TPU v5e\n")
+    assert sr.derive(MLP, training=True).to_text().startswith("x -> y, a training step")
+    assert sr.regimes(MLP, on="tpu-v5e").to_text().startswith("x -> y ")
+    assert "x -&gt; y on a TPU v5e" in sr.plot(MLP, on="tpu-v5e", at="N=64,D=F=8192").drawn("svg").decode()
+
+
+def test_a_long_program_has_a_table_of_its_statements():
+    brief = sr.derive(LAYERS, on="tpu-v5e").to_text(brief=True)
+    table = brief[brief.index("\n  statement ") :]
+    assert [line.split()[0] for line in table.strip().split("\n")] == [
+        "statement",
+        "n",
+        "q",
+        "s",
+        "o",
+        "u",
+        "h",
+        "g",
+        "y",
+        "l",
+    ]
+    assert "statement " not in sr.derive(MLP, on="tpu-v5e").to_text(brief=True)
+
+
+@pytest.mark.parametrize("name", ["h", "a"])
+def test_one_statement_alone(name):
+    """What joins a statement is in its costs, and asked for under either name."""
+    page = sr.derive(MLP, on="tpu-v5e", statement=name).to_text()
+    assert "flops(h) = NF(2D - 1)" in page
+    assert "bytes(h) = 2ND + 2DF + 2NF" in page
+    assert "flops(y)" not in page
+    assert "intensity" not in page
+
+
+def test_a_statement_that_there_is_not(run):
+    with pytest.raises(ReadingError, match="statement = 'z' is not known"):
+        sr.derive(MLP, statement="z")
+    with pytest.raises(ReadingError, match="statement speaks of a program"):
+        sr.derive("matmul", statement="h")
+    done = run("derive", MLP, "--on", "tpu-v5e", "--statement", "y", "--section", "traffic")
+    assert (done.code, said(done.out)) == (
+        0,
+        "Traffic y: reads a and W2 (2NF + 2DF); writes y (2ND) bytes(y) = 2ND + 2DF + 2NF",
+    )
+
+
+def counted(sizes):
+    """The MLP played on a machine: multiplications with their additions, comparisons, bytes that cross the memory bus."""
+    rows, inner, hidden = sizes["N"], sizes["D"], sizes["F"]
+    flops = {"h": 0, "y": 0}
+    for _ in product(range(rows), range(hidden), range(inner)):
+        flops["h"] += 2
+        flops["y"] += 2
+    matrix = {"x": rows * inner, "W1": inner * hidden, "W2": hidden * inner, "a": rows * hidden, "y": rows * inner}
+    reads = {"h": 2 * (matrix["x"] + matrix["W1"]), "y": 2 * (matrix["a"] + matrix["W2"])}
+    writes = {"h": 2 * matrix["a"], "y": 2 * matrix["y"]}
+    return {"flops": flops, "reads": reads, "writes": writes, "ops": {"h": matrix["a"], "y": 0}}, matrix
+
+
+def test_the_record_has_the_costs_of_every_statement():
+    record = sr.derive(MLP, on="tpu-v5e").to_dict()
+    answer, sizes = record["answer"], {"N": 3, "D": 4, "F": 5}
+    costs, matrix = counted(sizes)
+
+    def value(text):
+        whole = re.sub(r"[A-Z]", lambda name: str(sizes[name[0]]), text or "0")
+        assert re.fullmatch(r"[\d+* ]+", whole)
+        return sum(eval_product(term) for term in whole.split("+"))
+
+    def eval_product(term):
+        result = 1
+        for factor in term.split("*"):
+            result *= int(factor)
+        return result
+
+    assert [statement["name"] for statement in answer["statements"]] == ["h", "y"]
+    for statement in answer["statements"]:
+        for what, by_name in costs.items():
+            assert value(statement[what]) == by_name[statement["name"]], (what, statement)
+        assert statement["exchanges"] == []
+    assert answer["statements"][0]["text"] == "h = x * W1 -> bf16[N, F]"
+    assert value(answer["params"]) == matrix["W1"] + matrix["W2"]
+    assert value(answer["weights"]) == 2 * value(answer["params"])
+    assert value(answer["ops"]) == matrix["a"]
+    assert (answer["caches"], answer["saved"], answer["flops_backward"]) == (None, None, None)
+    assert read_problem({"operation": record["operation"]}).operation == read_problem({"operation": MLP}).operation
+    assert "statements" not in sr.derive("matmul").to_dict()["answer"]
+
+
+NAMES = st.sampled_from("ABDFGHKLNRST")
+MONOMIALS = st.lists(NAMES, min_size=1, max_size=4).map(lambda names: sum_or_product(names))
+
+
+def sum_or_product(names):
+    from symroof.formula import product as times
+
+    return times(*map(Name, names))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(MONOMIALS, min_size=2, max_size=14), st.integers(8, 60))
+def test_a_folded_sum_is_the_sum_in_its_order(terms, room):
+    whole = LatexPrinter().print(Sum(tuple(terms)))
+    folded = FoldingPrinter(room=room).print(Sum(tuple(terms)))
+    assert in_line(folded).replace("{} ", "") == whole
+    assert all(measured(row) <= room or " + " not in row.removeprefix("{} + ") for row in rows_of(folded))
