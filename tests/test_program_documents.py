@@ -247,3 +247,11 @@ def test_python_takes_and_gives_programs():
     assert sr.operation(str(program)) == program
     assert sr.derive(program, on="tpu-v5e").to_dict()["answer"] == sr.derive(MLP, on="tpu-v5e").to_dict()["answer"]
     assert sr.verify({"operation": program, "claims": ["params = 2DF"]}).judgements[0].verdict == "holds"
+
+
+def test_one_value_of_a_program_is_printed(run):
+    asked_for = {"params": "2DF", "weights": "4DF", "flops(h)": "2NDF", "bytes(h)": "2ND + 2DF + 2NF", "ops": "NF", "ridge": "240.24"}
+    for name, value in asked_for.items():
+        assert run("derive", MLP, "--on", "tpu-v5e", "--value", name).out.strip() == value
+    refused = run("derive", MLP, "--value", "flops(q)")
+    assert (refused.code, "did you mean flops(" in refused.err) == (2, True)

@@ -30,7 +30,7 @@ from symroof.formula import (
     names,
     nodes,
 )
-from symroof.model.quantities import QUANTITIES
+from symroof.model.quantities import QUANTITIES, TABLE
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import negated
 from symroof.symbols import expression
@@ -39,6 +39,8 @@ from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
 from symroof.verification.literals import bare
 
+# What a page writes for a quantity: C for the peak, W for the bandwidth.
+LETTERS = {row.letter for row in TABLE.values() if row.letter is not None}
 BOUNDS = ("T_lower", "T_upper")
 
 
@@ -165,6 +167,7 @@ def _quantities(question: Question) -> Skip | None:
     if not without:
         left, right = set(names(question.left)), set(names(question.right))
         apart = link.relation == "=" and not (left <= right or right <= left)  # with letters that are not explained
+        apart = apart or (link.relation == "=" and _puts_in(left, right))
         return Skip(Omission("other_letters")) if apart and not _alike(question) else _of_operation(question, used)
     name = link.left.name if isinstance(link.left, Name) else None
     if name in BOUNDS and set(names(link)) <= set(QUANTITIES):
@@ -173,6 +176,11 @@ def _quantities(question: Question) -> Skip | None:
         return None
     defines = name is not None and link.relation == "="
     return Skip(Omission("definition"), name) if defines else Skip(Omission("no_meaning", {"name": without[0]}))
+
+
+def _puts_in(left: set[str], right: set[str]) -> bool:
+    """Whether sides differ in the letters of figures alone, as 2BDF/C does from what the peak makes of it."""
+    return left != right and left ^ right <= LETTERS
 
 
 def _of_operation(question: Question, used: set[str]) -> Skip | None:
@@ -250,7 +258,8 @@ def _own(question: Question, chained: bool) -> Skip | None:
         within = right and (left <= right or right <= left)
         of_sizes = {s.name for s in left | right} <= question.context.least_one
         reduced = _reduces(question)
-        if left != right and not reduced and not (within and (chained or of_sizes)):
+        figures = _puts_in({x.name for x in left}, {x.name for x in right}) and not _alike(question)
+        if figures or (left != right and not reduced and not (within and (chained or of_sizes))):
             return Skip(Omission("other_letters"))
         judged = chained or reduced or _alike(question) or _never_equal(question)
         return None if judged else Skip(Omission("equation"))

@@ -61,6 +61,9 @@ def parts(derivation: Derivation) -> dict[str, Any]:
     told |= told.pop("threshold") or {}
     told |= {"ridge": answer.ridge, "exact_bound": answer.bound, "rule_bound": answer.rule_bound}
     told |= {"threshold": answer.formula("threshold"), "condition": answer.condition}
+    named = set(setting.problem.operation.named) - told.keys()  # flops(h), as the first step on it says
+    stated = ((s.left.name, s.right) for s in reversed(derivation.steps) if isinstance(s.left, Name))
+    told |= {name: amount for name, amount in stated if name in named}
     return {name: part for name, part in told.items() if not isinstance(part, dict | list) and "_float" not in name}
 
 
