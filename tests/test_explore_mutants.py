@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 import test_exploring
 import test_plots
+import test_program_exploring
 import test_regimes
 
 from symroof.algebra import fan as fans
 from symroof.errors import SymroofError
-from symroof.exploration import curves, edges, explore, knobs, partition, places, regime_map, sweeping
+from symroof.exploration import curves, edges, explore, knobs, partition, places, regime_map, roofs, sweeping
 from symroof.formula import Quotient, number
 from symroof.model.einsum import Einsum
 
@@ -40,7 +41,8 @@ FAULTS = {
     "a dtype is not put in": (Einsum, "stored", lambda f: lambda operation, types: operation, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),
     "the last row of a chunk is lost": (sweeping.Sweep, "chunks", lambda f: property(lambda self: self.size // self.chunk), None),
     "weights are not read": (curves, "functions_of", lambda f: lambda setting, names: tuple(replace(g, name=n) for n, g in zip(names, f(setting, ["T_math" if n == "throughput" else n for n in names]), strict=True)), lambda: test_plots.test_question_3_point_by_point()),
-    "a link has the intensity of memory": (curves, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
+    "a link has the intensity of memory": (roofs, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
+    "a statement stands where its bytes alone put it": (roofs, "intensities", lambda f: lambda setting: {n: replace(g, expression=g.expression / 2) for n, g in f(setting).items()}, lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
 }  # fmt: skip
 
 

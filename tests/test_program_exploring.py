@@ -238,6 +238,18 @@ def test_the_times_of_a_program_run_over_a_size():
         assert lower * (1 - 1e-12) <= steps <= upper * (1 + 1e-12)
 
 
+def test_how_long_a_program_takes_on_each_chip_stands_beside_it():
+    found = sr.compare(BLOCK, on="tpu-v5e, h100", at=AT)
+    math, memory = seconds()
+    steps = sum(max(sum(t[n] for n in group) for t in (math, memory)) for group in (("q",), ("s", "o"), ("h",)))
+    first, second = (row["at"][0]["T_steps"] for row in found.to_dict()["rows"])
+    assert first == pytest.approx(steps)
+    assert second < first
+    assert "T_steps" in found.to_text()
+    assert r"T_{\text{steps}}" in found.to_latex()
+    assert "T_steps" not in sr.compare("matmul", on="tpu-v5e", at="B=D=F=64").to_text()
+
+
 def test_a_bar_for_each_set_of_sizes_and_a_row_for_each_part():
     found = sr.plot(MLP, on="tpu-v5e", at=["N=1, D=64, F=64", "N=512, D=64, F=64"], kind="breakdown")
     assert [bar.time for bar in found.drawing.bars] == ["T_math", "T_HBM", "T_steps"] * 2

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from sympy import Expr
 
+from symroof.derivation.answer import Point
 from symroof.derivation.pipeline import Derivation, derive
 from symroof.errors import SymroofError
 from symroof.formula import Frozen
@@ -43,6 +45,11 @@ class Comparison(Frozen):
     variable: Expr
     derivation: Derivation
     rows: tuple[Compared, ...]
+
+
+def steps_at(point: Point) -> Fraction | None:
+    """T_steps at sizes that leave nothing open; None for a product."""
+    return point.times[0].steps if len(point.times) == 1 and point.side is not None else None
 
 
 def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dtype] = ()) -> Comparison:

@@ -172,7 +172,7 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
     {'flops': ['flops(h)', 'flops(y)'], 'bytes': ['bytes(h)', 'bytes(y)']}
     """
     operation = setting.problem.operation
-    if not isinstance(operation, Program) or len(operation.owners) < 2 or setting.over_network:
+    if not isinstance(operation, Program) or len(operation.owners) < 2 or setting.several_chips:
         return {}
     known, work = amounts(operation, setting.problem.count), "ops" if operation.vector else "flops"
     found = {}

@@ -13,7 +13,7 @@ from sympy import Expr, oo
 from symroof.algebra.rounding import magnitude
 from symroof.derivation.layout import with_digits
 from symroof.derivation.meanings import in_ridge
-from symroof.exploration.comparing import Comparison
+from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.partition import shares
 from symroof.exploration.places import Place
@@ -25,6 +25,7 @@ from symroof.rendering.pages.amounts import (
     grouped,
     grouped_sizes,
     in_decimals,
+    quantity,
     raised,
     to_digits,
     to_places,
@@ -129,9 +130,10 @@ def _comparison(comparison: Comparison, pen: Pen) -> Page:
     say = _sentences(pen, link=problem.link, variable=Name(comparison.variable.name))
     points = [grouped_sizes(point.values, pen.layout) for point in answer.at]
     table = _grid(say, COMPARED, comparison.rows)
-    head = (*table.head, *(say("compared_at", point) for point in points))
+    timed = [i for i in range(len(points)) if any(_steps(row, i) for row in comparison.rows)]
+    head = (*table.head, *(say("compared_at", point) for point in points), *(say("steps_at", points[i]) for i in timed))
     rows = [
-        (*cells, *(say("cell_at", row, i) for i in range(len(points))))
+        (*cells, *(say("cell_at", row, i) for i in range(len(points))), *(_steps(row, i) or "-" for i in timed))
         for cells, row in zip(table.rows, comparison.rows, strict=True)
     ]
     blocks = (
@@ -140,6 +142,12 @@ def _comparison(comparison: Comparison, pen: Pen) -> Page:
         Lines(say.each("missing", comparison.rows)),
     )
     return Page(pen.code(problem.operation.title), "", blocks, landscape=True)
+
+
+def _steps(row: Compared, place: int) -> str:
+    """T_steps at a set of sizes, with its unit; nothing where a size is open, or there are no steps."""
+    steps = None if row.derivation is None else steps_at(row.derivation.answer.at[place])
+    return "" if steps is None else quantity(steps, "s")
 
 
 def _grid(say: Sentences, columns: tuple[str, ...], values: Iterable[object]) -> Grid:

@@ -6,8 +6,9 @@ import csv
 import io
 from typing import Any
 
+from symroof.derivation.answer import Point
 from symroof.derivation.meanings import in_ridge
-from symroof.exploration.comparing import Compared, Comparison
+from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
 from symroof.exploration.places import Place
@@ -147,11 +148,16 @@ def _row(row: Compared) -> dict[str, Any]:
         "compute_bound": answer and answer.condition,
         "smallest_integer": answer and answer.smallest_integer,
         "limit": row.limit,
-        "at": [{"compute_bound": point.condition, "smallest_integer": point.smallest_integer} for point in answer.at]
-        if answer
-        else [],
+        "at": list(map(_at_sizes, answer.at)) if answer else [],
         "error": row.error and row.error.problem,
     }
+
+
+def _at_sizes(point: Point) -> dict[str, Any]:
+    """The condition at sizes; and T_steps, where no size of a program is open."""
+    steps = steps_at(point)
+    seconds = {} if steps is None else {"T_steps": float(steps)}
+    return {"compute_bound": point.condition, "smallest_integer": point.smallest_integer, **seconds}
 
 
 def comparison_csv(comparison: Comparison) -> str:
