@@ -5,12 +5,14 @@ Each list below is that of the checkpoint: a name, and a shape, in the order of 
 and 2), Mixtral 8x7B (arXiv:2401.04088, table 1), DeepSeek-V3 (arXiv:2412.19437, section 4.2, and its config.json).
 """
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil, prod
 from pathlib import Path
 
 import pytest
+from sympy import sympify
 
 import symroof as sr
 from symroof.formula import Name, names
@@ -112,8 +114,32 @@ def test_parameters_are_those_of_the_checkpoint(derivations, title):
 
 
 @pytest.mark.parametrize("title", TITLES)
-def test_weights_are_two_bytes_each(derivations, title):
-    assert derived(derivations[title], "weights") == 2 * derived(derivations[title], "params")
+def test_the_record_says_the_same(derivations, title):
+    answer = derivations[title].to_dict()["answer"]
+    elements = sum(map(prod, CHECKPOINTS[title].values()))
+    assert int(answer["params"]) == elements
+    assert int(answer["weights"]) == 2 * elements
+    sizes = {name: int(value) for name, value in re.findall(r"([A-Z]) = (\d+)", PROBLEMS[title]["operation"])}
+    sizes |= {"B": 64, "S": 1000}
+    sizes |= {"M": Fraction(64 * sizes["A"], sizes["E"])} if "A" in sizes else {}
+    for quantity in ("flops", "reads", "writes", "bytes"):
+        parts = (row[quantity] for row in answer["statements"] if row[quantity] is not None)
+        assert sum(sympify(part, locals=sizes) for part in parts) == sympify(answer[quantity], locals=sizes)
+
+
+@pytest.mark.parametrize(("title", "chip", "capacity"), [("LLaMA-3 70B", "h200", 141), ("Mixtral 8x7B", "h100", 80)])
+def test_how_many_sequences_fit(title, chip, capacity):
+    """Sequences of 8192 tokens beside the weights on eight chips, counted one by one."""
+    layers, groups, head = {"LLaMA-3 70B": (80, 8, 128), "Mixtral 8x7B": (32, 8, 128)}[title]
+    taken = 2 * sum(map(prod, CHECKPOINTS[title].values()))
+    sequences = 0
+    while (taken := taken + layers * 2 * groups * head * 8192 * 2) <= 8 * capacity * 10**9:
+        sequences += 1
+    asked = {"solve": "weights + caches <= 8*capacity.HBM", "solve_for": "B"}
+    text = PROBLEMS[title]["operation"].replace("where  ", "where  S = 8192, ")
+    solution = sr.derive(text, on=chip, **asked).to_dict()["answer"]["solution"]
+    assert solution["exact"].startswith("B <= ")
+    assert solution["largest_integer"] == sequences
 
 
 def expert(name):
@@ -124,11 +150,12 @@ def expert(name):
 
 @pytest.mark.parametrize("title", TITLES)
 def test_every_matrix_that_a_token_meets_is_multiplied_once(derivations, title):
-    """FLOPs are 2 for each entry of a matrix and token, and those of attention with what is cached. A table of embeddings
-    that is the output's too is multiplied once."""
+    """FLOPs are 2 for each entry of a matrix and token, and those of attention with what is cached. Of the table of
+    embeddings rows are looked up; where it is the output's too it is multiplied there."""
     experts = {"Mixtral 8x7B": 2, "DeepSeek-V3": 8 + 1}.get(title, 1)
     tensors = {name: shape for name, shape in CHECKPOINTS[title].items() if expert(name) < experts}
-    matrices = sum(prod(shape) for shape in tensors.values() if len(shape) == 2)
+    looked_up = "embed_tokens" if "lm_head" in tensors else None
+    matrices = sum(prod(shape) for name, shape in tensors.items() if len(shape) == 2 and name != looked_up)
     queries = sum(shape[0] for name, shape in tensors.items() if name.endswith("q_proj"))
     attention = 61 * 128 * (2 * (512 + 64) + 2 * 512) if title == "DeepSeek-V3" else 4 * queries
     B, S = sr.dimensions("B S")
