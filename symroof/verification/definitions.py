@@ -6,13 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from symroof.derivation.figures_used import NETWORK
+from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
 from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
 from symroof.model.resources import steps_of, times_of
 from symroof.model.statement_costs import amounts as amounts_of_program
+from symroof.proof.check import checked
+from symroof.proof.step import Reason, Step
 from symroof.reading.exercises import Exercise, giving_way
 from symroof.reading.scope import Scope
 from symroof.verification.context import Context
@@ -50,7 +54,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     """The quantities of an operation as formulas of its dimensions and of the figures, under one way of counting."""
     chip, dimensions, write = setting.problem.hardware, setting.problem.names, setting.layout.write
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
-    known = {**{name: formula for name, formula in derived.items() if formula is not None}, **costs(setting)}
+    known = {**{name: formula for name, formula in derived.items() if formula is not None}, **counted_again(setting)}
     known |= _of_program(setting)
     for link in chip.links if chip else ():
         if setting.exchanges or link.partition(".")[0] not in NETWORK:
@@ -107,16 +111,33 @@ def costs(setting: Setting) -> dict[str, Formula]:
     """What the operation does and moves, and what one chip of several does, as formulas of its dimensions."""
     cost = setting.cost
     amounts = {
-        setting.flops_name: cost.flops / setting.chips,
-        setting.moved_name: setting.moved,
         "flops": cost.flops,
         "reads": cost.reads,
         "writes": cost.writes,
         "bytes": cost.bytes,
+        setting.flops_name: cost.flops / setting.chips,
+        setting.moved_name: setting.moved,
     }
     if isinstance(setting.problem.operation, Program):
         amounts |= amounts_of_program(setting.problem.operation, setting.problem.count)
     return {name: setting.layout.write(amount) for name, amount in amounts.items()}
+
+
+def counted_again(setting: Setting) -> dict[str, Formula]:
+    """The costs, each decided by the second engine; what one chip of several does was played with the setting.
+
+    Raises :class:`~symroof.errors.CheckError` where something else is counted.
+    """
+    ledger, operation, found = ledger_of(setting), setting.problem.operation, costs(setting)
+    derived = dict(operation.where) if isinstance(operation, Program) else {}
+    of_a_chip = amounts_of_a_chip(setting)
+    for name, formula in {**derived, **found}.items():
+        if name in of_a_chip:
+            continue
+        meant = ledger.meanings[name]
+        evidence = None if isinstance(meant, Formula) else meant
+        checked([Step("work", Reason.TOTAL, Name(name), "=", formula, evidence=evidence)], ledger)
+    return found
 
 
 def printed(figure: Known) -> Number:

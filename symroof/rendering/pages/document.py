@@ -115,7 +115,11 @@ class _Writer:
         written = blocks(
             tuple(map(_in_units, self.derivation.section(name))), say, "\n" if self.pen.form == "text" else " "
         )
-        points = [point for point in self.view.points if point["said"].times] if name == "time" and self.view.problem.statement is None else []
+        points = (
+            [point for point in self.view.points if point["said"].times]
+            if name == "time" and self.view.problem.statement is None
+            else []
+        )
         tables = map(self._times, points)
         return Section(self.say("head", name), (*written, *tables))
 
