@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import sympy  # noqa: F401 (first, and from here: deep in other imports Python 3.11 takes a third longer for it)
 
 from symroof.errors import ReadingError
-from symroof.reading.arguments import Options, listed, problem_of, problem_on_each, sketch_of, text_of
+from symroof.reading.arguments import Options, Questions, listed, problem_of, problem_on_each, sketch_of, text_of
 from symroof.reading.languages import language_of
 from symroof.rendering.shown import ShownDerivation
 
@@ -63,10 +63,10 @@ def dimensions(names: str) -> tuple[Any, ...]:
 
 
 @overload
-def derive(operation: Given, *, on: Chip = None, **options: Unpack[Options]) -> ShownDerivation: ...
+def derive(operation: Given, *, on: Chip = None, **options: Unpack[Questions]) -> ShownDerivation: ...
 @overload
-def derive(operation: Mapping[str, Any] | None = None, *, on: Chip = None, **options: Unpack[Options]) -> Any: ...
-def derive(operation: Asked | None = None, *, on: Chip = None, **options: Unpack[Options]) -> Any:
+def derive(operation: Mapping[str, Any] | None = None, *, on: Chip = None, **options: Unpack[Questions]) -> Any: ...
+def derive(operation: Asked | None = None, *, on: Chip = None, **options: Unpack[Questions]) -> Any:
     """Derive the roofline of an operation, every line proved by a second engine.
 
     ``on`` is a chip or a table of its figures, ``assume`` a regime, ``at`` sizes to put in, ``given`` figures that

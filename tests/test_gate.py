@@ -149,6 +149,21 @@ def claimed(claim, **problem):
     raise SymroofError("the claim is not accepted")
 
 
+SHARED = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; h = x * W1 -> bf16[B_X, F_Y]; y = h * W2 -> bf16[B_X, D_Y]"
+
+
+def best_split(**options):
+    return derived(SHARED, **{"on": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": "N=64,B=196608,F=32768", **options})
+
+
+def best_sum():
+    return best_split(minimize="T_X + T_Y")
+
+
+def beyond_the_end():
+    return best_split(at="N=64,B=8,F=32768")
+
+
 def condition():
     return claimed("compute-bound when B > 480", operation=MATMUL, hardware="tpu-v5e", assume=["B << D, F"])
 
@@ -277,6 +292,16 @@ FAULTS = {
     "exploration.knobs._ratio": (doubled, mapped),
     "exploration.knobs._tends": (doubled, mapped),
     "exploration.partition.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
+    "algebra.optima.least_maximum": (lambda f: lambda *a: replace(f(*a), power=2 * f(*a).power), best_split),
+    "algebra.optima.least_sum": (lambda f: lambda *a: replace(f(*a), power=1 / f(*a).power), best_sum),
+    "algebra.optima.lines": (lambda f: lambda *a: {-e: c for e, c in f(*a).items()}, best_split),
+    "algebra.roots.root_near": (doubled, best_split),
+    "derivation.solving.optimum_of": (lambda f: lambda *a, **k: replace(f(*a, **k), value=2 * f(*a, **k).value), best_split),
+    "derivation.optimum._order": (doubled, best_split),
+    "derivation.optimum._end": (doubled, beyond_the_end),
+    "derivation.optimum._in_the_regime": (lambda f: lambda *a: (f(*a)[0], tuple(2 * form for form in f(*a)[1])), best_sum),
+    "derivation.layout.Layout.root": (doubled, best_split),
+    "derivation.splits._takes": (lambda f: lambda *a: f(*a)[:1], best_split),
     "exploration.partition.tends_to": (doubled, mapped),
     "exploration.partition.leads": (doubled, mapped),
     "exploration.places._left_to_meet": (doubled, at_fixed_sizes),
@@ -378,7 +403,7 @@ def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
         ask()
 
 
-ASKED = [batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane]
+ASKED = [best_split, best_sum, beyond_the_end, batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane]
 
 
 @pytest.mark.parametrize("ask", ASKED, ids=lambda ask: ask.__name__)

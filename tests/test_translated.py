@@ -26,6 +26,7 @@ LAYERS = (
     "H = N * U -> bf16[B, F]; G = N * V -> bf16[B, F]; A = silu(H); P = A * G; Y = P * W -> bf16[B, D]; Z = X + Y }; O = Z * E -> bf16[B, M]"
 )
 BIASED = "input X: bf16[B, D]; weight V: bf16[D, F]; weight E: bf16[F]; weight W: bf16[F, D]; fuse { H = X * V -> bf16[B, F]; A = H + E; Y = A * W -> bf16[B, D] }"
+SHARED = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; h = x * W1 -> bf16[B_X, F_Y]; y = h * W2 -> bf16[B_X, D_Y]"
 PROBLEMS = {
     "regime": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
     "symbolic": {"operation": MATMUL},
@@ -62,6 +63,9 @@ PROBLEMS = {
     "solved for another": {"operation": MLP, "hardware": "tpu-v5e", "let": {"Q": "4N*D/HBM"}, "solve": "Q <= K", "solve_for": "K", "at": "D=F=8192,N=64"},
     "solved as it stands": {"operation": MLP, "hardware": "tpu-v5p", "solve": "K <= 9", "solve_for": "K"},
     "without an operation": {"let": {"Q": "2B*N"}, "solve": "Q <= 9", "solve_for": "B", "at": "N=2"},
+    "best split": {"operation": SHARED, "hardware": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": ["N=64,B=196608,F=32768", "F=32768", "N=64,B=8,F=32768"]},
+    "best at an end": {"let": {"T_X": "4D*F/Y"}, "minimize": "T_X", "over": "X", "subject": "X*Y = N"},
+    "falls all the way": {"let": {"T_X": "4D*F/X", "T_Y": "4D"}, "minimize": "T_X + T_Y", "over": "X", "subject": "X*Y = N"},
     "long names": {"operation": "bf16[Batch, ModelDim] * bf16[ModelDim, Hidden] -> bf16[Batch, Hidden]", "hardware": "tpu-v5e"},
 }  # fmt: skip
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"

@@ -122,3 +122,25 @@ def one_sign(coefficients: dict[int, Fraction], low: Fraction, *, closed: bool) 
 def _poly(coefficients: dict[int, Fraction]) -> Poly:
     terms = {(e,): QQ(c.numerator, c.denominator) for e, c in coefficients.items()}
     return Poly.from_dict(terms, _x, domain=QQ)
+
+
+def root_near(power: Fraction, degree: int) -> Fraction:
+    """The root of a positive number: exact where it is rational, else just below it, to 30 digits.
+
+    >>> root_near(Fraction(9, 4), 2), float(root_near(Fraction(2), 2))
+    (Fraction(3, 2), 1.4142135623730951)
+    """
+    exact = [_whole_root(side, degree) for side in (power.numerator, power.denominator)]
+    if all(root**degree == side for root, side in zip(exact, (power.numerator, power.denominator), strict=True)):
+        return Fraction(*exact)
+    scale = 10**30
+    return Fraction(_whole_root(floor(power * scale**degree), degree), scale)
+
+
+def _whole_root(number: int, degree: int) -> int:
+    """The largest whole number whose power is at most a number."""
+    low, high = 0, 1 << (number.bit_length() // degree + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= number else (low, middle)
+    return low

@@ -80,7 +80,8 @@ def request_of(
     for key in table:
         require_one_of(key, known, f"the block: unknown key {key!r}")
     shared = _problem_file(text(table, "problem"), settings, folder) if "problem" in table else {}
-    said = {key: value for key, value in {**shared, **table}.items() if key in KEYS}
+    ours = {key for key in table if key not in OWN[verb]}  # the sizes of a plot are those of its axes
+    said = {key: value for key, value in {**shared, **table}.items() if key in KEYS and key in {*shared, *ours}}
     taken = {key: value for key, value in before.items() if "operation" not in said or key in CONVENTIONS}
     problem = {**settings.problem, **taken, **said}
     if "operation" not in problem and "of" in table:  # an approximation alone is not of the usual chip

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from symroof.cli.options import (
+    OF_DERIVATIONS,
     PROBLEM,
     form_option,
     lang_option,
@@ -54,7 +55,7 @@ def derive(operation: tuple[str, ...], values: tuple[str, ...], formulas: tuple[
 @operation_argument
 @click.option("--of", metavar="QUANTITY", help="A quantity such as T_comms/T_math; or 'a ~ b', whose regime is sought.")
 @click.option("--all", "every", is_flag=True, help="List every regime, not the corners alone, where there are many.")
-@problem_options()
+@problem_options(*OF_DERIVATIONS)
 @click.option("--brief", is_flag=True, help="The map alone.")
 @output_options("text", "markdown", "latex", "json")
 def regimes(operation: tuple[str, ...], of: str | None, every: bool, **options: Any) -> None:
@@ -75,7 +76,7 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, **options: 
 
 @click.command()
 @operation_argument
-@problem_options()
+@problem_options(*OF_DERIVATIONS)
 @output_options("text", "markdown", "latex", "csv", "json")
 def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | None, **options: Any) -> None:
     """Put chips and dtypes side by side.
@@ -109,7 +110,7 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 )
 @lang_option
 @click.option("-o", "--output", metavar="FILE", help="A .svg, .png or .pdf file.")
-@problem_options()
+@problem_options(*OF_DERIVATIONS)
 def plot(
     operation: tuple[str, ...],
     kind: str | None,
@@ -155,7 +156,7 @@ def plot(
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Processes at work at once.")
 @click.option("--dask", metavar="ADDRESS", help="A Dask scheduler whose workers see the same files: tcp://host:8786.")
 @click.option("--chunk", type=click.IntRange(1, 10**8), default=65536, metavar="ROWS", help="Rows of a chunk.")
-@problem_options()
+@problem_options(*OF_DERIVATIONS)
 def sweep(
     operation: tuple[str, ...], grid: str, of: str, output: str, jobs: int, dask: str | None, chunk: int, **options: Any
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import given_flags, lang_option, problem_options
+from symroof.cli.options import OF_DERIVATIONS, given_flags, lang_option, problem_options
 from symroof.cli.output import complain, write
 from symroof.errors import ReadingError, SymroofError
 
@@ -30,7 +30,7 @@ WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 @click.option("--dialect", metavar="NAME", help="How mathematics is set; else what symroof.toml or the site tells.")
 @lang_option
 @click.option("-v", "--verbose", is_flag=True, help="Say which dialect is used and why, and what stayed the same.")
-@problem_options("solve_for", "at", "assume", "mesh", "link", "dtype")
+@problem_options(*OF_DERIVATIONS, "solve_for", "at", "assume", "mesh", "link", "dtype")
 def build(
     files: tuple[str, ...],
     check: bool,

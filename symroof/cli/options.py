@@ -29,6 +29,9 @@ PROBLEM = {
     "link": ("--link", "NAME", "The memory or link to compare with: HBM, ICI, …"),
     "solve_for": ("--for", "SIZE", "The size to solve for."),
     "solve": ("--solve", "RELATION", "A relation to solve: 'weights <= N*capacity.HBM' --for N."),
+    "minimize": ("--minimize", "FORMULA", "What is to be least: 'max(T_X, T_Y)' --over X."),
+    "over": ("--over", "SIZE", "The size that it is to be least over."),
+    "subject": ("--subject", "EQUATION", "What is shared out: 'X*Y = N'."),
     "at": ("--at", "SIZES", "Sizes to put in: D=F=8192,B=256."),
     "count": ("--count", "fma|exact", "How additions count."),
     "compute": ("--compute", "DTYPE", "The dtype whose peak rate the arithmetic runs at."),
@@ -38,6 +41,8 @@ PROBLEM = {
     "training": ("--training", None, "The backward pass as well: a training step."),
 }
 
+# What a derivation alone is asked.
+OF_DERIVATIONS = ("minimize", "over", "subject")
 REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips", "functions")
 
 
@@ -138,7 +143,7 @@ def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: st
 def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The problems that are asked for, each under the words that begin an error in it: those of a file, or the one on
     the command line. Flags override the file."""
-    if not operation and options.get("solve"):
+    if not operation and (options.get("solve") or options.get("minimize")):
         return {"": given_flags(options)}
     if not operation:
         raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symroof.cli.options import given_flags, output_options, problem_options
+from symroof.cli.options import OF_DERIVATIONS, given_flags, output_options, problem_options
 from symroof.cli.output import progress_bar, terminal, write, write_json
 from symroof.errors import ReadingError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
 @problem_options(
+    *OF_DERIVATIONS,
     "solve_for",
     "at",
     hardware="Judge under another chip, and list what moves.",

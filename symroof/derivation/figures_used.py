@@ -66,3 +66,11 @@ def bandwidth_of(chip: Accelerator | None, link: str) -> Known | None:
             hint=suggestion(link, chip.links) or f"or say --given {link}=…",
         )
     return chip.figures[link]
+
+
+def least_rings(problem: Problem) -> dict[str, int]:
+    """The least number of chips of each axis that stands for any number and is a ring: three, or where the chip has one."""
+    program, closes = problem.operation, ring_on(problem.hardware)
+    axes = program.mesh if isinstance(program, Program) else ()
+    least = next((n for n in range(3, 1025) if closes(n)), 3)
+    return {axis.name: least for axis in axes if axis.chips is None and axis.wiring == "ring"}

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from sympy import Add, E, Expr, Max, Min, Mul, Pow, Rational, exp, oo, terms_gcd
 
-from symroof.algebra.roots import Root
+from symroof.algebra.roots import Root, root_near
 from symroof.algebra.rounding import to_digits
 from symroof.formula import (
     Call,
@@ -30,7 +30,7 @@ from symroof.formula import (
     product,
 )
 from symroof.model.quantities import QUANTITIES
-from symroof.symbols import fraction, symbol
+from symroof.symbols import fraction, rational, symbol
 
 CALLS = {Max: "max", Min: "min"}
 
@@ -157,6 +157,31 @@ class Layout(Frozen):
             elif isinstance(base, Add):
                 total += int(exponent) * max(self._degree(part) for part in base.args)
         return total
+
+    def root(self, power: Expr, degree: int) -> Formula:
+        """The root of a quotient of products: what has a root of its own stands before it, D sqrt(24B/N).
+
+        >>> from symroof.symbols import symbol
+        >>> Layout(("D",)).root(4*symbol("D")**2, 2) == Layout(("D",)).write(2*symbol("D"))
+        True
+        """
+        outside = inside = Rational(1)
+        for factor in Mul.make_args(power):
+            base, e = factor.as_base_exp()
+            near = root_near(fraction(factor), degree) if factor.is_Rational else Fraction(0)
+            if factor.is_Rational and rational(near) ** degree == factor:
+                outside *= rational(near)
+            elif not factor.is_Rational and e % degree == 0:
+                outside *= base ** (e / degree)
+            else:
+                inside *= factor
+        if inside == 1:
+            return self.write(outside)
+        under = self.write(inside)
+        shown = Call("sqrt", (under,)) if degree == 2 else Power(under, Quotient(number(1), number(degree)))
+        above, below = (self.write(side) for side in outside.as_numer_denom())
+        top = product(above, shown)
+        return top if below == number(1) else Quotient(top, below)
 
     def factored(self, value: Expr) -> Formula:
         """As :meth:`write`, but a difference shows its common factor: BF(2D - 1), not 2BDF - BF.

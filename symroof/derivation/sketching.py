@@ -13,6 +13,9 @@ from symroof.derivation.equations import solution
 from symroof.derivation.formulas import Ground, named
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import put
+from symroof.derivation.optimum import optimum
+from symroof.derivation.reaching import compute_bound
+from symroof.derivation.splits import at_sizes
 from symroof.errors import AlgebraError
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.hardware import Known
@@ -54,9 +57,10 @@ def derive_sketch(sketch: Sketch) -> Sketched:
     Fraction(4, 1)
     """
     figures = figures_of_sketch(sketch)
-    own = {*sketch.let, *sketch.symbols, *figures, sketch.solve_for}
+    own = {*sketch.let, *sketch.symbols, *figures, sketch.solve_for, sketch.over}
     theory = {name: formula for name in DERIVED if name not in own and (formula := meaning(name)) is not None}
-    spoken = (*sketch.let.values(), *((sketch.solve,) if sketch.solve is not None else ()))
+    asked = (sketch.solve, sketch.minimize, sketch.subject)
+    spoken = (*sketch.let.values(), *(formula for formula in asked if formula is not None))
     order = tuple(dict.fromkeys(name for formula in spoken for name in names(formula)))
     meanings = {**theory, **sketch.let}
     numbers = {name: Number(known.value, known.digits) for name, known in figures.items()}
@@ -76,6 +80,9 @@ def derive_sketch(sketch: Sketch) -> Sketched:
     ground = named(ground)
     if sketch.solve is not None and sketch.solve_for is not None:
         ground = solution(ground, sketch.solve, sketch.solve_for)
+    if sketch.minimize is not None and sketch.over is not None:
+        ground, best = optimum(ground, sketch.minimize, sketch.over, sketch.subject)
+        ground = at_sizes(*compute_bound(ground, best), {})
     return Sketched(sketch, ground.steps, layout)
 
 

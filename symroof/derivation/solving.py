@@ -1,27 +1,46 @@
 """The one door to the solvers of the algebra: what comes out has been proved by the second engine, or is an error.
 
 A solved condition is put to the second engine as an equivalence, a limit is read off the highest powers again, a slope
-follows the chain rule, a sum has to telescope. Values are SymPy expressions; ``least_one`` are the symbols
+follows the chain rule, a sum has to telescope, a least place has to meet its weighted means. Values are SymPy expressions; ``least_one`` are the symbols
 that are at least 1, all others are above 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from sympy import Expr, Max, Min, diff, oo
 
 import symroof.algebra.inequality as inequality
+from symroof.algebra.optima import Optimum as Optimum
+from symroof.algebra.optima import least_maximum, least_sum
+from symroof.algebra.optima import lines as lines
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
 from symroof.errors import CheckError
-from symroof.formula import Both, Cases, Compare, Either, Formula, Infinity, Number, Sizes, Verdict, several_of
+from symroof.formula import (
+    Both,
+    Call,
+    Cases,
+    Compare,
+    Either,
+    Formula,
+    Infinity,
+    Name,
+    Number,
+    Sizes,
+    Verdict,
+    number,
+    several_of,
+    total,
+)
 from symroof.proof.check import check
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, UndecidedError
 from symroof.proof.limits import rises, slope, telescopes, tends
+from symroof.proof.minima import Optimal
 from symroof.proof.settling import negated
 from symroof.proof.step import Reason, Step
 
@@ -211,6 +230,27 @@ def derivative(value: Expr, variable: Expr) -> Expr:
     rise = slope(exact.rational(PLAIN.write(value)), variable.name, exact)
     if not (rise - exact.rational(PLAIN.write(found))).is_zero():
         raise CheckError(f"the derivative in {variable} was not proved")
+    return found
+
+
+def optimum_of(parts: Sequence[Expr], variable: Expr, least_one: frozenset[Expr], *, maximum: bool) -> Optimum:
+    """Where the maximum or the sum of powers of the variable is least, and what it is there.
+
+    >>> from symroof.symbols import symbol
+    >>> a, b, x = map(symbol, "abx")
+    >>> optimum_of((4*a*x, b/x), x, frozenset(), maximum=False).power
+    b/(4*a)
+    """
+    found = (least_maximum if maximum else least_sum)(parts, variable, least_one)
+    if found.way:
+        return found
+    forms = tuple(map(PLAIN.write, parts))
+    body = Call("max", forms) if maximum and len(forms) > 1 else total(*forms)
+    inside = (Compare(PLAIN.write(found.power), ">=", number(1)),)
+    claim = Call("argmin", (body, Name(variable.name)))
+    place = PLAIN.root(found.power, found.degree)
+    step = Step("solve", Reason.BEST, claim, "=", place, inside, Optimal(forms))
+    check(step, _ledger(least_one, None))
     return found
 
 

@@ -31,13 +31,15 @@ SECTIONS = [
     "resources",
     "formulas",
     "solution",
+    "optimum",
 ]
 
 
 class Problem(Frozen):
     """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read,
     ``statement`` is the one of a program that is asked about, ``lang`` the language of the page. What is solved for
-    ``solve_for`` is the condition of being compute-bound, or the relation of ``solve`` where there is one."""
+    ``solve_for`` is the condition of being compute-bound, or the relation of ``solve`` where there is one; ``minimize``
+    is what is to be least ``over`` a size, where the equation ``subject`` holds."""
 
     operation: AnyOperation
     hardware: Accelerator | None = None
@@ -55,6 +57,9 @@ class Problem(Frozen):
     statement: str | None = None
     lang: str | None = None
     solve: Compare | None = None
+    minimize: Formula | None = None
+    over: str | None = None
+    subject: Compare | None = None
 
     @property
     def training(self) -> bool:

@@ -24,4 +24,7 @@ class Sketch(Frozen):
     at: tuple[Mapping[str, Fraction], ...] = ()
     solve: Compare | None = None
     solve_for: str | None = None
+    minimize: Formula | None = None
+    over: str | None = None
+    subject: Compare | None = None
     lang: str | None = None

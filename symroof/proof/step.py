@@ -97,6 +97,15 @@ class Reason(Enum):
     EXPANDED = "expanded"
     VALUE = "value"
     SOLUTION = "solution"
+    SUBJECT = "subject"
+    PART = "part"
+    BEST = "best"
+    BEST_VALUE = "best_value"
+    THERE = "there"
+    INSIDE = "inside"
+    AT_AN_END = "at_an_end"
+    BEST_SPLIT = "best_split"
+    SHARE_LEFT = "share_left"
 
 
 class Check(Frozen):

@@ -58,6 +58,15 @@ class Options(TypedDict, total=False):
     solve: str | None
 
 
+class Questions(Options, total=False):
+    """What a derivation is asked besides: ``minimize`` is a formula that is to be least ``over`` a size, where the equation
+    ``subject`` holds."""
+
+    minimize: str | None
+    over: str | None
+    subject: str | None
+
+
 def problem_of(asked: Asked, on: Chip, options: Options) -> Problem:
     """The problem of an operation, a chip and options."""
     return problem_on_each(asked, [] if on is None else [on], options)[0]
@@ -73,7 +82,7 @@ def sketch_of(asked: Asked | None, on: Chip, options: Options) -> Sketch | None:
     if not isinstance(asked, Mapping | None) or (asked or {}).get("operation"):
         return None
     table = {**(asked or {}), **said, **({} if on is None else {"hardware": on})}
-    return read_sketch(table) if table.get("let") or table.get("solve") else None
+    return read_sketch(table) if any(map(table.get, ("let", "solve", "minimize"))) else None
 
 
 def problem_on_each(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
-from symroof.errors import ReadingError, about
-from symroof.formula import KEYWORDS, Compare, Formula
+from symroof.errors import ReadingError, about, require_one_of
+from symroof.formula import KEYWORDS, Compare, Formula, names
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
@@ -16,6 +16,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.model.resources import time_names
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import ClaimReader
+from symroof.reading.expressions import read_expression
 from symroof.reading.grids import read_bindings
 from symroof.reading.scope import Scope
 from symroof.reading.toml import text, unfit
@@ -53,14 +54,58 @@ def read_solve(options: Mapping[str, Any], scope: Scope) -> tuple[Compare | None
     if name is None or not is_name(name):
         raise ReadingError("solve: what is it to be solved for?", expected='solve_for = "N", a name of the relation')
     with about("solve: "):
-        reader = ClaimReader(written, replace(scope, names=(*scope.names, name)))
-        links = [link for chain in reader.proposition() for link in chain.links]
-        reader.expect_end("the end of the relation")
-        if len(links) != 1 or links[0].relation not in (*ORDER, "="):
-            raise reader.error(
-                "this is no relation to solve", "one of <, <=, >, >= and =, once", token=reader.tokens[0]
-            )
-    return links[0], name
+        scope = replace(scope, names=(*scope.names, name))
+        return _one_relation(written, scope, (*ORDER, "="), "one of <, <=, >, >= and =, once"), name
+
+
+def _one_relation(written: str, scope: Scope, known: tuple[str, ...], expected: str) -> Compare:
+    reader = ClaimReader(written, scope)
+    links = [link for chain in reader.proposition() for link in chain.links]
+    reader.expect_end("the end of the relation")
+    if len(links) != 1 or links[0].relation not in known:
+        raise reader.error("this is no relation to solve", expected, token=reader.tokens[0])
+    return links[0]
+
+
+class Minimized(TypedDict):
+    """What is to be least, over what, and subject to which equation."""
+
+    minimize: Formula | None
+    over: str | None
+    subject: Compare | None
+
+
+def read_minimize(options: Mapping[str, Any], scope: Scope, sizes: Iterable[str] | None) -> Minimized:
+    """A formula that is to be least over one of the sizes, and an equation that may name what it shares out: 64 chips, or N.
+
+    >>> scope = Scope(("X", "Y", "T_X", "T_Y"))
+    >>> asked = read_minimize({"minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N"}, scope, "XY")
+    >>> asked["over"], shared(asked["subject"], scope)
+    ('X', ('N',))
+    """
+    written, over, subject = (text(options, key) for key in ("minimize", "over", "subject"))
+    if written is None:
+        for key in ("over", "subject"):
+            if options.get(key) is not None:
+                raise ReadingError(f"{key} speaks of what is to be least", expected='minimize = "max(T_X, T_Y)"')
+        return {"minimize": None, "over": None, "subject": None}
+    if over is None or not is_name(over):
+        raise ReadingError("minimize: what is it to be least over?", expected='over = "X", a size')
+    if sizes is not None:
+        require_one_of(over, sizes, f"over = {over!r} is not known")
+    scope = replace(scope, names=(*scope.names, over))
+    equation = None
+    if subject is not None:
+        with about("subject: "):
+            equation = _one_relation(subject, replace(scope, open=True), ("=",), 'an equation, as in "X*Y = N"')
+    with about("minimize: "):
+        named = replace(scope, names=(*scope.names, *shared(equation, scope)))
+        return {"minimize": read_expression(written, named), "over": over, "subject": equation}
+
+
+def shared(subject: Compare | None, scope: Scope) -> tuple[str, ...]:
+    """The names that an equation gives to what is shared out."""
+    return () if subject is None else tuple(name for name in names(subject) if name not in scope.names)
 
 
 def is_name(name: str) -> bool:

@@ -20,7 +20,16 @@ from symroof.model.quantities import QUANTITIES
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
-from symroof.reading.inquiries import figure_names, is_name, names_of, of_programs, points_of, read_solve
+from symroof.reading.inquiries import (
+    figure_names,
+    is_name,
+    names_of,
+    of_programs,
+    points_of,
+    read_minimize,
+    read_solve,
+    shared,
+)
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh
 from symroof.reading.operation_keys import dtype_of, operation_of
@@ -51,6 +60,8 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     model = model_of(options, operation, spoken, axes)
     names = names_of(sizes, operation, model["symbols"], model["let"], model["hardware"], options)
     solve, solve_for = read_solve(options, Scope(names))
+    least = read_minimize(options, Scope(names), sizes)
+    shares = shared(least["subject"], Scope(names))
     return Problem(
         operation=operation,
         title=text(options, "title"),
@@ -59,10 +70,11 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         count=text(options, "count", COUNTINGS) or "fma",  # type: ignore[arg-type]
         mesh=mesh,
         link=text(options, "link") or "HBM",
-        at=points_of(options, Scope(operation.dimensions)),
+        at=points_of(options, Scope((*operation.dimensions, *shares))),
         sections=sections_of(options),
         statement=_statement(options, operation),
         lang=language_of(options),
+        **least,
         **model,
     )
 
@@ -136,7 +148,8 @@ def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: 
         *words,
         *(name for formula in let.values() for name in names(formula)),
     }
-    known |= set(WORD.findall(str(options.get("solve") or "")))
+    for key in ("solve", "minimize"):
+        known |= set(WORD.findall(str(options.get(key) or "")))
     known |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
     known |= {figure for accelerator in shipped().values() for figure in accelerator.figures}
     families = {name.partition(".")[0] for name in known} | known

@@ -8,7 +8,7 @@ from typing import Any
 from symroof.errors import ReadingError
 from symroof.model.quantities import QUANTITIES
 from symroof.model.sketch import Sketch
-from symroof.reading.inquiries import figure_names, points_of, read_solve
+from symroof.reading.inquiries import figure_names, points_of, read_minimize, read_solve
 from symroof.reading.languages import language_of
 from symroof.reading.problems import model_of, require_known, sections_of
 from symroof.reading.scope import Scope
@@ -36,6 +36,7 @@ def read_sketch(options: Mapping[str, Any]) -> Sketch:
     names = (*model["symbols"], *model["let"], *free, *figure_names(model["hardware"]))
     scope = Scope(names, open=True, give_way=() if "bytes" in names else ("bytes",))
     solve, solve_for = read_solve(options, scope)
+    least = read_minimize(options, scope, None)
     sections_of(options)
     return Sketch(
         **model,
@@ -44,4 +45,5 @@ def read_sketch(options: Mapping[str, Any]) -> Sketch:
         solve=solve,
         solve_for=solve_for,
         lang=language_of(options),
+        **least,
     )

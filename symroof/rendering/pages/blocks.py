@@ -48,6 +48,12 @@ IN_PROSE = frozenset(
             "gap",
             "pays",
             "seconds",
+            "best",
+            "best_value",
+            "inside",
+            "at_an_end",
+            "best_split",
+            "share_left",
         ],
     )
 )
@@ -90,6 +96,12 @@ def display(step: Step, before: Sequence[Step]) -> str:
             return "joined" if step.section == "formulas" else "line"
         case Reason.VALUE:
             return _value(step)
+        case Reason.PART:
+            return "joined" if step.relation == "~" else "line"
+        case Reason.FIGURES if step.section == "optimum":
+            return "joined"
+        case Reason.ROUNDED if step.section == "optimum":
+            return "prose"
         case Reason.FIGURES | Reason.ROUNDED if step.section == "solution":
             return "joined" if step.reason is Reason.ROUNDED else "line"
         case Reason.ROUNDED if step.section == "formulas" and step.point is not None:

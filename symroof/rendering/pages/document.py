@@ -32,6 +32,7 @@ from symroof.rendering.pages.amounts import (
 from symroof.rendering.pages.blocks import Code, blocks
 from symroof.rendering.pages.dialects import FORMATS
 from symroof.rendering.pages.listings import Statements, listing
+from symroof.rendering.pages.optima_said import Splitting
 from symroof.rendering.pages.page import Block, Grid, Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
 from symroof.rendering.pages.terminal import GAP, fold
@@ -99,6 +100,7 @@ class _Writer:
         names = [*stocks, *work, "bytes", "intensity", "compute"]
         if view.ridge is not None and (view.setting.over_network or text):
             names.insert(-1, "ridge")
+        names += [name for name, role in (("best", "optimum"), ("there", "optimum_bound")) if view.said(role)]
         parts = ("label", "cell", "near") if text or view.scaling else ("label", "cell")
         rows = [tuple(self.say(f"{part}_{name}") for part in parts) for name in names]
         rows += [tuple(self.say(f"{part}_point", p) for part in parts) for p in view.points if not p["same"]]
@@ -156,7 +158,7 @@ def _in_units(step: Step) -> Step:
     return step
 
 
-class View:
+class View(Splitting):
     """A derivation, asked for by name. Every formula here is on some step, or is a value of the answer.
 
     ``variable`` is what the condition is solved for, ``asked`` the size that was asked for where it equals that one,

@@ -12,17 +12,18 @@ from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import grouped_sizes, in_decimals
 from symroof.rendering.pages.blocks import blocks
 from symroof.rendering.pages.dialects import FORMATS
+from symroof.rendering.pages.optima_said import Splitting
 from symroof.rendering.pages.page import Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
 
-SECTIONS = ("formulas", "solution")
+SECTIONS = ("formulas", "solution", "optimum")
 
 
-class Outline:
+class Outline(Splitting):
     """A sketch, asked for by name: what the sentences of its steps need."""
 
     def __init__(self, sketched: Sketched) -> None:
-        self.derivation, self.problem = sketched, sketched.sketch
+        self.derivation, self.problem, self.answer = sketched, sketched.sketch, sketched.answer
         self.chip, self.unknown = sketched.sketch.hardware, Name(str(sketched.sketch.solve_for))
         self.points = [{"where": grouped_sizes(values, sketched.layout)} for values in sketched.sketch.at]
 

@@ -16,7 +16,7 @@ from symroof.model.statement_costs import of_statement
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.records.questions import let_record, solution_record, step_record
+from symroof.rendering.records.questions import let_record, optimum_record, solution_record, step_record
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 
 OF_PROGRAMS = ("params", "weights", "caches", "saved", "gradients", "ops", "flops_forward", "flops_backward")
@@ -191,4 +191,6 @@ def _asked(said: Answer | Point, setting: Setting) -> dict[str, Any]:
         found["let"] = let_record(said, problem.let)
     if problem.solve is not None or setting.rates is not None:
         found["solution"] = None if problem.solve is None else solution_record(said, problem.solve_for)
+    if problem.minimize is not None or setting.rates is not None:
+        found["optimum"] = None if problem.minimize is None else optimum_record(said, problem.over)
     return found

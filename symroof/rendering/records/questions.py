@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from symroof.derivation.answer import Said
@@ -10,7 +11,7 @@ from symroof.derivation.draft import numeric
 from symroof.derivation.formulas import role_of
 from symroof.derivation.sketching import Sketched
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Formula, Verdict
+from symroof.formula import Compare, Formula, Verdict, names
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -60,6 +61,32 @@ def solution_record(said: Said, variable: str | None) -> dict[str, Any] | None:
     }
 
 
+def optimum_record(said: Said, over: str | None) -> dict[str, Any] | None:
+    """What is least: where, its value there, under which guard and what is best otherwise, and what being compute-bound
+    there means; at a set of sizes, as a number and as the best whole split."""
+    best, split, bound = (
+        said.step("optimum") or said.step("optimum_at"),
+        said.step("optimum_split"),
+        said.step("optimum_bound"),
+    )
+    edge = said.formula("optimum_bound_value") or said.formula("optimum_bound_at")
+    if best is None and split is None and edge is None:
+        return None
+    ends = [{"where": step.assumptions[-1], "at": step.right} for step in said.all("optimum_end")]
+    right, other = bound and bound.right, said.formula("optimum_other")
+    shares = [a.left for a in split.assumed("=") if over in names(a.right)] if split else []
+    return {
+        "over": over,
+        "at": best and best.right,
+        "value": said.formula("optimum_value"),
+        "guard": [step.right for step in said.all("optimum_guard")] or None,
+        "otherwise": ends or None,
+        "compute_bound": replace(right, right=edge) if isinstance(right, Compare) and edge else right,
+        "bound": edge or (right.right if isinstance(right, Compare) else None),
+        "split": split and {over: split.right, **{PLAIN.print(name): other for name in shares}},
+    }
+
+
 def _spoken(formula: Formula) -> Formula | str:
     return ("always" if formula.holds else "never") if isinstance(formula, Verdict) else formula
 
@@ -70,7 +97,8 @@ def sketch_record(sketched: Sketched) -> dict[str, Any]:
     chip, latex = sketch.hardware, LatexPrinter(Letters(frozenset(sketched.layout.order)))
 
     def asked(said: Said) -> dict[str, Any]:
-        return {"let": let_record(said, sketch.let), "solution": solution_record(said, sketch.solve_for)}
+        found = {"let": let_record(said, sketch.let), "solution": solution_record(said, sketch.solve_for)}
+        return found if sketch.minimize is None else {**found, "optimum": optimum_record(said, sketch.over)}
 
     tree = {
         "schema": SCHEMA,

@@ -1,0 +1,250 @@
+"""What is least over a size that shares something with another: the equation put in, the parts in the regime, the place
+where they cross or balance, its value, what being compute-bound means there, and the ends of the domain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sympy import Expr, oo
+
+from symroof.algebra.dominance import leading, similar
+from symroof.algebra.rational import cancelled
+from symroof.algebra.regime import Regime, Relation
+from symroof.derivation.draft import dominated, written
+from symroof.derivation.formulas import Ground
+from symroof.derivation.layout import is_negative
+from symroof.derivation.solving import Optimum, lines, optimum_of
+from symroof.errors import AlgebraError
+from symroof.formula import Call, Compare, Formula, Frozen, Name, Quotient, Sum, names, number, product
+from symroof.proof.minima import Optimal, Slope, parted
+from symroof.proof.radicals import Leads
+from symroof.proof.step import Reason, Step
+from symroof.symbols import symbol
+
+
+class Sharing(Frozen):
+    """What ``subject`` says: the ``other`` size is ``end``/x, so that x goes up to the end."""
+
+    other: str
+    end: Expr
+
+
+class Asked(Frozen):
+    """What is to be least over x: its parts as they are and in the ``forms`` of the regime, with their powers of x.
+    ``where`` is the equation that is put in, ``regime`` what is assumed beside it, ``bound`` the condition of being
+    compute-bound there, with its right side as a root."""
+
+    body: Formula
+    x: Expr
+    sharing: Sharing | None
+    where: tuple[Compare, ...]
+    regime: tuple[Compare, ...]
+    parts: tuple[Formula, ...]
+    forms: tuple[Expr, ...]
+    found: Optimum
+    bound: tuple[Compare, Expr, int] | None = None
+
+    @property
+    def maximum(self) -> bool:
+        return parted(self.body)[0]
+
+    @property
+    def place(self) -> Call:
+        return Call("argmin", (self.body, Name(self.x.name)))
+
+
+def optimum(ground: Ground, minimize: Formula, over: str, subject: Compare | None) -> tuple[Ground, Asked]:
+    """The steps of the best place, for every size."""
+    body = _unfolded(minimize, ground)
+    ground = ground.defining(body)
+    x = symbol(over)
+    parts = parted(body)[1]
+    values = [ground.value(part) for part in parts]
+    sharing, where = None, tuple[Compare, ...]()
+    if subject is not None:
+        sharing = _sharing(subject, x, values, ground)
+        order = (*ground.layout.order, *(n for n in names(subject) if n not in ground.layout.order))
+        ground = replace(ground, layout=replace(ground.layout, order=order))
+        end = ground.layout.write(sharing.end)
+        where = (Compare(Name(sharing.other), "=", Quotient(end, Name(over))),)
+        if where[0] != subject:
+            ground = ground.add(Step("optimum", Reason.SUBJECT, subject, "<=>", where[0], facts=None))
+    regime = _regime(values, x, sharing, ground, 1 if parted(body)[0] else 3)
+    relations = tuple(r for r in regime.relations if r[1] != "=")
+    assumed = (*written(relations, ground.layout.write), *ground.equalities)
+    ground, forms = _in_the_regime(ground, tuple(parts), values, regime, (x, sharing), (*assumed, *where))
+    found = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
+    asked = Asked(body, x, sharing, where, assumed, tuple(parts), forms, found)
+    return _at_the_place(ground, asked), asked
+
+
+def _unfolded(formula: Formula, ground: Ground) -> Formula:
+    """A name that stands for a maximum or a sum, as that: T_lower."""
+    while isinstance(formula, Name):
+        meaning = ground.ledger.meanings.get(formula.name)
+        if not isinstance(meaning, Sum) and not (isinstance(meaning, Call) and meaning.function == "max"):
+            return formula
+        formula = meaning
+    return formula
+
+
+def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Ground) -> Sharing:
+    """The size that shares a product with x: one that what is to be least depends on, where it depends on any."""
+    ratio = cancelled(ground.value(subject.left) / ground.value(subject.right))
+    powers = ratio.as_powers_dict()
+    free = {s for value in values for s in value.free_symbols}
+    e = powers.get(x, 0)
+    found = [s for s in sorted(ratio.free_symbols, key=str) if s != x and e in (1, -1) and powers.get(s, 0) == e]
+    others = [s for s in found if s in free] or found
+    if not others or len(ratio.as_numer_denom()[0].as_ordered_terms()) > 1:
+        raise AlgebraError(
+            f"subject does not say what {x} shares with another size", expected=f'a product, as in "{x}*Y = N"'
+        )
+    other = others[0]
+    return Sharing(other.name, cancelled(x * other * ratio ** (-e)))
+
+
+def _regime(values: list[Expr], x: Expr, sharing: Sharing | None, ground: Ground, most: int) -> Regime:
+    """The regime of the problem with the equation put in; where it says nothing of what is shared, that grows, unless the
+    parts are powers as they are."""
+    sizes = [x, *([symbol(sharing.other)] if sharing else [])]
+    put: tuple[Relation, ...] = ((sizes[1], "=", sharing.end / x),) if sharing else ()
+    regime = ground.regime
+    exact = Regime((*regime.relations, *put), regime.least_one)
+    if regime.mentioned & set(sizes) or all(_is_powers(cancelled(exact.apply(value)), x, most) for value in values):
+        return exact
+    grows: tuple[Relation, ...] = tuple((size, "->", oo) for size in sizes)
+    return Regime((*regime.relations, *grows, *put), regime.least_one)
+
+
+def _is_powers(value: Expr, x: Expr, most: int) -> bool:
+    """Whether a value is a sum of at most so many powers of x, each times a positive product."""
+    try:
+        found = lines(value, x).values()
+        return len(found) <= most and all(is_product(c) and not is_negative(c) for c in found)
+    except AlgebraError:
+        return False
+
+
+def is_product(value: Expr) -> bool:
+    return all(len(side.expand().as_ordered_terms()) == 1 for side in value.as_numer_denom())
+
+
+def _in_the_regime(
+    ground: Ground,
+    parts: tuple[Formula, ...],
+    values: list[Expr],
+    regime: Regime,
+    shared: tuple[Expr, Sharing | None],
+    where: tuple[Compare, ...],
+) -> tuple[Ground, tuple[Expr, ...]]:
+    """Every part with the equation put in, as its form in the regime times a factor that tends to 1."""
+    x, write, forms = shared[0], ground.layout.write, []
+    equal = tuple(a for a in where if a.relation == "=")
+    for part, value in zip(parts, values, strict=True):
+        exact = cancelled(regime.apply(value))
+        form = leading(exact, regime) if regime.scaling else exact
+        forms.append(form)
+        ways = {(e > 0) - (e < 0) for e in lines(form, x)}
+        facts = Slope(x.name, ways.pop()) if len(ways) == 1 else None
+        if form == exact:
+            ground = ground.add(Step("optimum", Reason.PART, part, "=", write(form), equal, None, facts))
+            continue
+        factor = ground.layout.factored(cancelled(_in_the_sizes(exact / form, *shared)))
+        spread = product(write(form), factor)
+        near = dominated(similar(exact, form, regime), write)
+        ground = ground.add(
+            Step("optimum", Reason.PART, part, "=", spread, equal),
+            Step("optimum", Reason.PART, part, "~", write(form), where, near, facts),
+        )
+    return ground, tuple(forms)
+
+
+def _in_the_sizes(value: Expr, x: Expr, sharing: Sharing | None) -> Expr:
+    """A value in x and the other size, where what they share is a name: (Y - 1)/Y."""
+    if sharing is None or not sharing.end.is_Symbol:
+        return value
+    return value.subs(sharing.end, x * symbol(sharing.other))
+
+
+def _at_the_place(ground: Ground, asked: Asked) -> Ground:
+    """The least place and the least value; then the ends, as the forms say."""
+    found, over = asked.found, Name(asked.x.name)
+    forms = tuple(map(ground.layout.write, asked.forms))
+    near = "=" if all(map(_same(ground, asked), asked.parts, forms)) else "~"
+    where, evidence = (*asked.regime, *asked.where), Optimal(forms)
+    at_forms, equal = of_forms(ground, asked), (*ground.equalities, *asked.where)
+    if found.way:
+        end = _end(ground, asked) if found.way < 0 else number(1)
+        best = Step("optimum", Reason.AT_AN_END, at_forms, "=", end, equal, evidence, role="optimum")
+        return ground.add(best)
+    end_power = None
+    inside = [_order(ground, found.power, 1)]
+    place = ground.layout.root(found.power, found.degree)
+    if asked.sharing is not None:
+        end_power = asked.sharing.end**found.degree
+        inside.append(_order(ground, end_power, found.power))
+    best = Step("optimum", Reason.BEST, asked.place, near, place, (*where, *inside), evidence, role="optimum")
+    value = _value(ground, asked)
+    worth = Call("minimum", (asked.body, over))
+    ground = ground.add(
+        best, Step("optimum", Reason.BEST_VALUE, worth, near, value, (*where, *inside), evidence, role="optimum_value")
+    )
+    ends: list[tuple[Formula, Compare, Compare]] = [(number(1), _order(ground, 1, found.power), inside[0])]
+    if end_power is not None:
+        ends.append((_end(ground, asked), _order(ground, found.power, end_power), inside[1]))
+    for end, outside, within in ends:
+        if names(outside):
+            sides = (number(1), place) if end == number(1) else (place, end)
+            ground = ground.add(
+                Step(
+                    "optimum",
+                    Reason.INSIDE,
+                    Compare(sides[0], "<=", sides[1]),
+                    "<=>",
+                    within,
+                    (),
+                    Leads(),
+                    None,
+                    "optimum_guard",
+                ),
+                Step("optimum", Reason.AT_AN_END, at_forms, "=", end, (*equal, outside), evidence, role="optimum_end"),
+            )
+    return ground
+
+
+def of_forms(ground: Ground, asked: Asked) -> Call:
+    """The least place of the forms of the regime."""
+    forms = tuple(map(ground.layout.write, asked.forms))
+    plain = Call("max", forms) if asked.maximum and len(forms) > 1 else Sum(forms) if len(forms) > 1 else forms[0]
+    return Call("argmin", (plain, Name(asked.x.name)))
+
+
+def _same(ground: Ground, asked: Asked) -> Any:
+    """Whether a part is its form, with the equation put in."""
+    exact = ground.ledger.exact(figures=False, assumptions=(*ground.equalities, *asked.where))
+    return lambda part, form: exact.difference(part, form).is_zero()
+
+
+def _end(ground: Ground, asked: Asked) -> Formula:
+    if asked.sharing is None:
+        raise AlgebraError(
+            f"it falls for every {asked.x}, and nothing says how large that can be", hint='subject = "X*Y = N"'
+        )
+    return ground.layout.write(asked.sharing.end)
+
+
+def _order(ground: Ground, large: Expr | int, small: Expr | int) -> Compare:
+    """One product is at least another, without what both share."""
+    above, below = cancelled(large * symbol("x") / (small * symbol("x"))).as_numer_denom()
+    return Compare(ground.layout.write(above), ">=", ground.layout.write(below))
+
+
+def _value(ground: Ground, asked: Asked) -> Formula:
+    found, write = asked.found, ground.layout.write
+    value = ground.layout.root(found.value, found.degree)
+    if not found.constant:
+        return value
+    parts = (value, *map(write, found.constant))
+    return Call("max", parts) if asked.maximum else Sum(parts)

@@ -1,0 +1,117 @@
+"""The best place at sets of sizes: as a number, and as the best of the whole splits that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sympy import Expr, divisors
+
+from symroof.algebra.rational import cancelled
+from symroof.algebra.roots import root_near
+from symroof.algebra.rounding import decimal
+from symroof.derivation.formulas import Ground
+from symroof.derivation.optimum import Asked, of_forms
+from symroof.errors import AlgebraError
+from symroof.formula import Compare, Formula, Name, Number, Quotient, number
+from symroof.proof.minima import Optimal
+from symroof.proof.radicals import Rooted
+from symroof.proof.step import Reason, Step
+from symroof.proof.whole_splits import LARGEST, Splits
+from symroof.symbols import fraction, symbol
+
+
+def at_sizes(ground: Ground, asked: Asked, least: Mapping[str, int]) -> Ground:
+    """The best place at each set of sizes. No axis of a whole split has less chips than ``least`` says."""
+    for point in range(len(ground.points)):
+        if not asked.found.way:
+            ground = _in_numbers(ground, asked, point)
+        ground = _whole(ground, asked, point, least)
+    return ground
+
+
+def _in_numbers(ground: Ground, asked: Asked, point: int) -> Ground:
+    found, where = asked.found, ground.where(point)
+    power = ground.in_numbers(found.power, point)
+    if not power.is_Rational:
+        return _bound(ground, asked, point)
+    end = None if asked.sharing is None else ground.in_numbers(asked.sharing.end, point)
+    beyond = end is not None and end.is_Rational and power > end**found.degree
+    if power < 1 or beyond:
+        edge = ground.layout.write(asked.sharing.end) if beyond and asked.sharing else number(1)
+        assumed = (*where, *asked.where)
+        evidence = Optimal(tuple(map(ground.layout.write, asked.forms)))
+        role = "optimum_at"
+        ground = ground.add(
+            Step("optimum", Reason.AT_AN_END, of_forms(ground, asked), "=", edge, assumed, evidence, None, role, point)
+        )
+        return _bound(ground, asked, point)
+    place = ground.layout.root(found.power, found.degree)
+    return _bound(_rooted(ground, place, (power, found.degree), Reason.BEST, "optimum_at", point), asked, point)
+
+
+def _bound(ground: Ground, asked: Asked, point: int) -> Ground:
+    """The condition of being compute-bound there, as a number."""
+    if asked.bound is None:
+        return ground
+    bound, power, degree = asked.bound
+    value = ground.in_numbers(power, point)
+    if not value.is_Rational or not power.free_symbols & set(map(symbol, ground.points[point])):
+        return ground
+    return _rooted(ground, bound.right, (value, degree), Reason.ROUNDED, "optimum_bound_at", point)
+
+
+def _rooted(ground: Ground, left: Formula, power: tuple[Expr, int], reason: Reason, role: str, point: int) -> Ground:
+    """A root as a number: exactly where it is rational, else in decimals."""
+    exact, degree = fraction(power[0]), power[1]
+    near = root_near(exact, degree)
+    text = decimal(near)
+    right = Number(near, text)
+    if near**degree == exact and right.value == near and near == type(near)(text):
+        step = Step("optimum", reason, left, "=", right, ground.where(point), Rooted(), None, role, point)
+    else:
+        shown = Number(type(near)(text), text)
+        step = Step("optimum", reason, left, "~", shown, ground.where(point), Rooted(), None, role, point)
+    return ground.add(step)
+
+
+def _whole(ground: Ground, asked: Asked, point: int, least: Mapping[str, int]) -> Ground:
+    """The best whole split, by what each of them takes."""
+    sharing, x = asked.sharing, asked.x
+    if sharing is None:
+        return ground
+    end = ground.in_numbers(sharing.end, point)
+    if not (end.is_Integer and 0 < end <= LARGEST):
+        return ground
+    lows = {name: least.get(name, 1) for name in (x.name, sharing.other)}
+    allowed = [d for d in divisors(int(end)) if d >= lows[x.name] and int(end) // d >= lows[sharing.other]]
+    takes = _takes(ground, asked, point)
+    if takes is None or not allowed:
+        return ground
+    total = max if asked.maximum else sum
+    best = min(allowed, key=lambda d: total([fraction(value.subs(x, d)) for value in takes]))
+    write = ground.layout.write
+    low = tuple(Compare(Name(name), ">=", number(n)) for name, n in lows.items() if n > 1)
+    where = (*ground.where(point), *asked.where, *low)
+    left = Quotient(write(sharing.end), number(best))
+    rest = number(int(end) // best)
+    return ground.add(
+        Step(
+            "optimum", Reason.BEST_SPLIT, asked.place, "=", number(best), where, Splits(), None, "optimum_split", point
+        ),
+        Step("optimum", Reason.SHARE_LEFT, left, "=", rest, ground.where(point), role="optimum_other", point=point),
+    )
+
+
+def _takes(ground: Ground, asked: Asked, point: int) -> list[Expr] | None:
+    """What every part takes as a function of x, up to a factor that all of them share; None where more is open."""
+    assert asked.sharing is not None
+    equation = {symbol(asked.sharing.other): asked.sharing.end / asked.x}
+    try:
+        values = [ground.in_numbers(ground.value(part).subs(equation), point) for part in asked.parts]
+    except AlgebraError:
+        return None
+    shared = next((value for value in values if value != 0), None)
+    if shared is None or any(cancelled(value / shared).free_symbols - {asked.x} for value in values):
+        return None
+    open_ = shared.free_symbols - {asked.x}
+    return [value.subs(dict.fromkeys(open_, 1)) for value in values]

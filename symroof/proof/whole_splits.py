@@ -1,0 +1,80 @@
+"""The best whole split, decided again: every divisor of what is split is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from symroof.formula import Call, Name, Number
+from symroof.proof.exact import Exact
+from symroof.proof.ledger import Evidence, Ledger, refuted
+from symroof.proof.minima import ends_of, parted
+from symroof.proof.polynomials import Poly, Rat
+from symroof.proof.step import Check, Step
+
+# No list of divisors is longer than that of such a number.
+LARGEST = 10**9
+
+
+class Splits(Evidence):
+    """Evidence of the best whole split: every divisor of what is split is tried that the assumptions leave."""
+
+    relations = ("=",)
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        left, right = step.left, step.right
+        if not (isinstance(left, Call) and left.function == "argmin" and isinstance(left.arguments[1], Name)):
+            raise refuted(step, "this is no least place")
+        body, x = left.arguments[0], left.arguments[1]
+        exact = ledger.exact(figures=True, assumptions=step.assumptions)
+        ends = ends_of(step, x.name, exact)
+        total = None if ends is None else exact.rational(ends).constant
+        if total is None or total.denominator != 1 or not 0 < total <= LARGEST or not isinstance(right, Number):
+            raise refuted(step, "a whole number of parts was expected")
+        values = [exact.rational(part) for part in parted(body)[1]]
+        allowed = [d for d in divisors(int(total)) if self._is_allowed(step, x.name, d, exact)]
+        if right.value not in allowed:
+            raise refuted(step, "this is no split that the assumptions leave")
+        here = [value.put(x.name, Rat(Poly.number(right.value))) for value in values]
+        for d in allowed:
+            there = [value.put(x.name, Rat(Poly.number(Fraction(d)))) for value in values]
+            if not _at_most(here, there, exact, maximum=parted(body)[0]):
+                raise refuted(step, f"{d} may be better")
+        return Check("proved", f"all {len(allowed)} splits compared")
+
+    def _is_allowed(self, step: Step, name: str, divisor: int, exact: Exact) -> bool:
+        """Whether a split meets the sizes that are at least something by assumption."""
+        for a in step.assumed(">="):
+            gap = exact.difference(a.left, a.right).put(name, Rat(Poly.number(Fraction(divisor))))
+            if gap.constant is None and not gap.is_zero():
+                raise refuted(step, "an assumption of the split is no number")
+            if not gap.is_zero() and (gap.constant or Fraction(0)) < 0:
+                return False
+        return True
+
+
+def _at_most(here: list[Rat], there: list[Rat], exact: Exact, *, maximum: bool) -> bool:
+    """Whether a maximum or a sum is at most another."""
+    if maximum:
+        return all(any(_no_less(b - a, exact) for b in there) for a in here)
+    rise = sum((b - a for a, b in zip(here, there, strict=True)), Rat(Poly()))
+    return _no_less(rise, exact)
+
+
+def _no_less(gap: Rat, exact: Exact) -> bool:
+    return gap.is_zero() or exact.is_positive(gap, strict=False)
+
+
+def divisors(whole: int) -> Iterable[int]:
+    """The divisors of a whole number, in order.
+
+    >>> list(divisors(12))
+    [1, 2, 3, 4, 6, 12]
+    """
+    low, high, d = [], [], 1
+    while d * d <= whole:
+        if whole % d == 0:
+            low.append(d)
+            high += [whole // d] * (d * d != whole)
+        d += 1
+    return [*low, *reversed(high)]
