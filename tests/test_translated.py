@@ -63,7 +63,7 @@ PROBLEMS = {
     "solved for another": {"operation": MLP, "hardware": "tpu-v5e", "let": {"Q": "4N*D/HBM"}, "solve": "Q <= K", "solve_for": "K", "at": "D=F=8192,N=64"},
     "solved as it stands": {"operation": MLP, "hardware": "tpu-v5p", "solve": "K <= 9", "solve_for": "K"},
     "without an operation": {"let": {"Q": "2B*N"}, "solve": "Q <= 9", "solve_for": "B", "at": "N=2"},
-    "best split": {"operation": SHARED, "hardware": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": ["N=64,B=196608,F=32768", "F=32768", "N=64,B=8,F=32768"]},
+    "best split": {"operation": SHARED, "hardware": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": ["N=64,B=196608,F=32768", "F=32768", "N=64,B=8,F=32768"], "sections": ["answer", "optimum"]},
     "best at an end": {"let": {"T_X": "4D*F/Y"}, "minimize": "T_X", "over": "X", "subject": "X*Y = N"},
     "falls all the way": {"let": {"T_X": "4D*F/X", "T_Y": "4D"}, "minimize": "T_X + T_Y", "over": "X", "subject": "X*Y = N"},
     "long names": {"operation": "bf16[Batch, ModelDim] * bf16[ModelDim, Hidden] -> bf16[Batch, Hidden]", "hardware": "tpu-v5e"},
