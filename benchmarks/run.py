@@ -313,11 +313,52 @@ def building(runs: int) -> None:
     row(f"{count} blocks, warm", median_of(1, lambda: sr.build(built)))
 
 
+def mlps(statements: int) -> str:
+    """So many statements: MLPs with weights of their own, one after the other."""
+    lines, body, x = ["input x0: bf16[B, D]"], [], "x0"
+    for i in range(-(-statements // 5)):
+        lines += [f"weight W{i}: bf16[D, F]", f"weight V{i}: bf16[F, D]"]
+        body += [f"n{i} = rms_norm({x})", f"h{i} = n{i} * W{i} -> bf16[B, F]", f"a{i} = gelu(h{i})", f"y{i} = a{i} * V{i} -> bf16[B, D]", f"x{i + 1} = {x} + y{i}"]
+        x = f"x{i + 1}"
+    return "\n".join([*lines, *body[:statements]])
+
+
+def programs(runs: int) -> None:
+    """Programs by their number of statements, and a decoder layer of the library with all sizes symbolic, beside SymPy."""
+    import math
+
+    from sympy import reduce_inequalities, symbols
+
+    import symroof as sr
+    from symroof.derivation import pipeline
+
+    print("programs, warm, every line checked")
+    counts, times = (5, 10, 20, 30, 40), []
+    for count in counts:
+        text = mlps(count)
+        sr.derive(text, on="tpu-v5e")
+        times.append(median_of(runs, lambda t=text: sr.derive(t, on="tpu-v5e")))
+        row(f"{count} statements", times[-1], "goal: below 1 s" if count == 30 else "")
+    slope = statistics.linear_regression([math.log(n) for n in counts], [math.log(t) for t in times]).slope
+    print(f"  time grows with the number of statements to the power {slope:.2f} (goal: about 1)")
+    layer = sr.derive("decoder-layer", on="tpu-v5e")
+    row("decoder layer, whole", median_of(runs, lambda: sr.derive("decoder-layer", on="tpu-v5e")), f"{layer.counts()['proved']} steps proved")
+    draft = pipeline.compared(pipeline.begun(layer.setting.problem))
+    row("  its threshold, all sizes symbolic", median_of(runs, lambda: pipeline.threshold(draft)), "goal: at most 200 ms")
+    value, variable = layer.setting.intensity, layer.setting.variable
+    try:
+        reduce_inequalities(value > symbols("R", positive=True), variable)
+        said = "solved"
+    except NotImplementedError:
+        said = "NotImplementedError"
+    print(f"  SymPy reduce_inequalities of the same: {said}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="one run of each")
     runs = 1 if parser.parse_args().smoke else 7
-    for part in (cold, threshold, warm, growth, claims, latex, chapters, documents, regimes, bulk, pictures, building):
+    for part in (cold, threshold, warm, growth, claims, latex, chapters, documents, regimes, bulk, pictures, building, programs):
         part(runs)
         print()
 

@@ -217,12 +217,9 @@ class Plan:
         if fuse is not None and any(contracts(inner, self.text.types) for inner in fuse.body):
             return self._of_fuse(fuse, i)
         if not self.sums[i]:
-            feeding = [self.maker[name] for name in made.operands if name in self.maker]
-            known = [
-                self.home[j] for j in feeding if self.turns[j] == self.turns[i] and self._has_contraction_behind(j)
-            ]
-            if known:
-                return max(known, key=lambda kernel: kernel.first)
+            last = self.last_behind(made.operands)
+            if last is not None and last.turns == self.turns[i]:
+                return last
             if fuse is not None:
                 return self._of_fuse(fuse, i)
         return self._new(i)
@@ -236,12 +233,16 @@ class Plan:
         self.kernels.append(Kernel(self.turns[i], i))
         return self.kernels[-1]
 
-    def _has_contraction_behind(self, i):
-        """Whether a contraction made this, or what it is made of, in the same turn."""
+    def last_behind(self, names):
+        """The kernel of the contraction that comes last among those behind these tensors, whatever its turn."""
+        found = [self._last(self.maker[name]) for name in names if name in self.maker]
+        return max(filter(None, found), key=lambda kernel: kernel.first, default=None)
+
+    def _last(self, i):
         if self.sums[i]:
-            return True
-        feeding = (self.maker[name] for name in self.text.places[i][0].operands if name in self.maker)
-        return any(self.turns[j] == self.turns[i] and self._has_contraction_behind(j) for j in feeding)
+            return self.home[i]
+        last = self.last_behind(self.text.places[i][0].operands)
+        return self.home[i] if last is not None and last.turns == self.turns[i] else last
 
     def _heads(self, i) -> Iterator[int]:
         """The contractions behind a statement, within its kernel and through elementwise statements."""

@@ -494,3 +494,9 @@ def _size(label: str, point: dict[str, Fraction]) -> Fraction:
 
 def _shown(point: dict[str, Fraction], meaning: Meaning) -> str:
     return ", ".join(f"{name} = {point[name]}" for name in meaning.truth.labels)
+
+
+def of_programs(kind) -> list[str]:
+    """The kinds of evidence or of facts that only programs have."""
+    rooms = ("running", "scheduling", "chips", "accounts")
+    return sorted(one.__name__ for one in kind.__subclasses__() if one.__module__.rsplit(".", 1)[-1] in rooms)

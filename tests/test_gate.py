@@ -88,6 +88,27 @@ def mapped(operation=MATMUL, **options):
 MLP = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, G]; h = x * V -> bf16[N, F]; y = h * W -> bf16[N, G]"
 
 
+LAYER = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; h = x * V -> bf16[N, F]; a = relu(h); y = a * W -> bf16[N, D]"
+
+
+def times_of_a_program():
+    return derived(LAYER, on="tpu-v5p", at=["D=F=8192", "N=64,D=F=8192"])
+
+
+def several_peaks():
+    return derived(LAYER.replace("W: bf16", "W: int8").replace("a = relu(h)", "a = convert(h) -> int8[N, F]"), assume="N << D, F", at="D=F=8192")
+
+
+def solved():
+    let = {"resident": "weights + size(h)", "chips": "resident/capacity.HBM"}
+    return derived(LAYER, at="N=64,D=F=8192", let=let, solve="max(size(h), params) <= M*capacity.HBM", solve_for="M")
+
+
+def without_an_operation():
+    let = {"flops": "2*B*n", "bytes": "P + B*k"}
+    return sr.derive(let=let, solve="T_math <= T_comms", solve_for="B", on="tpu-v5e", compute="bf16", at="n=9,P=1e9,k=5").to_text()
+
+
 def of_a_program():
     return mapped(MLP, at="N=256,D=8192,F=8192,G=64")
 
@@ -270,9 +291,24 @@ FAULTS = {
     "derivation.setting.Setting.in_numbers": (doubled, batch),
     "derivation.threshold._cleared": (doubled, batch),
     "derivation.threshold._otherwise": (lambda f: lambda draft, solution: f(draft, replace(solution, formula=twice(solution.formula.rows[0][0]))) if not hasattr(solution.formula, "rows") else f(draft, replace(solution, formula=replace(solution.formula, rows=((solution.formula.rows[0][0], twice(solution.formula.rows[0][1])),)))), batch),
+    "derivation.equations._joined": (lambda f: lambda parts, every: f(parts, every=not every), solved),
+    "derivation.equations._upright": (doubled, without_an_operation),
+    "derivation.equations._whole": (lambda f: lambda *a: (lambda found: found and found + 1)(f(*a)), solved),
+    "derivation.formulas.Ground.value": (doubled, solved),
+    "derivation.formulas.Ground.in_numbers": (doubled, solved),
+    "derivation.formulas._number": (lambda f: lambda ground, name, value, point: f(ground, name, 2 * value, point), without_an_operation),
+    "derivation.solving._changed": (lambda f: lambda formula, change: formula, without_an_operation),
+    "derivation.sketching._values": (lambda f: lambda *a: {name: 2 * value for name, value in f(*a).items()}, without_an_operation),
+    "derivation.schedules.each_time": (lambda f: lambda *a: tuple(map(twice, f(*a))), times_of_a_program),
+    "derivation.schedules.over": (lambda f: lambda above, below: f(Product((number(2), above)), below), times_of_a_program),
+    "derivation.schedules.timetable": (lambda f: lambda *a: replace(f(*a), groups=f(*a).groups[1:]), times_of_a_program),
+    "derivation.setting.Setting.compared": (lambda f: property(lambda self: 2 * f.fget(self)), several_peaks),
+    "derivation.rule._balance_tends": (doubled, several_peaks),
+    "model.resources.busy": (lambda f: lambda *a: {resource: each * 2 for resource, each in f(*a).items()}, times_of_a_program),
+    "model.resources.overlapping": (lambda f: lambda program: (sum(f(program), ()),), times_of_a_program),
+    "model.resources.steps_of": (lambda f: lambda *a: (lambda found: replace(found, terms=tuple(replace(t, function="min") for t in found.terms)))(f(*a)), times_of_a_program),
     "derivation.times._row": (doubled, batch),
     "derivation.times._bounds": (doubled, batch),
-    "derivation.times._over": (lambda f: lambda above, below: f(Product((number(2), above)), below), batch),
     "derivation.solutions.bands": (lambda f: lambda *a: (), cubic),
     "derivation.solutions.written_solution": (lambda f: lambda *a: twice(f(*a)) if not hasattr(f(*a), "rows") else replace(f(*a), otherwise=Verdict(True)), batch),
     "derivation.sizes._shortest": (doubled, side_by_side),
@@ -403,7 +439,7 @@ def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
         ask()
 
 
-ASKED = [best_split, best_sum, beyond_the_end, batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane]
+ASKED = [best_split, best_sum, beyond_the_end, batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane, times_of_a_program, several_peaks, solved, without_an_operation]
 
 
 @pytest.mark.parametrize("ask", ASKED, ids=lambda ask: ask.__name__)

@@ -10,7 +10,7 @@ from sympy import Integer
 
 import symroof.algebra.approximation
 import symroof.algebra.dominance
-import symroof.derivation.times
+import symroof.derivation.schedules
 import symroof.model.cost
 import symroof.model.dtype
 import symroof.model.mesh
@@ -225,7 +225,7 @@ def factor_upside_down(m):
 
 
 def bounds_exchanged(m):
-    m.setattr(symroof.derivation.times, "max", min, raising=False)
+    m.setattr(symroof.derivation.schedules, "max", min, raising=False)
 
 
 def output_dimension_contracted(m):

@@ -390,11 +390,8 @@ def joins_two(text):
     """The contractions that elementwise statements would join, where there are two or more for one of them."""
     plan = Plan(text)
     for i, node in enumerate(text.body):
-        behind = {
-            plan.home[plan.maker[name]].first
-            for name in node.operands
-            if name in plan.maker and plan._has_contraction_behind(plan.maker[name])
-        }
+        last = [plan.last_behind((name,)) for name in node.operands]
+        behind = {kernel.first for kernel in last if kernel is not None}
         if not plan.sums[i] and len(behind) > 1:
             yield node
 

@@ -42,6 +42,7 @@ FACTS = {
     "other_amount": {"how": "ops"}, "turns": {"times": B, "how": "once"}, "traffic": {"how": "unfused", "names": (B, D)},
     "other_size": {"written": B, "meant": D}, "part_missing": {"total": Name("bytes"), "names": (B, D), "all": False, "how": "missing"},
     "other_shape": {"names": (B,), "size": F, "more": True}, "other_pass": {"how": "training"}, "of_width": {"names": (B, D), "bits": 8},
+    "exchanged": {"how": "wiring", "names": (B,), "wiring": "ring"}, "on_chips": {"how": "kept", "names": (B, D)},
     "factor_of_size": {"size": B, "missing": True},
     "binary_prefix": {"binary": True, "power": 1}, "upside_down": {}, "defined": {"name": "S", "formula": B, "line": 3},
     "ended": {"line": 3}, "stated": {"words": "B ≪ D"}, "block": {"status": "edited", "moves": ["241 -> 244"]},
@@ -54,17 +55,20 @@ MORE = [
     ("other_rate", {"kind": "both_ways", "twice": False, "right": "9e10"}), ("multiply_add", {"factor": Fraction(1, 2)}),
     ("elements_for_bytes", {"dtype": "int4", "bytes": Fraction(1, 2)}), ("binary_prefix", {"binary": False, "power": 1}),
     ("at_the_edge", {"written": "<=", "meant": "<"}), ("deviation", {"share": Fraction(-1, 25)}), ("factor_two", {"missing": True, "quantity": None, "network": False}),
-    *(("other_amount", {"how": how, "total": Name("bytes")}) for how in ("elements", "bytes", "every")),
+    *(("other_amount", {"how": how, "total": Name("bytes")}) for how in ("elements", "bytes", "every", "chip", "chips")),
     *(("turns", {"times": B, "how": how}) for how in ("twice", "weights")),
     *(("traffic", {"how": how, "names": (B,), "readers": 2}) for how in ("passes", "kept", "read_once", "not_written", "not_read")),
     *(("part_missing", {"total": Name("bytes"), "names": (B, D), "all": True, "how": how}) for how in ("missing", "twice", "alone")),
     ("other_shape", {"names": (B,), "size": F, "more": False}), ("factor_of_size", {"size": B, "missing": False}),
     *(("other_pass", {"how": how}) for how in ("forward", "backward")),
+    *(("exchanged", {"how": "wiring", "names": (B,), "wiring": wiring}) for wiring in ("line", "switch")),
+    *(("exchanged", {"how": how, "names": (B, D), "collective": "all-reduce", "taken": "reduce-scatter"}) for how in ("own", "apart", "missing", "collective")),
+    *(("on_chips", {"how": how, "names": (B,), "total": D}) for how in ("shared", "forward", "again")),
     *(("working", {"by": by}) for by in ("telescopes", "added up", "highest powers", "one sign", "chain rule")),
     *(("block", {"status": status, "moves": []}) for status in ("new", "stale", "edited")),
 ]  # fmt: skip
 # Keywords of the input, and units.
-KEPT = {"count", "exact", "fma", "bytes", "byte", "FLOPs", "FLOP", "HBM", "peak", "int", "argmin", "force"}
+KEPT = {"count", "exact", "fma", "bytes", "byte", "FLOPs", "FLOP", "HBM", "peak", "int", "argmin", "force", "all", "reduce", "scatter"}
 PROBLEM = {
     "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
     "hardware": "tpu-v5e",

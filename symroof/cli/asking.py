@@ -210,7 +210,9 @@ def names(lang: str | None, form: str) -> None:
     from symroof.reading.vocabulary import VOCABULARY, WORDS
     from symroof.rendering.pages.wordlists import words_table
 
-    _show(form, lang, {**VOCABULARY, **WORDS["amounts"]}, dict, words_table)
+    amounts = WORDS["amounts"]  # of programs alone: a table of their own
+    tables = lambda entries, lang: f"{words_table(VOCABULARY, lang)}\n{words_table(amounts, lang)}"  # noqa: E731
+    _show(form, lang, {**VOCABULARY, **amounts}, dict, tables)
 
 
 def _show(

@@ -107,7 +107,7 @@ class Said(Frozen):
 
 class TimeRow(Frozen):
     """The times at one size, in seconds, and which of the first two is longer. ``threshold`` marks the first whole
-    size beyond the bound. ``vector`` and ``steps`` are those that only programs have."""
+    size beyond the bound. Only programs have ``steps``, and ``others`` by name: of the vector unit, of links."""
 
     size: Fraction
     t_math: Fraction
@@ -116,17 +116,12 @@ class TimeRow(Frozen):
     upper: Fraction
     relation: str
     threshold: bool
-    vector: Fraction | None = None
+    others: tuple[tuple[Name, Fraction], ...] = ()
     steps: Fraction | None = None
 
     @property
     def compute_bound(self) -> bool:
         return self.relation == ">"
-
-    @property
-    def others(self) -> tuple[Fraction, ...]:
-        """The times that only programs have: of the vector unit, and T_steps."""
-        return tuple(time for time in (self.vector, self.steps) if time is not None)
 
 
 class Point(Said):
@@ -177,9 +172,9 @@ class Point(Said):
 def _row(size: Fraction, steps: list[Step], first: int | None) -> TimeRow:
     *times, side = steps
     math, comms, lower, upper = (fraction(expression(step.right)) for step in times[:4])
-    others = {step.left: fraction(expression(step.right)) for step in times[4:]}
-    vector, longest = (others.get(Name(name)) for name in ("T_vector", "T_steps"))
-    return TimeRow(size, math, comms, lower, upper, side.relation, size == first, vector, longest)
+    others = {step.left: fraction(expression(step.right)) for step in times[4:] if isinstance(step.left, Name)}
+    longest = others.pop(Name("T_steps"), None)
+    return TimeRow(size, math, comms, lower, upper, side.relation, size == first, tuple(others.items()), longest)
 
 
 class Answer(Said):

@@ -70,7 +70,7 @@ def bandwidth_of(chip: Accelerator | None, link: str) -> Known | None:
 
 def least_rings(problem: Problem) -> dict[str, int]:
     """The least number of chips of each axis that stands for any number and is a ring: three, or where the chip has one."""
-    program, closes = problem.operation, ring_on(problem.hardware)
-    axes = program.mesh if isinstance(program, Program) else ()
+    operation, closes = problem.operation, ring_on(problem.hardware)
+    axes = operation.mesh if isinstance(operation, Program) else tuple(problem.mesh.values())
     least = next((n for n in range(3, 1025) if closes(n)), 3)
-    return {axis.name: least for axis in axes if axis.chips is None and axis.wiring == "ring"}
+    return {axis.name: least for axis in axes if axis.chips is None and axis.wiring in (None, "ring")}

@@ -6,7 +6,7 @@ from sympy import Add, Expr
 
 from symroof.algebra.approximation import laurent
 from symroof.algebra.dominance import leading, similar
-from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.algebra.roots import Root, smallest_integer
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
@@ -15,7 +15,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound
 from symroof.derivation.solving import solution_of
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Negative, Product, Quotient, Sum, number
+from symroof.formula import Cases, Compare, Formula, Negative, Product, Quotient, Sum, number
 from symroof.model.mesh import stride
 from symroof.proof.evidence import Beside
 from symroof.proof.facts import Solved
@@ -145,10 +145,14 @@ def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:
     ):
         return draft
     quotient = cancelled(low / high)
-    guards = () if exact.guard is None else (exact.guard,)
     whole, leads = draft.answer.step("threshold"), draft.answer.step("rule")
     assert whole is not None
     assert leads is not None
+    own = tuple(guard for _, guard in leads.right.rows) if isinstance(leads.right, Cases) else ()
+    sides, least_one = draft.setting.in_numbers(low).as_numer_denom(), draft.setting.least_one
+    if not own and any(sign_of(side, least_one) in (None, 0) for side in sides):
+        return draft  # the bound of the rule may vanish, or what it is divided by
+    guards = tuple(dict.fromkeys((*(() if exact.guard is None else (exact.guard,)), *own)))
     left, evidence = Quotient(exact.end.right, bound(low, draft.layout)), Beside(whole, leads)
     put = draft.write(draft.setting.in_numbers(1 / quotient))
     draft = draft.add(Step("rule", Reason.FIGURES, left, "=", put, guards, evidence, role="rule_factor"))

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from sympy import Add, Expr
 
+from symroof.algebra.rational import sign_of
 from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft
 from symroof.derivation.meanings import costs
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, total
@@ -16,7 +17,7 @@ from symroof.proof.scheduling import Overlap
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction
 
-T_STEPS, T_VECTOR = Name("T_steps"), Name("T_vector")
+T_STEPS = Name("T_steps")
 # What is done, and the name of the figure that it is done at.
 Part = tuple[Expr, str]
 Parts = tuple[Part, ...]
@@ -53,7 +54,8 @@ class Timetable(Frozen):
         sums = (math, *others, comms)
         known = {T_MATH: math, T_COMMS: comms, T_LOWER: max(sums), T_UPPER: sum(sums, Fraction(0))}
         steps = sum((max(map(taken, group.values())) for group in self.groups), Fraction(0))
-        return known | dict(zip((T_VECTOR,), others, strict=False)) | {T_STEPS: steps}
+        between = map(Name, map(time_name, self.resources[1:-1]))
+        return known | dict(zip(between, others, strict=True)) | {T_STEPS: steps}
 
 
 def product_table(flops: Expr, moved: Expr) -> Timetable:
@@ -100,9 +102,11 @@ def time_of_program(draft: Draft, program: Program) -> Draft:
     shown = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
     draft = draft.add(*shown, Step("time", Reason.LOWER, T_LOWER, "=", meanings["T_lower"]))
     draft = steps_defined(draft, program)
+    draft = draft.add(Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"]), *bounds)
+    amounts = (amount for group in table.groups for parts in group.values() for amount, _ in parts)
+    if any(sign_of(amount, draft.setting.least_one) != 1 for amount in amounts):
+        return draft  # 2c - 1 FLOPs are fewer than none where c, that other sizes define, may be small
     return draft.add(
-        Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"]),
-        *bounds,
         Step("time", Reason.ORDER, T_LOWER, "<=", T_STEPS, evidence=Overlap()),
         Step("time", Reason.ORDER, T_STEPS, "<=", T_UPPER, evidence=Overlap()),
     )

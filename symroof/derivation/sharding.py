@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sympy import Expr, Mul
+from sympy import Add, Expr, Mul
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import T_MATH, Draft
+from symroof.derivation.layout import is_negative
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
-from symroof.formula import Compare, Formula, Name, Quotient, total
+from symroof.formula import Compare, Formula, Name, Quotient, Sum, total
+from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
 from symroof.model.placing import Move
 from symroof.model.program import Program
 from symroof.model.statement_costs import amounts, busy_links, of_statement
-from symroof.proof.chips import Exchanged, Exchanges, OnEach
+from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, OnEach, Wired
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.facts import Solved
 from symroof.proof.script import Script
@@ -57,10 +59,9 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
     if not program.axes:
         return draft
     known = amounts(program, draft.setting.problem.count)
-    evidence = draft.ledger.meanings["chips"]
-    draft = draft.add(
-        Step("work", Reason.CHIPS, CHIPS, "=", draft.write(known["chips"]), evidence=evidence, role="chips")
-    )
+    evidence, chips = draft.ledger.meanings["chips"], draft.write(known["chips"])
+    facts = Axes(tuple(Wired(axis.name, axis.chips, _wiring(axis), str(axis.link)) for axis in program.mesh))
+    draft = draft.add(Step("work", Reason.CHIPS, CHIPS, "=", chips, (), evidence, facts, "chips"))
     kinds = ("ops_per_chip",) if program.vector else ("flops_per_chip", "ops_per_chip")
     for what in kinds:
         draft = _each(draft, "work", what, known, program)
@@ -82,7 +83,7 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
     for name, cost in program.on_chip.items():
         for resource, amount in cost.sent.items():
             if amount != 0:
-                facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)))
+                facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)), _turns(program, name))
                 draft = _add(draft, "exchanges", of_statement(f"sent_{resource}", name), known, Reason.SENT, facts)
     for resource in busy_links(program):
         names = [of_statement(f"sent_{resource}", name) for name in program.owners]
@@ -95,7 +96,25 @@ def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource
         shares = dict(carried(move, program))
         if resource in shares:
             written = (draft.write(program.resolved(x)) for x in (message(move, program), shares[resource]))
-            yield Exchanged(move.collective, move.axes, str(move.tensor.name), *written)
+            why = move.result, move.of, move.before, move.after, move.rows or 0
+            yield Exchanged(move.collective, move.axes, str(move.tensor.name), *why, *written)
+
+
+def _wiring(axis: mesh_axes.MeshAxis) -> str:
+    """Two chips of a ring are a line."""
+    return "switch" if axis.wiring == "switch" else "ring" if axis.ways == 2 else "line"
+
+
+def _turns(program: Program, name: str) -> tuple[Formula, ...]:
+    line = next(line for line in program.lines if line.statement.name == name)
+    return tuple(repeat.times for repeat in line.repeats)
+
+
+def _divided(draft: Draft, program: Program, name: str) -> Divided:
+    """Over how many chips a contraction is split, and how many do the same."""
+    shared = cancelled(program.owners[name].flops / program.on_chip[name].flops)
+    every = Mul(*(axis.size for axis in program.mesh))
+    return Divided(draft.write(shared), draft.write(cancelled(every / shared)))
 
 
 def _each(
@@ -105,7 +124,8 @@ def _each(
     names = [of_statement(part or what, name) for name in program.owners]
     for name in names:
         if part is None and known.get(name, 0) != 0:
-            draft = _add(draft, section, name, known, Reason.ON_EACH)
+            facts = _divided(draft, program, name.partition("(")[2][:-1]) if what == "flops_per_chip" else None
+            draft = _add(draft, section, name, known, Reason.ON_EACH, facts)
     return _sum(draft, section, what, known, names)
 
 
@@ -148,7 +168,7 @@ def against_each(draft: Draft, program: Program) -> Draft:
         conditions, role = (*setting.equalities, *solution.bands), f"threshold({resource})"
         draft = draft.add(
             Step("resources", Reason.COMPARE_TIMES, same, "<=>", Compare(over[0], ">", over[1])),
-            Step("resources", Reason.SOLVE, same, "<=>", solution.formula, conditions, None, facts, role),
+            Step("resources", Reason.SOLVE, same, "<=>", _solved(draft, solution), conditions, None, facts, role),
         )
         draft = _in_figures(draft, solution, resource, figure)
     return draft
@@ -162,6 +182,25 @@ def _asked(draft: Draft, ratio: Expr, program: Program, resource: str) -> Expr |
     return next((symbol(name) for name in order if name in free), None)
 
 
+def _solved(draft: Draft, solution: Solution) -> Formula:
+    """The condition, its bound with a number apart."""
+    if isinstance(solution.formula, Compare) and isinstance(solution.bound, Expr):
+        end = solution.formula
+        return Compare(end.left, end.relation, _apart(draft, solution.bound))
+    return solution.formula
+
+
+def _apart(draft: Draft, value: Expr) -> Formula:
+    """A bound as it is read: 1 + F/1700, not (F + 1700)/1700."""
+    above, below = cancelled(value).as_numer_denom()
+    terms = Add.make_args(above.expand())
+    rest = [x for x in terms if not (x / below).is_Rational]
+    number = cancelled((above - Add(*rest)) / below)
+    if below == 1 or not rest or number <= 0 or any(map(is_negative, rest)):
+        return draft.layout.factored(cancelled(value))
+    return Sum((draft.write(number), draft.write(cancelled(Add(*rest) / below))))
+
+
 def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) -> Draft:
     """The bound with the figures put in, where they are known."""
     bound, known = solution.bound, draft.setting.known
@@ -169,6 +208,6 @@ def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) ->
         return draft
     values = {symbol(name): rational(known[name].value) for name in ("peak", figure, "bandwidth") if name in known}
     put, where = bound.subs(values), () if solution.guard is None else (solution.guard,)
-    shown = draft.layout.factored(cancelled(put))
+    shown = _apart(draft, put)
     role = f"bound({resource})"
     return draft.add(Step("resources", Reason.FIGURES, solution.end.right, "=", shown, where, role=role))

@@ -115,7 +115,7 @@ def _stored(draft: Draft, value: Expr) -> Iterable[Knob]:
 def _narrowed(draft: Draft, value: Expr, program: Program) -> Iterable[Knob]:
     """All weights, and all caches, in the next narrower dtype than the widest of them. Not in training: what is kept in
     whole numbers has no gradient."""
-    for role in ("weight", "cache") if not program.training else ():
+    for role in ("weight", "cache") if not program.training and not draft.setting.several_chips else ():
         tensors = [t for t in program.declared_as(role) if str(t.name) in numbers(program)]
         narrow = narrower(max((t.dtype for t in tensors), key=lambda d: d.bits)) if tensors else None
         if narrow is not None:

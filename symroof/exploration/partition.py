@@ -110,6 +110,8 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
     [('left', '2*B*D'), ('right', '2*D*F'), ('output', '2*B*F')]
     """
     operation, apply = setting.problem.operation, setting.regime.apply
+    if isinstance(operation, Program) and setting.several_chips:
+        return ()  # what a chip moves of each tensor has no name of its own
     if setting.over_network:
         sent = zip(setting.exchanges, sent_names(setting), strict=True)
         parts = [Traffic(exchange.collective, Name(name), exchange.sent) for exchange, name in sent]
@@ -127,7 +129,7 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
 def parts(draft: Draft) -> tuple[Step, ...]:
     """The bytes of each tensor on a chip, counted; exchanges and given counts have names already."""
     setting, operation = draft.setting, draft.setting.problem.operation
-    if setting.over_network or not (operation.tensors or isinstance(operation, Program)):
+    if setting.over_network or not shares(setting) or not (operation.tensors or isinstance(operation, Program)):
         return ()
     if isinstance(operation, Program):
         amounts = [(moved_name(name).name, amount) for name, amount in traffic_of_tensors(operation).items()]
@@ -148,7 +150,8 @@ def moved_name(tensor: str) -> Name:
 
 def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the bytes are, in a regime, those of the parts that are not negligible."""
-    return (_carried(draft, regime, Name(draft.setting.moved_name), shares(draft.setting), "moves"),)
+    found = shares(draft.setting)
+    return (_carried(draft, regime, Name(draft.setting.moved_name), found, "moves"),) if found else ()
 
 
 def _carried(draft: Draft, regime: Regime, left: Name, everything: tuple[Traffic, ...], role: str) -> Step:

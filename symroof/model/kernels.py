@@ -1,8 +1,8 @@
 """Who shares traffic: the statements of a program as the kernels that a chip runs.
 
 A contraction reads its operands from memory and writes its result. An elementwise statement or row function joins the
-kernel of the contraction that comes last among those behind its operands: what was made there stays on the chip. With no
-contraction behind it, it is a kernel of its own. The statements of a fuse that has a contraction are one kernel; one of
+kernel of the contraction that comes last among those behind its operands, if that is of the same turn of a repeat: what
+was made there stays on the chip. With no such contraction behind it, it is a kernel of its own. The statements of a fuse that has a contraction are one kernel; one of
 elementwise statements alone keeps together those that have no contraction behind them. A kernel reads each tensor from
 outside once, and writes what another kernel uses, what the next turn of a repeat takes, what nothing uses, and the
 gradients that are asked for. The backward pass comes later: none of its statements joins a kernel of the forward pass. The
@@ -26,27 +26,27 @@ class _Kernel:
 def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
     """The lines of a program by kernels, in the order of their first lines."""
     kernels: list[_Kernel] = []
-    behind: dict[str, _Kernel] = {}  # the kernel of the last contraction behind a tensor, in the same turn
+    behind: dict[str, _Kernel] = {}  # the kernel of the last contraction behind a tensor, whatever its turn
     fused: dict[int, _Kernel] = {}
     for line in program.lines:
         statement, fuse = line.statement, line.fuse
         together = fuse is not None and contracted_in(fuse)
-        candidates = [
-            behind[str(t.name)]
-            for t in statement.operands
-            if t.name in behind and _same_turn(behind[str(t.name)].lines[0], line)
-        ]
+        candidates = [behind[str(t.name)] for t in statement.operands if t.name in behind]
+        last = max(candidates, key=kernels.index, default=None)
+        here = last is not None and _same_turn(last.lines[0], line)
         if together:
             kernel = fused.setdefault(id(fuse), _Kernel())
-        elif not statement.contracts and candidates:
-            kernel = max(candidates, key=kernels.index)
+        elif not statement.contracts and last is not None and here:
+            kernel = last
         else:
             kernel = fused.setdefault(id(fuse), _Kernel()) if fuse is not None else _Kernel()
         kernel.lines.append(line)
         if kernel not in kernels:
             kernels.append(kernel)
-        if statement.contracts or candidates:
+        if statement.contracts or here:
             behind[statement.name] = kernel
+        elif last is not None:
+            behind[statement.name] = last
     return tuple(tuple(kernel.lines) for kernel in kernels)
 
 

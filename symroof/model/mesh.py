@@ -72,6 +72,7 @@ class Exchange(Frozen):
     def sent(self) -> Expr:
         """The bytes that one direction of a link carries.
 
+        >>> from symroof.symbols import symbol
         >>> Exchange("all-reduce", MeshAxis("X", 2), "output", 2 * symbol("B")).sent
         2*B
         """

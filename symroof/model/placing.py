@@ -1,11 +1,12 @@
 """A program on a mesh: who multiplies what, and the exchanges that this needs, statement by statement.
 
 Each product is placed by the rules of :mod:`symroof.model.mesh`, axis by axis, from the splits of its tensors alone. A
-statement that multiplies nothing is split as its result is. In the backward pass, where nobody wrote the statements, a
-product whose operand carries an axis that its result lacks is computed there, and the result is gathered.
+statement that multiplies nothing is split as its result is. In the backward pass, where nobody wrote the statements, the
+derivatives of functions are placed as products are, and one whose operand carries an axis that its result lacks is
+computed there, and the result is gathered.
 
 A tensor is gathered once in a pass for all of its uses. In the backward pass weights are gathered again and all else
-keeps its form, unless the program says ``regather`` or ``keep``. Contributions to one gradient that lack the same partial
+keeps its form, unless the program says ``regather`` or ``keep``. Contributions to one gradient that all lack the same partial
 sums are added first and reduced once. A row function over a split dimension adds up the numbers of its rows.
 """
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
+from symroof.model.functions import FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, shared_split, split_of
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import PRODUCT, SUM, Line
@@ -31,13 +33,19 @@ ROW_NUMBERS = {"softmax": 2, "softmax'": 1, "layer_norm": 2, "layer_norm'": 2, "
 class Move(Frozen):
     """A collective of a tensor over axes of one link; ``apart`` are the axes that split the message beside them.
 
-    ``rows`` is how many numbers of each row over the dimension ``over`` are moved; None for whole tensors.
+    ``rows`` is how many numbers of each row over the dimension ``over`` are moved; None for whole tensors. A move is of an
+    operand, of partial sums, of a result or of rows: ``before`` are the dimensions that the axes split there, those of the
+    product for partial sums, and ``after`` those that they split then: of what is made for an operand. ``result`` is the statement that needs it.
     """
 
     collective: str
     axes: tuple[str, ...]
     tensor: Tensor
     apart: tuple[str, ...]
+    result: str
+    of: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     rows: int | None = None
     over: str | None = None
 
@@ -58,9 +66,12 @@ def placed(program: Program) -> tuple[Placed, ...]:
 
 
 def multiplies(line: Line) -> bool:
-    """Whether a statement is placed as a product: one, or a sum over a dimension."""
+    """Whether a statement is placed as a product: one, a sum over a dimension, or the derivative of a function."""
     statement = line.statement
-    return statement.kind == PRODUCT or (statement.kind == SUM and len(statement.operands) == 1)
+    if statement.function is None:
+        return statement.kind == PRODUCT or len(statement.operands) == 1
+    of = FUNCTIONS.get(statement.function.name.rstrip("'"), statement.function)
+    return line.backward and not of.reshapes
 
 
 @dataclass
@@ -82,22 +93,24 @@ class _Chips:
             yield self._placed(line, late)
 
     def _reduced_late(self) -> frozenset[str]:
-        """The contributions to a gradient whose partial sums are added to others before they are reduced."""
+        """The contributions to a gradient that all lack the same partial sums: they are added before they are reduced."""
         lines = {line.statement.name: line for line in self.program.lines if line.backward and multiplies(line)}
         uses = [str(t.name) for line in self.program.lines for t in line.statement.operands]
         found: set[str] = set()
         for line in self.program.lines:
             if not line.backward or line.statement.kind != SUM or len(line.statement.operands) < 2:
                 continue
-            alike: dict[tuple[Split, Split], list[str]] = {}
-            for name in (str(t.name) for t in line.statement.operands):
-                if name in lines and uses.count(name) == 1 and lines[name].repeats == line.repeats:
-                    division = self._division(lines[name])
-                    made = shared_split(lines[name].statement.result, division)
-                    alike.setdefault((made, division - made), []).append(name)
-            for (_, summed), names in alike.items():
-                found |= {*names} if summed and len(names) > 1 else set()
+            names = [str(t.name) for t in line.statement.operands]
+            if all(n in lines and uses.count(n) == 1 and lines[n].repeats == line.repeats for n in names):
+                lacking = {self._lacking(lines[name]) for name in names}
+                found |= {*names} if len(lacking) == 1 and any(summed for _, summed in lacking) else set()
         return frozenset(found)
+
+    def _lacking(self, line: Line) -> tuple[Split, Split]:
+        """How the result of a product is held before any exchange, and what keeps its sums partial."""
+        division = self._division(line)
+        made = shared_split(line.statement.result, division)
+        return made, division - made
 
     def _division(self, line: Line) -> Split:
         statement = line.statement
@@ -113,34 +126,44 @@ class _Chips:
 
     def _placed(self, line: Line, late: frozenset[str]) -> Placed:
         statement, division = line.statement, self._division(line)
-        waited = [self.waiting[str(t.name)] for t in statement.operands if str(t.name) in self.waiting]
+        waited = self.waiting.get(str(statement.operands[0].name))
         moves: list[Move] = []
-        for tensor in statement.operands:
-            if str(tensor.name) not in self.waiting:
-                moves += self._brought(tensor, shared_split(tensor, division), line)
+        if waited:
+            division, summed = waited
+        else:
+            for tensor in statement.operands:
+                moves += self._brought(tensor, division, line)
+            summed = self._lacking(line)[1]
         made = shared_split(statement.result, division)
-        summed = division - made
         if statement.name in late:
             self.waiting[statement.name] = (made, summed)
-        elif waited:
-            made, summed = waited[0]
-            moves += self._joined(statement.result, made, axes_in(summed))
         else:
-            moves += self._joined(statement.result, made, axes_in(summed))
+            moves += self._joined(statement.result, made, summed)
         if statement.function is not None and statement.over is not None:
             axes = {axis for label, axis in division if label == statement.over}
             apart = axes_in(division) - axes
-            numbers = ROW_NUMBERS[statement.function.name]
+            numbers, t = ROW_NUMBERS[statement.function.name], statement.result
             moves += (
-                Move("all-reduce", over, statement.result, around, numbers, statement.over)
+                Move(
+                    "all-reduce",
+                    over,
+                    t,
+                    around,
+                    statement.name,
+                    "rows",
+                    (statement.over,),
+                    (),
+                    numbers,
+                    statement.over,
+                )
                 for over, around in self._by_link(axes, apart, slow_first=False)
             )
         return Placed(line, division, made, tuple(moves))
 
-    def _brought(self, tensor: Tensor, needs: Split, line: Line) -> Iterator[Move]:
+    def _brought(self, tensor: Tensor, division: Split, line: Line) -> Iterator[Move]:
         """The exchanges that bring an operand to the chips that need it: all-to-all first, then gathered. What a chip holds
         and does not need is left out, free; what was gathered before is there."""
-        name, own = str(tensor.name), split_of(tensor)
+        name, own, needs = str(tensor.name), split_of(tensor), shared_split(tensor, division)
         if any(form <= needs for form in (own, *self.held.get(name, ()))):
             return
         if not multiplies(line):
@@ -152,29 +175,47 @@ class _Chips:
             )
         self.held.setdefault(name, []).append(needs)
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}
-        across = axes_in(held - needs) & axes_in(needs - held)
+        across, made = axes_in(held - needs) & axes_in(needs - held), line.statement.name
         for axes, apart in self._by_link(across, axes_in(held) - across, slow_first=True):
-            yield Move("all-to-all", axes, tensor, apart)
+            yield Move("all-to-all", axes, tensor, apart, made, "operand", _along(held, axes), _along(division, axes))
         gathered = axes_in(held) - axes_in(needs)
         for axes, apart in self._by_link(gathered, axes_in(needs), slow_first=True):
-            yield Move("all-gather", axes, tensor, apart)
+            yield Move("all-gather", axes, tensor, apart, made, "operand", _along(held, axes), _along(division, axes))
 
-    def _joined(self, tensor: Tensor, made: Split, summed: set[str]) -> Iterator[Move]:
+    def _joined(self, tensor: Tensor, made: Split, partial: Split) -> Iterator[Move]:
         """The exchanges that bring a result to where it is declared: partial sums scattered, the others reduced, then
         all-to-all, and gathered where an axis is on no dimension any more."""
-        declared = split_of(tensor)
+        declared, summed = split_of(tensor), axes_in(partial)
         scattered = summed & axes_in(declared - made)
         for axes, apart in self._by_link(scattered, axes_in(made), slow_first=False):
-            yield Move("reduce-scatter", axes, tensor, apart)
+            yield Move(
+                "reduce-scatter",
+                axes,
+                tensor,
+                apart,
+                str(tensor.name),
+                "sums",
+                _along(partial, axes),
+                _along(declared, axes),
+            )
         for axes, apart in self._by_link(summed - scattered, axes_in(made) | scattered, slow_first=False):
-            yield Move("all-reduce", axes, tensor, apart)
+            yield Move("all-reduce", axes, tensor, apart, str(tensor.name), "sums", _along(partial, axes))
         across = axes_in(made - declared) & axes_in(declared - made)
         everywhere = axes_in(made) | scattered
         for axes, apart in self._by_link(across, everywhere - across, slow_first=True):
-            yield Move("all-to-all", axes, tensor, apart)
+            yield Move(
+                "all-to-all",
+                axes,
+                tensor,
+                apart,
+                str(tensor.name),
+                "result",
+                _along(made, axes),
+                _along(declared, axes),
+            )
         gathered = axes_in(made) - axes_in(declared)
         for axes, apart in self._by_link(gathered, everywhere - gathered, slow_first=True):
-            yield Move("all-gather", axes, tensor, apart)
+            yield Move("all-gather", axes, tensor, apart, str(tensor.name), "result", _along(made, axes))
 
     def _by_link(
         self, axes: Iterable[str], apart: Iterable[str], *, slow_first: bool
@@ -189,6 +230,11 @@ class _Chips:
         for link in links[::-1] if slow_first else links:
             inside = [name for fast in links[: links.index(link)] for name in groups[fast]]
             yield tuple(groups[link]), tuple(sorted({*apart, *inside}))
+
+
+def _along(split: Split, axes: tuple[str, ...]) -> tuple[str, ...]:
+    """The dimensions that some axes split."""
+    return tuple(sorted({label for label, axis in split if axis in axes}))
 
 
 def _laid(tensor: Tensor, split: Split) -> Tensor:

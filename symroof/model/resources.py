@@ -62,9 +62,12 @@ class Rates(Frozen):
 def rates_of(program: Program, chip: Accelerator | None, compute: object, memory: str, comms: str = "") -> Rates:
     """The rates of a program; ``compute`` is the type that all arithmetic is said to run at, None for each its own."""
     products = {line.statement.name: line.statement.product for line in program.lines if line.statement.contracts}
-    peaks = {name: _peak(chip, product.compute) for name, product in products.items() if product is not None}
-    if compute is not None or len(set(peaks.values())) < 2:
-        peaks = dict.fromkeys(program.owners if program.vector else peaks, "peak")
+    said = compute is not None
+    peaks = {
+        name: _peak(chip, product.compute) for name, product in products.items() if product is not None and not said
+    }
+    if len(set(peaks.values())) < 2:
+        peaks = dict.fromkeys(program.owners if program.vector else products, "peak")
     works = not program.vector and any(cost.ops != 0 for cost in program.owners.values())
     vector = OF_VECTOR if works and chip is not None and OF_VECTOR in chip.figures else None
     figures = {axis.name: str(axis.link) for axis in program.mesh} | {

@@ -77,7 +77,7 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
     for name, cost in program.on_chip.items():
         found |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
         found[of_statement("bytes_per_chip", name)] = cost.reads + cost.writes
-        found |= {of_statement(f"sent_{resource}", name): amount for resource, amount in cost.sent.items()}
+        found |= {of_statement(f"sent_{r}", name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
     costs = program.on_chip.values()
     if costs:
         found |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}

@@ -74,19 +74,47 @@ class OnEach(Evidence):
 
 
 class Exchanged(Frozen):
-    """A collective as prose says it: what is moved over which axes, and how large its message is."""
+    """A collective as prose says it: what is moved over which axes and how large its message is; and why, as it is played:
+    of what it is, and which dimensions the axes split before and after it."""
 
     collective: str
     axes: tuple[str, ...]
     array: str
+    result: str
+    of: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    rows: int
     message: Formula
     share: Formula
 
 
-class Exchanges(Facts):
-    """Facts of what a link carries for a statement: the collectives over it, in their order."""
+class Wired(Frozen):
+    """An axis as prose says it: its chips, None for any number of them, a ring, a line or a switch, and its link."""
 
-    exchanges: tuple[Exchanged, ...]
+    name: str
+    chips: int | None
+    wiring: str
+    link: str
+
+
+class Axes(Facts):
+    """Facts of the chips of a mesh: its axes, in their order."""
+
+    axes: tuple[Wired, ...]
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        return isinstance(step.evidence, OnEach) and self.axes == tuple(
+            Wired(axis.name, axis.chips, "switch" if axis.is_switch else "ring" if axis.is_ring else "line", axis.link)
+            for axis in step.evidence.meshed.mesh
+        )
+
+
+class Divided(Facts):
+    """Facts of the work of a statement: how many chips share it out, and how many do the same of it."""
+
+    chips: Formula
+    repeated: Formula
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence = step.evidence
@@ -95,14 +123,38 @@ class Exchanges(Facts):
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         script = meshed.script
         mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
-        moved = [one for act in mine for one in meshed.parts[act.result].moved]
-        over = [one for one in moved if evidence.resource in dict(meshed.shares(one, exact))]
-        return len(over) == len(self.exchanges) and all(
-            self._same(said, one, evidence, exact) for said, one in zip(self.exchanges, over, strict=True)
+        acts = [act for act in mine if script.contracts(act)] if evidence.what != "ops" else mine
+        shared, every = exact.rational(self.chips), meshed.chips((axis.name for axis in meshed.mesh), exact)
+        parts = [meshed.chips(meshed.parts[act.result].work, exact) for act in acts]
+        repeats = shared * exact.rational(self.repeated) - every
+        return bool(parts) and all((part - shared).is_zero() for part in parts) and repeats.is_zero()
+
+
+class Exchanges(Facts):
+    """Facts of what a link carries for a statement: the collectives over it, in their order, in each turn of the repeats
+    around it."""
+
+    exchanges: tuple[Exchanged, ...]
+    turns: tuple[Formula, ...] = ()
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        evidence = step.evidence
+        if not isinstance(evidence, OnEach) or evidence.name is None:
+            return False
+        meshed, exact = evidence.meshed, ledger.exact(figures=False)
+        script = meshed.script
+        mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
+        moved = [(act.result, one) for act in mine for one in meshed.parts[act.result].moved]
+        over = [(result, one) for result, one in moved if evidence.resource in dict(meshed.shares(one, exact))]
+        turns = tuple(turn.times for turn in mine[0].turns)
+        return (self.turns, len(self.exchanges)) == (turns, len(over)) and all(
+            said.result == result and self._same(said, one, evidence, exact)
+            for said, (result, one) in zip(self.exchanges, over, strict=True)
         )
 
     def _same(self, said: Exchanged, one: Moved, evidence: OnEach, exact: Exact) -> bool:
-        told = said.collective, said.axes, said.array
+        told = said.collective, said.axes, said.array, said.of, said.before, said.after, said.rows
         message = exact.rational(said.message) - evidence.meshed.message(one, exact)
         share = exact.rational(said.share) - dict(evidence.meshed.shares(one, exact))[evidence.resource]
-        return told == (one.collective, one.axes, one.array) and message.is_zero() and share.is_zero()
+        played = one.collective, one.axes, one.array, one.of, one.before, one.after, one.rows
+        return told == played and message.is_zero() and share.is_zero()

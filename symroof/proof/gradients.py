@@ -129,7 +129,7 @@ class _Tape:
                 return Act(name, (gradient,), Fraction(1), sums=True)
             return Act(name, (act.operands[0], gradient), Fraction(2), first=True)
         if act.reshapes or free:
-            return Act(name, (gradient,), act.back_each or zero)
+            return Act(name, (gradient,), act.back_each or zero, reshapes=act.reshapes)
         if act.gathers:
             return Act(name, (*act.operands[1:], gradient), zero)
         if any(n in self.real for n in act.operands[:place]):

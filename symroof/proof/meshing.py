@@ -27,12 +27,17 @@ SIZES = (3, 4)
 
 class Moved(Frozen):
     """A collective of an array over axes of one link; ``apart`` are the axes that cut its message, ``rows`` how many
-    numbers of each row ``over`` a label it moves, 0 for the whole array."""
+    numbers of each row ``over`` a label it moves, 0 for the whole array. It is of an operand, of partial sums, of a result or
+    of rows: ``before`` and ``after`` are the labels that the axes split there and then, those of the work for partial sums
+    and for what an operand is brought to."""
 
     collective: str
     axes: tuple[str, ...]
     array: str
     apart: tuple[str, ...]
+    of: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     rows: int = 0
     over: str | None = None
 
@@ -57,7 +62,7 @@ class Game:
     regather: tuple[str, ...]
     size: int
     gathered: dict[str, list[Split]] = field(default_factory=dict)
-    partial: dict[str, tuple[Split, frozenset[str]]] = field(default_factory=dict)
+    partial: dict[str, tuple[Split, Split]] = field(default_factory=dict)
 
     @cached_property
     def mesh(self) -> tuple[MeshAxis, ...]:
@@ -77,8 +82,9 @@ class Game:
         return found
 
     def _board(self, act: Act) -> Board:
-        """The tensors of an act, its result last."""
+        """The tensors of an act, its result last; what waits lies as it was made."""
         arrays = [self.script.array[name] for name in (*act.operands, act.result)]
+        arrays = [replace(a, split=self.partial[a.name][0]) if a.name in self.partial else a for a in arrays]
         tensors = tuple(
             tuple((label, axis) for label in array.labels for axis in self._axes(array, label)) for array in arrays
         )
@@ -89,79 +95,76 @@ class Game:
         return tuple(sorted(axis for name, axis in array.split if name == label and axis in known)) or (None,)
 
     def _work(self, act: Act, board: Board) -> Split:
-        """What each axis cuts the work by: for what is multiplied or summed as the boxes tell, else as the result is cut."""
-        if act.multiplies or act.sums:
+        """What each axis cuts the work by: as the boxes tell for what shares it out, else as the result is cut."""
+        if act.shares_out:
             names = [axis.name for axis in self.mesh]
             return frozenset((label, name) for name in names for label in board.divided(name, there=act.back))
         return board.declared(board.output).split
 
     def _late(self) -> frozenset[str]:
-        """The partial sums that wait for others of one gradient: nothing else uses them, and they lack the same."""
+        """The partial sums that wait for others of one gradient: all of it lacks the same, and nothing else uses them."""
         acts = {act.result: act for act in self.script.acts if act.back}
         uses = [name for act in self.script.acts for name in act.operands]
         found: set[str] = set()
         for act in acts.values():
-            if act.multiplies or act.sums or act.back_each is not None or act.over is not None or len(act.operands) < 2:
+            if act.multiplies or act.sums or act.over is not None or len(act.operands) < 2:
                 continue
-            lacking: dict[tuple[Split, frozenset[str]], list[str]] = {}
-            for name in act.operands:
-                made = acts.get(name)
-                if (
-                    made is not None
-                    and uses.count(name) == 1
-                    and made.turns == act.turns
-                    and (made.multiplies or made.sums)
-                ):
-                    lacking.setdefault(self._lacking(made), []).append(name)
-            for (_, summed), names in lacking.items():
-                found |= {*names} if summed and len(names) > 1 else set()
+            made = [acts[name] for name in act.operands if name in acts and uses.count(name) == 1]
+            if len(made) == len(act.operands) and all(one.shares_out and one.turns == act.turns for one in made):
+                lacking = {self._lacking(one) for one in made}
+                found |= {*act.operands} if len(lacking) == 1 and any(summed for _, summed in lacking) else set()
         return frozenset(found)
 
-    def _lacking(self, act: Act) -> tuple[Split, frozenset[str]]:
-        """How the result of an act is held, and over which axes its sums are partial."""
+    def _lacking(self, act: Act) -> tuple[Split, Split]:
+        """How the result of an act is held, and what keeps its sums partial."""
         board = self._board(act)
         work = self._work(act, board)
-        held = frozenset(pair for pair in work if pair[0] in board.labels(board.output))
-        return held, frozenset(axis for _, axis in work - held)
+        held = self._of(board, board.output, work)
+        return held, work - held
 
     def _part(self, act: Act, late: frozenset[str]) -> Part:
         board = self._board(act)
         work, moved = self._work(act, board), list[Moved]()
-        operands = []
-        for place, name in enumerate(act.operands):
-            needs = frozenset(pair for pair in work if pair[0] in board.labels(place))
-            operands.append(frozenset(axis for _, axis in needs))
-            if name not in self.partial:
-                moved += self._brought(board, place, name, needs, act)
-        held, summed = self._lacking(act) if act.multiplies or act.sums else (work, frozenset[str]())
-        self._require_apart(board, work, summed)
+        waited = self.partial.get(act.operands[0])
+        if waited:
+            work, summed = waited
+        else:
+            for place, name in enumerate(act.operands):
+                moved += self._brought(board, place, name, self._of(board, place, work), act, work)
+            summed = self._lacking(act)[1]
+            self._require_apart(board, work, {axis for _, axis in summed})
+        operands = (frozenset(axis for _, axis in self._of(board, i, work)) for i in range(len(act.operands)))
+        held = self._of(board, board.output, work)
         if act.result in late:
             self.partial[act.result] = held, summed
         else:
-            waited = [self.partial[name] for name in act.operands if name in self.partial]
-            held, summed = waited[0] if waited else (held, summed)
             moved += self._joined(board, act.result, held, summed)
         every = frozenset(axis for _, axis in work)
         over = frozenset(axis for label, axis in work if label == act.over)
         if over and act.rows:
             cut = every - over
             moved += (
-                Moved("all-reduce", a, act.result, c, act.rows, act.over) for a, c in self._links(over, cut, False)
+                Moved("all-reduce", a, act.result, c, "rows", (str(act.over),), (), act.rows, act.over)
+                for a, c in self._links(over, cut, False)
             )
         return Part(every, every - over, tuple(operands), frozenset(axis for _, axis in held), tuple(moved))
+
+    def _of(self, board: Board, place: int, work: Split) -> Split:
+        """What of the work's split concerns a tensor."""
+        return frozenset(pair for pair in work if pair[0] in board.labels(place))
 
     def _require_apart(self, board: Board, work: Split, summed: Iterable[str]) -> None:
         for axis in summed:
             if not disjoint([board.box(board.contracted, work, {axis: i}) for i in range(board.chips[axis])]):
                 raise CheckError(f"the partial sums along {axis} are not of different products")
 
-    def _brought(self, board: Board, place: int, name: str, needs: Split, act: Act) -> Iterator[Moved]:
+    def _brought(self, board: Board, place: int, name: str, needs: Split, act: Act, work: Split) -> Iterator[Moved]:
         """What the chips have to get of an operand."""
         own, wanted = board.declared(place), Spread(board, place, needs)
         forms = [own, *(Spread(board, place, form) for form in self.gathered.get(name, ()))]
         if any(self._covers(form, wanted) for form in forms):
             return
-        if not (act.multiplies or act.sums):
+        if not act.shares_out:
             raise CheckError(f"{name} does not lie as {act.result} does")
         self.gathered.setdefault(name, []).append(needs)
         axes = {axis for _, axis in own.split}
@@ -173,19 +176,19 @@ class Game:
             over = {axis for axis in lost if kinds[axis] == kind}
             stays = left - over
             for chosen, cut in self._links(over, stays, True):
-                yield Moved(kind, chosen, name, cut)
+                yield Moved(kind, chosen, name, cut, "operand", _along(held.split, chosen), _along(work, chosen))
             left = left if kind == "all-to-all" else stays
         if reduce(lambda spread, axis: spread.moved(needs, axis), lost, held).split != needs:
             raise CheckError("an operand does not reach the chips that multiply it")
 
-    def _joined(self, board: Board, name: str, held: Split, summed: frozenset[str]) -> Iterator[Moved]:
+    def _joined(self, board: Board, name: str, held: Split, partial: Split) -> Iterator[Moved]:
         """How partial sums and results come to where they are declared."""
         place, declared = board.output, board.declared(board.output)
-        spread, left = Spread(board, place, held), {axis for _, axis in held}
+        spread, left, summed = Spread(board, place, held), {a for _, a in held}, {a for _, a in partial}
         kept = {axis for axis in summed if self._keeps_part(spread, declared, axis)}
         for kind, over in (("reduce-scatter", kept), ("all-reduce", summed - kept)):
             for chosen, cut in self._links(over, left, False):
-                yield Moved(kind, chosen, name, cut)
+                yield Moved(kind, chosen, name, cut, "sums", _along(partial, chosen), _along(declared.split, chosen))
             left |= over if kind == "reduce-scatter" else set()
         spread = replace(spread, split=held | {pair for pair in declared.split if pair[1] in kept})
         lost = sorted({axis for _, axis in spread.split - declared.split})
@@ -193,7 +196,8 @@ class Game:
         for kind in ("all-to-all", "all-gather"):
             over = {axis for axis in lost if kinds[axis] == kind}
             for chosen, cut in self._links(over, left - over, True):
-                yield Moved(kind, chosen, name, cut)
+                before, after = _along(spread.split, chosen), _along(declared.split, chosen)
+                yield Moved(kind, chosen, name, cut, "result", before, after)
         if reduce(lambda one, axis: one.moved(declared.split, axis), lost, spread).split != declared.split:
             raise CheckError("a result does not end where it is declared")
 
@@ -229,3 +233,8 @@ class Game:
             found.append((tuple(of_link[link]), tuple(sorted({*cut, *faster}))))
             faster += of_link[link]
         yield from reversed(found) if slow_first else found
+
+
+def _along(split: Split, axes: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels that some axes split."""
+    return tuple(sorted({label for label, axis in split if axis in axes}))

@@ -76,6 +76,12 @@ class Act(Frozen):
         return replace(self, each=Fraction(0))
 
     @property
+    def shares_out(self) -> bool:
+        """Whether the chips of a mesh may share the work out otherwise than the result lies: what multiplies or sums, and
+        what goes back, but for other dimensions of the same elements."""
+        return self.multiplies or self.sums or (self.back and not self.reshapes)
+
+    @property
     def needs(self) -> tuple[tuple[str, str | None], ...]:
         """The operands; with one whose rows are gathered, the array that has as many."""
         return tuple((n, self.result if self.gathers and i == 0 else None) for i, n in enumerate(self.operands))
@@ -106,21 +112,20 @@ class Script(Frozen):
     def run(self) -> Trace:
         """The statements one after the other, on a chip that forgets what it holds when a kernel ends."""
         maker = {act.result: i for i, act in enumerate(self.acts)}
-        kernel: list[tuple[int, bool]] = []  # where each act runs, and whether a contraction is behind it
+        kernel: list[tuple[int, int | None]] = []  # where each act runs, and where the last contraction behind it does
         for i, act in enumerate(self.acts):
-            feeding = [maker[name] for name in act.operands if name in maker]
-            feeding = [j for j in feeding if self.acts[j].turns == act.turns and self.acts[j].back == act.back]
-            behind = [kernel[j][0] for j in feeding if kernel[j][1]]
+            last = max((k for n in act.operands if n in maker and (k := kernel[maker[n]][1]) is not None), default=None)
+            here = last is not None and self.acts[last].turns == act.turns and self.acts[last].back == act.back
             together = next((j for j, other in enumerate(self.acts) if other.fuse == act.fuse), i)
             if act.fuse in self._busy:
                 where = together
-            elif behind and not self.contracts(act):
-                where = max(behind)
+            elif last is not None and here and not self.contracts(act):
+                where = last
             elif act.fuse is not None:
                 where = self._first_alone(act.fuse, kernel, i)
             else:
                 where = i
-            kernel.append((where, bool(behind) or self.contracts(act)))
+            kernel.append((where, where if here or self.contracts(act) else last))
         return self._noted([where for where, _ in kernel], maker)
 
     @cached_property
@@ -129,9 +134,9 @@ class Script(Frozen):
         busy = {act.fuse for act in self.acts if act.fuse is not None and self.contracts(act)}
         return frozenset(busy | {~fuse for fuse in busy if fuse >= 0})
 
-    def _first_alone(self, fuse: int, kernel: list[tuple[int, bool]], here: int) -> int:
-        """The first of the elementwise statements of a fuse that nothing is contracted behind."""
-        alone = (j for j in range(here) if self.acts[j].fuse == fuse and not kernel[j][1])
+    def _first_alone(self, fuse: int, kernel: list[tuple[int, int | None]], here: int) -> int:
+        """The first of the elementwise statements of a fuse that join no contraction outside of it."""
+        alone = (j for j in range(here) if self.acts[j].fuse == fuse and self.acts[kernel[j][0]].fuse == fuse)
         return next(alone, here)
 
     def _noted(self, where: list[int], maker: Mapping[str, int]) -> Trace:

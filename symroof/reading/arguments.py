@@ -33,8 +33,8 @@ class Options(TypedDict, total=False):
     sizes of its axes, ``link`` what the arithmetic is compared with, ``count`` is fma or exact, ``compute`` the dtype of
     the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas,
     ``functions`` the operations for each element of functions in programs, ``solve`` a relation between quantities that is
-    to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``lang`` the language of pages:
-    en, ko or zh.
+    to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``keep`` weights that stay gathered
+    for it on a mesh and ``regather`` what does not, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -53,6 +53,8 @@ class Options(TypedDict, total=False):
     symbols: str | Iterable[str] | None
     sections: str | Iterable[str] | None
     training: bool | None
+    keep: str | Sequence[str] | None
+    regather: str | Sequence[str] | None
     statement: str | None
     lang: str | None
     solve: str | None
@@ -106,7 +108,7 @@ def problem_on_each(
         changed = {
             "hardware",
             *said,
-            *(("operation",) if "training" in said else ()),
+            *(("operation",) if said.keys() & {"training", "keep", "regather"} else ()),
         } & Problem.__dataclass_fields__.keys()
         problem = replace(asked, **{name: getattr(problem, name) for name in changed})
     return problem, chips

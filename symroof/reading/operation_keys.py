@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from symroof.errors import ReadingError
+from symroof.errors import ReadingError, require_one_of
 from symroof.formula import KEYWORDS
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.einsum import Einsum
@@ -19,6 +20,9 @@ from symroof.reading.operations import read_operation
 from symroof.reading.toml import table, text, unfit
 
 EXAMPLE = "{ f = 3 }"
+# What is said of tensors that a mesh gathers, and whether they are weights: those are gathered again for the backward
+# pass unless they are kept, and all else is kept unless it is gathered again.
+GATHERED = {"keep": True, "regather": False}
 
 
 def operation_of(options: Mapping[str, Any]) -> AnyOperation:
@@ -40,7 +44,25 @@ def operation_of(options: Mapping[str, Any]) -> AnyOperation:
         if not isinstance(training := options["training"], bool):
             raise unfit("training", training, "true or false", "true for the backward pass as well")
         operation = in_training(operation, training)
+    for key, of_weights in GATHERED.items():
+        if options.get(key) is not None:
+            operation = _gathered(operation, key, options[key], of_weights=of_weights)
     return operation
+
+
+def _gathered(operation: AnyOperation, key: str, value: Any, *, of_weights: bool) -> Program:
+    """A program with what it says of the tensors that are gathered on a mesh."""
+    example = '["W1"]' if of_weights else '["x"]'
+    named = [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(named, list | tuple) or not all(isinstance(name, str) for name in named):
+        raise unfit(key, value, "names of tensors", example)
+    if not isinstance(operation, Program):
+        raise ReadingError(f"{key}: only programs gather tensors for several uses", expected="statements in operation")
+    weights = {str(tensor.name) for tensor in operation.declared_as("weight")}
+    fitting = [name for name in operation.arrays if (name in weights) == of_weights]
+    for name in named:
+        require_one_of(name, fitting, f"{key}: {name!r} is no {'weight' if of_weights else 'input or result'}")
+    return replace(operation, **{key: tuple(named)})  # type: ignore[arg-type]
 
 
 def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from sympy import Add, Mul
+
 from symroof.derivation.figures_used import NETWORK
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
@@ -15,6 +17,7 @@ from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
 from symroof.model.resources import steps_of, times_of
 from symroof.model.statement_costs import amounts as amounts_of_program
+from symroof.model.statement_costs import of_statement
 from symroof.proof.check import checked
 from symroof.proof.step import Reason, Step
 from symroof.reading.exercises import Exercise, giving_way
@@ -60,6 +63,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
         if setting.exchanges or link.partition(".")[0] not in NETWORK:
             over = setting_of(replace(setting.problem, link=link)) if setting.exchanges else setting
             known[f"T_comms_{link}"] = Quotient(write(over.moved), Name(link))
+    known |= {name: formula for name, formula in _over_axes(setting).items() if name not in dimensions}
     chosen = {"peak": setting.peak, "bandwidth": setting.bandwidth}
     known |= {name: printed(figure) for name, figure in chosen.items() if figure is not None}
     figures = chip.figures if chip else {}
@@ -84,6 +88,29 @@ def _of_program(setting: Setting) -> dict[str, Formula]:
         return {}
     times = {} if rates is None else {**times_of(program, rates), "T_steps": steps_of(program, rates)}
     return {**program.where, **times}
+
+
+def _over_axes(setting: Setting) -> dict[str, Formula]:
+    """What a chip does for a product on a mesh in its own memory, and what it sends over each axis: as a mesh is played with
+    each of the settings that this takes."""
+    if not setting.several_chips or setting.on_mesh:
+        return {}
+    problem, write = setting.problem, setting.layout.write
+    chip, axes = problem.hardware, problem.operation.axes
+    found: dict[str, Formula] = {"chips": write(Mul(*(problem.mesh[axis].size for axis in axes)))}
+    if setting.moved_name == "bytes_per_chip" or chip is None or "HBM" in chip.figures:
+        in_memory = setting_of(replace(problem, link="HBM")) if setting.over_network else setting
+        found["bytes_per_chip"] = write(in_memory.moved)
+    links = [problem.link, *(chip.links if chip else ())]
+    link = next((link for link in links if link.partition(".")[0] in NETWORK), None)
+    if link is None or not setting.exchanges:
+        return found
+    exchanges = setting_of(replace(problem, link=link)).exchanges
+    for axis in dict.fromkeys(exchange.axis for exchange in exchanges):
+        sent = of_statement("sent", axis)
+        found[sent] = write(Add(*(exchange.sent for exchange in exchanges if exchange.axis == axis)))
+        found[f"T_{axis}"] = Quotient(Name(sent), Name(problem.mesh[axis].link or link))
+    return found
 
 
 def _of_model(exercise: Exercise) -> Context:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import symroof.verification.mesh_miscounts as mesh_miscounts
 import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
 import symroof.verification.program_miscounts as program_miscounts
@@ -38,6 +39,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
     for mistake in (
         misprints.turned,
         misprints.at_the_edge,
+        mesh_miscounts.on_chips,
+        mesh_miscounts.exchanged,
         program_miscounts.other_amount,
         misprints.other_extreme,
         misprints.other_unit,

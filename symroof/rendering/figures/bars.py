@@ -9,9 +9,11 @@ from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.strokes import FIELDS, MOMENTS, scaled
 from symroof.rendering.pages.amounts import sizes
 
-BROAD, APART = 0.8, 0.5  # how broad a bar is, and how far sets of sizes are apart, where bars stand 1 from another
+BROAD, APART = 0.66, 0.4  # how broad a bar is, and how far sets of sizes are apart, where bars stand 1 from another
 # The least part of the highest bar that has its name on it: the height of a row.
 NAMED = 0.06
+
+LEAST = 100  # what takes less than this part of its longest time has a row in the table of points, and no name
 
 
 def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
@@ -45,7 +47,7 @@ def _bar(canvas: Canvas, found: Breakdown, bar: Bar, place: float, highest: floa
         words, middle = f"{name} {share_in(canvas.lang, float(seconds / bar.seconds))}", (foot + top) / 2
         if top - foot >= row:
             canvas.label(words, [Spot((place, middle), "", 0)])
-        elif found.largest(name) == (bar, seconds) and seconds:
+        elif found.largest(name) == (bar, seconds) and seconds * LEAST >= bar.seconds:
             beside = max(free, middle)
             free = beside + row
             canvas.label(words, [Spot((right, beside), "e", 9)], size=7.5, leader=(right, middle))

@@ -137,7 +137,11 @@ def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, ...]:
     >>> shown_times(TimeRow(Fraction(1), *(Fraction(n, 10**14) for n in (1, 700, 700, 701)), "<", False), UNITS["s"])
     ('1e-14', '7e-12', '7e-12', '7.01e-12')
     """
-    values = [value / unit.scale for value in (row.t_math, row.t_comms, row.lower, row.upper, *row.others)]
+    steps = () if row.steps is None else (row.steps,)
+    values = [
+        value / unit.scale
+        for value in (row.t_math, row.t_comms, row.lower, row.upper, *(time for _, time in row.others), *steps)
+    ]
     if values[2] * 10**9 < 1:
         return tuple(short(value, 3) for value in values)
     close = abs(row.t_math - row.t_comms) * 50 < row.lower

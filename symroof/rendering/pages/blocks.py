@@ -65,9 +65,14 @@ UNSEEN = tuple(map(Name, ("flops_exact", "reads", "writes")))
 LONGEST_NUMBER = 8
 
 
-def display(step: Step, before: Sequence[Step]) -> str:
-    """Where a step stands: ``prose``, on a line of its own, ``joined`` to the line before, or its right side ``alone``."""
+def display(step: Step, before: Sequence[Step], told: Callable[[Step], bool] = lambda step: False) -> str:
+    """Where a step stands: ``prose``, on a line of its own, ``joined`` to the line before, or its right side ``alone``.
+    What is ``told`` elsewhere has no line here."""
     match step.reason:
+        case _ if told(step):
+            return "prose"
+        case Reason.TOTAL if before and told(before[-1]):
+            return "line"
         case Reason.STATEMENT_FLOPS if before and before[-1].reason is Reason.STATEMENT_ROUNDED:
             return "prose"
         case Reason.STATEMENTS if step.left in UNSEEN:
@@ -180,7 +185,9 @@ class Display(Frozen):
     rows: list[Row]
 
 
-def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Paragraph | Display]:
+def blocks(
+    steps: tuple[Step, ...], say: Say, joint: str = " ", told: Callable[[Step], bool] = lambda step: False
+) -> list[Paragraph | Display]:
     """The paragraphs and displays of one section, in order; ``joint`` stands between the sentences of a paragraph."""
     written: list[Paragraph | Display] = []
     left: Formula | None = None
@@ -193,7 +200,7 @@ def blocks(steps: tuple[Step, ...], say: Say, joint: str = " ") -> list[Paragrap
 
     for index, step in enumerate(steps):
         prose(say("lead", step))
-        place = display(step, steps[:index])
+        place = display(step, steps[:index], told)
         if place != "prose":
             block = written[-1] if written else None
             if not isinstance(block, Display):

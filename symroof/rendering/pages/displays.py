@@ -38,7 +38,7 @@ def aligned(rows: Iterable[Row], pen: Pen, room: float = inf) -> str:
             lines.append(f"{left} &{' '.join(links)}".strip() if links else left)
         lines[-1] += unit + aside
     lines = [re.sub(r" +\n", "\n", line) for line in lines]
-    if len(lines) == 1 and not rows[0].aside:
+    if len(lines) == 1 and not rows[0].aside and "\n&" not in lines[0]:
         return lines[0].replace("&", "", 1) if rows[0].parts else lines[0]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 

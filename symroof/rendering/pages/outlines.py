@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
-from symroof.derivation.schedules import T_VECTOR
 from symroof.derivation.sketching import Sketched
 from symroof.formula import Name
 from symroof.proof.step import Reason, Step
@@ -47,7 +46,6 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
 
     def page(pen: Pen) -> Page:
         known = {"ridge_": RIDGE, "peak": PEAK, "bandwidth": BANDWIDTH, "t_math": T_MATH, "t_comms": T_COMMS}
-        known |= {"t_vector": T_VECTOR, "memory_time": T_COMMS}
         sentences = pen.sentences(FORMATS[pen.form].prose, d=view, condition=pen.condition, shown=in_decimals, **known)
 
         def say(part: str, step: Any) -> str:

@@ -9,16 +9,18 @@ from symroof.derivation.answer import Answer, Point
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Formula, Name, Quotient, Verdict
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names
 from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import of_statement
+from symroof.proof.step import Reason
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.records.questions import let_record, optimum_record, solution_record, step_record
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 
+OF_CHIPS = ("flops_per_chip", "ops_per_chip", "bytes_per_chip")
 OF_PROGRAMS = ("params", "weights", "caches", "saved", "gradients", "ops", "flops_forward", "flops_backward")
 TIMES = ("T_math", "T_comms", "T_lower", "T_upper")
 OUTCOMES = {"always": "always compute-bound", "never": "never compute-bound", "depends": "depends"}
@@ -146,7 +148,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
                 "T_comms": float(row.t_comms),
                 "T_lower": float(row.lower),
                 "T_upper": float(row.upper),
-                **({} if row.vector is None else {"T_vector": float(row.vector)}),
+                **{name.name: float(time) for name, time in row.others},
                 **({} if row.steps is None else {"T_steps": float(row.steps)}),
                 "bound_by": "compute" if row.compute_bound else "link" if setting.over_network else "memory",
             }
@@ -169,11 +171,62 @@ def _of_program(said: Callable[[str], Formula | None], answer: Answer, setting: 
             "name": name,
             "text": written[name],
             **{what: costs.get(of_statement(what, name)) for what in ("flops", "ops", "reads", "writes", "bytes")},
-            "exchanges": [],
+            "exchanges": _exchanges(answer, name, cost.backward),
         }
-        for name in program.owners
+        for name, cost in program.owners.items()
     ]
-    return {**{name: said(name) for name in OF_PROGRAMS}, **_times(said, setting), "statements": statements}
+    chips = {name: said(name) for name in (*OF_PROGRAMS, *OF_CHIPS)}
+    return {**chips, **_over_links(answer, setting), **_times(said, setting), "statements": statements}
+
+
+def _exchanges(answer: Answer, name: str, backward: bool) -> list[dict[str, Any]]:
+    """The collectives of a statement, each once: one over several axes is on the step of each."""
+    about = [s for s in answer.steps if s.reason is Reason.SENT and f"({name})" in names(s.left)[0]]
+    found = dict.fromkeys(exchange for step in about for exchange in step.facts.exchanges)
+    return [
+        {
+            "collective": exchange.collective,
+            "axes": exchange.axes,
+            "operand": exchange.array,
+            "payload": exchange.message,
+            "pass": "backward" if backward else "forward",
+        }
+        for exchange in found
+    ]
+
+
+def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
+    """What each link of a mesh carries, and the conditions against the memory and against each link; None on one chip."""
+    program, rates = setting.problem.operation, setting.rates
+    assert isinstance(program, Program)
+    if not program.axes or rates is None:
+        return {"sent_over": None, "thresholds": None}
+    links = [name for name, _ in rates.links]
+    main = answer.threshold and _threshold(answer, answer.threshold)
+    against = {name: _against(answer, name) for name in links}
+    sent = {name: answer.formula(of_statement("sent", name)) for name in links}
+    return {
+        "sent_over": sent,
+        "thresholds": {rates.comms: main} | {n: c for n, c in against.items() if n != rates.comms},
+    }
+
+
+def _against(answer: Answer, resource: str) -> dict[str, Any] | None:
+    """Where arithmetic takes longer than a link, in the form of the threshold."""
+    solution, bound = answer.solution(f"threshold({resource})"), answer.formula(f"bound({resource})")
+    if solution is None:
+        return None
+    held = getattr(solution.otherwise, "holds", None)
+    outcome = OUTCOMES["depends" if held is None else "always" if held else "never"]
+    return {
+        "variable": solution.variable,
+        "exact": _condition(solution, bound),
+        **beside("exact_bound", answer.value(f"bound({resource})"), bound),
+        "guard": solution.guard,
+        "otherwise": solution.otherwise and {"outcome": outcome, "supremum": None},
+        **dict.fromkeys(("rule", "rule_bound", "rule_bound_float", "rule_factor", "smallest_integer")),
+        "outcome": OUTCOMES[solution.outcome],
+    }
 
 
 def _times(said: Callable[[str], Formula | None], setting: Setting) -> dict[str, Any]:

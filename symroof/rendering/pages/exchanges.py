@@ -1,0 +1,144 @@
+"""A program on a mesh on a page: how its axes are wired, who shares the work, and what is exchanged."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from symroof.derivation.pipeline import Derivation
+from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number, product
+from symroof.model.program import Program
+from symroof.model.statement_costs import busy_links, of_statement
+from symroof.proof.chips import Exchanged
+from symroof.proof.step import Reason, Step
+
+ONE = number(1)
+# What a table of statements says of the chips.
+OF_CHIPS = (Reason.ON_EACH, Reason.SENT)
+
+
+class Said(Frozen):
+    """An exchange, the statement that pays for it, whether that is in the backward pass, and how often it is run."""
+
+    exchange: Exchanged
+    statement: str
+    backward: bool
+    turns: Formula | None
+
+
+class Mesh:
+    """What the steps of a derivation say of the chips of its mesh."""
+
+    def __init__(self, derivation: Derivation, program: Program) -> None:
+        self.program, self.resources = program, busy_links(program)
+        self.right = {step.left: step.right for step in derivation.written}
+        self.steps = {reason: tuple(s for s in derivation.written if s.reason is reason) for reason in Reason}
+        self.by_role = {step.role: step for step in derivation.written if step.role and step.point is None}
+
+    @property
+    def wired(self) -> list[tuple[list[str], int | None, str, str]]:
+        """The axes of one number of chips, wiring and link together."""
+        groups: dict[tuple[int | None, str, str], list[str]] = {}
+        for step in self.steps[Reason.CHIPS]:
+            for axis in step.facts.axes:
+                groups.setdefault((axis.chips, axis.wiring, axis.link), []).append(axis.name)
+        return [(names, *kind) for kind, names in groups.items()]
+
+    @cached_property
+    def shared(self) -> list[tuple[list[str], Formula, Formula]]:
+        """The contractions that as many chips share out, and how many do the same of them."""
+        groups: dict[tuple[Formula, Formula], list[str]] = {}
+        for step in self.steps[Reason.ON_EACH]:
+            if step.facts is not None:
+                groups.setdefault((step.facts.chips, step.facts.repeated), []).append(_statement(step))
+        return [(names, *kind) for kind, names in groups.items()]
+
+    @property
+    def even(self) -> bool:
+        """Whether all chips share all contractions alike."""
+        return len(self.shared) == 1 and self.shared[0][2] == ONE
+
+    @cached_property
+    def exchanges(self) -> tuple[Said, ...]:
+        """Every exchange, in the order of the statements; one over several axes is on a step for each."""
+        found: dict[tuple[Exchanged, str], Said] = {}
+        for step in self.steps[Reason.SENT]:
+            name, turns = _statement(step), step.facts.turns
+            for exchange in step.facts.exchanges:
+                back = self.program.owners[name].backward
+                found.setdefault((exchange, name), Said(exchange, name, back, product(*turns) if turns else None))
+        return tuple(found.values())
+
+    def first(self, step: Step) -> tuple[Said, ...]:
+        """The exchanges of a step that none before it says."""
+        mine = [self._place(said) for said in self.exchanges]
+        return tuple(said for said, place in zip(self.exchanges, mine, strict=True) if place == step)
+
+    def _place(self, said: Said) -> Step:
+        steps = self.steps[Reason.SENT]
+        return next(s for s in steps if _statement(s) == said.statement and said.exchange in s.facts.exchanges)
+
+    def opens_pass(self, step: Step) -> bool:
+        """Whether a step is the first one on exchanges of its pass, in a training step."""
+        back = self.program.owners[_statement(step)].backward
+        steps = [s for s in self.steps[Reason.SENT] if self.program.owners[_statement(s)].backward == back]
+        return self.program.training and steps[0] == step
+
+    def is_backward(self, step: Step) -> bool:
+        return self.program.owners[_statement(step)].backward
+
+    def sent(self, resource: str) -> Formula | None:
+        return self.right.get(Name(of_statement("sent", resource)))
+
+    def passes(self, resource: str) -> list[list[tuple[str, list[str]]]]:
+        """The collectives over a link in each pass, each with what it moves."""
+        found: list[list[tuple[str, list[str]]]] = []
+        for back in (False, True):
+            moved: dict[str, list[str]] = {}
+            for step in self.steps[Reason.SENT]:
+                if self.is_backward(step) == back and step.left == Name(
+                    of_statement(f"sent_{resource}", _statement(step))
+                ):
+                    for exchange in step.facts.exchanges:
+                        moved.setdefault(exchange.collective, []).append(exchange.array)
+            found.append(list(moved.items()))
+        return [each for each in found if each]
+
+    def against(self, resource: str) -> Formula | None:
+        """Where arithmetic takes longer than a link, with the figures put in; a verdict where that is always or never."""
+        step = self.by_role.get(f"threshold({resource})")
+        if step is None:
+            return None
+        bound, solved = self.by_role.get(f"bound({resource})"), step.right
+        if bound is not None and isinstance(solved, Compare):
+            return Compare(solved.left, solved.relation, bound.right)
+        return solved
+
+    def outcome(self, resource: str) -> str:
+        """always or never, where no size decides."""
+        solved = self.against(resource)
+        return "" if not isinstance(solved, Verdict) else "always" if solved.holds else "never"
+
+    def rows(self, name: str) -> list[tuple[str, str]]:
+        """The rows of the answer behind one: what each link carries, and where arithmetic takes longer than that."""
+        if name == "bytes":
+            return [("sent", resource) for resource in self.resources]
+        return [("against", resource) for resource in self.resources if name == "compute" and self.against(resource)]
+
+    def of_chip(self, what: str, name: str) -> Formula | None:
+        """What a chip does of a statement, or sends for it."""
+        return self.right.get(Name(of_statement(what, name)))
+
+
+def of_a_chip(formula: Formula) -> bool:
+    """Whether this is what one chip does in all, or sends over one of its links."""
+    return isinstance(formula, Name) and (formula.name.endswith("_per_chip") or formula.name.startswith("sent("))
+
+
+def named(label: str) -> Formula:
+    """A dimension or an axis as a formula."""
+    return number(int(label)) if label.isdigit() else Name(label)
+
+
+def _statement(step: Step) -> str:
+    assert isinstance(step.left, Name)
+    return step.left.name.partition("(")[2][:-1]

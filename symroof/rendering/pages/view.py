@@ -1,0 +1,139 @@
+"""A derivation, asked for by name: what templates say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from sympy import Expr, Mul
+
+from symroof.algebra.roots import Root
+from symroof.derivation.answer import Point, Said
+from symroof.derivation.draft import numeric
+from symroof.derivation.layout import with_digits
+from symroof.derivation.pipeline import Derivation
+from symroof.formula import Compare, Formula, Name, number
+from symroof.model.program import Program
+from symroof.proof.recounts import Arrays
+from symroof.proof.step import Reason, Step
+from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
+from symroof.rendering.pages.exchanges import Mesh
+from symroof.rendering.pages.listings import Statements
+from symroof.rendering.pages.optima_said import Splitting
+
+
+class View(Splitting):
+    """A derivation, asked for by name. Every formula here is on some step, or is a value of the answer.
+
+    ``variable`` is what the condition is solved for, ``asked`` the size that was asked for where it equals that one,
+    ``chips`` are all those of the mesh, and ``matrix_unit`` says whether the peak is that of a matrix unit. The ridge
+    is in decimals; ``number_condition`` is the exact condition, where it is a number without any regime.
+    """
+
+    def __init__(self, derivation: Derivation) -> None:
+        self.derivation, self.answer, self.setting = derivation, derivation.answer, derivation.setting
+        self.problem = problem = self.setting.problem
+        self.operation, self.chip, self.outcome = problem.operation, problem.hardware, self.answer.outcome
+        self.program = Statements(derivation, self.operation) if isinstance(self.operation, Program) else None
+        self.mesh = Mesh(derivation, self.program.program) if self.program and self.program.program.axes else None
+        self.variable = Name(self.setting.variable.name)
+        asked = problem.solve_for if problem.solve is None else None
+        self.unknown = Name(str(problem.solve_for))  # of the relation that is solved
+        self.asked = None if asked in (None, self.variable.name) else Name(str(asked))
+        sizes = (problem.mesh[axis].size for axis in problem.operation.axes)
+        self.chips, self.chips_at_work = map(self.setting.layout.write, (Mul(*sizes), self.setting.chips))
+        self.matrix_unit, self.rates = self.setting.matrix_unit, self.setting.rates
+        self.said = self.answer.formula
+        self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)
+        rule = self.answer.rule
+        self.rule_condition = self.condition(self.answer, self.answer.rule_bound) if rule else None
+        self.number_condition = None if rule else self.condition(self.answer, self.answer.bound)
+        self.points = tuple(map(self._point, self.answer.at))
+
+    def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
+        """The steps of a reason, in a section or anywhere."""
+        wanted = Reason(reason)
+        return tuple(s for s in self.derivation.steps if s.reason is wanted and section in (None, s.section))
+
+    def find(self, reason: str, section: str | None = None) -> Step | None:
+        return next(iter(self.all(reason, section)), None)
+
+    def first(self, reason: str, point: int) -> Step | None:
+        """The first step of a reason at a set of sizes."""
+        return next((step for step in self.all(reason) if step.point == point), None)
+
+    def figured(self, formula: Formula) -> Formula:
+        """A formula with the figures of the machine in the digits in which they were read."""
+        return with_digits(formula, self.setting.digits)
+
+    @property
+    def no_vector_time(self) -> bool:
+        """Whether there is elementwise work beside contractions, and no figure for the unit that does it."""
+        works = self.rates is not None and self.said("ops") is not None and not self.operation.vector
+        return works and self.rates is not None and self.rates.vector is None
+
+    @property
+    def widths(self) -> dict[str, Fraction]:
+        """The bytes of an element of each dtype."""
+        evidence = [step.evidence for step in (*self.all("reads"), *self.all("writes"))]
+        return {name: size for arrays in evidence if isinstance(arrays, Arrays) for name, size in arrays.widths.items()}
+
+    def bounds(self, step: Step) -> tuple[Compare, ...]:
+        """The sizes that are at least something by assumption."""
+        return of_kind(step.assumptions, ">=")
+
+    def range(self, step: Step) -> list[tuple[list[Formula], Formula]]:
+        """D >= 40B and F >= 40B as one: D, F >= 40B."""
+        return grouped((relation.left, relation.right) for relation in self.bounds(step))
+
+    def equal_names(self, step: Step) -> tuple[Formula, ...]:
+        """The names that are equal by assumption, the one that the others equal first."""
+        same = of_kind(step.assumptions, "=")
+        return (same[0].right, *(r.left for r in same))
+
+    @property
+    def scaling(self) -> tuple[Compare, ...]:
+        """The relations of the regime that say what grows; those of the limit where there is one."""
+        limit = self.find("limit")
+        return of_kind(limit.assumptions if limit else self.problem.assume, "<<", "->", "~", "~~")
+
+    def condition(self, said: Said, edge: Expr | Root | None) -> dict[str, Any] | None:
+        """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
+        stated, value, first = said.condition, numeric(edge), said.smallest_integer
+        if not isinstance(stated, Compare) or value is None:
+            return None
+        shown = decimal_number(value)
+        return {
+            "variable": stated.left,
+            "sign": "=" if shown.value == value else "~",
+            "relation": stated.relation,
+            "bound": shown,
+            "first": None if first is None else number(first),
+        }
+
+    def _point(self, point: Point) -> dict[str, Any]:
+        value, solution = numeric(point.intensity), point.threshold
+        return {
+            "said": point,
+            "variable": self.variable if solution is None else Name(solution.variable),
+            "where": grouped_sizes(point.values, self.setting.layout),
+            "condition": self.condition(point, point.bound),
+            "same": point.bound is not None and point.bound == self.answer.bound,
+            "intensity": point.formula("intensity") if value is None else decimal_number(value),
+            "fixed": solution is None,
+            "balanced": value is not None and value == self.answer.ridge,
+        }
+
+    @property
+    def regimes_to_try(self) -> tuple[str, ...]:
+        """The corners of a reciprocal form: one size small beside the others."""
+        parts = [monomial.as_coeff_Mul()[1] for monomial in self.answer.reciprocals or ()]
+        if self.setting.regime.scaling or not all(part.is_Symbol for part in parts):
+            return ()
+        return tuple(f"{x} << {', '.join(str(y) for y in parts if y != x)}" for x in parts)
+
+
+def of_kind(relations: Iterable[Formula], *kinds: str) -> tuple[Compare, ...]:
+    """The relations of these kinds."""
+    return tuple(r for r in relations if isinstance(r, Compare) and r.relation in kinds)

@@ -1,0 +1,145 @@
+"""Mistakes about what a program costs on a mesh: the worlds in which a wrong claim would be right.
+
+A ring is taken for a line, a reduce-scatter for an all-reduce, a message is not split, a chip's own part is sent too, weights
+stay gathered, the backward pass exchanges nothing, chips share work that they repeat. Every world is made from the program
+and its splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from sympy import Expr, Integer, Mul
+
+from symroof.formula import Frozen, Name
+from symroof.model.chip_costs import carried, message, resource_of
+from symroof.model.mesh_axes import WIRINGS
+from symroof.model.nodes import turns_of
+from symroof.model.placing import Move
+from symroof.model.program import Program
+from symroof.model.statement_costs import amounts, of_statement
+from symroof.verification.program_worlds import Amounts, Counted, Worlds, of_programs
+
+# What people take a collective for.
+TAKEN_FOR = {
+    "all-reduce": ("reduce-scatter",),
+    "reduce-scatter": ("all-reduce",),
+    "all-gather": ("all-reduce", "all-to-all"),
+    "all-to-all": ("all-gather",),
+}
+SHARED = ("flops_per_chip", "ops_per_chip", "bytes_per_chip")
+OF_A_CHIP = (*SHARED, "sent")
+
+
+class _Sent(Frozen):
+    """What a collective of a statement sends over a resource, in all turns."""
+
+    owner: str
+    resource: str
+    move: Move
+    amount: Expr
+
+
+@of_programs
+def exchanged(counted: Counted) -> Worlds:
+    """An exchange costs what another would, or is left out."""
+    program = counted.program
+    if not program.axes:
+        return
+    sent = tuple(_sent(program))
+    yield from _rewired(counted)
+    for resource in dict.fromkeys(s.resource for s in sent):
+        here = [s for s in sent if s.resource == resource]
+        yield {"how": "own"}, _more(counted, ((s, _with_own(s, program) - s.amount) for s in here))
+        apart = dict.fromkeys(axis for s in here for axis in s.move.apart)
+        whole = ((s, s.amount * (_chips(program, s.move.apart) - 1)) for s in here)
+        yield {"how": "apart", "names": tuple(map(Name, apart))}, _more(counted, whole)
+        for collective in dict.fromkeys(s.move.collective for s in here):
+            alike = [s for s in here if s.move.collective == collective]
+            for group in (alike, *([s] for s in alike if len(alike) > 1)):
+                tensors = tuple(Name(name) for name in dict.fromkeys(str(s.move.tensor.name) for s in group))
+                facts = {"names": tensors, "collective": collective}
+                for taken in TAKEN_FOR[collective]:
+                    other = ((s, _as(s, taken, program) - s.amount) for s in group)
+                    yield {**facts, "how": "collective", "taken": taken}, _more(counted, other)
+                yield {**facts, "how": "missing"}, _more(counted, ((s, -s.amount) for s in group))
+
+
+@of_programs
+def on_chips(counted: Counted) -> Worlds:
+    """What chips repeat is shared, a pass is left out, or what is gathered again was kept."""
+    program, known = counted.program, counted.amounts
+    if not program.axes:
+        return
+    for what in SHARED:
+        total = what.removesuffix("_per_chip")
+        even = {n: known[n.replace("_per_chip", "")] / known["chips"] for n in known if n.partition("(")[0] == what}
+        yield {"how": "shared", "total": Name(total)}, {n: x for n, x in even.items() if x != known[n]}
+    if program.training:
+        forward = amounts(replace(program, training=False), counted.count)
+        parts = {
+            n: forward.get(n, Integer(0)) for n in known if n.partition("(")[0] in OF_A_CHIP and "_per_chip(" not in n
+        }
+        yield {"how": "forward"}, parts
+        weights = tuple(str(t.name) for t in program.declared_as("weight"))
+        yield {"how": "kept", "names": tuple(map(Name, weights))}, counted.of(replace(program, keep=weights))
+        for name in (str(t.name) for t in program.declared_as("input")):
+            yield {"how": "again", "names": (Name(name),)}, counted.of(replace(program, regather=(name,)))
+
+
+def _sent(program: Program) -> Iterator[_Sent]:
+    turns = {line.statement.name: turns_of(line.repeats) for line in program.lines}
+    for owner, cost in program.on_chip.items():
+        for move in cost.moves:
+            for resource, share in carried(move, program):
+                amount = program.resolved(turns[owner] * share * message(move, program))
+                yield _Sent(owner, resource, move, amount)
+
+
+def _more(counted: Counted, changes: Iterable[tuple[_Sent, Expr]]) -> Amounts:
+    """The amounts once each of the exchanges sends so many bytes more."""
+    return counted.more(
+        (name, more)
+        for sent, more in changes
+        for name in (of_statement("sent", sent.resource), of_statement(f"sent_{sent.resource}", sent.owner))
+    )
+
+
+def _rewired(counted: Counted) -> Worlds:
+    """The axes with other wirings, each alone on what it keeps busy."""
+    program = counted.program
+    resources = [resource_of(axis) for axis in program.mesh]
+    for axis, own in zip(program.mesh, resources, strict=True):
+        for wiring in WIRINGS:
+            other = replace(axis, wiring=wiring)
+            if wiring == axis.wiring or resources.count(own) > 1 or (other.ways == axis.ways and wiring != "switch"):
+                continue
+            mesh = tuple(other if a is axis else a for a in program.mesh)
+            found = amounts(replace(program, mesh=mesh), counted.count)
+            pairs = [(name, _renamed(name, own, resource_of(other))) for name in counted.amounts if "sent" in name]
+            changes = {n: found[there] for n, there in pairs if there in found and found[there] != counted.amounts[n]}
+            yield {"how": "wiring", "names": (Name(axis.name),), "wiring": wiring}, changes
+
+
+def _renamed(name: str, own: str, other: str) -> str:
+    """What an amount is called where another resource is busy."""
+    return name.replace(f"({own})", f"({other})").replace(f"sent_{own}(", f"sent_{other}(")
+
+
+def _chips(program: Program, axes: Iterable[str]) -> Expr:
+    return Mul(*(axis.size for axis in program.mesh if axis.name in axes))
+
+
+def _with_own(sent: _Sent, program: Program) -> Expr:
+    """What is sent if a chip's own part is sent as well: N for N - 1."""
+    chips = _chips(program, sent.move.axes)
+    ring = sent.move.collective == "all-to-all" and sent.resource in sent.move.axes
+    return sent.amount if ring else sent.amount * chips / (chips - 1)
+
+
+def _as(sent: _Sent, collective: str, program: Program) -> Expr:
+    """What another collective of the same tensor would send there."""
+    shares = dict(carried(replace(sent.move, collective=collective), program))
+    own = dict(carried(sent.move, program))[sent.resource]
+    return sent.amount * shares[sent.resource] / own

@@ -1,0 +1,164 @@
+"""Claims about programs on meshes and products with open axes: what they may name, what is wrong with false ones, and that
+none is accepted that the played mesh does not bear out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sympy import Integer
+from test_gate import _nothing_is_remembered, put_in  # noqa: F401 (a fixture)
+
+import symroof as sr
+from symroof.errors import SymroofError
+from symroof.reading.documents import read_text
+from symroof.verification.chapters import judge_read
+
+BOTH = """
+mesh X, Y on ICI
+input  x:  bf16[B_X, D_Y]
+weight W1: bf16[D_X, F_Y]
+weight W2: bf16[F_Y, D_X]
+h = x * W1 -> bf16[B_X, F_Y]
+a = relu(h)
+y = a * W2 -> bf16[B_X, D_Y]
+"""
+MEGATRON = BOTH.replace("mesh X, Y", "mesh Y").replace("_X", "")
+PRODUCT = {"operation": "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "mesh": "X", "link": "ICI"}
+
+
+def judged(program, *claims, **options):
+    options = {"hardware": "tpu-v5p", **options} | (program if isinstance(program, dict) else {"operation": program})
+    return sr.verify({**options, "claims": list(claims)}).judgements
+
+
+def verdicts(program, *claims, **options):
+    return [judgement.verdict for judgement in judged(program, *claims, **options)]
+
+
+def diagnosis(program, claim, **options):
+    (judgement,) = judged(program, claim, **options)
+    assert judgement.verdict == "wrong", judgement
+    (found,) = [finding.diagnosis for finding in judgement.findings if finding.diagnosis]
+    return " ".join(str(getattr(part, "name", part)) for part in (found.kind, *found.facts.values()))
+
+
+def test_claims_name_what_a_chip_does_and_sends():
+    true = ["flops_per_chip = 4BDF/(XY)", "flops_per_chip(h) = 2BDF/(XY)", "flops = chips*flops_per_chip", "chips = XY", "chips = 64 at X = Y = 8", "sent(X) = 2DF(X - 1)/(XY)"]
+    true += ["sent(Y) = 2BD(Y - 1)/(XY)", "sent(X) ~ 2DF/Y as X >> 1", "T_X = sent(X)/ICI", "T_X = 4DF(X - 1)/(XY ICI.bidirectional)", "T_X ~ 4DF/(Y ICI.bidirectional) as X >> 1"]
+    true += ["T_math = flops_per_chip/peak", "T_lower >= T_X", "T_X(h) + T_X(y) = T_X", "T_math > T_X <=> B > 2550(X - 1)", "T_math > T_Y <=> Y < 1 + F/2550", "T_math > T_X <=> B/X > 2550 as X >> 1"]
+    true += ["bytes_per_chip = bytes_per_chip(h) + bytes_per_chip(y)", "bytes_per_chip(h) = (2BD + 2BF/Y)/X + 2DF/Y", "sent(X) = 117 MB at D = F = 8192, X = 8, Y = 1"]
+    for claim, judgement in zip(true, judged(BOTH, *true), strict=True):
+        assert judgement.verdict in ("holds", "rounded", "conditional"), (claim, judgement)
+
+
+def test_products_with_open_axes_have_the_same_names():
+    true = ["flops_per_chip = 2BDF/X", "chips = X", "sent(X) = DF(X - 1)/X", "sent(X) = sent", "T_X = T_comms", "T_X = T_comms_ICI", "bytes_per_chip = 2BD/X + 2DF + 2BF/X", "T_math > T_X <=> B > 2550(X - 1)"]
+    assert verdicts(PRODUCT, *true) == ["holds"] * len(true)
+    assert verdicts(PRODUCT, "sent(X) = DF", "chips = 2X", "bytes_per_chip = 2BD + 2DF", "T_X = 2DF/ICI") == ["wrong"] * 4
+    assert verdicts({**PRODUCT, "link": "HBM"}, "T_X = sent(X)/ICI", "bytes_per_chip = 2BD/X + 2DF + 2BF/X") == ["holds"] * 2
+
+
+@pytest.mark.parametrize(("claim", "unit"), [("sent(X) = 3 FLOPs at B = D = F = X = Y = 8", "FLOPs"), ("bytes_per_chip = 3 s at B = D = F = X = Y = 8", "bytes"), ("flops_per_chip = 1 byte at B = D = F = X = Y = 8", "bytes"), ("T_X = 3 bytes at B = D = F = X = Y = 8", "bytes")])  # fmt: skip
+def test_units_of_what_a_chip_does(claim, unit):
+    (found,) = judged(BOTH, claim)
+    assert found.worst.remarks[0].kind == "units"
+    assert unit in found.worst.remarks[0].facts.values()
+
+
+def test_an_axis_that_nothing_crosses_is_refused():
+    (found,) = judged(BOTH, "sent(Z) = 3")
+    assert found.verdict == "unreadable"
+    assert "expected one of sent(X), sent(Y)" in found.error
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (r"T_{\text{math}} = \frac{4BDF}{XYC}", "holds"),
+        (r"T_X = \frac{4DF(X-1)}{XY\,W_{\text{ici}}}", "holds"),
+        (r"T_X \approx \frac{4DF}{Y\,W_{\text{ici}}} \text{ as } X \gg 1", "holds"),
+        (r"T_{\text{math}} > T_X \iff B > (X - 1)\frac{C}{W_{\text{ici}}}", "holds"),
+        (r"T_X = \frac{8DF(X-1)}{XY\,W_{\text{ici}}}", "wrong"),
+        (r"\text{sent}(X) = 2DF(X - 1)/(XY)", "holds"),
+        (r"\text{sent}_X = 2DF(X - 1)/(XY)", "holds"),
+        (r"\text{bytes sent}(Y) = 2BD(Y - 1)/(XY)", "holds"),
+        (r"\text{FLOPs per chip} = \frac{4BDF}{XY}", "holds"),
+        (r"\text{number of chips} = XY", "holds"),
+        (r"\text{chips} = X + Y", "wrong"),
+    ],
+)
+def test_textbook_latex(written, expected):
+    text = f'<!-- symroof\noperation = """{BOTH}"""\nhardware = "tpu-v5p"\naliases = {{ W_ici = "ICI.bidirectional", C = "peak" }}\n-->\n\nHere ${written}$.'
+    assert [j.verdict for j in judge_read(read_text(text), Path()).judgements] == [expected]
+
+
+def test_axes_with_an_index():
+    text = f'<!-- symroof\noperation = """{BOTH}"""\nhardware = "tpu-v5p"\naliases = {{ M_X = "X", M_Y = "Y" }}\n-->\n\nHere $\\text{{chips}} = M_X M_Y$ and $\\text{{sent}}(X) = \\frac{{2DF(M_X - 1)}}{{M_X M_Y}}$.'
+    assert [j.verdict for j in judge_read(read_text(text), Path()).judgements] == ["holds"] * 2
+
+
+MISTAKES = [
+    (BOTH, "sent(X) = 4DF(X - 1)/(XY)", "wiring X"),
+    (BOTH, "T_X = 4DF(X - 1)/(XY ICI)", "wiring X"),
+    (BOTH, "sent(X) = 2DF/Y", "exchanges X all_chips"),
+    (BOTH, "sent(X) = 2DF(X - 1)/(X^2*Y)", "exchanges X one_part"),
+    (BOTH, "sent(X) = DF(X - 1)/(XY)", "other_amount elements"),
+    (BOTH, "sent(Y) = 3BD(Y - 1)/(XY)", "exchanges Y collective reduce-scatter all-reduce"),
+    (BOTH, "flops_per_chip = 4BDF/X", "axis_forgotten Y missing"),
+    (BOTH, "flops_per_chip = 4BDF/Y", "axis_forgotten X missing"),
+    (BOTH, "T_math = 4BDF/(X^2*Y*peak)", "axis_forgotten X extra"),
+    (BOTH, "flops_per_chip = 4BDF", "other_amount chips"),
+    (MEGATRON, "sent(Y) = 2BD", "exchanges Y all_chips"),
+]
+
+
+@pytest.mark.parametrize(("program", "claim", "expected"), MISTAKES)
+def test_what_is_wrong_with_a_claim(program, claim, expected):
+    assert diagnosis(program, claim) == expected
+
+
+def test_what_is_wrong_with_a_claim_about_training():
+    assert verdicts(BOTH, "sent(X) = 6DF(X - 1)/(XY)", "sent(Y) = 4BD(Y - 1)/(XY)", "flops_per_chip = 12BDF/(XY)", training=True) == ["holds"] * 3
+    mistakes = {"sent(X) = 4DF(X - 1)/(XY)": "gathered_once again", "sent(X) = 2DF(X - 1)/(XY)": "gathered_once forward", "flops_per_chip = 12BDF/X": "axis_forgotten Y missing"}
+    assert {claim: diagnosis(BOTH, claim, training=True) for claim in mistakes} == mistakes
+
+
+# Faults. Each would make a false claim true; the played mesh refuses them all.
+
+
+def costs(change):
+    return lambda f: lambda program: {name: change(cost) for name, cost in f(program).items()}
+
+
+def places(change):
+    return lambda f: lambda program: tuple(replace(place, **change(place)) for place in f(program))
+
+
+FAULTS = [
+    ("model.chip_costs.chip_costs", costs(lambda c: replace(c, sent={n: 2 * x for n, x in c.sent.items()})), "sent(X) = 4DF(X - 1)/(XY)"),
+    ("model.chip_costs.chip_costs", costs(lambda c: replace(c, flops=2 * c.flops, flops_exact=2 * c.flops_exact)), "flops_per_chip = 8BDF/(XY)"),
+    ("model.chip_costs.chip_costs", costs(lambda c: replace(c, reads=Integer(0))), "bytes_per_chip = 2BF/(XY) + 2BD/X"),
+    ("model.chip_costs.message", lambda f: lambda *a: f(*a) / 2, "sent(X) = DF(X - 1)/(XY)"),
+    ("model.chip_costs.placed", places(lambda p: {"moves": p.moves[:1] if p.line.statement.name == "h" else p.moves}), "sent(X) = DF(X - 1)/(XY)"),
+    ("model.chip_costs.placed", places(lambda p: {"moves": tuple(replace(m, collective="all-reduce") for m in p.moves)}), "sent(X) = 4DF(X - 1)/(XY)"),
+    ("model.chip_costs.placed", places(lambda p: {"division": frozenset(d for d in p.division if d[1] != "Y")}), "flops_per_chip = 4BDF/X"),
+    ("model.statement_costs._on_a_chip", lambda f: lambda *a: {n: 2 * x if n == "chips" else x for n, x in f(*a).items()}, "chips = 2XY"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault[2])
+def test_no_fault_makes_a_false_claim_hold(fault, monkeypatch):
+    producer, change, claim = fault
+    assert verdicts(BOTH, claim) == ["wrong"]
+    put_in(monkeypatch, producer, change)
+    try:
+        found = verdicts(BOTH, claim)
+    except SymroofError:
+        return
+    assert found[0] not in ("holds", "rounded", "conditional")
+
+
+def test_no_fault_makes_a_false_claim_about_a_product_hold(monkeypatch):
+    put_in(monkeypatch, "model.mesh._fetched", lambda f: lambda *a: ())
+    with pytest.raises(SymroofError):
+        judged(PRODUCT, "sent(X) = 0")
