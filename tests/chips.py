@@ -252,12 +252,19 @@ class Chips:
         held = self._rows(place, rows) if row else {c: self._worked(place, c) for c in self.chips}
         after = [m for m in moves if m[0].rows is None and str(m[0].tensor.name) == s.name]
         for move, done in after:
-            held = self._move(move, held, s.result.labels, declared(s.result), done)
+            held = self._move(move, held, s.result.labels, declared(s.result), done, self._inside(move, after))
         if s.name in self.waits:
             self.own[s.name] = held
             return
         self.own[s.name] = {c: self._cut(held[c], s.result.labels, declared(s.result), c) for c in self.chips}
         self._require(s.result)
+
+    def _inside(self, move, moves):
+        """Over several links an all-reduce is a reduce-scatter over the first, which leaves each chip a part to add up over
+        the next, and an all-gather back: the parts that the links before this one leave."""
+        before = [m for m, _ in moves[: [m for m, _ in moves].index(move)]]
+        axes = [a for m in before if m.collective == move.collective == "all-reduce" for a in m.axes]
+        return prod(self.axes[a].chips for a in axes)
 
     def _fetch(self, tensor, division, moves):
         needs = {pair for pair in division if pair[0] in tensor.labels}
@@ -326,8 +333,8 @@ class Chips:
         for move, _ in moves:
             if move.rows != len(rounds[self.chips[0]]):
                 raise WrongChipError(f"{s.name} adds up {len(rounds[self.chips[0]])} numbers of a row, not {move.rows}")
-            numbers = move.rows * one[self.chips[0]].size * s.result.dtype.bytes
-            self.routed.append((move, routed(move.collective, Fraction(int(numbers)), [self.axes[a] for a in move.axes])))
+            numbers = Fraction(str(s.result.dtype.bytes)) * move.rows * one[self.chips[0]].size / self._inside(move, moves)
+            self.routed.append((move, routed(move.collective, numbers, [self.axes[a] for a in move.axes])))
         if not s.function.name.endswith("'"):
             self.numbers[key] = {c: [self._numbers_of(n, x, s.over, place, c) for n in m[c]] for c in self.chips}
         return {
@@ -358,7 +365,7 @@ class Chips:
             if all(i in places or other[i] == chip[i] for i in range(len(self.order)))
         ]
 
-    def _move(self, move, held, labels, goal, done):
+    def _move(self, move, held, labels, goal, done, inside=1):
         """A collective: what each chip holds after it."""
         found, kind = {}, move.collective
         ending = {pair for pair in goal if pair[1] in move.axes}
@@ -373,10 +380,10 @@ class Chips:
             found[c] = self._cut(one, labels, ending, c) if kind in ("reduce-scatter", "all-to-all") else one
         if not done:
             return held
-        self._route(move, held, found)
+        self._route(move, held, found, inside)
         return found
 
-    def _route(self, move, before, after):
+    def _route(self, move, before, after, inside):
         """The message, counted in every group, and its way over the links."""
         n, amounts = prod(self.axes[a].chips for a in move.axes), set()
         for chip in self.chips:
@@ -397,7 +404,7 @@ class Chips:
                     amounts |= {n * int(h.sum()) for h in have}
         if len(amounts) != 1:
             raise WrongChipError(f"the parts of a {move.collective} are not of one size: {amounts}")
-        message = Fraction(amounts.pop()) * Fraction(str(move.tensor.dtype.bytes))
+        message = Fraction(amounts.pop()) * Fraction(str(move.tensor.dtype.bytes)) / inside
         self.routed.append((move, routed(move.collective, message, [self.axes[a] for a in move.axes])))
 
     def _require(self, tensor):

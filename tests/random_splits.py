@@ -11,8 +11,8 @@ MESHES = (
     "X=5 line on ICI",
     "X=3, Y=4 on ICI",
     "X=2, Y=3 on ICI",
-    "X=2 on ICI; Y=3 on DCN switch",
-    "X=3 on NVLink switch; Y=2 on ICI",
+    "X=2 on ICI; mesh Y=3 on DCN switch",
+    "X=3 on NVLink switch; mesh Y=2 on ICI",
     "X=2, Y=2 on NVLink switch",
 )
 

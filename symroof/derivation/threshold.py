@@ -146,7 +146,9 @@ def _never(draft: Draft, solution: Solution) -> Draft:
         return draft.add(Step("threshold", Reason.NEVER, T_MATH, "<=", T_COMMS, equal))
     top = value if not value.free_symbols else highest(value, setting.least_one)
     if top is None or not top.is_Rational:
-        return draft.add(Step("threshold", Reason.NEVER, INTENSITY, "<", RIDGE, equal))
+        least = value.subs(dict.fromkeys(setting.least_one, 1))  # where all sizes are 1 it may be reached
+        relation = "<=" if least.is_Rational and numeric(least) == setting.ridge else "<"
+        return draft.add(Step("threshold", Reason.NEVER, INTENSITY, relation, RIDGE, equal))
     height = draft.write(top)
     if value.free_symbols and not any(step.reason is Reason.SUPREMUM for step in draft.steps):
         draft = draft.add(Step("threshold", Reason.REACH, INTENSITY, "<", height, equal))

@@ -54,7 +54,7 @@ def is_program(text: str) -> bool:
 def read_program(
     text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None
 ) -> AnyOperation:
-    """The program that ``text`` writes; one of inputs and a single product is that product.
+    """The program that ``text`` writes; one of inputs and a single product, without a mesh, is that product.
 
     >>> print(read_program("input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]").title)
     x -> y
@@ -62,7 +62,8 @@ def read_program(
     program = ProgramReader(text, element, {**TABLE, **(functions or {})}).program()
     (first, *more), roles = program.lines, {d.role for d in program.declared}
     product = first.statement.product
-    if not more and roles == {"input"} and product is not None and isinstance(program.body[0], Statement):
+    alone = not more and roles == {"input"} and not program.mesh
+    if alone and product is not None and isinstance(program.body[0], Statement):
         return product
     return program
 

@@ -1,0 +1,181 @@
+"""Faults of the placement, put in at run time: the second engine plays the mesh and refuses what is derived."""
+
+from dataclasses import replace
+
+import pytest
+from test_gate import _nothing_is_remembered, put_in  # noqa: F401
+
+import symroof as sr
+from symroof.errors import CheckError
+
+SHARDED = """
+mesh X, Y on ICI
+input  x:  bf16[B_X, D_Y]
+weight W1: bf16[D_X, F_Y]
+weight W2: bf16[F_Y, D_X]
+h = x * W1 -> bf16[B_X, F_Y]
+a = gelu(h)
+y = a * W2 -> bf16[B_X, D_Y]
+"""
+SHARED = """
+mesh Y on ICI
+input x: bf16[B, D_Y]
+weight Q, K: bf16[D, H_Y]
+q = x * Q -> bf16[B, H_Y]
+k = x * K -> bf16[B, H_Y]
+y = q * k
+"""
+ROWS = "mesh X=4 on ICI; input x: bf16[B, D]; weight K: bf16[S_X, D]; s = x * K -> bf16[B, S_X]; p = softmax(s)"
+REPEATED = """
+mesh X on ICI
+input x: bf16[B_X, D]
+repeat L as x = z {
+weight V: bf16[D_X, F]
+weight W: bf16[F, D_X]
+y = x * V -> bf16[B_X, F]
+z = y * W -> bf16[B_X, D]
+}
+"""
+NETWORKS = """
+mesh X = 4 on ICI
+mesh M = 2 on DCN
+input x: bf16[B, D_XM]
+weight W: bf16[D_XM, F]
+y = x * W -> bf16[B, F]
+z = gelu(y)
+"""
+
+
+def derived(text, **options):
+    d = sr.derive(text, on="tpu-v5p", **options)
+    return d.to_json(), d.to_text()
+
+
+def sharded():
+    return derived(SHARDED, training=True)
+
+
+def shared():
+    return derived(SHARED, training=True)
+
+
+def rows():
+    return derived(ROWS)
+
+
+def repeated():
+    return derived(REPEATED)
+
+
+def networks():
+    return derived(NETWORKS)
+
+
+def moved(change):
+    """Every exchange changed."""
+    def fault(f):
+        return lambda *a: tuple(replace(p, moves=tuple(map(change, p.moves))) for p in f(*a))
+
+    return fault
+
+
+def first_changed(change):
+    """The placement of the first statement that exchanges something, changed."""
+    def fault(f):
+        def placed(*a):
+            found = list(f(*a))
+            at = next(i for i, p in enumerate(found) if p.moves)
+            found[at] = change(found[at])
+            return tuple(found)
+
+        return placed
+
+    return fault
+
+
+def shares(change):
+    return lambda f: lambda *a: [(resource, change(share)) for resource, share in f(*a)]
+
+
+def swapped(move):
+    """The other direction."""
+    others = {"all-gather": "reduce-scatter", "reduce-scatter": "all-gather"}
+    return replace(move, collective=others.get(move.collective, move.collective))
+
+
+def other_axis(f):
+    """What axis X carries is said of axis Y."""
+    return lambda *a: [({"X": "Y", "Y": "X"}[resource], share) for resource, share in f(*a)]
+
+
+def costs(**changes):
+    """What a chip does, changed for every statement."""
+    def fault(f):
+        return lambda *a: {n: replace(c, **{k: change(getattr(c, k)) for k, change in changes.items()}) for n, c in f(*a).items()}
+
+    return fault
+
+
+def slow_inside(f):
+    return lambda self, axes, apart, *, slow_first: ((a, tuple(x for x in c if x != "X")) for a, c in f(self, axes, apart, slow_first=slow_first))
+
+
+def nothing_reused(f):
+    def fault(self, *a):
+        self.held.clear()
+        return f(self, *a)
+
+    return fault
+
+
+def weights_kept(f):
+    return lambda program: f(replace(program, keep=("W1", "W2")))
+
+
+FAULTS = {
+    "a collective": ("model.placing.placed", first_changed(lambda p: replace(p, moves=(replace(p.moves[0], collective="all-reduce"), *p.moves[1:]))), sharded),
+    "an exchange left out": ("model.placing.placed", first_changed(lambda p: replace(p, moves=p.moves[1:])), sharded),
+    "an exchange twice": ("model.placing.placed", first_changed(lambda p: replace(p, moves=(*p.moves, p.moves[0]))), sharded),
+    "gathers for scatters": ("model.placing.placed", moved(swapped), sharded),
+    "another tensor": ("model.placing.placed", first_changed(lambda p: replace(p, moves=(replace(p.moves[0], tensor=p.line.statement.result), *p.moves[1:]))), sharded),
+    "other axes": ("model.placing.placed", first_changed(lambda p: replace(p, moves=tuple(replace(m, axes={("X",): ("Y",), ("Y",): ("X",)}[m.axes]) for m in p.moves))), sharded),
+    "the work repeated": ("model.placing.placed", first_changed(lambda p: replace(p, division=frozenset())), sharded),
+    "the result whole": ("model.placing.placed", first_changed(lambda p: replace(p, made=frozenset())), sharded),
+    "a message that other axes do not split": ("model.placing.placed", moved(lambda m: replace(m, apart=())), sharded),
+    "a message twice as large": ("model.chip_costs.message", lambda f: lambda *a: 2 * f(*a), sharded),
+    "a share twice as large": ("model.chip_costs.carried", shares(lambda share: 2 * share), sharded),
+    "one chip more": ("model.mesh_axes.MeshAxis.size", lambda f: property(lambda self: f.fget(self) + 1), sharded),
+    "rings that carry one way": ("model.mesh_axes.MeshAxis.ways", lambda f: property(lambda self: 1), sharded),
+    "axes taken for each other": ("model.chip_costs.carried", other_axis, sharded),
+    "weights that are not gathered again": ("model.placing.placed", weights_kept, sharded),
+    "tensors that are gathered for each use": ("model.placing._Chips._brought", nothing_reused, shared),
+    "gradients reduced one by one": ("model.placing._Chips._reduced_late", lambda f: lambda self: frozenset(), shared),
+    "one number of a row": ("model.placing.placed", moved(lambda m: replace(m, rows=1)), rows),
+    "whole rows": ("model.placing.placed", moved(lambda m: replace(m, rows=None)), rows),
+    "rows over another dimension": ("model.placing.placed", moved(lambda m: replace(m, over="B")), rows),
+    "one turn": ("model.chip_costs.turns_of", lambda f: lambda repeats: 1, repeated),
+    "a slow network inside": ("model.placing._Chips._by_link", slow_inside, networks),
+    "a chip that multiplies more": ("model.chip_costs.chip_costs", costs(flops=lambda x: 2 * x, flops_exact=lambda x: 2 * x), sharded),
+    "a chip that reads less": ("model.chip_costs.chip_costs", costs(reads=lambda x: x / 2), sharded),
+    "a chip that writes more": ("model.chip_costs.chip_costs", costs(writes=lambda x: 2 * x), sharded),
+    "elementwise work": ("model.chip_costs.chip_costs", costs(ops=lambda x: 2 * x), sharded),
+    "what links carry": ("model.chip_costs.chip_costs", costs(sent=lambda sent: {name: 2 * x for name, x in sent.items()}), sharded),
+    "exchanges that are not said": ("derivation.sharding._exchanged", lambda f: lambda *a: list(f(*a))[1:], sharded),
+    "exchanges said in another order": ("derivation.sharding._exchanged", lambda f: lambda *a: [replace(e, axes=("Z",)) for e in f(*a)], sharded),
+    "a bound against a link": ("derivation.sharding.solution_of", lambda f: lambda ratio, *a, **k: f(2 * ratio, *a, **k), sharded),
+    "figures put into a bound": ("derivation.sharding._written", lambda f: lambda draft, value: f(draft, 2 * value), sharded),
+    "the rates of links": ("derivation.sharding.cancelled", lambda f: lambda value: 2 * f(value), sharded),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_the_placement_is_refused(name, monkeypatch):
+    path, fault, ask = FAULTS[name]
+    put_in(monkeypatch, path, fault)
+    with pytest.raises(CheckError):
+        ask()
+
+
+@pytest.mark.parametrize("ask", [sharded, shared, rows, repeated, networks], ids=lambda ask: ask.__name__)
+def test_without_a_fault_everything_is_derived(ask):
+    assert ask()
