@@ -112,7 +112,7 @@ def _time_of_product(draft: Draft) -> Draft:
         *_bounds(math, comms),
     )
     if setting.over_network and setting.ridge is not None:
-        value = draft.write(cancelled(rational(setting.ridge) / setting.intensity))
+        value = draft.layout.factored(cancelled(rational(setting.ridge) / setting.intensity))
         draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, equal))
         draft = _pays(draft)
     return draft
@@ -121,10 +121,11 @@ def _time_of_product(draft: Draft) -> Draft:
 def _each(
     draft: Draft, amounts: tuple[Expr, ...], where: tuple[Formula, ...], point: int | None = None
 ) -> tuple[Step, Step]:
-    """T_math and T_comms, each an amount over its rate."""
+    """T_math and T_comms, each an amount over its rate; what chips of a mesh send is a product."""
+    write = draft.layout.factored if draft.setting.several_chips else draft.write
     math, comms = (
         Step("time", Reason.TIME, name, "=", draft.in_digits(value), where, role=name.name, point=point)
-        for name, value in zip((T_MATH, T_COMMS), map(over, map(draft.write, amounts), (PEAK, BANDWIDTH)), strict=True)
+        for name, value in zip((T_MATH, T_COMMS), map(over, map(write, amounts), (PEAK, BANDWIDTH)), strict=True)
     )
     return math, comms
 

@@ -16,7 +16,7 @@ from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import Code, blocks
 from symroof.rendering.pages.dialects import FORMATS
-from symroof.rendering.pages.exchanges import OF_CHIPS, named, of_a_chip
+from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
 from symroof.rendering.pages.page import Block, Grid, Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
@@ -44,7 +44,7 @@ class _Writer:
             "t_math": T_MATH,
             "t_comms": T_COMMS,
             "moving": Name(time_name(view.rates.comms)) if view.rates else T_COMMS,
-            "named": named,
+            "labelled": labelled,
         }
         self.say = pen.sentences(FORMATS[pen.form].prose, **names)
         self.of_chips = pen.sentences("chips.j2", **names)

@@ -134,7 +134,7 @@ def of_a_chip(formula: Formula) -> bool:
     return isinstance(formula, Name) and (formula.name.endswith("_per_chip") or formula.name.startswith("sent("))
 
 
-def named(label: str) -> Formula:
+def labelled(label: str) -> Formula:
     """A dimension or an axis as a formula."""
     return number(int(label)) if label.isdigit() else Name(label)
 

@@ -68,6 +68,14 @@ class View(Splitting):
         return with_digits(formula, self.setting.digits)
 
     @property
+    def in_figures(self) -> Compare | None:
+        """The condition on the chips of a mesh, its bound with the figures put in."""
+        solution, bound = self.answer.threshold, self.said("bound")
+        if not self.setting.several_chips or solution is None or solution.end != solution.formula or bound is None:
+            return None
+        return Compare(solution.end.left, solution.end.relation, bound)
+
+    @property
     def no_vector_time(self) -> bool:
         """Whether there is elementwise work beside contractions, and no figure for the unit that does it."""
         works = self.rates is not None and self.said("ops") is not None and not self.operation.vector
