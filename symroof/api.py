@@ -175,7 +175,7 @@ def plot(
     problem, accelerators = problem_on_each(
         operation, listed(on), {"link": next(iter(roofs), None), **options}, spoken=roofs
     )
-    axes = read_grid(text_of(over, "over"), problem.operation.dimensions) if over else ()
+    axes = read_grid(text_of(over, "over"), problem.names) if over else ()
     return ShownFigure(figure(problem, kind, axes, accelerators, roofs))
 
 
@@ -208,7 +208,7 @@ def sweep(
     from symroof.reading.grids import fixed_axes, read_grid
 
     setting = setting_of(problem_of(operation, on, options))
-    axes = read_grid(text_of(grid, "grid"), setting.problem.operation.dimensions)
+    axes = read_grid(text_of(grid, "grid"), setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
     asked = sweep_of(setting, axes, listed(of), CHUNK if chunk is None else chunk)
     return run(asked, Path(output), executor, progress)

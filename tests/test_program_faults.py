@@ -131,8 +131,8 @@ def last_dropped(f):
 
 
 def first_owner_pays(f):
-    def fault(lines):
-        found = f(lines)
+    def fault(lines, *more):
+        found = f(lines, *more)
         return dict.fromkeys(found, next(iter(found.values())))
 
     return fault

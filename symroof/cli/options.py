@@ -38,12 +38,14 @@ PROBLEM = {
     "dtype": ("--dtype", "DTYPE", "The dtype of tensors that do not state one."),
     "functions": ("--function", "NAME=N", "A function of a program, with its operations for each element: f=3."),
     "chips": ("--chips", "FILE", "A file with chips of your own."),
+    "keep": ("--keep", "WEIGHTS", "Weights that stay gathered for the backward pass."),
+    "regather": ("--regather", "TENSORS", "Other tensors that are gathered again in the backward pass."),
     "training": ("--training", None, "The backward pass as well: a training step."),
 }
 
 # What a derivation alone is asked.
 OF_DERIVATIONS = ("minimize", "over", "subject")
-REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips", "functions")
+REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips", "functions", "keep", "regather")
 
 
 def _known_language(context: click.Context, _: click.Parameter, code: str | None) -> str | None:

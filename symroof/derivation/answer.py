@@ -10,7 +10,7 @@ from sympy import Expr
 from symroof.algebra.approximation import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum
+from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum, Verdict
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, fraction
 
@@ -101,8 +101,16 @@ class Said(Frozen):
 
     @property
     def outcome(self) -> str:
-        solution = self.threshold
-        return "depends" if solution is None else solution.outcome
+        if (together := self.step("all")) is not None:
+            return (
+                "depends" if not isinstance(together.right, Verdict) else "always" if together.right.holds else "never"
+            )
+        return self.own_outcome
+
+    @property
+    def own_outcome(self) -> str:
+        """Where the intensity is above the ridge, whatever the links are busy with."""
+        return "depends" if self.threshold is None else self.threshold.outcome
 
 
 class TimeRow(Frozen):
@@ -140,14 +148,14 @@ class Point(Said):
     @property
     def side(self) -> str | None:
         """How the intensity stands to the ridge, where every size is put in: ``>``, ``<`` or ``=``."""
-        step = self.step("side")
+        step = self.step("joint") or self.step("side")
         return None if step is None else step.relation
 
     @property
     def outcome(self) -> str:
         if self.side is not None:
             return "always" if self.side == ">" else "never"
-        return "depends" if self.threshold is None else self.threshold.outcome
+        return super().outcome
 
     @property
     def variable(self) -> str:

@@ -10,7 +10,7 @@ from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.itemizing import traffic_of_program, work_of_program
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import KINDS
-from symroof.derivation.sharding import against_each, exchanges_of_chips, traffic_of_chips, work_of_chips
+from symroof.derivation.sharding import exchanges_of_chips, traffic_of_chips, work_of_chips
 from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.einsum import Einsum
@@ -126,9 +126,3 @@ def _given(draft: Draft, section: str, name: str, reason: Reason) -> Draft:
     plain = (formula.body if isinstance(formula, Written) else formula) == value
     draft = draft.add(Step(section, reason, Name(name), "=", formula, evidence=evidence, role=name if plain else ""))
     return draft if plain else draft.add(Step(section, Reason.CANCEL, Name(name), "=", value, role=name))
-
-
-def resources(draft: Draft) -> Draft:
-    """Where arithmetic takes longer than each link of a mesh."""
-    operation = draft.setting.problem.operation
-    return against_each(draft, operation) if isinstance(operation, Program) else draft

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
+
+from sympy import Expr, Integer
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.hardware import Accelerator, Known
+from symroof.model.mesh import exchanges, open_axes
+from symroof.model.mesh_axes import Mesh
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.statement_costs import busy_links
+from symroof.model.statement_costs import amounts, busy_links, of_statement
+from symroof.symbols import symbol
 
 # Links between chips: what crosses them is an exchange, not the operands.
 NETWORK = ("ICI", "NVLink", "DCN")
@@ -42,6 +48,41 @@ def link_over(program: Program, link: str) -> tuple[str, str]:
         some = f"several axes are on {link}: {', '.join(named)}" if named else f"nothing crosses {link}"
         raise ModelError(some, expected=f"one of {', '.join(busy_links(program)) or 'no link'}", hint="--link HBM")
     return named[0], figures[named[0]]
+
+
+def require_own_wiring(problem: Problem, values: Mapping[str, Fraction]) -> None:
+    """Numbers put in for axes are computed with their own wiring: where they are wired as the axis without a number is.
+
+    Raises :class:`ModelError` where a chip would send something else, as over a line of chips that close to no ring.
+    """
+    chip, link = problem.hardware, problem.link
+    put = {name: values[name] for name in open_axes(problem.mesh) if name in values}
+    for name, number in put.items():
+        if number.denominator != 1 or number < 1:
+            raise ModelError(f"{name} = {number} is no number of chips", expected="a whole number from 1")
+        numbered = {**problem.mesh, name: replace(problem.mesh[name], chips=int(number))}
+        before, after = (_sent(problem, mesh, chip, link) for mesh in (problem.mesh, numbered))
+        here = {symbol(name): int(number)}
+        if any((amount.subs(here) - after.get(r, Integer(0))).expand() != 0 for r, amount in before.items()):
+            wiring = numbered[name].wired(link, ring_on(chip)).wiring if number > 2 else "line"
+            raise ModelError(
+                f"{name} = {number} is a {wiring} and {name} without a number stands for a ring of any even size from 4",
+                expected=f"a number of chips that are wired so, or --mesh {name}={number}",
+            )
+
+
+def _sent(problem: Problem, mesh: Mesh, chip: Accelerator | None, link: str) -> Mapping[str, Expr]:
+    """What a link carries on a mesh, by resource."""
+    operation = problem.operation
+    if isinstance(operation, Program):
+        program = wired(replace(operation, mesh=tuple(mesh.values())), chip)
+        found = amounts(program, problem.count)
+        return {resource: found[of_statement("sent", resource)].expand() for resource in busy_links(program)}
+    known = {name: axis.wired(link, ring_on(chip)) for name, axis in mesh.items()}
+    total: dict[str, Expr] = {}
+    for exchange in exchanges(operation, known):
+        total[exchange.axis] = total.get(exchange.axis, Integer(0)) + exchange.sent.expand()
+    return total
 
 
 def ring_on(chip: Accelerator | None) -> Callable[[int], bool]:

@@ -87,6 +87,8 @@ def _intensity(draft: Draft, name: str, owner: StatementCost, moved: Expr) -> Dr
 def traffic_of_program(draft: Draft, program: Program) -> Draft:
     """Bytes read and written by each statement, and by all of them; and what weights and caches hold."""
     for name, owner in program.owners.items():
+        if name in program.sources:
+            continue
         for reason, what, moves in (
             (Reason.STATEMENT_READS, "reads", owner.loads),
             (Reason.STATEMENT_WRITES, "writes", owner.stores),

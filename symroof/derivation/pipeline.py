@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from symroof.derivation.answer import Answer
-from symroof.derivation.counting import resources, traffic, work
+from symroof.derivation.bottlenecks import resources
+from symroof.derivation.counting import traffic, work
 from symroof.derivation.draft import Draft
 from symroof.derivation.intensity import intensity, regime
 from symroof.derivation.meanings import ledger_of

@@ -12,7 +12,7 @@ from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft
 from symroof.derivation.meanings import costs
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, total
 from symroof.model.program import Program
-from symroof.model.resources import busy, overlapping, steps_of, time_name, times_of
+from symroof.model.resources import MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
 from symroof.proof.scheduling import Overlap
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction
@@ -25,10 +25,17 @@ Parts = tuple[Part, ...]
 
 class Timetable(Frozen):
     """What is kept busy, ``groups`` of statements that overlap as one after the other: by resource the amounts over their
-    rates. Arithmetic is the first of the resources, and what T_comms is the time of is the last."""
+    rates. Arithmetic is the first of the resources, and what T_comms is the time of is the last; where they are ``joint``
+    it is the longest time of the others of them but the vector unit."""
 
     resources: tuple[str, ...]
     groups: tuple[Mapping[str, Parts], ...]
+    joint: bool = False
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The memory and the links."""
+        return tuple(resource for resource in self.resources[1:] if resource != VECTOR)
 
     def of(self, resource: str) -> Parts:
         return tuple(part for group in self.groups for part in group.get(resource, ()))
@@ -36,7 +43,7 @@ class Timetable(Frozen):
     def put(self, change: Callable[[Expr], Expr]) -> Timetable:
         """The same with another amount for each."""
         groups = ({r: tuple((change(x), rate) for x, rate in each) for r, each in g.items()} for g in self.groups)
-        return Timetable(self.resources, tuple(groups))
+        return Timetable(self.resources, tuple(groups), self.joint)
 
     @property
     def free(self) -> frozenset[str]:
@@ -50,12 +57,17 @@ class Timetable(Frozen):
         def taken(parts: Parts) -> Fraction:
             return sum((fraction(amount) / rates[rate] for amount, rate in parts), Fraction(0))
 
-        math, *others, comms = (taken(self.of(resource)) for resource in self.resources)
-        sums = (math, *others, comms)
-        known = {T_MATH: math, T_COMMS: comms, T_LOWER: max(sums), T_UPPER: sum(sums, Fraction(0))}
+        each = {resource: taken(self.of(resource)) for resource in self.resources}
+        comms = max(each[r] for r in self.moving) if self.joint else each[self.resources[-1]]
+        known = {
+            T_MATH: each[MATH],
+            T_COMMS: comms,
+            T_LOWER: max(each.values()),
+            T_UPPER: sum(each.values(), Fraction(0)),
+        }
         steps = sum((max(map(taken, group.values())) for group in self.groups), Fraction(0))
-        between = map(Name, map(time_name, self.resources[1:-1]))
-        return known | dict(zip(between, others, strict=True)) | {T_STEPS: steps}
+        between = self.resources[1:] if self.joint else self.resources[1:-1]
+        return known | {Name(time_name(resource)): each[resource] for resource in between} | {T_STEPS: steps}
 
 
 def product_table(flops: Expr, moved: Expr) -> Timetable:
@@ -76,7 +88,7 @@ def timetable(draft: Draft, program: Program) -> Timetable:
 
     groups = (busy(times, rates, group) for group in overlapping(program))
     parts = ({resource: tuple(map(part, each)) for resource, each in group.items()} for group in groups)
-    return Timetable(rates.resources, tuple(group for group in parts if group))
+    return Timetable(rates.resources, tuple(group for group in parts if group), rates.joint)
 
 
 def times_defined(draft: Draft, program: Program) -> Draft:
@@ -99,7 +111,11 @@ def time_of_program(draft: Draft, program: Program) -> Draft:
     draft = times_defined(draft, program)
     table, meanings = timetable(draft, program), draft.ledger.meanings
     each, bounds = each_time(draft, table, draft.setting.equalities)
-    shown = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
+    if not table.joint:
+        each = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
+    else:
+        each = (*each, Step("time", Reason.TIME, T_COMMS, "=", meanings["T_comms"]))
+    shown = each
     draft = draft.add(*shown, Step("time", Reason.LOWER, T_LOWER, "=", meanings["T_lower"]))
     draft = steps_defined(draft, program)
     draft = draft.add(Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"]), *bounds)
@@ -122,14 +138,18 @@ def each_time(
 
     values = {Name(time_name(resource)): _written(draft, table.of(resource)) for resource in table.resources}
     *others, memory = values
-    each = (*(said(name, Reason.TIME, values[name]) for name in others), said(memory, Reason.PUT_IN, values[memory]))
+    each = (
+        *(said(name, Reason.TIME, values[name]) for name in others),
+        said(memory, Reason.TIME if table.joint else Reason.PUT_IN, values[memory]),
+    )
     longest: list[Formula] = []
     for group in table.groups:
         parts = tuple(_written(draft, amounts) for amounts in group.values())
         longest += [Call("max", parts)] if len(parts) > 1 else parts
     sums = tuple(values.values())
+    longest_of = tuple(values[Name(time_name(resource))] for resource in table.moving)
     bounds = (
-        said(T_COMMS, Reason.DEFINE_TIMES, values[memory]),
+        said(T_COMMS, Reason.DEFINE_TIMES, Call("max", longest_of) if table.joint else values[memory]),
         said(T_LOWER, Reason.LOWER, Call("max", sums)),
         said(T_STEPS, Reason.STEPS, total(*longest)),
         said(T_UPPER, Reason.UPPER, total(*sums)),

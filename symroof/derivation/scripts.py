@@ -11,7 +11,7 @@ from symroof.formula import Name
 from symroof.model.cost import Counting
 from symroof.model.mesh import split_of
 from symroof.model.placing import ROW_NUMBERS
-from symroof.model.program import DIFFERENCE, PRODUCT, Line, Program
+from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, Line, Program
 from symroof.model.statement_costs import of_statement, traffic_of_tensors
 from symroof.proof.gradients import in_training
 from symroof.proof.running import Run
@@ -50,8 +50,8 @@ def _act(program: Program, line: Line) -> Act:
     fuse = None if line.fuse is None else next(i for i, other in enumerate(lines) if other.fuse is line.fuse)
     if function is None:
         each, multiplies = Fraction(len(operands) - 1), statement.kind == PRODUCT
-        minus = statement.kind == DIFFERENCE
-        return Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse, minus=minus)
+        act = Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse)
+        return replace(act, minus=statement.kind == DIFFERENCE, exchanges=statement.kind == EXCHANGE)
     act = Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
     rows, back_rows = (ROW_NUMBERS.get(f"{function.name}{mark}", 0) for mark in ("", "'"))
     gains = len(operands) - function.operands

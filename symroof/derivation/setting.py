@@ -9,7 +9,15 @@ from sympy import Add, Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.figures_used import NETWORK, bandwidth_of, link_over, peak_of, ring_on, wired
+from symroof.derivation.figures_used import (
+    NETWORK,
+    bandwidth_of,
+    link_over,
+    peak_of,
+    require_own_wiring,
+    ring_on,
+    wired,
+)
 from symroof.derivation.layout import Layout
 from symroof.derivation.splitting import require_played
 from symroof.errors import AlgebraError, ModelError
@@ -94,6 +102,16 @@ class Setting(Frozen):
     def mixed(self) -> bool:
         """Whether the arithmetic runs at several peaks: then no ridge tells which side is longer."""
         return self.rates is not None and self.rates.mixed
+
+    @property
+    def joint(self) -> bool:
+        """Whether T_comms is the longest time of the memory and all links."""
+        return self.rates is not None and self.rates.joint
+
+    @property
+    def slower(self) -> str:
+        """The time on the other side of the ridge: T_comms, or that of the memory where T_comms is the longest of several."""
+        return "T_comms" if self.rates is None else self.rates.compared
 
     @property
     def compared(self) -> Expr:
@@ -209,12 +227,14 @@ def setting_of(problem: Problem) -> Setting:
                 hint="--link HBM, or split a contracted dimension, as in D_X",
             )
         moved, moved_name = Add(*(exchange.sent for exchange in needed)), "sent"
+    for values in problem.at:
+        require_own_wiring(problem, values)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
     rates = None
     if isinstance(operation, Program):
         memory = link if link.partition(".")[0] not in NETWORK else "HBM"
-        rates = rates_of(operation, chip, problem.compute, memory, comms)
+        rates = rates_of(operation, chip, problem.compute, memory, comms, problem.joint)
     peak_name, peak = (", ".join(rates.names), None) if rates and rates.mixed else peak_of(problem, chip)
     regime = Regime(relations, least_one)
     flops = cost.flops / chips

@@ -1,18 +1,15 @@
-"""A program on a mesh: what one chip does of it, what its links carry, and how the times of its resources compare."""
+"""A program on a mesh: what one chip does of it, what its links carry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from sympy import Add, Expr, Mul
+from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.draft import T_MATH, Draft
-from symroof.derivation.layout import is_negative
-from symroof.derivation.solutions import Solution
-from symroof.derivation.solving import solution_of
-from symroof.formula import Compare, Formula, Name, Quotient, Sum, total
+from symroof.derivation.draft import Draft
+from symroof.formula import Formula, Name, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
@@ -21,13 +18,10 @@ from symroof.model.program import Program
 from symroof.model.statement_costs import amounts, busy_links, of_statement
 from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, OnEach, Wired
 from symroof.proof.collectives import MeshAxis
-from symroof.proof.facts import Solved
 from symroof.proof.script import Script
 from symroof.proof.sharded import Meshed
 from symroof.proof.step import Reason, Step
-from symroof.symbols import rational, symbol
 
-PEAK = symbol("peak")
 CHIPS = Name("chips")
 
 
@@ -147,67 +141,3 @@ def _sum(draft: Draft, section: str, what: str, known: dict[str, Expr], names: l
 
 def _written(draft: Draft, value: Expr) -> Formula:
     return draft.layout.factored(Mul(*value.factor().args) if value.is_Mul else value.factor())
-
-
-def against_each(draft: Draft, program: Program) -> Draft:
-    """Where arithmetic takes longer than each link, solved for a size or an axis."""
-    rates, setting = draft.setting.rates, draft.setting
-    if rates is None or rates.mixed or not program.axes:
-        return draft
-    known = amounts(program, setting.problem.count)
-    for resource, figure in rates.links:
-        sent, rate = of_statement("sent", resource), rates.rate(resource)
-        ratio = cancelled(setting.regime.apply(known["flops_per_chip"] / known[sent]))
-        x = _asked(draft, ratio, program, resource)
-        if x is None:
-            continue
-        level, name = PEAK / symbol(rate), Name(f"T_{resource}")
-        solution = solution_of(ratio, level, x, setting.least_one, layout=draft.layout, values=setting.values)
-        same, facts = Compare(T_MATH, ">", name), Solved(x.name)
-        over = (Quotient(Name("flops_per_chip"), Name("peak")), Quotient(Name(sent), Name(rate)))
-        conditions, role = (*setting.equalities, *solution.bands), f"threshold({resource})"
-        draft = draft.add(
-            Step("resources", Reason.COMPARE_TIMES, same, "<=>", Compare(over[0], ">", over[1])),
-            Step("resources", Reason.SOLVE, same, "<=>", _solved(draft, solution), conditions, None, facts, role),
-        )
-        draft = _in_figures(draft, solution, resource, figure)
-    return draft
-
-
-def _asked(draft: Draft, ratio: Expr, program: Program, resource: str) -> Expr | None:
-    """What a condition is solved for: what was asked for, B, the axis, or the first size that it depends on."""
-    free = {s.name for s in ratio.free_symbols}
-    asked = draft.setting.problem.solve_for
-    order = (*((asked,) if asked else ()), "B", resource, *program.dimensions, *draft.setting.problem.names)
-    return next((symbol(name) for name in order if name in free), None)
-
-
-def _solved(draft: Draft, solution: Solution) -> Formula:
-    """The condition, its bound with a number apart."""
-    if isinstance(solution.formula, Compare) and isinstance(solution.bound, Expr):
-        end = solution.formula
-        return Compare(end.left, end.relation, _apart(draft, solution.bound))
-    return solution.formula
-
-
-def _apart(draft: Draft, value: Expr) -> Formula:
-    """A bound as it is read: 1 + F/1700, not (F + 1700)/1700."""
-    above, below = cancelled(value).as_numer_denom()
-    terms = Add.make_args(above.expand())
-    rest = [x for x in terms if not (x / below).is_Rational]
-    number = cancelled((above - Add(*rest)) / below)
-    if below == 1 or not rest or number <= 0 or any(map(is_negative, rest)):
-        return draft.layout.factored(cancelled(value))
-    return Sum((draft.write(number), draft.write(cancelled(Add(*rest) / below))))
-
-
-def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) -> Draft:
-    """The bound with the figures put in, where they are known."""
-    bound, known = solution.bound, draft.setting.known
-    if solution.end is None or not isinstance(bound, Expr) or not {"peak", figure} <= known.keys():
-        return draft
-    values = {symbol(name): rational(known[name].value) for name in ("peak", figure, "bandwidth") if name in known}
-    put, where = bound.subs(values), () if solution.guard is None else (solution.guard,)
-    shown = _apart(draft, put)
-    role = f"bound({resource})"
-    return draft.add(Step("resources", Reason.FIGURES, solution.end.right, "=", shown, where, role=role))

@@ -111,18 +111,20 @@ def _evaluated(draft: Draft, reached: Expr, value: Expr, where: tuple[Formula, .
 def summary(draft: Draft) -> Draft:
     """Where the problem is compute-bound: for all sizes, and at each set of them."""
     answer = draft.answer
-    whole = answer.step("rule") or answer.step("threshold")
+    whole = answer.step("all") or answer.step("rule") or answer.step("threshold")
     assert whole is not None, "a derivation solves its condition, or finds that it is always or never met"
     points = (
         _side(draft, point, put_in(draft, place), place) if step is None else _shortest(point, step)
         for place, point in enumerate(answer.at)
-        for step in (point.step("threshold"),)
+        for step in (point.step("all") or point.step("threshold"),)
     )
     return draft.add(_shortest(answer, whole), *points)
 
 
 def _shortest(said: Said, step: Step) -> Step:
     """A solved condition by its bound alone, where that is a number, or the rule of thumb without a guard."""
+    if step.role == "all":
+        return replace(step, section="summary", role="condition")
     solution = said.solution(step.role)
     assert solution is not None
     right, rule = solution.formula, step.role == "rule"

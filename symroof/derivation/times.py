@@ -59,7 +59,7 @@ def ridge(draft: Draft) -> Draft:
     times = (Quotient(Name(setting.flops_name), PEAK), Quotient(Name(setting.moved_name), BANDWIDTH))
     steps = [
         Step("ridge", Reason.DEFINE_TIMES, T_MATH, "=", times[0]),
-        Step("ridge", Reason.DEFINE_TIMES, T_COMMS, "=", times[1]),
+        Step("ridge", Reason.DEFINE_TIMES, Name(setting.slower), "=", times[1]),
         Step("ridge", Reason.RIDGE, RIDGE, "=", Quotient(PEAK, BANDWIDTH)),
     ]
     if setting.digits:
@@ -67,7 +67,9 @@ def ridge(draft: Draft) -> Draft:
     if setting.ridge is not None:
         steps.append(Step("ridge", Reason.FIGURES, RIDGE, "=", draft.write(setting.ridge), role="ridge"))
         steps += rounded("ridge", RIDGE, setting.ridge)
-    same, quotients, sides = (Compare(a, ">", b) for a, b in ((T_MATH, T_COMMS), times, (INTENSITY, RIDGE)))
+    same, quotients, sides = (
+        Compare(a, ">", b) for a, b in ((T_MATH, Name(setting.slower)), times, (INTENSITY, RIDGE))
+    )
     return draft.add(
         *steps,
         Step("ridge", Reason.COMPARE_TIMES, same, "<=>", quotients),

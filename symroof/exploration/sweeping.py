@@ -10,20 +10,24 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from fractions import Fraction
 from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from symroof.derivation.evaluation import QuantityFunction, functions_of
+from symroof.derivation.figures_used import require_own_wiring
 from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
 from symroof.exploration.parts import held, join_parts, parts_in, require_table, write_part
 from symroof.formula import Frozen
+from symroof.model.mesh import open_axes
 from symroof.reading.grids import Axis, size_of
 from symroof.symbols import symbol
 
 CHUNK = 1 << 16
+LONGEST_AXIS = 256  # numbers of chips whose wiring is looked at
 AHEAD = 64  # parts handed out at a time
 MOST_ROWS, MOST_PARTS = 10**11, 10**6
 GO_ON = "what is there stays: give the command again to go on"
@@ -102,6 +106,10 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
                 f"{name} is {setting.regime.substitution[symbol(name)]} here, and the grid has values for it",
                 hint=f"leave {name} out of the grid, or of --assume",
             )
+    for axis in grid:
+        for name in set(axis.names) & {*open_axes(setting.problem.mesh)}:
+            for value in axis.values[:LONGEST_AXIS]:
+                require_own_wiring(setting.problem, {name: Fraction(value)})
     functions = list(functions_of(setting, dict.fromkeys(names or QUANTITIES)))
     if not names:
         functions = [f for f in functions if not {"peak", "bandwidth"} & set(f.parameters)]

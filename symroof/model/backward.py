@@ -1,7 +1,7 @@
 """The backward pass of a program, statement by statement, in reverse order.
 
 For y = a * b it is da = dy * b and db = a * dy, summed over what the operand lacks. A sum passes the gradient on. A
-function takes the operations of its derivative, and reads its operand. A gradient has the type of what it is the gradient
+function takes the operations of its derivative, and reads its operand; an exchange is undone by another. A gradient has the type of what it is the gradient
 of; where several statements use a tensor their contributions are added. The gradients of the results come from outside.
 """
 
@@ -15,7 +15,7 @@ from symroof.formula import Frozen
 from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS
-from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Block, Fuse, Node, Program, Repeat, Statement
+from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, SUM, Block, Fuse, Node, Program, Repeat, Statement
 
 
 class Backward(Frozen):
@@ -125,6 +125,8 @@ class _Reverse:
         if statement.function is not None:
             before = (t.name in self.asked for t in statement.operands[:place])
             found.append(through_function(statement, place, gradient, result, not any(before)))
+        elif statement.kind == EXCHANGE:
+            found.append(Statement(EXCHANGE, (gradient,), result))
         elif statement.kind == PRODUCT:
             found += self._factors(statement, place, gradient, result)
         elif first and set(operand.labels) == set(gradient.labels):

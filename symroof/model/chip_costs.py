@@ -46,12 +46,12 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
         return Mul(*(size[axis] for axis in axes))
 
     for kernel in kernels_of(program):
-        owners, turns = owners_of(kernel), turns_of(kernel[0].repeats)
+        owners, turns = owners_of(kernel, program), turns_of(kernel[0].repeats)
         for owner in dict.fromkeys(owners.values()):
             mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             reads = (
                 tensor.bytes / part(axes_in(shared_split(tensor, places[_user(line, tensor)].division)))
-                for line, tensor in fetched(kernel)
+                for line, tensor in fetched(kernel, program)
                 if owners[line.statement.name] == owner
             )
             writes = (

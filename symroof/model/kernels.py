@@ -6,7 +6,8 @@ was made there stays on the chip. With no such contraction behind it, it is a ke
 elementwise statements alone keeps together those that have no contraction behind them. A kernel reads each tensor from
 outside once, and writes what another kernel uses, what the next turn of a repeat takes, what nothing uses, and the
 gradients that are asked for. The backward pass comes later: none of its statements joins a kernel of the forward pass. The
-backward of a fuse is one kernel that makes what was inside once more, from what it reads from outside.
+backward of a fuse is one kernel that makes what was inside once more, from what it reads from outside. An exchange touches
+no memory: what it makes lies where the tensor lies that it moves.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from symroof.model.dtype import Tensor
-from symroof.model.program import Fuse, Line, Program, Statement
+from symroof.model.program import EXCHANGE, Fuse, Line, Program, Statement
 
 
 @dataclass(eq=False)
@@ -31,7 +32,11 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
     for line in program.lines:
         statement, fuse = line.statement, line.fuse
         together = fuse is not None and contracted_in(fuse)
-        candidates = [behind[str(t.name)] for t in statement.operands if t.name in behind]
+        if statement.kind == EXCHANGE:
+            kernels.append(_Kernel([line]))
+            continue
+        feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
+        candidates = [behind[name] for name in feeding if name in behind]
         last = max(candidates, key=kernels.index, default=None)
         here = last is not None and _same_turn(last.lines[0], line)
         if together:
@@ -59,13 +64,16 @@ def _same_turn(one: Line, other: Line) -> bool:
     return one.repeats == other.repeats and one.backward == other.backward
 
 
-def fetched(lines: tuple[Line, ...]) -> tuple[tuple[Line, Tensor], ...]:
+def fetched(lines: tuple[Line, ...], program: Program) -> tuple[tuple[Line, Tensor], ...]:
     """What a kernel reads from memory, each tensor once, with the line that needs it first."""
+    if any(line.statement.kind == EXCHANGE for line in lines):
+        return ()
     on_chip = {line.statement.name for line in lines}
-    on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again}
+    on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if s.kind != EXCHANGE}
+    on_chip |= {name for name, source in program.sources.items() if source in on_chip}
     found: list[tuple[Line, Tensor]] = []
     for line in lines:
-        again = line.fuse.again if line.fuse is not None else ()
+        again = () if line.fuse is None else (s for s in line.fuse.again if s.kind != EXCHANGE)
         for tensor, whole in (both for s in (line.statement, *again) for both in zip(s.read, s.operands, strict=True)):
             if tensor.name not in on_chip:
                 on_chip |= {str(tensor.name)} if tensor is whole else set()
@@ -73,14 +81,15 @@ def fetched(lines: tuple[Line, ...]) -> tuple[tuple[Line, Tensor], ...]:
     return tuple(found)
 
 
-def owners_of(lines: tuple[Line, ...]) -> Mapping[str, str]:
+def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
     """Whose costs the statements of a kernel belong to: those of the last contraction of the kernel behind them, else
     their own."""
     owners: dict[str, str] = {}
     order = [line.statement.name for line in lines]
     for line in lines:
         statement = line.statement
-        behind = [owners[str(t.name)] for t in statement.operands if str(t.name) in owners]
+        feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
+        behind = [owners[name] for name in feeding if name in owners]
         heads = [name for name in behind if _heads(lines, name)]
         own = statement.contracts or not heads
         owners[statement.name] = statement.name if own else max(heads, key=order.index)

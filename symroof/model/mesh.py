@@ -18,13 +18,14 @@ dimension which the output holds whole is refused: nobody wrote who gathers what
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import lcm, prod
 
 from sympy import Expr, Mul
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
-from symroof.model.dtype import Tensor
+from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, Mesh, MeshAxis
 from symroof.model.operation import AnyOperation
 
@@ -199,13 +200,43 @@ def divided_by(
         return (together[0] if carried == together and len(together) == 1 else own), axis
     kept = [label for label in carried if label in output.labels]
     if kept and not computed_there:
-        named = " * ".join(str(tensor.name or tensor) for tensor in operands)
-        raise ModelError(
-            f"{kept[0]} is split over {axis} in an operand of {named} -> {output}, and the output holds it whole",
-            expected="an axis that stays in the output, or a contracted dimension",
-            hint=f"write {kept[0]}_{axis} in the output, or {kept[0]} in the operand",
-        )
+        raise _ambiguous(operands, output, kept[0], axis)
     return (kept[0], axis) if kept else None
+
+
+def _ambiguous(operands: Sequence[Tensor], output: Tensor, label: str, axis: str) -> ModelError:
+    """Nobody wrote who gathers what: the operand first, or the result afterwards."""
+    named = [str(tensor.name or tensor) for tensor in operands]
+    place = next(i for i, tensor in enumerate(operands) if (label, axis) in split_of(tensor))
+    whole, apart = without(operands[place], axis), replace(output, dims=_also_split(output, label, axis))
+    if output.name is None:
+        written, span = f"{' * '.join(named)} -> {output}", sum(len(name) + 3 for name in named[:place])
+        first = " * ".join((*named[:place], str(whole), *named[place + 1 :]))
+        ways = f"{first} -> {output}, gathered first, or {' * '.join(named)} -> {apart}, gathered afterwards"
+    else:
+        written = f"{output.name} = {' * '.join(named)} -> {output}"
+        span = len(f"{output.name} = ") + sum(len(name) + 3 for name in named[:place])
+        own, result = f"{named[place]}_{axis.lower()}", f"{output.name}_{axis.lower()}"
+        first = " * ".join((*named[:place], own, *named[place + 1 :]))
+        ways = (
+            f"{own} = {named[place]} -> {whole}; {output.name} = {first} -> {output}, the operand gathered first, or "
+            f"{result} = {' * '.join(named)} -> {apart}; {output.name} = {result} -> {output}, the result afterwards"
+        )
+    return ModelError(
+        f"{operands[place]} is split over {axis} in {label}, and {output} holds {label} whole",
+        source=written,
+        span=(span, span + len(named[place])),
+        expected=ways,
+    )
+
+
+def without(tensor: Tensor, axis: str) -> Tensor:
+    """The tensor, not split over an axis any more."""
+    return replace(tensor, dims=tuple(replace(d, axes=tuple(a for a in d.axes if a != axis)) for d in tensor.dims))
+
+
+def _also_split(tensor: Tensor, label: str, axis: str) -> tuple[Dim, ...]:
+    return tuple(replace(d, axes=(*d.axes, axis)) if d.label == label else d for d in tensor.dims)
 
 
 def split_of(tensor: Tensor) -> Split:

@@ -1,13 +1,14 @@
 """What programs are written with: declared tensors, statements, and what stands around them.
 
-A statement is a product (what the result lacks is contracted), a sum, or a function of the table. A fuse keeps what is
+A statement is a product (what the result lacks is contracted), a sum, a function of the table, or an exchange: the same
+tensor, split otherwise over the chips of a mesh. A fuse keeps what is
 made and used only inside it on the chip, a repeat runs its body several times, each turn with weights and caches of its
 own, and the statements of a block overlap as one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -20,7 +21,7 @@ from symroof.model.functions import Function
 from symroof.symbols import expression
 
 ROLES = ("input", "weight", "cache")
-PRODUCT, SUM, DIFFERENCE = "*", "+", "-"
+PRODUCT, SUM, DIFFERENCE, EXCHANGE = "*", "+", "-", "->"
 
 
 class Declared(Frozen):
@@ -33,7 +34,8 @@ class Declared(Frozen):
 class Statement(Frozen):
     """``result = operands[0] * operands[1] …``, a sum of them, or a function of them, ``over`` a dimension for rows.
 
-    Of one operand a sum is taken over what the result lacks; a difference is that with its sign turned.
+    Of one operand a sum is taken over what the result lacks; a difference is that with its sign turned; an exchange is the
+    operand, split as the result is.
     """
 
     kind: str
@@ -67,12 +69,14 @@ class Statement(Frozen):
         if self.function is not None:
             over = (self.over,) if self.over is not None and self.over != self.operands[0].labels[-1] else ()
             right = f"{self.function.name}({', '.join((*names, *over))})"
+        elif self.kind == EXCHANGE:
+            right = names[0]
         elif len(names) == 1:
             right = f"sum({names[0]})" if self.kind == SUM else f"-{names[0]}"
         else:
             right = f" {self.kind} ".join(names)
         typed = (
-            self.kind == PRODUCT
+            self.kind in (PRODUCT, EXCHANGE)
             or self.result.dims != self.operands[0].dims
             or self.result.dtype != self.operands[0].dtype
         )
@@ -114,6 +118,16 @@ class Line(Frozen):
     fuse: Fuse | None
     block: str | None
     backward: bool = False
+
+
+def sources_of(lines: Iterable[Line]) -> Mapping[str, str]:
+    """What an exchange makes, by name, with the tensor that it is split otherwise."""
+    found: dict[str, str] = {}
+    for line in lines:
+        if line.statement.kind == EXCHANGE:
+            source = str(line.statement.operands[0].name)
+            found[line.statement.name] = found.get(source, source)
+    return found
 
 
 def turns_of(repeats: tuple[Repeat, ...]) -> Expr:

@@ -7,12 +7,12 @@ computed there, and the result is gathered.
 
 A tensor is gathered once in a pass for all of its uses. In the backward pass weights are gathered again and all else
 keeps its form, unless the program says ``regather`` or ``keep``. Contributions to one gradient that all lack the same partial
-sums are added first and reduced once. A row function over a split dimension adds up the numbers of its rows.
+sums are added first and reduced once; where an exchange alone uses them, it adds them up on the way. A row function over a split dimension adds up the numbers of its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from symroof.errors import ModelError
@@ -21,7 +21,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, shared_split, split_of
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import PRODUCT, SUM, Line
+from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line
 from symroof.model.program import Program
 
 # The networks from fast to slow: the fast one is inside.
@@ -69,7 +69,7 @@ def multiplies(line: Line) -> bool:
     """Whether a statement is placed as a product: one, a sum over a dimension, or the derivative of a function."""
     statement = line.statement
     if statement.function is None:
-        return statement.kind == PRODUCT or len(statement.operands) == 1
+        return statement.kind == PRODUCT or (len(statement.operands) == 1 and statement.kind != EXCHANGE)
     of = FUNCTIONS.get(statement.function.name.rstrip("'"), statement.function)
     return line.backward and not of.reshapes
 
@@ -98,6 +98,8 @@ class _Chips:
         uses = [str(t.name) for line in self.program.lines for t in line.statement.operands]
         found: set[str] = set()
         for line in self.program.lines:
+            if line.backward and line.statement.kind == EXCHANGE:
+                found |= self._moved_late(line, lines, uses, found)
             if not line.backward or line.statement.kind != SUM or len(line.statement.operands) < 2:
                 continue
             names = [str(t.name) for t in line.statement.operands]
@@ -105,6 +107,19 @@ class _Chips:
                 lacking = {self._lacking(lines[name]) for name in names}
                 found |= {*names} if len(lacking) == 1 and any(summed for _, summed in lacking) else set()
         return frozenset(found)
+
+    def _moved_late(
+        self, line: Line, products: Mapping[str, Line], uses: Sequence[str], late: Container[str]
+    ) -> set[str]:
+        """What an exchange of the backward pass adds up on its way: partial sums, or a sum of them, that nothing else uses."""
+        name = str(line.statement.operands[0].name)
+        made = next((other for other in self.program.lines if other.statement.name == name), None)
+        if made is None or uses.count(name) > 1 or made.repeats != line.repeats:
+            return set()
+        if name in products:
+            return {name} if self._lacking(made)[1] else set()
+        parts = [str(t.name) for t in made.statement.operands]
+        return {name} if made.statement.kind == SUM and all(part in late for part in parts) else set()
 
     def _lacking(self, line: Line) -> tuple[Split, Split]:
         """How the result of a product is held before any exchange, and what keeps its sums partial."""
@@ -164,12 +179,17 @@ class _Chips:
         """The exchanges that bring an operand to the chips that need it: all-to-all first, then gathered. What a chip holds
         and does not need is left out, free; what was gathered before is there."""
         name, own, needs = str(tensor.name), split_of(tensor), shared_split(tensor, division)
-        if any(form <= needs for form in (own, *self.held.get(name, ()))):
+        exchanges = multiplies(line) or line.statement.kind == EXCHANGE
+        forms = (own, *self.held.get(name, ())) if exchanges or line.backward or own == needs else ()
+        if any(form <= needs for form in forms):
             return
-        if not multiplies(line):
-            statement = line.statement
+        if not exchanges:
+            statement, written = line.statement, str(line.statement)
+            start = written.index(name, len(f"{statement.name} = "))
             raise ModelError(
                 f"{name} is {tensor} and {statement.name} is {statement.result}: an elementwise statement exchanges nothing",
+                source=written,
+                span=(start, start + len(name)),
                 expected="operands that are split as the result is",
                 hint=f"write the exchange before it: {name}_moved = {name} -> {_laid(tensor, needs)}",
             )

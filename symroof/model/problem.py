@@ -37,6 +37,7 @@ SECTIONS = [
 
 class Problem(Frozen):
     """Everything that a derivation depends on. ``assume`` holds the relations of the regime as they were read,
+    ``joint`` says that no link is named: on a mesh T_comms is the longest time of the memory and all of its links.
     ``statement`` is the one of a program that is asked about, ``lang`` the language of the page. What is solved for
     ``solve_for`` is the condition of being compute-bound, or the relation of ``solve`` where there is one; ``minimize``
     is what is to be least ``over`` a size, where the equation ``subject`` holds."""
@@ -60,6 +61,7 @@ class Problem(Frozen):
     minimize: Formula | None = None
     over: str | None = None
     subject: Compare | None = None
+    joint: bool = True
 
     @property
     def training(self) -> bool:

@@ -19,6 +19,7 @@ from symroof.model.dtype import Dtype, Tensor
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import (
     DIFFERENCE,
+    EXCHANGE,
     PRODUCT,
     ROLES,
     SUM,
@@ -30,6 +31,7 @@ from symroof.model.nodes import (
     Repeat,
     Statement,
     lines_of,
+    sources_of,
     turns_of,
 )
 from symroof.symbols import expression, symbol
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIFFERENCE",
+    "EXCHANGE",
     "PRODUCT",
     "ROLES",
     "SUM",
@@ -88,6 +91,11 @@ class Program(Frozen):
     def forward(self) -> tuple[Line, ...]:
         """The statements that the author wrote."""
         return tuple(lines_of(self.body))
+
+    @cached_property
+    def sources(self) -> Mapping[str, str]:
+        """What exchanges make, with the tensors that they move: one and the same for every memory."""
+        return sources_of(self.lines)
 
     @cached_property
     def backward(self) -> Backward | None:

@@ -25,8 +25,9 @@ def spelled_backward(program: Program) -> tuple[str, ...]:
     """The gradients that come from outside, and the statements of the backward pass."""
     if program.backward is None:
         return ()
+    said = (f"# {key}: {', '.join(names)}" for key in ("keep", "regather") if (names := getattr(program, key)))
     given = (f"input {tensor.name}: {tensor}" for tensor in program.backward.incoming)
-    return (*given, *_body(program.backward.body, ""))
+    return (*said, *given, *_body(program.backward.body, ""))
 
 
 def _declared(program: Program) -> Iterator[str]:

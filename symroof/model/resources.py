@@ -29,13 +29,15 @@ OF_VECTOR = "peak.vector"
 class Rates(Frozen):
     """The figure that each contraction runs at by the name of its result, that of the vector unit (None where the chip
     has none, or where there is nothing for it to do beside), the memory that is read and written, and the links that are
-    sent over on a mesh, each with its figure. ``comms`` is the one of them that T_comms is the time of."""
+    sent over on a mesh, each with its figure. ``comms`` is the one of them that T_comms is the time of; where they are
+    ``joint``, no link is named, and T_comms is the longest time of the memory and all links."""
 
     peaks: tuple[tuple[str, str], ...]
     vector: str | None = None
     memory: str = "HBM"
     links: tuple[tuple[str, str], ...] = ()
     comms: str = "HBM"
+    joint: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,6 +48,11 @@ class Rates(Frozen):
     def mixed(self) -> bool:
         """Whether contractions run at several peaks, so that no intensity tells which side is longer."""
         return len(self.names) > 1
+
+    @property
+    def compared(self) -> str:
+        """The time that an intensity stands for: that of the memory, where T_comms is the longest of several."""
+        return time_name(self.comms) if self.joint else "T_comms"
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -59,7 +66,9 @@ class Rates(Frozen):
         return "bandwidth" if resource == self.comms else dict(self.links).get(resource, resource)
 
 
-def rates_of(program: Program, chip: Accelerator | None, compute: object, memory: str, comms: str = "") -> Rates:
+def rates_of(
+    program: Program, chip: Accelerator | None, compute: object, memory: str, comms: str = "", joint: bool = False
+) -> Rates:
     """The rates of a program; ``compute`` is the type that all arithmetic is said to run at, None for each its own."""
     products = {line.statement.name: line.statement.product for line in program.lines if line.statement.contracts}
     said = compute is not None
@@ -74,7 +83,8 @@ def rates_of(program: Program, chip: Accelerator | None, compute: object, memory
         str(axis.link): str(axis.link) for axis in program.mesh
     }
     links = tuple((name, figures[name]) for name in busy_links(program))
-    return Rates(tuple(peaks.items()), vector, memory, links, comms or memory)
+    joint = joint and bool(links) and len(set(peaks.values())) == 1
+    return Rates(tuple(peaks.items()), vector, memory, links, comms or memory, joint)
 
 
 def _peak(chip: Accelerator | None, compute: object) -> str:
@@ -130,7 +140,8 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     found[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
     for link, _ in rates.links:
         found[time_name(link)] = Quotient(Name(of_statement("sent", link)), Name(rates.rate(link)))
-    found["T_comms"] = found[time_name(rates.comms)]
+    moving = tuple(Name(time_name(name)) for name in (rates.memory, *(link for link, _ in rates.links)))
+    found["T_comms"] = Call("max", moving) if rates.joint else found[time_name(rates.comms)]
     if rates.vector is not None:
         found["T_vector"] = Quotient(Name(f"ops{each}"), Name(rates.vector))
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)

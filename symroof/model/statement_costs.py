@@ -10,7 +10,7 @@ from symroof.formula import Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of
-from symroof.model.program import SUM, Line, Program, Repeat, Statement, turns_of
+from symroof.model.program import EXCHANGE, SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.symbols import rational
 
 
@@ -134,7 +134,7 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
     stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
     inputs = {t.name for t in program.declared_as("input")}
     kept: dict[str, tuple[Tensor, tuple[Repeat, ...]]] = {}
-    for line, tensor in (found for kernel in kernels_of(program) for found in fetched(kernel)):
+    for line, tensor in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
         name = str(tensor.name)
         if not line.backward or name in stocks or name not in (*makers, *inputs):
             continue
@@ -164,10 +164,10 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
     costs: dict[str, StatementCost] = {}
     kept = stored(program)
     for kernel in kernels_of(program):
-        owners, turns = owners_of(kernel), turns_of(kernel[0].repeats)
+        owners, turns = owners_of(kernel, program), turns_of(kernel[0].repeats)
         loads: dict[str, list[tuple[str, Expr]]] = {}
         stores: dict[str, list[tuple[str, Expr]]] = {}
-        for line, tensor in fetched(kernel):
+        for line, tensor in fetched(kernel, program):
             moved = (str(tensor.name), turns * tensor.bytes)
             loads.setdefault(owners[line.statement.name], []).append(moved)
         for line in kernel:
@@ -189,14 +189,16 @@ def stored(program: Program) -> frozenset[str]:
     """What is written to memory: what another kernel reads, what leaves a turn, what nothing uses, and the gradients that
     are asked for."""
     kernels = kernels_of(program)
-    kept = {str(tensor.name) for kernel in kernels for _, tensor in fetched(kernel)}
+    kept = {str(tensor.name) for kernel in kernels for _, tensor in fetched(kernel, program)}
     kept |= {repeat.leaves for line in program.lines for repeat in line.repeats} | {*program.returned}
     if program.backward is not None:
         kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
+    moved, needed = program.sources, {str(t.name) for line in program.lines for t in line.statement.operands}
     for kernel in kernels:
         used = {str(t.name) for line in kernel for t in line.statement.operands}
+        used = needed if kernel[0].statement.name in moved else {moved.get(name, name) for name in used}
         kept |= {line.statement.name for line in kernel} - used
-    return frozenset(kept)
+    return frozenset({moved.get(name, name) for name in kept})
 
 
 def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:
@@ -213,6 +215,8 @@ def elementwise(statement: Statement) -> Expr:
     if statement.contracts:
         return Integer(0)
     first, function = statement.operands[0], statement.function
+    if statement.kind == EXCHANGE:
+        return Integer(0)
     if function is None and len(statement.operands) == 1:
         return first.elements - (statement.result.elements if statement.kind == SUM else 0)
     if function is None:

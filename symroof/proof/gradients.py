@@ -109,13 +109,20 @@ class _Tape:
         negative = act.minus and place == 1
         alike, same = set(operand.labels) == set(made.labels), operand.dtype == made.dtype
         free = act.back_each == act.back_row == 0 and not (act.gathers or act.reshapes)
-        if (free or (act.back_each is None and not act.multiplies)) and alike and same and not negative:
+        if (
+            (free or (act.back_each is None and not (act.multiplies or act.exchanges)))
+            and alike
+            and same
+            and not negative
+        ):
             return gradient
         name = self._array(operand.name, self._part(operand.name, act.result, act.turns))
         if act.back_each is not None:
             given = self._function(act, place, gradient, name, free)
         elif act.multiplies:
             given = self._product(act, place, gradient, name)
+        elif act.exchanges:
+            given = Act(name, (gradient,), Fraction(0), exchanges=True)
         else:
             given = Act(name, (gradient,), Fraction(1), sums=not alike and not negative)
         self._add(given, act.turns, act.fuse)

@@ -107,6 +107,8 @@ class Game:
         uses = [name for act in self.script.acts for name in act.operands]
         found: set[str] = set()
         for act in acts.values():
+            if act.exchanges and uses.count(act.operands[0]) == 1:
+                found |= self._late_before(act, acts, found)
             if act.multiplies or act.sums or act.over is not None or len(act.operands) < 2:
                 continue
             made = [acts[name] for name in act.operands if name in acts and uses.count(name) == 1]
@@ -114,6 +116,14 @@ class Game:
                 lacking = {self._lacking(one) for one in made}
                 found |= {*act.operands} if len(lacking) == 1 and any(summed for _, summed in lacking) else set()
         return frozenset(found)
+
+    def _late_before(self, act: Act, acts: Mapping[str, Act], late: set[str]) -> set[str]:
+        """What waits for an exchange: partial sums, or sums of nothing but such."""
+        made = acts.get(act.operands[0])
+        if made is None or made.turns != act.turns:
+            return set()
+        waits = {*made.operands} <= late or (made.shares_out and bool(self._lacking(made)[1]))
+        return {made.result} if waits and not made.minus else set()
 
     def _lacking(self, act: Act) -> tuple[Split, Split]:
         """How the result of an act is held, and what keeps its sums partial."""
@@ -162,9 +172,10 @@ class Game:
         """What the chips have to get of an operand."""
         own, wanted = board.declared(place), Spread(board, place, needs)
         forms = [own, *(Spread(board, place, form) for form in self.gathered.get(name, ()))]
-        if any(self._covers(form, wanted) for form in forms):
+        exchanged = act.shares_out or act.exchanges
+        if (exchanged or act.back or own.split == needs) and any(self._covers(form, wanted) for form in forms):
             return
-        if not act.shares_out:
+        if not exchanged:
             raise CheckError(f"{name} does not lie as {act.result} does")
         self.gathered.setdefault(name, []).append(needs)
         axes = {axis for _, axis in own.split}

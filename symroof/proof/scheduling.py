@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from symroof.formula import Call, Formula, Name, Number, Sum, names, total
+from symroof.formula import Both, Call, Cases, Compare, Formula, Name, Number, Sum, Verdict, names, total
+from symroof.proof.facts import Solved
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.script import Script
 from symroof.proof.step import Check, Step
@@ -89,3 +90,50 @@ def _is_of(part: Formula, whole: Formula) -> bool:
 def _one_of_each(parts: list[Formula], groups: list[tuple[Formula, ...]], step: Step) -> bool:
     """Whether no group gives more than one part to a sum that is compared with the longest of each."""
     return step.left == STEPS or all(sum(part in group for part in parts) <= 1 for group in groups)
+
+
+class AboveAll(Evidence):
+    """Evidence that T_math is above T_comms, which is the longest of several times: it is above each of them, as the steps
+    before have found for each."""
+
+    relations = ("<=>",)
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        longest, wanted = ledger.definitions.get("T_comms"), list[Formula]()
+        if step.left != Compare(Name("T_math"), ">", Name("T_comms")) or not isinstance(longest, Call):
+            raise refuted(step, "T_comms is not the longest of several times")
+        for time in longest.arguments:
+            above = Compare(Name("T_math"), ">", time)
+            solved = [
+                s for s in ledger.established if s.left == above and s.relation == "<=>" and s.point == step.point
+            ]
+            solved = [s for s in solved if {*s.assumptions} <= {*step.assumptions} and isinstance(s.facts, Solved)]
+            if not solved or longest.function != "max":
+                raise refuted(step, f"nothing says when T_math is above {time}")
+            wanted.append(solved[-1].right)
+        if step.right != joined(wanted):
+            raise refuted(step, "this is not what is known of each time")
+        return Check("proved", "above each of several times")
+
+
+def joined(conditions: Iterable[Formula]) -> Formula:
+    """That all conditions hold, without those that always do.
+
+    >>> joined((Verdict(True), Compare(Name("B"), ">", Name("C")))), joined((Verdict(True), Verdict(False)))
+    (Compare(left=Name(name='B'), relation='>', right=Name(name='C')), Verdict(holds=False))
+    """
+    parts = [part for condition in conditions for part in _parts(condition)]
+    left = [condition for condition in dict.fromkeys(parts) if condition != Verdict(True)]
+    if Verdict(False) in left or not left:
+        return Verdict(not left)
+    return left[0] if len(left) == 1 else Both(tuple(left))
+
+
+def _parts(condition: Formula) -> tuple[Formula, ...]:
+    """What has to hold together: a case that holds under a guard and never otherwise is both."""
+    match condition:
+        case Both(parts=parts):
+            return parts
+        case Cases(rows=((consequence, guard),), otherwise=Verdict(holds=False)):
+            return consequence, guard
+    return (condition,)

@@ -46,7 +46,7 @@ class Act(Frozen):
     One that ``sums`` a single operand saves one for each element of the result. ``minus`` is a difference, ``back_each``
     and ``back_row`` are what the derivative of a function takes. One that goes ``back`` is of the backward pass; what a
     fuse of the number ~n works on is made as in the fuse n. The last operands of a function may be ``gains``; one that
-    ``reshapes`` makes other dimensions of the same elements. What is counted by its ``first`` operand says so. ``rows`` are
+    ``reshapes`` makes other dimensions of the same elements, one that ``exchanges`` lays them out otherwise. What is counted by its ``first`` operand says so. ``rows`` are
     the numbers of each row that chips add up which share it out, ``back_rows`` those of the derivative.
     """
 
@@ -67,6 +67,7 @@ class Act(Frozen):
     gains: int = 0
     reshapes: bool = False
     first: bool = False
+    exchanges: bool = False
     rows: int = 0
     back_rows: int = 0
 
@@ -79,7 +80,7 @@ class Act(Frozen):
     def shares_out(self) -> bool:
         """Whether the chips of a mesh may share the work out otherwise than the result lies: what multiplies or sums, and
         what goes back, but for other dimensions of the same elements."""
-        return self.multiplies or self.sums or (self.back and not self.reshapes)
+        return self.multiplies or self.sums or (self.back and not (self.reshapes or self.exchanges))
 
     @property
     def needs(self) -> tuple[tuple[str, str | None], ...]:
@@ -114,10 +115,14 @@ class Script(Frozen):
         maker = {act.result: i for i, act in enumerate(self.acts)}
         kernel: list[tuple[int, int | None]] = []  # where each act runs, and where the last contraction behind it does
         for i, act in enumerate(self.acts):
-            last = max((k for n in act.operands if n in maker and (k := kernel[maker[n]][1]) is not None), default=None)
+            feeding = [maker[name] for name in map(self.origin, act.operands) if name in maker]
+            last = max((k for j in feeding if (k := kernel[j][1]) is not None), default=None)
             here = last is not None and self.acts[last].turns == act.turns and self.acts[last].back == act.back
-            together = next((j for j, other in enumerate(self.acts) if other.fuse == act.fuse), i)
-            if act.fuse in self._busy:
+            inside = (j for j, other in enumerate(self.acts) if other.fuse == act.fuse and not other.exchanges)
+            together = next(inside, i)
+            if act.exchanges:
+                where, here = ~i, False
+            elif act.fuse in self._busy:
                 where = together
             elif last is not None and here and not self.contracts(act):
                 where = last
@@ -128,6 +133,10 @@ class Script(Frozen):
             kernel.append((where, where if here or self.contracts(act) else last))
         return self._noted([where for where, _ in kernel], maker)
 
+    def origin(self, name: str) -> str:
+        """The array of which another is an exchanged copy: in memory there is one of them."""
+        return next((self.origin(act.operands[0]) for act in self.acts if act.exchanges and act.result == name), name)
+
     @cached_property
     def _busy(self) -> frozenset[int]:
         """The fuses that something is contracted in, and those of the backward pass that make it again."""
@@ -136,7 +145,8 @@ class Script(Frozen):
 
     def _first_alone(self, fuse: int, kernel: list[tuple[int, int | None]], here: int) -> int:
         """The first of the elementwise statements of a fuse that join no contraction outside of it."""
-        alone = (j for j in range(here) if self.acts[j].fuse == fuse and self.acts[kernel[j][0]].fuse == fuse)
+        own = (j for j in range(here) if self.acts[j].fuse == fuse and not self.acts[j].exchanges)
+        alone = (j for j in own if self.acts[kernel[j][0]].fuse == fuse)
         return next(alone, here)
 
     def _noted(self, where: list[int], maker: Mapping[str, int]) -> Trace:
@@ -146,25 +156,34 @@ class Script(Frozen):
         gathered: list[str | None] = []
         for kernel in dict.fromkeys(where):
             chip: set[str] = set()
+            made: set[str] = set()
             for i, act in enumerate(self.acts):
                 if where[i] != kernel:
                     continue
-                heads = [payer[n] for n in act.operands if n in chip and n in payer and where[maker[n]] == kernel]
+                heads = [
+                    payer[n]
+                    for n in map(self.origin, act.operands)
+                    if n in chip and n in payer and where[maker[n]] == kernel
+                ]
                 heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
                 own = self.contracts(act) or not heads
                 payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
                 again = [a for a in self.acts if act.back and act.fuse in self._busy and a.fuse == ~act.fuse]
+                again = [a for a in again if not a.exchanges]
                 chip |= {a.result for a in again}
+                made |= {a.result for a in again}
                 for one in (act, *again):
-                    for name, rows in one.needs:
-                        if name not in chip:
+                    for name, rows in () if one.exchanges else one.needs:
+                        if name not in chip and self.origin(name) not in made:
                             loads.append((payer[act.result], name))
                             gathered.append(rows)
                             users.append(one.result)
                         chip |= {name} if rows is None else set()
                 chip.add(act.result)
+                made.add(act.result)
         fetched, touched = {name for _, name in loads}, {name for act in self.acts for name in act.operands}
         carried = {turn.leaves for act in self.acts for turn in act.turns}
-        asked = fetched | carried | {*self.kept}
-        stores = [(payer[name], name) for name in maker if name in asked or name not in touched]
+        asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
+        asked = {self.origin(name) for name in asked}
+        stores = [(payer[name], name) for name in maker if name in asked]
         return Trace(payer, tuple(loads), tuple(stores), tuple(gathered), tuple(users))

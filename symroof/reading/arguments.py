@@ -109,6 +109,7 @@ def problem_on_each(
             "hardware",
             *said,
             *(("operation",) if said.keys() & {"training", "keep", "regather"} else ()),
+            *(("joint",) if "link" in said else ()),
         } & Problem.__dataclass_fields__.keys()
         problem = replace(asked, **{name: getattr(problem, name) for name in changed})
     return problem, chips

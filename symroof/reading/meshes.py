@@ -19,6 +19,7 @@ from symroof.errors import ReadingError, suggestion
 from symroof.model.mesh_axes import WIRINGS, Mesh, MeshAxis
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
+from symroof.reading.catalogue import shipped
 from symroof.reading.scope import split_word
 
 LARGEST_MESH_AXIS = 10**9
@@ -101,12 +102,28 @@ def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
                     own[name] = replace(own.get(name, axis), **{what: said[0]})
             own.setdefault(name, axis)
         mesh, operation = own, replace(operation, mesh=tuple(own.values()))
+    _require_distinct(operation, mesh)
     return laid_out(operation, mesh), mesh
+
+
+def _require_distinct(operation: AnyOperation, mesh: Mesh) -> None:
+    """No axis reads as several others, and none without a number is called as a size is."""
+    for name, axis in mesh.items():
+        others = tuple(other for other in mesh if other != name)
+        if ways := split_word(name, others):
+            shown = f"mesh: {name} reads as {' and '.join(ways[0])} too: D_{name} would have two readings"
+            raise ReadingError(shown, expected="another name for one of them")
+        if axis.chips is None and name in operation.dimensions:
+            raise ReadingError(f"mesh: {name} is an axis, and a size of the operation", expected="another name for one")
 
 
 def _axis(name: str, value: Any) -> MeshAxis:
     if not AXIS.fullmatch(name):
         raise ReadingError(f"mesh: {name[:20]!r} is not a mesh axis", expected="capitals, as in X=2")
+    if name in {figure.partition(".")[0] for chip in shipped().values() for figure in chip.figures}:
+        raise ReadingError(
+            f"mesh: {name} is a memory or a link", expected="another name for the axis", hint=f"X on {name}"
+        )
     words, chips, wiring, link = str(value).split(), None, None, None
     if words and words[0] not in (*WIRINGS, "on"):
         digits = words.pop(0)

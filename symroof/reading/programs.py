@@ -3,6 +3,7 @@
     program   = { statement (NEWLINE | ";") }
     statement = role names ":" type { "," names ":" type }         weight W1, W3: bf16[D, F]
               | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type]
+              | NAME "=" NAME "->" type                                the same tensor, split otherwise
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
               | "fuse" "{" program "}"
               | "repeat" size ["as" NAME "=" NAME] "{" program "}"

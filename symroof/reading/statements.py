@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum, OperandError
-from symroof.model.program import DIFFERENCE, PRODUCT, SUM, Statement
+from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, SUM, Statement
 from symroof.reading.calls import CallReader
 from symroof.reading.einsums import TIMES
 from symroof.reading.tensors import END
@@ -48,6 +48,9 @@ class StatementReader(CallReader):
         stated = self._type(operands) if self.accept("->") else None
         if not signs and not stated and not self.at(END, "}") and self.token.kind != "end":
             raise self.error(expected="a sign such as '*' or '+', '->', or the end of the statement")
+        split = stated is not None and any(dim.axes for dim in (*stated.dims, *operands[0].dims))
+        if not signs and stated and split and set(stated.labels) == set(operands[0].labels):
+            return self._exchanged(name, first, operands[0], stated)
         if not signs:
             hint = f"write {first.text} itself where {name.text} would stand"
             expected = "a product, a sum, a difference or a function"
@@ -55,6 +58,20 @@ class StatementReader(CallReader):
         (kind,) = kinds
         statement = Statement(kind, operands, self._result(name, operands, stated, kind, tokens))
         return self._product_checked(statement, tokens, name) if kind == PRODUCT else statement
+
+    def _exchanged(self, name: Token, first: Token, tensor: Tensor, stated: Tensor) -> Statement:
+        """The same tensor, split otherwise."""
+        if stated.dtype != tensor.dtype:
+            expected = (
+                f"{tensor.dtype.name}, or a statement of its own: {name.text} = convert({first.text}) -> {stated}"
+            )
+            raise self.error(f"{first.text} is {tensor}, and an exchange keeps the type", expected, token=name)
+        if all(
+            set(dim.axes) == set(other.axes) for dim in tensor.dims for other in stated.dims if dim.label == other.label
+        ):
+            expected = f"another split, as in {_split_otherwise(tensor)}"
+            raise self.error(f"{name.text} is {first.text} itself, split as it is", expected, token=name)
+        return Statement(EXCHANGE, (tensor,), replace(stated, name=name.text))
 
     def _factor(self) -> Token:
         """A tensor behind a sign."""
@@ -113,3 +130,10 @@ class StatementReader(CallReader):
                     expected = "a dimension that the operands share and the result lacks"
                     raise self.error(f"{label} is not contracted", expected, token=sign)
         return statement
+
+
+def _split_otherwise(tensor: Tensor) -> Tensor:
+    """The tensor gathered, where an axis splits it; else with its last dimension split."""
+    if any(dim.axes for dim in tensor.dims):
+        return replace(tensor, name=None, dims=tuple(replace(dim, axes=()) for dim in tensor.dims))
+    return replace(tensor, name=None, dims=(*tensor.dims[:-1], replace(tensor.dims[-1], axes=("X",))))

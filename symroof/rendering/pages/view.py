@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,7 @@ from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import numeric
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Compare, Formula, Name, number
+from symroof.formula import Compare, Formula, Name, Verdict, number
 from symroof.model.program import Program
 from symroof.proof.recounts import Arrays
 from symroof.proof.step import Reason, Step
@@ -43,6 +43,7 @@ class View(Splitting):
         self.asked = None if asked in (None, self.variable.name) else Name(str(asked))
         sizes = (problem.mesh[axis].size for axis in problem.operation.axes)
         self.chips, self.chips_at_work = map(self.setting.layout.write, (Mul(*sizes), self.setting.chips))
+        self.links = tuple(self._bounds_of_links()) if self.setting.joint else ()
         self.matrix_unit, self.rates = self.setting.matrix_unit, self.setting.rates
         self.said = self.answer.formula
         self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)
@@ -50,6 +51,13 @@ class View(Splitting):
         self.rule_condition = self.condition(self.answer, self.answer.rule_bound) if rule else None
         self.number_condition = None if rule else self.condition(self.answer, self.answer.bound)
         self.points = tuple(map(self._point, self.answer.at))
+
+    def _bounds_of_links(self) -> Iterator[Formula]:
+        """When arithmetic takes longer than each link, in figures where they are known; nothing of one where it always does."""
+        for resource, _ in self.setting.rates.links if self.setting.rates else ():
+            bound = self.answer.formula(f"figured({resource})") or self.answer.formula(f"threshold({resource})")
+            if bound is not None and not isinstance(bound, Verdict):
+                yield bound
 
     def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
         """The steps of a reason, in a section or anywhere."""

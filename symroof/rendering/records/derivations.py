@@ -104,6 +104,14 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
     }
 
 
+def _thresholds(point: Point, setting: Setting) -> dict[str, Any]:
+    """The conditions against the memory and each link of a mesh at a set of sizes, and against all of them."""
+    if not setting.on_mesh or setting.rates is None:
+        return {}
+    names = (setting.rates.comms, *(name for name, _ in setting.rates.links))
+    return {"thresholds": {name: _against(point, name) for name in names}, "condition": point.formula("all")}
+
+
 def _threshold(answer: Answer, solution: Solution) -> dict[str, Any]:
     said, rule = answer.formula, answer.rule
     held = getattr(solution.otherwise, "holds", None)
@@ -141,6 +149,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
         **{name: point.formula(name) for name in TIMES},
         **_times(point.formula, setting),
         **_asked(point, setting),
+        **_thresholds(point, setting),
         "times": [
             {
                 "size": text(row.size),
@@ -207,24 +216,27 @@ def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
     sent = {name: answer.formula(of_statement("sent", name)) for name in links}
     return {
         "sent_over": sent,
+        "condition": answer.formula("all"),
         "thresholds": {rates.comms: main} | {n: c for n, c in against.items() if n != rates.comms},
     }
 
 
-def _against(answer: Answer, resource: str) -> dict[str, Any] | None:
+def _against(answer: Answer | Point, resource: str) -> dict[str, Any] | None:
     """Where arithmetic takes longer than a link, in the form of the threshold."""
     solution, bound = answer.solution(f"threshold({resource})"), answer.formula(f"bound({resource})")
     if solution is None:
         return None
-    held = getattr(solution.otherwise, "holds", None)
+    held, last = getattr(solution.otherwise, "holds", None), answer.whole(f"whole({resource})")
     outcome = OUTCOMES["depends" if held is None else "always" if held else "never"]
     return {
         "variable": solution.variable,
         "exact": _condition(solution, bound),
-        **beside("exact_bound", answer.value(f"bound({resource})"), bound),
+        **beside("exact_bound", solution.bound if bound is None else answer.value(f"bound({resource})"), bound),
         "guard": solution.guard,
         "otherwise": solution.otherwise and {"outcome": outcome, "supremum": None},
-        **dict.fromkeys(("rule", "rule_bound", "rule_bound_float", "rule_factor", "smallest_integer")),
+        **dict.fromkeys(("rule", "rule_bound", "rule_bound_float", "rule_factor")),
+        "smallest_integer": last if solution.rises else None,
+        "largest_integer": None if solution.rises else last,
         "outcome": OUTCOMES[solution.outcome],
     }
 
