@@ -62,8 +62,8 @@ MORE = [
     ("other_shape", {"names": (B,), "size": F, "more": False}), ("factor_of_size", {"size": B, "missing": False}),
     *(("other_pass", {"how": how}) for how in ("forward", "backward")),
     *(("exchanged", {"how": "wiring", "names": (B,), "wiring": wiring}) for wiring in ("line", "switch")),
-    *(("exchanged", {"how": how, "names": (B, D), "collective": "all-reduce", "taken": "reduce-scatter"}) for how in ("own", "apart", "missing", "collective")),
-    *(("on_chips", {"how": how, "names": (B,), "total": D}) for how in ("shared", "forward", "again")),
+    *(("exchanged", {"how": how, "names": (B, D), "collective": "all-reduce", "taken": "reduce-scatter"}) for how in ("own", "part", "apart", "missing", "collective")),
+    *(("on_chips", {"how": how, "names": (B,), "total": D}) for how in ("shared", "along", "twice", "forward", "again")),
     *(("working", {"by": by}) for by in ("telescopes", "added up", "highest powers", "one sign", "chain rule")),
     *(("block", {"status": status, "moves": []}) for status in ("new", "stale", "edited")),
 ]  # fmt: skip

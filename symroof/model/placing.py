@@ -196,7 +196,7 @@ class _Chips:
         self.held.setdefault(name, []).append(needs)
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}
         across, made = axes_in(held - needs) & axes_in(needs - held), line.statement.name
-        for axes, apart in self._by_link(across, axes_in(held) - across, slow_first=True):
+        for axes, apart in self._by_link(across, axes_in(held), slow_first=True):
             yield Move("all-to-all", axes, tensor, apart, made, "operand", _along(held, axes), _along(division, axes))
         gathered = axes_in(held) - axes_in(needs)
         for axes, apart in self._by_link(gathered, axes_in(needs), slow_first=True):
@@ -222,7 +222,7 @@ class _Chips:
             yield Move("all-reduce", axes, tensor, apart, str(tensor.name), "sums", _along(partial, axes))
         across = axes_in(made - declared) & axes_in(declared - made)
         everywhere = axes_in(made) | scattered
-        for axes, apart in self._by_link(across, everywhere - across, slow_first=True):
+        for axes, apart in self._by_link(across, everywhere, slow_first=True):
             yield Move(
                 "all-to-all",
                 axes,
@@ -241,7 +241,7 @@ class _Chips:
         self, axes: Iterable[str], apart: Iterable[str], *, slow_first: bool
     ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """Axes by their links, those of one link together, and what splits the message beside them: the fast links are
-        inside, so that a slow one carries a message that these split."""
+        inside, so that a slow one carries a message that these split. What goes all-to-all stays split over all links."""
         groups: dict[str, list[str]] = {}
         for axis in self.mesh:
             if axis.name in set(axes):
@@ -249,7 +249,7 @@ class _Chips:
         links = sorted(groups, key=lambda link: SPEED.index(link) if link in SPEED else len(SPEED))
         for link in links[::-1] if slow_first else links:
             inside = [name for fast in links[: links.index(link)] for name in groups[fast]]
-            yield tuple(groups[link]), tuple(sorted({*apart, *inside}))
+            yield tuple(groups[link]), tuple(sorted({*apart, *inside} - {*groups[link]}))
 
 
 def _along(split: Split, axes: tuple[str, ...]) -> tuple[str, ...]:

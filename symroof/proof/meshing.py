@@ -186,7 +186,7 @@ class Game:
         for kind in ("all-to-all", "all-gather"):
             over = {axis for axis in lost if kinds[axis] == kind}
             stays = left - over
-            for chosen, cut in self._links(over, stays, True):
+            for chosen, cut in self._links(over, left if kind == "all-to-all" else stays, True):
                 yield Moved(kind, chosen, name, cut, "operand", _along(held.split, chosen), _along(work, chosen))
             left = left if kind == "all-to-all" else stays
         if reduce(lambda spread, axis: spread.moved(needs, axis), lost, held).split != needs:
@@ -206,7 +206,7 @@ class Game:
         kinds = {axis: spread.collective(spread.moved(declared.split, axis), axis) for axis in lost}
         for kind in ("all-to-all", "all-gather"):
             over = {axis for axis in lost if kinds[axis] == kind}
-            for chosen, cut in self._links(over, left - over, True):
+            for chosen, cut in self._links(over, left if kind == "all-to-all" else left - over, True):
                 before, after = _along(spread.split, chosen), _along(declared.split, chosen)
                 yield Moved(kind, chosen, name, cut, "result", before, after)
         if reduce(lambda one, axis: one.moved(declared.split, axis), lost, spread).split != declared.split:
@@ -241,7 +241,7 @@ class Game:
         faster: list[str] = []
         found = []
         for link in order:
-            found.append((tuple(of_link[link]), tuple(sorted({*cut, *faster}))))
+            found.append((tuple(of_link[link]), tuple(sorted({*cut, *faster} - {*of_link[link]}))))
             faster += of_link[link]
         yield from reversed(found) if slow_first else found
 

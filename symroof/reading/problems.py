@@ -100,7 +100,8 @@ def model_of(
         scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)
         let = formulas_of(options, scope, (*free, *figures), redefined=free)
         scope = Scope((*symbols, *let, *free), open=True)
-    require_used(options, let, spoken)
+    links = () if operation is None else (str(axis.link) for axis in getattr(operation, "mesh", ()) if axis.link)
+    require_used(options, let, (*spoken, *links))
     assume, compute = regime_of(options, scope), dtype_of(options, "compute")
     return {"hardware": hardware, "symbols": symbols, "let": let, "assume": assume, "compute": compute}
 

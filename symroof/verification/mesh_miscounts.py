@@ -52,6 +52,8 @@ def exchanged(counted: Counted) -> Worlds:
     for resource in dict.fromkeys(s.resource for s in sent):
         here = [s for s in sent if s.resource == resource]
         yield {"how": "own"}, _more(counted, ((s, _with_own(s, program) - s.amount) for s in here))
+        parts = ((s, s.amount / _chips(program, s.move.axes) - s.amount) for s in here)
+        yield {"how": "part"}, _more(counted, parts)
         apart = dict.fromkeys(axis for s in here for axis in s.move.apart)
         whole = ((s, s.amount * (_chips(program, s.move.apart) - 1)) for s in here)
         yield {"how": "apart", "names": tuple(map(Name, apart))}, _more(counted, whole)
@@ -76,6 +78,10 @@ def on_chips(counted: Counted) -> Worlds:
         total = what.removesuffix("_per_chip")
         even = {n: known[n.replace("_per_chip", "")] / known["chips"] for n in known if n.partition("(")[0] == what}
         yield {"how": "shared", "total": Name(total)}, {n: x for n, x in even.items() if x != known[n]}
+    for axis in program.mesh:
+        for how, factor in (("along", axis.size), ("twice", 1 / axis.size)):
+            work = {n: x * factor for n, x in known.items() if n.partition("(")[0] in SHARED[:2] and x != 0}
+            yield {"how": how, "names": (Name(axis.name),)}, work
     if program.training:
         forward = amounts(replace(program, training=False), counted.count)
         parts = {

@@ -1,0 +1,296 @@
+"""Worked answers on meshes: collectives, sharded products, strategies, networks of two levels, steps, judged as claims.
+
+What each link carries is counted once more, piece by piece along rings, lines and switches, from the exchanges that people
+would write down for these splits.
+"""
+
+import random
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+from sympy import Add, Symbol
+
+from symroof.derivation.setting import setting_of
+from symroof.reading.exercises import read_exercise
+from symroof.reading.problem_files import read_problem_file
+from symroof.reading.problems import read_problem
+from symroof.verification.judge import judge_exercise
+
+HERE = Path(__file__).parent
+ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps")
+FILES = {name: HERE / f"answers_{name}.toml" for name in ANSWERS}
+PROBLEMS = [problem for path in FILES.values() for problem in read_problem_file(path)]
+NUMBERED = {int(problem["title"].split()[1].rstrip(":")): problem for problem in PROBLEMS}
+
+# What is said of some of the wrong answers, by their exercise: the kind of the mistake, and how.
+MISTAKES = {
+    (1, "sent(X) = 2DF(X - 1)/X"): "exchanged wiring",
+    (1, "sent(X) = DF"): "exchanged own",
+    (2, "sent(X) = 3DF/2"): "exchanged wiring",
+    (3, "sent(X) = 3DF/4"): "exchanged wiring",
+    (6, "flops_per_chip = BDF/2"): "on_chips shared",
+    (8, "sent(X) = DF"): "exchanged own",
+    (11, "sent(X) = BF(X - 1)/X"): "exchanged collective",
+    (11, "sent(X) = 2BF"): "exchanged own",
+    (15, "sent(X) = BF(X - 1)/X"): "exchanged collective",
+    (15, "sent(X) = 2BF(X - 1)/X^2"): "exchanged wiring",
+    (20, "sent(X) = BF/4"): "other_letter",
+    (23, "sent(Y) = 7BF/4"): "exchanged apart",
+    (25, "sent(X) = DF(X - 1)/X"): "exchanged apart",
+    (28, "bytes_per_chip = 2BD/X + 2DF/X + 2BF/X"): "on_chips shared",
+    (28, "flops_per_chip = 2BDF"): "other_amount chips",
+    (30, "flops_per_chip = BDF/2"): "on_chips shared",
+    (34, "T_math > T_X <=> B > 2550X"): "exchanged own",
+    (41, "sent(Y) = 2BKGH(Y - 1)/Y"): "exchanged missing",
+    (45, "sent(X) = 2DF(X - 1)/X"): "exchanged",
+    (45, "sent(X) = 4DF"): "exchanged own",
+    (47, "sent(X) = 4DF(X - 1)/X"): "on_chips kept",
+    (47, "T_math > T_X <=> B > 1700(X - 1)"): "on_chips kept",
+    (51, "sent(Y) = 2BD(Y - 1)/Y"): "on_chips forward",
+    (51, "T_math > T_Y <=> Y < 1 + F/2550"): "on_chips forward",
+    (53, "sent(X) = 2DF(X - 1)/X"): "exchanged apart",
+    (54, "sent(X) = 4DF(X - 1)/(XY)"): "on_chips kept",
+    (58, "sent(NVLink) = 4BD(Z - 1)/Z^2"): "other_size",
+    (58, "sent(NVLink) = 4kBD(Z - 1)/Z"): "exchanged",
+    (64, "sent(Y) = 3BD/2"): "turns once",
+    (65, "sent(DCN) = 4DF(Z - 1)/Z"): "exchanged apart",
+    (66, "sent(X) = 2DF(X - 1)/X"): "on_chips kept",
+    (70, "T_math > T_IB <=> B > 8*peak/IB*(X - 1)"): "exchanged apart",
+    (72, "sent(NVLink) = 7kBD/16"): "exchanged apart",
+    (78, "sent(X) = 6DF(X - 1)/(XY)"): "turns once",
+    (80, "sent(Y) = 3ND(Y - 1)/Y"): "on_chips again",
+}
+
+# Exercise, resource, and what goes over it by hand: collective, chips, wiring, and the bytes of its message.
+EXCHANGES = """
+1   X       all-gather      X    ring    2*D*F
+2   X       all-gather      4    ring    2*D*F
+3   X       all-gather      4    line    2*D*F
+4   X       all-gather      2    line    2*D*F
+5   NVLink  all-gather      8    switch  2*D*F
+6   Y       all-gather      4    ring    2*B*D
+7   X       all-gather      8    line    2*D*F
+8   X       all-gather      16   ring    2*D*F
+9   X       reduce-scatter  X    ring    2*B*F
+10  X       reduce-scatter  5    line    2*B*F
+11  X       all-reduce      X    ring    2*B*F
+12  X       all-reduce      3    ring    2*B*F
+13  X       all-reduce      8    line    4*B*F
+14  NVLink  all-reduce      8    switch  2*B*F
+15  X       all-to-all      X    ring    2*B*F
+16  X       all-to-all      5    ring    2*B*F
+17  X       all-to-all      3    line    2*B*F
+18  X       all-to-all      8    line    2*B*F
+19  NVLink  all-to-all      8    switch  2*B*F
+20  X       all-to-all      X    ring    2*B*D
+21  X       all-reduce      16   torus   2*B*F
+21  Y       all-reduce      16   torus   2*B*F
+22  X       all-gather      X*Y  torus   2*D*F
+22  Y       all-gather      X*Y  torus   2*D*F
+23  X       reduce-scatter  4    ring    2*B*F
+23  Y       all-reduce      8    ring    2*B*F/4
+24  X       all-to-all      4    ring    2*B*F/8
+24  Y       all-to-all      8    ring    2*B*F/4
+25  X       all-gather      X    ring    2*D*F/Y
+26  X       all-reduce      X    ring    2*4*B*T
+27  X       all-reduce      4    ring    2*2*N
+30  X       all-gather      4    ring    2*B*D
+31  Y       all-gather      Y    ring    2*B*D
+32  Y       all-reduce      Y    ring    2*B*F
+33  Y       reduce-scatter  Y    ring    2*B*F
+34  X       all-gather      X    ring    2*D*F
+35  X       all-gather      X    ring    D*F
+36  X       all-gather      X    ring    D*F
+37  X       all-to-all      X    ring    2*B*F
+38  X       all-gather      X    ring    2*D*F/Y
+38  Y       all-gather      Y    ring    2*B*D/X
+39  Y       all-gather      Y    ring    2*D*F
+41  Y       all-reduce      Y    ring    2*2*B*K*G
+41  Y       all-reduce      Y    ring    2*B*K*G*H
+42  Y       all-reduce      Y    ring    2*B*D
+43  Y       all-gather      Y    ring    2*B*D
+45  X       all-reduce      X    ring    2*D*F
+45  X       all-reduce      X    ring    2*D*F
+46  X       all-gather      X    ring    2*2*D*F
+47  X       all-gather      X    ring    4*2*D*F
+47  X       reduce-scatter  X    ring    2*2*D*F
+48  X       all-gather      X    ring    2*2*D*F
+48  X       reduce-scatter  X    ring    2*2*D*F
+49  Y       all-gather      Y    ring    2*B*D
+49  Y       reduce-scatter  Y    ring    2*B*D
+50  Y       all-reduce      Y    ring    2*B*D
+51  Y       all-gather      Y    ring    2*2*B*D
+51  Y       reduce-scatter  Y    ring    2*2*B*D
+52  Y       all-gather      Y    ring    3*2*B*D
+52  Y       reduce-scatter  Y    ring    2*2*B*D
+53  X       all-gather      X    ring    2*2*D*F/Y
+53  Y       all-gather      Y    ring    2*B*D/X
+53  Y       reduce-scatter  Y    ring    2*B*D/X
+54  X       all-gather      X    ring    4*2*D*F/Y
+54  X       reduce-scatter  X    ring    2*2*D*F/Y
+54  Y       all-gather      Y    ring    2*2*B*D/X
+54  Y       reduce-scatter  Y    ring    2*2*B*D/X
+55  X       all-gather      X    ring    3*2*D*F/Y
+55  Y       all-gather      Y    ring    2*B*D/X
+55  Y       reduce-scatter  Y    ring    2*B*D/X
+56  Y       all-gather      Y    ring    2*B*T*D
+56  Y       reduce-scatter  Y    ring    2*B*T*D
+57  Y       all-gather      Y    ring    2*B*T*D
+57  Y       reduce-scatter  Y    ring    2*B*T*D
+58  NVLink  all-to-all      Z    switch  2*2*k*B*D
+59  NVLink  all-to-all      Z    switch  4*2*k*B*D
+60  Z       all-to-all      Z    ring    2*2*k*B*D
+61  Y       all-reduce      8    ring    2*B*D
+62  X       all-reduce      X    ring    2*B*F/Y
+62  Y       all-reduce      Y    ring    2*B*D/X
+63  X       all-gather      X    ring    2*2*D*F
+64  Y       all-gather      4    ring    L*2*B*D
+64  Y       reduce-scatter  4    ring    L*2*B*D
+65  X       all-reduce      X    ring    2*D*F
+65  DCN     all-reduce      Z    switch  2*D*F/X
+66  X       all-gather      X    ring    2*2*D*F
+66  X       reduce-scatter  X    ring    2*D*F
+66  DCN     all-reduce      Z    switch  2*D*F/X
+67  X       all-gather      X    ring    2*2*D*F
+67  X       reduce-scatter  X    ring    2*D*F
+67  DCN     all-gather      Z    switch  2*2*D*F/X
+67  DCN     reduce-scatter  Z    switch  2*D*F/X
+68  NVLink  all-reduce      8    switch  2*B*F
+68  IB      all-reduce      2    switch  2*B*F/8
+69  NVLink  all-reduce      8    switch  2*D*F
+69  IB      all-reduce      Z    switch  2*D*F/8
+70  NVLink  all-gather      8    switch  2*2*B*D/X
+70  NVLink  reduce-scatter  8    switch  2*2*B*D/X
+70  IB      all-gather      X    switch  4*2*D*F/8
+70  IB      reduce-scatter  X    switch  2*2*D*F/8
+71  X       all-reduce      16   ring    2*B*F
+71  DCN     all-reduce      2    switch  2*B*F/16
+72  NVLink  all-to-all      8    switch  2*2*k*B*D/4
+72  IB      all-to-all      4    switch  2*2*k*B*D/8
+73  X       all-gather      X    ring    6*2*D*F/Y
+73  X       reduce-scatter  X    ring    3*2*D*F/Y
+73  Y       all-gather      Y    ring    2*2*B*D/X
+73  Y       reduce-scatter  Y    ring    2*2*B*D/X
+74  X       all-gather      8    ring    4*2*D*F/32
+74  X       reduce-scatter  8    ring    2*2*D*F/32
+74  Y       all-gather      32   ring    2*2*B*D/8
+74  Y       reduce-scatter  32   ring    2*2*B*D/8
+75  X       all-gather      4    ring    2*D*F
+76  Y       all-gather      Y    ring    2*2*B*T*D
+76  Y       reduce-scatter  Y    ring    2*2*B*T*D
+77  Y       all-reduce      8    ring    2*2*B*D
+78  X       all-gather      X    ring    L*4*2*D*F/Y
+78  X       reduce-scatter  X    ring    L*2*2*D*F/Y
+78  Y       all-gather      Y    ring    L*2*2*B*D/X
+78  Y       reduce-scatter  Y    ring    L*2*2*B*D/X
+79  Y       all-reduce      Y    ring    2*N
+79  Y       all-gather      Y    ring    2*N*D
+80  Y       all-gather      Y    ring    2*N*D
+80  Y       reduce-scatter  Y    ring    2*N*D
+"""
+ROWS = [row.split() for row in EXCHANGES.strip().splitlines()]
+LETTERS = "BDEFGHKLNSTVXYZk"
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem["title"])
+def test_exercise(problem):
+    """Every answer has its verdict, and a wrong one the right value or a point at which it fails."""
+    exercise = int(problem["title"].split()[1].rstrip(":"))
+    for judgement in judge_exercise(read_exercise(problem)):
+        assert judgement.good, (judgement.claim, judgement.verdict, judgement.error)
+        if judgement.verdict != "wrong":
+            continue
+        finding = judgement.worst
+        assert judgement.source, judgement.claim
+        assert finding.value is not None or finding.counterexample is not None, judgement.claim
+        if (exercise, judgement.claim) in MISTAKES:
+            said = finding.diagnosis and f"{finding.diagnosis.kind} {finding.diagnosis.facts.get('how', '')}".strip()
+            assert said and said.startswith(MISTAKES[exercise, judgement.claim]), (judgement.claim, said)
+
+
+def test_exercises_count_on():
+    assert list(NUMBERED) == list(range(1, len(PROBLEMS) + 1))
+    assert len(PROBLEMS) >= 80
+    claims = [claim for problem in PROBLEMS for claim in problem["claims"]]
+    wrong = [claim for claim in claims if not isinstance(claim, str) and claim["expect"] == "wrong"]
+    assert len(claims) >= 450
+    assert len(wrong) >= 150
+    for problem in PROBLEMS:
+        assert len(problem["claims"]) == len(set(map(str, problem["claims"])))
+    said = {(n, claim["claim"]) for n, problem in NUMBERED.items() for claim in problem["claims"] if not isinstance(claim, str)}
+    assert set(MISTAKES) <= said
+    assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44} == set(NUMBERED)
+
+
+# What the busiest direction of a link carries, counted piece by piece.
+
+
+def around(n, source, target, wiring):
+    """The ways from one chip to another, each with its part of a piece: on a ring the shorter one, both if they are alike."""
+    right = [(chip % n, 1) for chip in range(source, source + (target - source) % n)]
+    left = [(chip % n, -1) for chip in range(source, source - (source - target) % n, -1)]
+    if wiring == "line":
+        return [(right if target > source else left, Fraction(1))]
+    if len(right) == len(left):
+        return [(right, Fraction(1, 2)), (left, Fraction(1, 2))]
+    return [(min(right, left, key=len), Fraction(1))]
+
+
+@cache
+def carried(collective, n, wiring):
+    """The part of a message that goes over the busiest direction of a link."""
+    if collective == "all-reduce":
+        return 2 * carried("all-gather", n, wiring)
+    if collective == "reduce-scatter":  # an all-gather backwards
+        return carried("all-gather", n, wiring)
+    if wiring == "torus":  # a chip takes the parts of all others through two links of each of two axes
+        return sum(Fraction(1, n) for _ in range(n - 1)) / 4
+    if wiring == "switch":  # a chip has one port, and sends all others what they lack of its part
+        part = Fraction(1, n) if collective == "all-gather" else Fraction(1, n) ** 2
+        return sum(part for _ in range(n - 1))
+    load = Counter()
+    for source in range(n):
+        if collective == "all-gather" and wiring == "ring":  # half of a part goes all the way round, to either side
+            for step in range(n - 1):
+                load[(source + step) % n, 1] += Fraction(1, 2 * n)
+                load[(source - step) % n, -1] += Fraction(1, 2 * n)
+        elif collective == "all-gather":
+            for chip in range(n):
+                if source <= chip < n - 1:
+                    load[chip, 1] += Fraction(1, n)
+                if 0 < chip <= source:
+                    load[chip, -1] += Fraction(1, n)
+        else:
+            for target in range(n):
+                for way, part in around(n, source, target, wiring) if target != source else ():
+                    for link in way:
+                        load[link] += part / n**2
+    return max(load.values())
+
+
+def sizes_of(seed):
+    numbers = random.Random(seed)
+    sizes = {letter: numbers.randrange(2, 60) for letter in LETTERS}
+    return sizes | {axis: numbers.choice((4, 6, 8)) for axis in "XYZ"}
+
+
+@pytest.mark.parametrize("exercise", sorted({int(row[0]) for row in ROWS}))
+def test_links_carry_what_is_counted_by_hand(exercise):
+    problem = {key: value for key, value in NUMBERED[exercise].items() if key not in ("claims", "assume")}
+    program = setting_of(read_problem(problem)).problem.operation
+    found = {resource for cost in program.on_chip.values() for resource, amount in cost.sent.items() if amount != 0}
+    rows = [row for row in ROWS if int(row[0]) == exercise]
+    assert found == {row[1] for row in rows}
+    for seed in range(3):
+        sizes = sizes_of(seed)
+        counted = Counter()
+        for _, resource, collective, chips, wiring, message in rows:
+            n, size = (eval(text, {}, {name: Fraction(x) for name, x in sizes.items()}) for text in (chips, message))  # noqa: S307
+            counted[resource] += size * carried(collective, int(n), wiring)
+        for resource, amount in counted.items():
+            value = program.resolved(Add(*(cost.sent.get(resource, 0) for cost in program.on_chip.values())))
+            put = value.subs({s: sizes[s.name] for s in value.atoms(Symbol)})
+            assert Fraction(int(put.p), int(put.q)) == amount, (resource, value)
