@@ -98,7 +98,8 @@ def test_whole_splits_against_brute_force(minimize, total):
         allowed = [d for d in range(4, n // 4 + 1) if n % d == 0]
         split = row["optimum"]["split"]
         x, y = int(split["X"]), int(split["Y"])
-        assert x * y == n and x in allowed
+        assert x * y == n
+        assert x in allowed
         assert total(times(x, y, b, f)) == min(total(times(d, n // d, b, f)) for d in allowed)
 
 

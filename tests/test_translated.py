@@ -37,6 +37,7 @@ PROBLEMS = {
     "asked for another": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B = D", "solve_for": "B"},
     "two chips": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2", "link": "ICI", "solve_for": "D"},
     "ring": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=16", "link": "ICI", "at": "D=8192"},
+    "held by a chip": {"operation": "mesh X; input A: bf16[B_X, D]; weight W: bf16[D, F_X]; Y = A * W -> bf16[B_X, F]", "hardware": "tpu-v5e"},
     "two chips, memory": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2"},
     "repeated": {"operation": "bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X]", "hardware": "tpu-v5e", "mesh": "X=2"},
     "dot": {"operation": "dot", "hardware": "tpu-v5e", "assume": "N -> oo"},

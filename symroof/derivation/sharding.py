@@ -23,6 +23,13 @@ from symroof.proof.sharded import Meshed
 from symroof.proof.step import Reason, Step
 
 CHIPS = Name("chips")
+# What one chip holds of what stays in memory, and the stock that it is a part of.
+HELD = {
+    "weights_per_chip": "weight",
+    "caches_per_chip": "cache",
+    "gradients_per_chip": "gradients",
+    "saved_per_chip": "saved",
+}
 
 
 def meshed_of(program: Program, script: Script) -> Meshed:
@@ -38,6 +45,7 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
     meshed, flops = meshed_of(program, script), "flops_exact" if count == "exact" else "flops"
     kinds = {"flops_per_chip": flops, "ops_per_chip": "ops", "bytes_per_chip": "bytes"}
     found: dict[str, Any] = {"chips": OnEach(meshed, "chips")}
+    found |= {name: OnEach(meshed, kind) for name, kind in HELD.items()}
     for what, kind in kinds.items():
         found[what] = OnEach(meshed, "ops" if program.vector and kind == flops else kind)
         found |= {of_statement(what, name): OnEach(meshed, kind, name) for name in program.owners}
@@ -63,10 +71,15 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
 
 
 def traffic_of_chips(draft: Draft, program: Program) -> Draft:
-    """What one chip moves in its own memory."""
+    """What one chip holds, and what it moves in its own memory."""
     if not program.axes:
         return draft
-    return _each(draft, "traffic", "bytes_per_chip", amounts(program, draft.setting.problem.count), program)
+    known = amounts(program, draft.setting.problem.count)
+    for name in HELD:
+        if known.get(name, 0) != 0:
+            shown, evidence = _written(draft, known[name]), draft.ledger.meanings[name]
+            draft = draft.add(Step("traffic", Reason.HELD, Name(name), "=", shown, evidence=evidence, role=name))
+    return _each(draft, "traffic", "bytes_per_chip", known, program)
 
 
 def exchanges_of_chips(draft: Draft, program: Program) -> Draft:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sympy import Add, Expr, Integer, Mul
 
@@ -10,6 +10,7 @@ from symroof.formula import Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of
+from symroof.model.mesh import split_of
 from symroof.model.program import EXCHANGE, SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.symbols import rational
 
@@ -84,9 +85,26 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
         found["flops_per_chip"] = found["ops_per_chip"] if program.vector else found["flops_per_chip"]
         found["bytes_per_chip"] = Add(*(cost.reads + cost.writes for cost in costs))
         found["chips"] = Mul(*(axis.size for axis in program.mesh))
+        found |= _held(program)
     for resource in busy_links(program):
         found[of_statement("sent", resource)] = Add(*(cost.sent.get(resource, Integer(0)) for cost in costs))
     return found
+
+
+def _held(program: Program) -> dict[str, Expr]:
+    """The bytes that one chip holds of what stays in memory, as its tensors are split; gathered copies are beside that."""
+    size = {axis.name: axis.size for axis in program.mesh}
+    stays: dict[str, Iterable[tuple[Tensor, Expr]]] = {
+        name: [(tensor, program.turns(tensor)) for tensor in program.declared_as(role)]
+        for name, role in (("weights_per_chip", "weight"), ("caches_per_chip", "cache"))
+    }
+    if program.training:
+        stays["gradients_per_chip"] = [(t, n) for t, n in stays["weights_per_chip"] if not t.dtype.integer]
+        stays["saved_per_chip"] = kept_for_backward(program)
+    return {
+        name: Add(*(n * t.bytes / Mul(*(size[axis] for _, axis in split_of(t))) for t, n in tensors))
+        for name, tensors in stays.items()
+    }
 
 
 def busy_links(program: Program) -> tuple[str, ...]:

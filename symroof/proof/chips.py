@@ -7,7 +7,7 @@ from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.meshing import Moved
 from symroof.proof.polynomials import Rat
-from symroof.proof.running import ZERO, Run
+from symroof.proof.running import STOCKS, ZERO, Run
 from symroof.proof.script import Act
 from symroof.proof.sharded import Meshed
 from symroof.proof.step import Check, Step
@@ -15,7 +15,7 @@ from symroof.proof.step import Check, Step
 
 class OnEach(Evidence):
     """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``what`` is
-    flops, flops_exact, ops, bytes, chips, or sent over a ``resource``."""
+    flops, flops_exact, ops, bytes, chips, sent over a ``resource``, or one of the stocks of a run, as it is split."""
 
     counts = True
 
@@ -50,7 +50,19 @@ class OnEach(Evidence):
                     shares = dict(self.meshed.shares(moved, exact))
                     if self.resource in shares:
                         total += shares[self.resource] * self.meshed.message(moved, exact) * turns
+        if self.what in STOCKS:
+            return self._held(run, exact)
         return total if self.what != "bytes" else self._traffic(run, exact)
+
+    def _held(self, run: Run, exact: Exact) -> Rat:
+        """Of every array that stays the blocks that a chip has of its own."""
+        return sum(
+            (
+                run.size(name, exact) * run.turned(turns, exact) / self.meshed.chips(self.meshed.held(name), exact)
+                for name, turns in run.stays()
+            ),
+            ZERO,
+        )
 
     def _elementwise(self, act: Act, run: Run, exact: Exact, step: Step) -> Rat:
         """Each chip works on its elements; of rows that chips share out each works on its part of every one."""

@@ -81,6 +81,13 @@ class Game:
             found[act.result] = self._part(act, late)
         return found
 
+    def held(self, name: str) -> frozenset[str]:
+        """The axes along which every chip holds other blocks of an array as it is declared."""
+        array = self.script.array[name]
+        pairs = tuple((label, axis) for label in array.labels for axis in self._axes(array, label))
+        spread = Board(Placement((pairs,), (array.bits,), (name,), self.mesh, "fma")).declared(0)
+        return frozenset(axis.name for axis in self.mesh if disjoint(spread.along(axis.name)))
+
     def _board(self, act: Act) -> Board:
         """The tensors of an act, its result last; what waits lies as it was made."""
         arrays = [self.script.array[name] for name in (*act.operands, act.result)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -16,6 +16,12 @@ from symroof.proof.script import Act, Array, Script, Turn
 from symroof.proof.step import Check, Step
 
 ZERO = Rat(Poly())
+# What stays in memory, and how it is counted.
+STOCKS = {
+    **dict.fromkeys(("weight", "cache", "weight elements"), "declared tensors added up"),
+    "saved": "loads of the backward pass counted",
+    "gradients": "gradients of weights added up",
+}
 
 
 class Run(Evidence):
@@ -43,19 +49,11 @@ class Run(Evidence):
             for payer, name, rows in script.run.moves(self.what):
                 if self.name in (None, payer):
                     total += self.size(name, exact, rows) * self._paid(payer, exact)
-        if self.what in ("weight", "cache", "weight elements"):
-            by, role = "declared tensors added up", self.what.partition(" ")[0]
-            for array in script.arrays:
-                if array.role == role and self.name in (None, array.name):
-                    size = self._elements(array, exact) if " " in self.what else self.size(array.name, exact)
-                    total += size * self._copies(array.name, exact)
-        if self.what == "saved":
-            by, total = "loads of the backward pass counted", self._saved(exact)
-        if self.what == "gradients":
-            by = "gradients of weights added up"
-            for array in script.arrays:
-                if array.role == "weight" and not array.integer:
-                    total += self.size(array.name, exact) * self._copies(array.name, exact)
+        if self.what in STOCKS:
+            by = STOCKS[self.what]
+            for name, turns in self.stays():
+                size = self._elements(script.array[name], exact) if " " in self.what else self.size(name, exact)
+                total += size * self.turned(turns, exact)
         if self.what in ("elements", "size") and self.name is not None:
             array, by = script.array[self.name], "elements multiplied out"
             total = self._elements(array, exact) if self.what == "elements" else self.size(array.name, exact)
@@ -91,10 +89,18 @@ class Run(Evidence):
         both = self._product((*output, *loops.missing_in(output)), exact)
         return Rat(Poly.number(Fraction(2))) * both - (ZERO if fused else self._product(output, exact))
 
-    def _saved(self, exact: Exact) -> Rat:
+    def stays(self) -> Iterable[tuple[str, tuple[Turn, ...]]]:
+        """The arrays of a stock, each with the turns in which it is another one."""
+        if self.what == "saved":
+            return self._saved().items()
+        role = "weight" if self.what == "gradients" else self.what.partition(" ")[0]
+        chosen = (a for a in self.script.arrays if a.role == role and self.name in (None, a.name))
+        return [(a.name, self._copies(a.name)) for a in chosen if self.what != "gradients" or not a.integer]
+
+    def _saved(self) -> Mapping[str, tuple[Turn, ...]]:
         """What the acts of the backward pass load of the forward one, beside weights and caches: once for each of the
         turns in which it is another array."""
-        script, total = self.script, ZERO
+        script = self.script
         acts, arrays = {act.result: act for act in script.acts}, script.array
         kept: dict[str, tuple[Turn, ...]] = {}
         for payer, name in script.run.loads:
@@ -106,9 +112,7 @@ class Run(Evidence):
                 every = {turn.place: turn for act in script.acts for turn in act.turns if turn.place in forward}
                 turns = tuple(turn for turn in every.values() if turn in around or turn.enters == name)
                 kept[name] = max(kept.get(name, ()), turns, key=len)
-        for name, turns in kept.items():
-            total += self.size(name, exact) * self.turned(turns, exact)
-        return total
+        return kept
 
     def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
         sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
@@ -128,6 +132,6 @@ class Run(Evidence):
         """How often a statement is run."""
         return self.turned(next(act.turns for act in self.script.acts if act.result == payer), exact)
 
-    def _copies(self, name: str, exact: Exact) -> Rat:
-        """How many of a declared tensor there are: one for each turn of what uses it."""
-        return self.turned(next((act.turns for act in self.script.acts if name in act.operands), ()), exact)
+    def _copies(self, name: str) -> tuple[Turn, ...]:
+        """In which turns a declared tensor is another: those of what uses it."""
+        return next((act.turns for act in self.script.acts if name in act.operands), ())

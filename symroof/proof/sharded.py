@@ -32,6 +32,14 @@ class Meshed(Frozen):
             raise CheckError("meshes of different sizes need different exchanges")
         return first
 
+    def held(self, name: str) -> frozenset[str]:
+        """The axes that an array is cut by where it stays, on meshes of several sizes alike."""
+        games = (Game(self.script, self.mesh, self.keep, self.regather, size) for size in SIZES)
+        first, *others = (game.held(name) for game in games)
+        if any(other != first for other in others):
+            raise CheckError("meshes of different sizes hold different parts")
+        return first
+
     def axis(self, name: str) -> MeshAxis:
         return next(axis for axis in self.mesh if axis.name == name)
 

@@ -28,6 +28,7 @@ class Reason(Enum):
     WHERE = "where"
     CHIPS = "chips"
     ON_EACH = "on_each"
+    HELD = "held"
     SENT = "sent"
     STOCK = "stock"
     MULTIPLY_ADD = "multiply_add"

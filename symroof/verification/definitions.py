@@ -10,6 +10,7 @@ from sympy import Add, Mul
 from symroof.derivation.figures_used import NETWORK
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.sharding import HELD
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
@@ -30,6 +31,7 @@ UNITS = {name: row.unit for name, row in TABLE.items() if name not in DERIVED}
 # Those of what only programs have; a cost of one statement has the unit of that of all of them.
 UNITS_OF_AMOUNTS = {
     **dict.fromkeys(("size", "weights", "caches", "saved", "gradients"), "bytes"),
+    **dict.fromkeys(HELD, "bytes"),
     **dict.fromkeys(("params", "elements"), "1"),
     **dict.fromkeys(("ops", "flops_forward", "flops_backward"), "FLOPs"),
     **{name: row.unit for name, row in TABLE.items()},

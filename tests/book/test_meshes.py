@@ -288,7 +288,7 @@ def test_links_carry_what_is_counted_by_hand(exercise):
         sizes = sizes_of(seed)
         counted = Counter()
         for _, resource, collective, chips, wiring, message in rows:
-            n, size = (eval(text, {}, {name: Fraction(x) for name, x in sizes.items()}) for text in (chips, message))  # noqa: S307
+            n, size = (eval(text, {}, {name: Fraction(x) for name, x in sizes.items()}) for text in (chips, message))
             counted[resource] += size * carried(collective, int(n), wiring)
         for resource, amount in counted.items():
             value = program.resolved(Add(*(cost.sent.get(resource, 0) for cost in program.on_chip.values())))

@@ -21,7 +21,10 @@ from symroof.rendering.records.questions import let_record, optimum_record, solu
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 
 OF_CHIPS = ("flops_per_chip", "ops_per_chip", "bytes_per_chip")
-OF_PROGRAMS = ("params", "weights", "caches", "saved", "gradients", "ops", "flops_forward", "flops_backward")
+OF_PROGRAMS = (
+    *("params", "weights", "caches", "saved", "gradients", "ops", "flops_forward", "flops_backward"),
+    *("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip"),
+)
 TIMES = ("T_math", "T_comms", "T_lower", "T_upper")
 OUTCOMES = {"always": "always compute-bound", "never": "never compute-bound", "depends": "depends"}
 PLAIN = PlainPrinter()
