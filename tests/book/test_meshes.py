@@ -208,7 +208,8 @@ def test_exercise(problem):
         assert finding.value is not None or finding.counterexample is not None, judgement.claim
         if (exercise, judgement.claim) in MISTAKES:
             said = finding.diagnosis and f"{finding.diagnosis.kind} {finding.diagnosis.facts.get('how', '')}".strip()
-            assert said and said.startswith(MISTAKES[exercise, judgement.claim]), (judgement.claim, said)
+            assert said, judgement.claim
+            assert said.startswith(MISTAKES[exercise, judgement.claim]), (judgement.claim, said)
 
 
 def test_exercises_count_on():
