@@ -11,7 +11,8 @@ from symroof.model.dtype import dtype
 from symroof.model.program import Program
 from symroof.reading.library_names import programs
 from symroof.reading.operations import read_operation
-from symroof.reading.programs import is_program, read_program
+from symroof.reading.program_words import is_program
+from symroof.reading.programs import read_program
 
 HEAD = "input x: bf16[B, D]\nweight W: bf16[D, F]\n"
 LINE = "y = x * W -> bf16[B, F]"

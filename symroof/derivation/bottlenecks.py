@@ -26,7 +26,6 @@ from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts, of_statement
 from symroof.proof.facts import Solved
 from symroof.proof.limits import Whole
-from symroof.proof.scheduling import AboveAll, joined
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol
 
@@ -101,6 +100,8 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
 
 def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
     """Where arithmetic takes longer than the memory and all links: where it does than each."""
+    from symroof.proof.scheduling import AboveAll, joined
+
     rates = draft.setting.rates
     assert rates is not None
     same = Compare(T_MATH, ">", Name(rates.compared))

@@ -7,10 +7,8 @@ from typing import Any
 from sympy import Expr
 
 from symroof.derivation.draft import FLOPS, Draft
-from symroof.derivation.itemizing import traffic_of_program, work_of_program
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import KINDS
-from symroof.derivation.sharding import exchanges_of_chips, traffic_of_chips, work_of_chips
 from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.einsum import Einsum
@@ -27,6 +25,9 @@ def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
     whole, count = draft.setting.problem.operation, draft.setting.problem.count
     if isinstance(whole, Program):
+        from symroof.derivation.itemizing import work_of_program
+        from symroof.derivation.sharding import work_of_chips
+
         return work_of_chips(work_of_program(draft, whole), whole)
     operation = whole.product
     if operation is None:
@@ -73,6 +74,9 @@ def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves over the link."""
     operation, cost = draft.setting.problem.operation, draft.setting.cost
     if isinstance(operation, Program):
+        from symroof.derivation.itemizing import traffic_of_program
+        from symroof.derivation.sharding import exchanges_of_chips, traffic_of_chips
+
         return exchanges_of_chips(traffic_of_chips(traffic_of_program(draft, operation), operation), operation)
     if operation.functions:
         draft = _given(draft, "traffic", "reads", Reason.READS)

@@ -10,7 +10,6 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.scripts import costs_of_program, script_of
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number
@@ -23,7 +22,6 @@ from symroof.model.resources import Rates, steps_of, times_of
 from symroof.model.statement_costs import amounts
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
-from symroof.proof.scheduling import Schedule
 from symroof.symbols import expression, symbol
 
 # What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
@@ -58,12 +56,17 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
 
 def _times(program: Program, rates: Rates) -> dict[str, Any]:
     """The times of a program, and who overlaps with whom in T_steps."""
+    from symroof.derivation.scripts import script_of
+    from symroof.proof.scheduling import Schedule
+
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
     return {**times_of(program, rates), "T_steps": Schedule(script_of(program), blocks, rates.resources)}
 
 
 def _counts(operation: AnyOperation, count: Counting) -> dict[str, Any]:
     if isinstance(operation, Program):
+        from symroof.derivation.scripts import costs_of_program
+
         return costs_of_program(operation, count)
     if operation.product is None:
         kinds = {KINDS: Kinds(tuple(operation.counted), tuple(map(_function, operation.counted.values())))}

@@ -13,7 +13,6 @@ from symroof.derivation.meanings import costs
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, total
 from symroof.model.program import Program
 from symroof.model.resources import MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
-from symroof.proof.scheduling import Overlap
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction
 
@@ -108,6 +107,8 @@ def steps_defined(draft: Draft, program: Program) -> Draft:
 
 def time_of_program(draft: Draft, program: Program) -> Draft:
     """The time of each resource, the two bounds, and between them T_steps."""
+    from symroof.proof.scheduling import Overlap
+
     draft = times_defined(draft, program)
     table, meanings = timetable(draft, program), draft.ledger.meanings
     each, bounds = each_time(draft, table, draft.setting.equalities)

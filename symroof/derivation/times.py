@@ -28,8 +28,6 @@ from symroof.derivation.draft import (
 from symroof.derivation.equations import solution
 from symroof.derivation.figures_used import least_rings
 from symroof.derivation.formulas import ground_of, named
-from symroof.derivation.optimum import optimum
-from symroof.derivation.reaching import compute_bound
 from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import (
     Timetable,
@@ -42,7 +40,6 @@ from symroof.derivation.schedules import (
 )
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import solution_of
-from symroof.derivation.splits import at_sizes
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, number, product
 from symroof.model.hardware import Known
 from symroof.model.program import Program
@@ -244,6 +241,10 @@ def formulas(draft: Draft) -> Draft:
     if problem.solve is not None and problem.solve_for is not None:
         ground = solution(ground, problem.solve, problem.solve_for, chip_step(draft.setting, problem.solve_for))
     if problem.minimize is not None and problem.over is not None:
+        from symroof.derivation.optimum import optimum
+        from symroof.derivation.reaching import compute_bound
+        from symroof.derivation.splits import at_sizes
+
         ground, best = optimum(ground, problem.minimize, problem.over, problem.subject)
         ground = at_sizes(*compute_bound(ground, best), least_rings(draft.setting.problem))
     return replace(draft, steps=(*draft.steps, *ground.steps))

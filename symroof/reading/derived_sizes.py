@@ -11,9 +11,9 @@ from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
 from symroof.model.dtype import Dtype
 from symroof.model.functions import Function
 from symroof.reading.expressions import read_expression
+from symroof.reading.program_words import END
 from symroof.reading.scope import Scope
 from symroof.reading.statements import StatementReader
-from symroof.reading.tensors import END
 from symroof.reading.tokens import Token
 from symroof.symbols import expression
 

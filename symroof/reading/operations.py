@@ -27,7 +27,7 @@ from symroof.model.operation import AnyOperation
 from symroof.model.training import in_training
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
 from symroof.reading.library_names import entry_named, suggestion_of
-from symroof.reading.programs import is_program, read_program
+from symroof.reading.program_words import is_program
 
 ARROW = r"->|→|\\rightarrow|\\to"
 EINSUM = re.compile(rf"\s*[A-Za-z]+(\s*,\s*[A-Za-z]+)*\s*({ARROW})\s*[A-Za-z]*\s*")
@@ -47,6 +47,8 @@ def read_operation(
     if LIBRARY_NAME.fullmatch(text):
         return _named(text, element, functions)
     if is_program(text):
+        from symroof.reading.programs import read_program
+
         return read_program(text, element, functions)
     if EINSUM.fullmatch(text):
         return _letters(text, element)
@@ -66,6 +68,8 @@ def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] |
         )
     if isinstance(entry, Entry):
         return entry.build(element)
+    from symroof.reading.programs import read_program
+
     program = read_program(entry.typed(element), element, functions)
     return in_training(program) if entry.training else program
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from symroof.errors import ReadingError
 from symroof.model.program import ROLES
-from symroof.reading.tensors import COMMENT
+from symroof.reading.program_words import COMMENT
 from symroof.reading.toml import contents, read_table
 
 # How a program begins, and no table of TOML does.

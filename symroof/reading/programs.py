@@ -18,7 +18,6 @@ The words input, weight, cache, output, fuse, repeat, block, where are words onl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -33,23 +32,12 @@ from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, R
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.derived_sizes import SizeReader
 from symroof.reading.meshes import read_mesh
-from symroof.reading.tensors import COMMENT, END
+from symroof.reading.program_words import END, WORDS
 from symroof.reading.tokens import Token
 
-WORDS = (*ROLES, "output", "fuse", "repeat", "block", "where", "mesh")
-STATEMENT = re.compile(rf"(?:^|[;{{])\s*(?:({'|'.join(WORDS)})\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE)
 # What may stand in what: a fuse holds statements, a block fuses and statements.
 NO_PLACE = {"fuse": ("fuse", "repeat", "block"), "block": ("block", "repeat"), "repeat": ()}
 DEEPEST = 16
-
-
-def is_program(text: str) -> bool:
-    """Whether a text is written in statements.
-
-    >>> is_program("input x: bf16[B, D]; y = relu(x)"), is_program("bf16[B, D] * bf16[D, F] -> bf16[B, F]")
-    (True, False)
-    """
-    return STATEMENT.search(COMMENT.sub("", text)) is not None
 
 
 def read_program(

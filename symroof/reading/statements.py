@@ -9,7 +9,7 @@ from symroof.model.einsum import Einsum, OperandError
 from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, SUM, Statement
 from symroof.reading.calls import CallReader
 from symroof.reading.einsums import TIMES
-from symroof.reading.tensors import END
+from symroof.reading.program_words import END
 from symroof.reading.tokens import Token
 
 CONSTANTS = "scale(x) is a product with a number, shift(x) a sum with one"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,11 +10,10 @@ from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.dtype import Dim, Dtype, Tensor
 from symroof.model.functions import Function
 from symroof.reading.einsums import EinsumReader
+from symroof.reading.program_words import COMMENT, END
 from symroof.reading.scanner import scan_long
 from symroof.reading.tokens import Token
 
-COMMENT = re.compile(r"#[^\n]*")
-END = ";"
 # A statement goes on in the next line behind one of these, and where that begins with one.
 OPEN = ("*", "+", "-", ",", "->", "=", ":", "(", "[", "@", ".", "{")
 JOINS = ("*", "+", "-", ",", "->", "@", ".", "]", ")", "{")
