@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number, product
 from symroof.model.program import Program
 from symroof.model.statement_costs import busy_links, of_statement
-from symroof.proof.chips import Exchanged
 from symroof.proof.step import Reason, Step
 
 ONE = number(1)
 # What a table of statements says of the chips.
 OF_CHIPS = (Reason.ON_EACH, Reason.SENT)
+
+if TYPE_CHECKING:
+    from symroof.proof.chips import Exchanged
 
 
 class Said(Frozen):
