@@ -114,6 +114,11 @@ def _regime(values: list[Expr], x: Expr, sharing: Sharing | None, ground: Ground
     exact = Regime((*regime.relations, *put), regime.least_one)
     if regime.mentioned & set(sizes) or all(_is_powers(cancelled(exact.apply(value)), x, most) for value in values):
         return exact
+    if sharing and not sharing.end.free_symbols:
+        raise AlgebraError(
+            f"the parts are no powers of {x} unless {x} and {sharing.other} are large, and {sharing.end} is not",
+            hint=f'subject = "{x}*{sharing.other} = N", and at = "N = {sharing.end}"',
+        )
     grows: tuple[Relation, ...] = tuple((size, "->", oo) for size in sizes)
     return Regime((*regime.relations, *grows, *put), regime.least_one)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 from typing import Any
 
 from symroof.errors import CheckError
@@ -90,7 +91,8 @@ class Leads(Evidence):
         (left, k), (right, n) = (Radicals(exact).of(part) for part in (side.left, side.right))
         if not (exact.is_positive(left) and exact.is_positive(right)):
             raise refuted(step, "a side may not be positive")
-        turned = exact.cleared(raised(left, n) - raised(right, k))
+        shared = gcd(k, n)
+        turned = exact.cleared(raised(left, n // shared) - raised(right, k // shared))
         if turned is None:
             raise refuted(step, "a denominator may vanish")
         return (-turned if side.relation[0] == "<" else turned).primitive(), len(side.relation) == 1
