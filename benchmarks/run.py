@@ -354,11 +354,60 @@ def programs(runs: int) -> None:
     print(f"  SymPy reduce_inequalities of the same: {said}")
 
 
+LAYER = """mesh X, Y, Z on ICI
+input x: bf16[B_X, T_Z, D_Y]; input c: bf16[B_X, S, K_Y, H]
+weight WQ: bf16[D_X, K_Y, G, H]; weight WO: bf16[K_Y, G, H, D_X]; weight W1, W3: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]
+n = rms_norm(x)
+q = n * WQ -> bf16[B_X, T_Z, K_Y, G, H]
+s = q * c -> bf16[B_X, T_Z, K_Y, G, S]
+p = softmax(s)
+o = p * c -> bf16[B_X, T_Z, K_Y, G, H]
+z = o * WO -> bf16[B_X, T_Z, D_Y]
+r = x + z
+m = rms_norm(r)
+g = m * W1 -> bf16[B_X, T_Z, F_Y]
+u = m * W3 -> bf16[B_X, T_Z, F_Y]
+a = silu(g)
+h = a * u -> bf16[B_X, T_Z, F_Y]
+y = h * W2 -> bf16[B_X, T_Z, D_Y]
+w = r + y"""
+
+
+def meshes(runs: int) -> None:
+    """A decoder layer on three axes of any size, and the placement alone, by statements and by axes."""
+    import math
+    from dataclasses import replace
+
+    import symroof as sr
+    from symroof.model.placing import placed
+    from symroof.reading.meshes import laid_out
+    from symroof.reading.operations import read_operation
+
+    print("meshes, warm, every line checked")
+    for training in (False, True):
+        found = sr.derive(LAYER, on="tpu-v5p", training=training).counts()
+        seconds = median_of(runs, lambda t=training: sr.derive(LAYER, on="tpu-v5p", training=t))
+        row("decoder layer on three axes" + ", a training step" * training, seconds, f"{found['proved']} proved, goal: at most 2 s")
+
+    def placement(statements: int, axes: str) -> float:
+        text = mlps(statements).replace("B,", f"B_{axes[0]},").replace(", F]", f", F_{axes[1:]}]" if axes[1:] else ", F]").replace("[F,", f"[F_{axes[1:]}," if axes[1:] else "[F,")
+        program = laid_out(read_operation(f"mesh {', '.join(axes)} on ICI\n{text}"), axes)
+        program = replace(program, mesh=tuple(a.wired("ICI", lambda n: True) for a in program.mesh))
+        return median_of(runs, lambda: placed(program))
+
+    by_statements, by_axes = {n: placement(n, "XY") for n in (10, 20, 40, 80)}, {n: placement(40, "XYZUVW"[:n]) for n in (1, 2, 4, 6)}
+    for what, times in (("statements", by_statements), ("axes", by_axes)):
+        for n, seconds in times.items():
+            row(f"placement alone, {n} {what}", seconds)
+        slope = statistics.linear_regression([math.log(n) for n in times], [math.log(t) for t in times.values()]).slope
+        print(f"  time grows with the number of {what} to the power {slope:.2f} (goal: about 1)")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="one run of each")
     runs = 1 if parser.parse_args().smoke else 7
-    for part in (cold, threshold, warm, growth, claims, latex, chapters, documents, regimes, bulk, pictures, building, programs):
+    for part in (cold, threshold, warm, growth, claims, latex, chapters, documents, regimes, bulk, pictures, building, programs, meshes):
         part(runs)
         print()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from sympy import Expr, Mul
@@ -153,4 +154,10 @@ def _sum(draft: Draft, section: str, what: str, known: dict[str, Expr], names: l
 
 
 def _written(draft: Draft, value: Expr) -> Formula:
-    return draft.layout.factored(Mul(*value.factor().args) if value.is_Mul else value.factor())
+    return draft.layout.factored(_factored(value))
+
+
+@lru_cache(maxsize=1024)
+def _factored(value: Expr) -> Expr:
+    """Statements that are alike on a chip have the same amounts."""
+    return Mul(*value.factor().args) if value.is_Mul else value.factor()
