@@ -26,6 +26,7 @@ PAGES = {
     "matmul_exact": {"operation": MATMUL, "on": "h100-sxm", "count": "exact", "assume": "B << D, F"},
     "dot": {"operation": "x . y: bf16[N], bf16[N] -> bf16[1]", "on": "tpu-v5e", "count": "exact"},
     "two_chips": {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "on": "tpu-v5e", "mesh": {"X": 2}, "link": "ICI", "solve_for": "D", "at": "B=1024,F=8192"},
+    "open_axis": {"operation": "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "on": "tpu-v5p", "mesh": "X", "link": "ICI"},
     "clash": {"operation": "bf16[R, C] * bf16[C, W] -> bf16[R, W]", "assume": "R << C, W"},
     "softmax": {"operation": "softmax", "on": "tpu-v5e"},
 }  # fmt: skip
@@ -75,7 +76,17 @@ repeat L as x = z {
 }
 l = z * We -> bf16[B, T, V]
 """
+ON_MESH = """
+mesh X, Y on ICI
+input  x:  bf16[B_X, D_Y]
+weight W1: bf16[D_X, F_Y]
+weight W2: bf16[F_Y, D_X]
+h = x * W1 -> bf16[B_X, F_Y]
+a = gelu(h)
+y = a * W2 -> bf16[B_X, D_Y]
+"""
 PROGRAMS = {
+    "program_mesh": (ON_MESH, {"on": "tpu-v5p", "training": True}, {}),
     "program_attention": (ATTENTION, {"on": "tpu-v5e"}, {}),
     "program_experts": (EXPERTS, {"on": "tpu-v5e", "assume": "B << D, F"}, {}),
     "program_training": (

@@ -26,6 +26,14 @@ LAYERS = (
     "H = N * U -> bf16[B, F]; G = N * V -> bf16[B, F]; A = silu(H); P = A * G; Y = P * W -> bf16[B, D]; Z = X + Y }; O = Z * E -> bf16[B, M]"
 )
 BIASED = "input X: bf16[B, D]; weight V: bf16[D, F]; weight E: bf16[F]; weight W: bf16[F, D]; fuse { H = X * V -> bf16[B, F]; A = H + E; Y = A * W -> bf16[B, D] }"
+ON_MESH = (
+    "mesh X, Y on ICI; input P: bf16[B_X, D_Y]; weight V: bf16[D_X, F_Y]; weight W: bf16[F_Y, D_X]; "
+    "H = P * V -> bf16[B_X, F_Y]; A = gelu(H); Z = A * W -> bf16[B_X, D_Y]"
+)
+ON_LINES = (
+    "mesh X on ICI line; mesh Y = 4 on DCN; mesh U = 8 on ICI; input P: bf16[B, D_U]; weight Q: bf16[D_U, E_Y]; weight V: bf16[D_U, F]; weight W: bf16[F_X, D]; "
+    "repeat 2 as P = Z { H = P * V -> bf16[B, F_X]; A = softmax(H, F); Z = A * W -> bf16[B, D_U] }; R = Z * Q -> bf16[B_Y, E]"
+)
 SHARED = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; h = x * W1 -> bf16[B_X, F_Y]; y = h * W2 -> bf16[B_X, D_Y]"
 PROBLEMS = {
     "regime": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
@@ -64,6 +72,9 @@ PROBLEMS = {
     "solved for another": {"operation": MLP, "hardware": "tpu-v5e", "let": {"Q": "4N*D/HBM"}, "solve": "Q <= K", "solve_for": "K", "at": "D=F=8192,N=64"},
     "solved as it stands": {"operation": MLP, "hardware": "tpu-v5p", "solve": "K <= 9", "solve_for": "K"},
     "without an operation": {"let": {"Q": "2B*N"}, "solve": "Q <= 9", "solve_for": "B", "at": "N=2"},
+    "program on a mesh": {"operation": ON_MESH, "hardware": "tpu-v5p", "training": True},
+    "program on lines and switches": {"operation": ON_LINES, "hardware": "tpu-v5p"},
+    "open axis": {"operation": "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "hardware": "tpu-v5p", "mesh": "X", "link": "ICI"},
     "best split": {"operation": SHARED, "hardware": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": ["N=64,B=196608,F=32768", "F=32768", "N=64,B=8,F=32768"], "sections": ["answer", "optimum"]},
     "best at an end": {"let": {"T_X": "4D*F/Y"}, "minimize": "T_X", "over": "X", "subject": "X*Y = N"},
     "falls all the way": {"let": {"T_X": "4D*F/X", "T_Y": "4D"}, "minimize": "T_X + T_Y", "over": "X", "subject": "X*Y = N"},
@@ -105,6 +116,7 @@ IN_ALL_FORMS = (
     "long names",
     "program",
     "program of layers",
+    "program on a mesh",
     "map",
     "inferred, two",
     "compared",
@@ -113,7 +125,7 @@ IN_ALL_FORMS = (
 EVERYWHERE = {
     "FLOPs", "OPs", "bytes", "byte", "GiB", "TB", "GB", "MB", "kB", "ms", "us", "ns", "NVLink", "PCIe", "bf", "fp", "int",
     "input", "weight", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "sum", "dE", "dX", "dY", "dA", "dH", "dW", "dV",
-    "params", "weights", "caches", "saved", "gradients", "ops", "Batch", "ModelDim", "Hidden", "softmax", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
+    "params", "weights", "caches", "saved", "gradients", "ops", "Batch", "ModelDim", "Hidden", "softmax", "mesh", "chips", "on", "ring", "line", "switch", "dP", "dZ", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
 }  # fmt: skip
 NAMES = r"all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+|(?m:^  mesh .* on \w+(?: ring| line| switch)?$)"
 

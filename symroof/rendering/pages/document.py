@@ -47,7 +47,7 @@ class _Writer:
             "labelled": labelled,
         }
         self.say = pen.sentences(FORMATS[pen.form].prose, **names)
-        self.of_chips = pen.sentences("chips.j2", **names)
+        self.of_chips = pen.sentences("links.j2", **names)
 
     def _condition(self, relations: Iterable[Compare]) -> str:
         """A regime, as on a command line on a terminal, in words elsewhere."""
@@ -108,7 +108,7 @@ class _Writer:
 
     def _section(self, name: str) -> Section:
         def say(part: str, step: Any) -> str:
-            said = self.say.lines if step.reason in OF_CHIPS and self.pen.form == "text" else self.say
+            said = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.pen.form == "text" else self.say
             return said(step.reason.value, part, step).strip("\n")
 
         joint = "\n" if self.pen.form == "text" else " "
