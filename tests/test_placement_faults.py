@@ -162,9 +162,9 @@ FAULTS = {
     "what links carry": ("model.chip_costs.chip_costs", costs(sent=lambda sent: {name: 2 * x for name, x in sent.items()}), sharded),
     "exchanges that are not said": ("derivation.sharding._exchanged", lambda f: lambda *a: list(f(*a))[1:], sharded),
     "exchanges said in another order": ("derivation.sharding._exchanged", lambda f: lambda *a: [replace(e, axes=("Z",)) for e in f(*a)], sharded),
-    "a bound against a link": ("derivation.sharding.solution_of", lambda f: lambda ratio, *a, **k: f(2 * ratio, *a, **k), sharded),
+    "a bound against a link": ("derivation.bottlenecks.solution_of", lambda f: lambda ratio, *a, **k: f(2 * ratio, *a, **k), sharded),
     "figures put into a bound": ("derivation.sharding._written", lambda f: lambda draft, value: f(draft, 2 * value), sharded),
-    "the rates of links": ("derivation.sharding.cancelled", lambda f: lambda value: 2 * f(value), sharded),
+    "the rates of links": ("derivation.bottlenecks.cancelled", lambda f: lambda value: 2 * f(value), sharded),
 }  # fmt: skip
 
 

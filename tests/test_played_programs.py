@@ -148,7 +148,7 @@ def test_random_programs_are_refused_or_right(part):
 
 
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("seed", [60, 92, 98, 218, 262])
+@pytest.mark.parametrize("seed", [60, 90, 98, 218, 262])
 def test_random_programs_are_derived_with_every_check(seed, training):
     """That of the seed 262 just reaches the ridge, where every size is 1."""
     assert sr.derive(random_splits(seed), on="tpu-v5p", training=training).counts()["proved"] > 5
@@ -161,7 +161,7 @@ def test_chunks_on_links_are_what_the_formulas_say(sizes, wiring):
     tensor = read_operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]").tensors[0]
     program = Program((), (), mesh=axes)
     for collective in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all"):
-        move = Move(collective, tuple(a.name for a in axes), tensor, ())
+        move = Move(collective, tuple(a.name for a in axes), tensor, (), result="y", of="operand")
         sent = {resource: Fraction(str(share)) for resource, share in carried(move, program)}
         assert sent == routed(collective, Fraction(1), list(axes))
 
