@@ -28,8 +28,10 @@ TAKEN_FOR = {
     "all-gather": ("all-reduce", "all-to-all"),
     "all-to-all": ("all-gather",),
 }
-SHARED = ("flops_per_chip", "ops_per_chip", "bytes_per_chip")
-OF_A_CHIP = (*SHARED, "sent")
+STOCKS = ("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip")
+ALONG = ("flops_per_chip", "ops_per_chip", *STOCKS)
+SHARED = (*ALONG, "bytes_per_chip")
+OF_A_CHIP = ("flops_per_chip", "ops_per_chip", "bytes_per_chip", "sent")
 
 
 class _Sent(Frozen):
@@ -80,7 +82,7 @@ def on_chips(counted: Counted) -> Worlds:
         yield {"how": "shared", "total": Name(total)}, {n: x for n, x in even.items() if x != known[n]}
     for axis in program.mesh:
         for how, factor in (("along", axis.size), ("twice", 1 / axis.size)):
-            work = {n: x * factor for n, x in known.items() if n.partition("(")[0] in SHARED[:2] and x != 0}
+            work = {n: x * factor for n, x in known.items() if n.partition("(")[0] in ALONG and x != 0}
             yield {"how": how, "names": (Name(axis.name),)}, work
     if program.training:
         forward = amounts(replace(program, training=False), counted.count)

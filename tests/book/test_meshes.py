@@ -1,4 +1,4 @@
-"""Worked answers on meshes: collectives, sharded products, strategies, networks of two levels, steps, judged as claims.
+"""Worked answers on meshes: collectives, sharded products, strategies, networks of two levels, steps, memory, judged as claims.
 
 What each link carries is counted once more, piece by piece along rings, lines and switches, from the exchanges that people
 would write down for these splits.
@@ -21,7 +21,7 @@ from symroof.reading.problems import read_problem
 from symroof.verification.judge import judge_exercise
 
 HERE = Path(__file__).parent
-ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps")
+ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps", "memory")
 FILES = {name: HERE / f"answers_{name}.toml" for name in ANSWERS}
 PROBLEMS = [problem for path in FILES.values() for problem in read_problem_file(path)]
 NUMBERED = {int(problem["title"].split()[1].rstrip(":")): problem for problem in PROBLEMS}
@@ -190,6 +190,14 @@ EXCHANGES = """
 79  Y       all-gather      Y    ring    2*N*D
 80  Y       all-gather      Y    ring    2*N*D
 80  Y       reduce-scatter  Y    ring    2*N*D
+81  X       all-reduce      X    ring    2*2*D*F
+82  X       all-gather      X    ring    4*2*D*F
+82  X       reduce-scatter  X    ring    2*2*D*F
+83  X       all-gather      X    ring    4*2*D*F/Y
+83  X       reduce-scatter  X    ring    2*2*D*F/Y
+83  Y       all-gather      Y    ring    2*2*B*D/X
+83  Y       reduce-scatter  Y    ring    2*2*B*D/X
+86  NVLink  all-to-all      Z    switch  2*2*k*B*D
 """
 ROWS = [row.split() for row in EXCHANGES.strip().splitlines()]
 LETTERS = "BDEFGHKLNSTVXYZk"
@@ -222,7 +230,7 @@ def test_exercises_count_on():
         assert len(problem["claims"]) == len(set(map(str, problem["claims"])))
     said = {(n, claim["claim"]) for n, problem in NUMBERED.items() for claim in problem["claims"] if not isinstance(claim, str)}
     assert set(MISTAKES) <= said
-    assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44} == set(NUMBERED)
+    assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44, 84, 85} == set(NUMBERED)
 
 
 # What the busiest direction of a link carries, counted piece by piece.
