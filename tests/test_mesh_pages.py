@@ -86,7 +86,7 @@ def test_the_record():
         "Y": "Y < 1 + F/1700",
     }
     assert answer["thresholds"]["HBM"] == answer["threshold"]
-    assert {*answer["threshold"]} == {*answer["thresholds"]["X"]}
+    assert {*answer["threshold"]} <= {*answer["thresholds"]["X"]}
     moved = {s["name"]: s["exchanges"] for s in answer["statements"]}
     assert moved["y"] == [
         {"collective": "all-gather", "axes": ["X"], "operand": "W2", "payload": "2*D*F/Y", "pass": "forward"},
