@@ -62,6 +62,11 @@ MISTAKES = {
     (72, "sent(NVLink) = 7kBD/16"): "exchanged apart",
     (78, "sent(X) = 6DF(X - 1)/(XY)"): "turns once",
     (80, "sent(Y) = 3ND(Y - 1)/Y"): "on_chips again",
+    (81, "weights_per_chip = 4DF/X"): "on_chips shared",
+    (81, "saved_per_chip = 2BD + 4BF"): "on_chips along",
+    (82, "weights_per_chip = 4DF"): "on_chips along",
+    (83, "weights_per_chip = 4DF/X"): "on_chips along",
+    (85, "caches_per_chip = BSKH/2"): "on_chips shared",
 }
 
 # Exercise, resource, and what goes over it by hand: collective, chips, wiring, and the bytes of its message.
@@ -317,3 +322,26 @@ def test_an_axis_is_no_larger_than_what_it_splits():
     page = sr.derive({key: value for key, value in NUMBERED[26].items() if key != "claims"}).to_text()
     assert "all-reduce" in page
     assert "X → ∞" not in page
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"keep": ["W3"]}, "keep: 'W3' is no weight"),
+        ({"keep": "x"}, "keep: 'x' is no weight"),
+        ({"regather": ["W1"]}, "regather: 'W1' is no input or result"),
+        ({"keep": 3}, "keep = 3"),
+        ({"keep": ["W1"], "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]"}, "keep: only programs"),
+    ],
+)
+def test_what_cannot_be_kept_or_gathered_again(said, message):
+    problem = {key: value for key, value in NUMBERED[47].items() if key not in ("claims", "training")}
+    with pytest.raises(sr.SymroofError, match=message):
+        sr.derive(problem | said)
+
+
+def test_what_is_kept_can_be_said_beside_the_problem():
+    problem = {key: value for key, value in NUMBERED[47].items() if key != "claims"}
+    assert "6*D*F" in sr.derive(problem).to_json()
+    assert sr.derive(problem, keep="W1, W2").setting.problem.operation.keep == ("W1", "W2")
+    assert sr.derive(problem, regather=["x"]).setting.problem.operation.regather == ("x",)
