@@ -9,13 +9,12 @@ from sympy import Add, Expr, oo
 from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
 from symroof.algebra.dominance import leading, similar
 from symroof.algebra.dominance import limit as regime_limit
-from symroof.algebra.inequality import growth
 from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
 from symroof.derivation.draft import INTENSITY, Draft, dominated
 from symroof.derivation.layout import Layout
-from symroof.derivation.solving import highest, limit, monotony
+from symroof.derivation.solving import highest, limit, monotony, outgrows
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
 from symroof.model.program import Program
@@ -81,7 +80,7 @@ def _sizes(draft: Draft) -> tuple[Expr, ...]:
     the work of a chip would end below 0, nothing is said of its growth."""
     order, value = draft.layout.order, draft.setting.intensity
     axes = {axis.name for axis in draft.setting.problem.mesh.values() if axis.chips is None}
-    free = {s for s in value.free_symbols if s.name not in axes or growth(value, s) != oo}
+    free = {s for s in value.free_symbols if s.name not in axes or not outgrows(value, s)}
     return tuple(sorted(free, key=lambda s: order.index(s.name) if s.name in order else -1))
 
 

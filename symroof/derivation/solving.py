@@ -267,3 +267,8 @@ def _names(symbols: frozenset[Expr]) -> frozenset[str]:
 
 def _ledger(least_one: frozenset[Expr], values: Values | None) -> Ledger:
     return Ledger(_names(least_one), {s.name: Number(value) for s, value in (values or {}).items()})
+
+
+def outgrows(value: Expr, variable: Expr) -> bool:
+    """Whether a rational function has a higher power of the variable above than below: it has no finite limit."""
+    return bool(inequality.growth(value, variable) == oo)
