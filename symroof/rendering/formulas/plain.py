@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 
 from symroof.formula import (
+    Both,
     Call,
     Cases,
     Compare,
+    Either,
     Figure,
     Formula,
     Frozen,
@@ -132,11 +134,11 @@ class Notation(Frozen, ABC):
     def compare(self, node: Compare, left: Part, right: Part) -> Part:
         return self.joined(f" {self.sign(node.relation)} ", left, right)
 
-    def both(self, node: Formula, *parts: Part) -> Part:
-        return self.joined(self.between(self.words.both), *parts)
+    def both(self, node: Both, *parts: Part) -> Part:
+        return self.joined(self.between(self.words.both), *map(_bracketed, node.parts, parts))
 
-    def either(self, node: Formula, *parts: Part) -> Part:
-        return self.joined(self.between(self.words.either), *parts)
+    def either(self, node: Either, *parts: Part) -> Part:
+        return self.joined(self.between(self.words.either), *map(_bracketed, node.parts, parts))
 
     def joined(self, between: str, *parts: Part) -> Part:
         return Part(between.join(part.text for part in parts), SUM, any(part.tall for part in parts))
@@ -219,3 +221,8 @@ def _letters(factor: Formula) -> tuple[str, ...]:
     """The name that a factor is, or is a power of."""
     base = factor.base if isinstance(factor, Power) else factor
     return (base.name,) if isinstance(base, Name) else ()
+
+
+def _bracketed(node: Formula, part: Part) -> Part:
+    """A part of a proposition: cases stand in brackets."""
+    return replace(part, text=f"({part.text})") if isinstance(node, Cases) else part
