@@ -26,6 +26,7 @@ PROBLEMS = {
     "attention": ("attention", {"on": "tpu-v5e"}),
     "on a mesh": (SPLIT, {"on": "tpu-v5p", "training": True}),
 }
+OF_OPTIMA = {"Splits", "Slope", "Rooted", "Leads", "Optimal"}  # changed one by one in test_optimum.py, with faults of their own in test_gate.py
 TWO = Number(Fraction(2))
 
 
@@ -88,4 +89,4 @@ def test_no_change_of_a_counted_line_passes(name):
 
 def test_every_kind_is_among_them():
     seen = {type(part).__name__ for name in PROBLEMS for step, _ in derived(name) for part in (step.evidence, step.facts)}
-    assert {*of_programs(Evidence), *of_programs(Facts)} - {"Applied"} <= seen  # which is an item of Members
+    assert {*of_programs(Evidence), *of_programs(Facts)} - OF_OPTIMA - {"Applied"} <= seen  # which is an item of Members

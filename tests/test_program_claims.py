@@ -373,4 +373,4 @@ def test_one_chip_is_taken_for_all_of_them():
     split = "mesh Y on ICI\ninput x: bf16[B, D_Y]\nweight W1: bf16[D, F_Y]\nweight W2: bf16[F_Y, D]\nh = x * W1 -> bf16[B, F_Y]\na = relu(h)\ny = a * W2 -> bf16[B, D_Y]"
     assert verdicts(split, "flops = 4BDF", "flops_per_chip = 4BDF/Y", "params = 2DF", "chips = Y", "T_math = 4BDF/(Y peak)") == ["holds"] * 5
     assert diagnosis(split, "flops = 4BDF/Y") == "other_amount chip"
-    assert diagnosis(split, "flops_per_chip = 4BDF") == "other_amount chips"
+    assert diagnosis(split, "flops_per_chip = 4BDF").startswith("on_chips")
