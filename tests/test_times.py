@@ -487,3 +487,8 @@ def test_the_command_line_solves_too():
 def test_a_condition_is_still_solved_for_its_own_size_beside_a_relation():
     d = sr.derive(MLP, on="tpu-v5e", assume="N << D, F", solve="weights <= M*capacity.HBM", solve_for="M")
     assert d.answer.smallest_integer == 241
+
+
+def test_a_factor_with_a_number_that_python_does_not_write_is_refused():
+    with pytest.raises(SymroofError, match="too long"):
+        sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", let={"T_x": "T_math 1e9999 T_comms"})
