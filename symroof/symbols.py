@@ -6,6 +6,7 @@ reserved, and ``E I N O Q S C F R`` are ordinary dimensions.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -112,3 +113,13 @@ class _Value:
         if value.has(zoo, nan, I) or value in (oo, -oo):
             raise AlgebraError(f"{node.function}(…) has no value here")
         return value
+
+
+def spelled(value: Expr) -> str:
+    """The value as text. Raises AlgebraError for a number longer than Python writes."""
+    try:
+        return str(value)
+    except ValueError:
+        raise AlgebraError(
+            "a number in the formula is too long", expected=f"at most {sys.get_int_max_str_digits()} digits"
+        ) from None

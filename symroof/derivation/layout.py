@@ -6,7 +6,6 @@ operation, otherwise by falling degree, constants before quotients.
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
 from functools import lru_cache
 
@@ -14,7 +13,6 @@ from sympy import Add, E, Expr, Max, Min, Mul, Pow, Rational, exp, oo, terms_gcd
 
 from symroof.algebra.roots import Root, root_near
 from symroof.algebra.rounding import to_digits
-from symroof.errors import AlgebraError
 from symroof.formula import (
     Call,
     Figure,
@@ -32,7 +30,7 @@ from symroof.formula import (
     product,
 )
 from symroof.model.quantities import QUANTITIES
-from symroof.symbols import fraction, rational, symbol
+from symroof.symbols import fraction, rational, spelled, symbol
 
 CALLS = {Max: "max", Min: "min"}
 
@@ -117,7 +115,7 @@ class Layout(Frozen):
         def key(factor: Expr) -> tuple[int, int, str]:
             base = factor.as_base_exp()[0]
             if not base.is_Symbol:
-                return (3, 0, _spelled(base))
+                return (3, 0, spelled(base))
             if base.name in own:
                 return (2, own.index(base.name), "")
             return (1, QUANTITIES.index(base.name) if base.name in QUANTITIES else -1, base.name)
@@ -259,16 +257,6 @@ def decimal_root(root: Root) -> Formula:
         return number(root.low)
     text = to_digits(root.middle, 8)
     return Number(Fraction(text), text)
-
-
-def _spelled(value: Expr) -> str:
-    """The value as text, by which factors are ordered. Raises AlgebraError for a number longer than Python writes."""
-    try:
-        return str(value)
-    except ValueError:
-        raise AlgebraError(
-            "a number in the formula is too long", expected=f"at most {sys.get_int_max_str_digits()} digits"
-        ) from None
 
 
 def with_digits(formula: Formula, digits: dict[str, str]) -> Formula:
