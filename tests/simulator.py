@@ -206,6 +206,7 @@ class Plan:
         self.home: list[Kernel] = []
         self.owner: list[int] = []
         self.passes: dict[int, Kernel] = {}
+        self.busy: list[Kernel] = []  # those of a fuse with a contraction: what is made there has it behind it
         for i, (made, around) in enumerate(text.places):
             kernel = self._chosen(i, made, around)
             kernel.lines.append(i)
@@ -215,7 +216,8 @@ class Plan:
     def _chosen(self, i, made, around):
         fuse = next((b for b in around if b.word == "fuse"), None)
         if fuse is not None and any(contracts(inner, self.text.types) for inner in fuse.body):
-            return self._of_fuse(fuse, i)
+            self.busy.append(self._of_fuse(fuse, i))
+            return self.busy[-1]
         if not self.sums[i]:
             last = self.last_behind(made.operands)
             if last is not None and last.turns == self.turns[i]:
@@ -239,7 +241,7 @@ class Plan:
         return max(filter(None, found), key=lambda kernel: kernel.first, default=None)
 
     def _last(self, i):
-        if self.sums[i]:
+        if self.sums[i] or self.home[i] in self.busy:
             return self.home[i]
         last = self.last_behind(self.text.places[i][0].operands)
         return self.home[i] if last is not None and last.turns == self.turns[i] else last

@@ -48,7 +48,7 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
         kernel.lines.append(line)
         if kernel not in kernels:
             kernels.append(kernel)
-        if statement.contracts or here:
+        if statement.contracts or here or together:
             behind[statement.name] = kernel
         elif last is not None:
             behind[statement.name] = last

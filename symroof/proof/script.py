@@ -130,7 +130,9 @@ class Script(Frozen):
                 where = self._first_alone(act.fuse, kernel, i)
             else:
                 where = i
-            kernel.append((where, where if here or self.contracts(act) else last))
+            kernel.append(
+                (where, where if here or (where == together and act.fuse in self._busy) or self.contracts(act) else last)
+            )
         return self._noted([where for where, _ in kernel], maker)
 
     def origin(self, name: str) -> str:
