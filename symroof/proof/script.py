@@ -131,7 +131,10 @@ class Script(Frozen):
             else:
                 where = i
             kernel.append(
-                (where, where if here or (where == together and act.fuse in self._busy) or self.contracts(act) else last)
+                (
+                    where,
+                    where if here or (where == together and act.fuse in self._busy) or self.contracts(act) else last,
+                )
             )
         return self._noted([where for where, _ in kernel], maker)
 
