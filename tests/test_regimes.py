@@ -286,7 +286,7 @@ def test_other_quantities():
     assert found.explorations[0].places[0].intensity == Fraction(9850, 41) / (Fraction(1) / (Fraction(1, 256) + Fraction(2, 8192)))
     assert sr.regimes(MATMUL, of="bytes").map.count == 7
     with pytest.raises(SymroofError, match="maximum"):
-        sr.regimes(MATMUL, of="T_lower")
+        sr.regimes(MATMUL, of="max(reads, writes)")
     with pytest.raises(SymroofError):
         sr.regimes(MATMUL, of="T_coms")
     with pytest.raises(SymroofError):

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 
 from sympy import Expr, oo
 
@@ -108,8 +109,11 @@ def _kept(terms: Polynomial, cone: Cone, regime: Regime) -> Polynomial:
 
 
 def bounded_below(terms: Polynomial, symbols: tuple[Expr, ...], regime: Regime) -> bool:
-    """Whether the terms stay above a fixed part of their positive ones on the whole domain."""
-    places = tuple(i for i, s in enumerate(symbols) if s in regime.least_one)
+    """Whether the terms stay above a fixed part of their positive ones on the whole domain, sizes being as large as the
+    regime says that they are at least."""
+    least = [regime.least.get(s) for s in symbols]
+    places = tuple(i for i, low in enumerate(least) if low is not None)
+    terms = {e: c * prod((least[i] or 1) ** e[i] for i in places) for e, c in terms.items()}
     rests = (
         subtract(terms, {e: c * part for e, c in terms.items() if c > 0})
         for part in (Fraction(1), Fraction(1, 2), Fraction(1, 16))

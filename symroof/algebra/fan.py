@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 
 from sympy import Expr
 
@@ -32,9 +33,12 @@ Spanning = tuple[tuple[int, ...], int]
 
 
 class Fan(Frozen):
-    """The cells of a rational function over ``symbols``, the corners first: each is a set of terms, one bit for each."""
+    """The cells of a rational function over ``symbols``, the corners first: each is a set of terms, one bit for each.
+    ``above`` and ``below`` are the terms of the numerator and the denominator that may lead."""
 
     symbols: tuple[Expr, ...]
+    numerator: Expr
+    denominator: Expr
     above: Polynomial
     below: Polynomial
     cone: Cone
@@ -75,6 +79,10 @@ class Fan(Frozen):
         """Whether one term of the numerator and one of the denominator lead alone."""
         return mask.bit_count() == 2
 
+    def led(self, pair: int) -> int:
+        """The terms that are largest wherever the terms of a set are."""
+        return reduce(and_, (terms for _, terms in self.rays if terms & pair == pair))
+
 
 def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
     """The fan of a rational function over the scalings of a regime in which every symbol may grow; symbols stand as in ``order``.
@@ -87,6 +95,13 @@ def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
     >>> [found.leading(mask) for mask in found.masks][:3]
     [B, D, F]
     """
+    found = _terms(expression, regime, order)
+    found = replace(found, rays=_rays((found.above, found.below), found.cone))
+    return _known(found, [m for m in _meets((terms for _, terms in found.rays), found.groups) if _grows(found, m)])
+
+
+def _terms(expression: Expr, regime: Regime, order: Sequence[Expr]) -> Fan:
+    """The terms of a rational function over the sizes of a regime; no cells yet."""
     expression = regime.merged(expression)
     ranks = {s: i for i, s in enumerate(order)}
     symbols = tuple(sorted(regime.over(expression), key=lambda s: (ranks.get(s, len(ranks)), str(s))))
@@ -99,12 +114,35 @@ def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
             "terms of both signs may cancel, so the largest ones do not tell the order of the whole",
             expected="terms that stay above a part of their positive ones",
         )
-    found = Fan(symbols, above, below, cone, (), _rays((above, below), cone))
-    masks = [mask for mask in _meets((terms for _, terms in found.rays), found.groups) if _grows(found, mask)]
+    return Fan(symbols, polynomial(above, symbols), polynomial(below, symbols), above, below, cone, (), ())
+
+
+def _known(found: Fan, masks: Sequence[int]) -> Fan:
+    """The terms with their cells."""
     if not masks:
         raise AlgebraError("no scaling satisfies the regime")
     # small sets first; among those of one size, the ones with later terms of the denominator, which lack the first sizes
     return replace(found, masks=tuple(sorted(masks, key=lambda mask: (mask.bit_count(), -mask))))
+
+
+def corners(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
+    """The widest cells of the orders of growth: those where no fewer terms lead. Terms below 0 never do, since the whole
+    stays above a part of its positive terms.
+
+    >>> from symroof.symbols import symbol
+    >>> B, D, F = map(symbol, "BDF")
+    >>> found = corners(B*D*F/(B*D + D*F + B*F - F), Regime((), frozenset({B, D, F})))
+    >>> [found.leading(mask) for mask in found.masks]
+    [B, D, F]
+    """
+    found = _terms(expression, regime, order)
+    above, below = ({m: c for m, c in terms.items() if c > 0} for terms in (found.above, found.below))
+    found = replace(found, above=above, below=below, rays=_rays((above, below), found.cone))
+    pairs = (1 << i | 1 << len(above) + j for i in range(len(above)) for j in range(len(below)))
+    # along the scaling 0, the first of the rays, every term is largest
+    masks = {found.led(pair) for pair in pairs}
+    least = [mask for mask in masks if not any(other != mask and other & mask == other for other in masks)]
+    return _known(found, [mask for mask in least if _grows(found, mask)])
 
 
 def _rays(groups: tuple[Polynomial, Polynomial], cone: Cone) -> tuple[Spanning, ...]:

@@ -16,6 +16,7 @@ below. Relations <= and >= are facts about sizes and no part of the scaling.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from functools import cached_property
 from math import gcd
 
@@ -25,6 +26,7 @@ from symroof.algebra.polyhedron import negated, unit, weights
 from symroof.algebra.rational import Exponents, cancelled, monomial, plus, ratio, sign_of, symbols_of
 from symroof.errors import AlgebraError, ContradictionError
 from symroof.formula import Frozen
+from symroof.symbols import fraction
 
 Relation = tuple[Expr, str, Expr]
 
@@ -80,6 +82,15 @@ class Regime(Frozen):
     @property
     def facts(self) -> tuple[Relation, ...]:
         return self._of("<=", ">=")
+
+    @cached_property
+    def least(self) -> Mapping[Expr, Fraction]:
+        """The sizes that are at least a number, and the largest such number."""
+        least = {x: Fraction(1) for x in self.least_one}
+        for x, sign, y in self.facts:
+            if sign == ">=" and x.is_Symbol and y.is_Rational:
+                least[x] = max(least.get(x, Fraction(0)), fraction(y))
+        return least
 
     @property
     def symbols(self) -> tuple[Expr, ...]:

@@ -12,13 +12,13 @@ from sympy import Expr
 from symroof.algebra.rational import cancelled
 from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
-from symroof.formula import Number
+from symroof.formula import Number, names
 from symroof.model.cost import Counting
 from symroof.model.mesh import stride
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, TABLE, meaning
-from symroof.model.resources import Rates, steps_of, times_of
+from symroof.model.resources import Rates, steps_of, time_name, times_of
 from symroof.model.statement_costs import amounts
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
@@ -122,6 +122,19 @@ def counted_quantities(setting: Setting) -> dict[str, Expr]:
             found[name] = put(expression(formula), found)
     found["intensity"] = setting.intensity
     return found
+
+
+def times_in_figures(setting: Setting) -> dict[str, Expr]:
+    """The time of everything that is kept busy, by its name: in the sizes and the figures, and no bound on all of them."""
+    found, rates = costs(setting), setting.rates
+    if not isinstance(setting.problem.operation, Program) or rates is None:
+        formulas = {name: meaning(name, setting.flops_name, setting.moved_name) for name in ("T_math", "T_comms")}
+    else:
+        every = times_of(setting.problem.operation, rates)
+        formulas = {name: every[name] for name in map(time_name, rates.resources)}
+        parts = (name for resource in rates.resources for name in names(every[time_name(resource)]))
+        found |= {name: put(expression(every[name]), found) for name in parts if name in every}
+    return {name: put(expression(formula), found) for name, formula in formulas.items() if formula is not None}
 
 
 def costs(setting: Setting) -> dict[str, Expr]:

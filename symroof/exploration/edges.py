@@ -21,16 +21,19 @@ from symroof.derivation.rule import chip_step
 from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, limit, monotony, solution_of
 from symroof.exploration.partition import tends_to
-from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number, several_of
+from symroof.model.mesh import open_axes
 from symroof.proof.limits import Highest, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 
 class Single(Said):
-    """What the intensity does as ``variable`` grows alone; ``equal_sizes_from`` is about its limit."""
+    """What the intensity does as ``variable`` grows alone; ``equal_sizes_from`` is about its limit. The ``axes`` of a mesh
+    are no sizes that others could be equal to."""
 
     variable: str
+    axes: frozenset[str]
 
     @property
     def limit(self) -> Expr:
@@ -54,7 +57,8 @@ class Single(Said):
 
     @property
     def others(self) -> tuple[str, ...]:
-        return () if self.limit == oo else tuple(s.name for s in symbols_of(self.limit))
+        names = () if self.limit == oo else tuple(s.name for s in symbols_of(self.limit))
+        return () if self.axes.intersection(names) else names
 
 
 def above_ridge(draft: Draft, form: Expr, several: Callable[[Draft, Expr], Formula]) -> Step:
@@ -121,7 +125,7 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
     Fraction(241, 1)
     """
     setting, sizes = draft.setting, _sizes(draft, form)
-    if setting.ridge is None or not sizes:
+    if setting.ridge is None or not sizes or several_of(setting.least_one).intersection(sizes):
         return ()
     x, stride = sizes[0], lcm(*(chip_step(setting, s.name) for s in sizes))
     square = form.subs(dict.fromkeys(sizes[1:], x))
@@ -139,7 +143,8 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
 def singles(draft: Draft, order: Sequence[Expr]) -> tuple[Single, ...]:
     """Each size of the intensity by itself."""
     sizes = sorted(draft.setting.intensity.free_symbols, key=order.index)
-    return tuple(Single(draft.add(*_alone(draft, x)).since(draft), x.name) for x in sizes)
+    axes = frozenset(open_axes(draft.setting.problem.mesh))
+    return tuple(Single(draft.add(*_alone(draft, x)).since(draft), x.name, axes) for x in sizes)
 
 
 def _alone(draft: Draft, x: Expr) -> tuple[Step, ...]:

@@ -9,11 +9,12 @@ from sympy import Expr
 from symroof.algebra.approximation import approximation, weakest_regimes
 from symroof.algebra.regime import Regime
 from symroof.derivation.agreement import require_sizes_agree
-from symroof.derivation.draft import INTENSITY, written
+from symroof.derivation.draft import INTENSITY, T_LOWER, written
 from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError
+from symroof.exploration.longest import LongestMap, longest_map
 from symroof.exploration.partition import Led, leads
 from symroof.exploration.places import Place, Remains, covers, place, remains
 from symroof.exploration.regime_map import RegimeMap, at_sizes, listed, outlined, regime_map, valued
@@ -28,13 +29,14 @@ from symroof.symbols import expression
 class Exploration(Frozen):
     """A map, the points that were asked for on it, and what its fixed sizes leave to find."""
 
-    found: RegimeMap
+    found: RegimeMap | LongestMap
     places: tuple[Place, ...] = ()
     remains: Remains | None = None
 
 
 def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -> tuple[Exploration, ...]:
-    """The map of a problem with its points; and for sizes that leave something open, the smaller map at them.
+    """The map of a problem with its points; and for sizes that leave something open, the smaller map at them. Of T_lower it
+    is the map of which time is longest.
 
     >>> from fractions import Fraction
     >>> from symroof.model.library import library_operation
@@ -42,6 +44,9 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     >>> len(found.found.rows)
     4
     """
+    if of == T_LOWER:
+        each = [at_sizes(problem, dict(values)) for values in problem.at] or [problem]
+        return tuple(Exploration(longest_map(one)) for one in each)
     plain = replace(problem, at=())
     whole = outlined(plain, of)
     for values in problem.at:

@@ -11,7 +11,7 @@ from sympy import Add, Expr
 from symroof.algebra.approximation import split_terms
 from symroof.algebra.dominance import similar, vanishes
 from symroof.algebra.fan import Fan
-from symroof.algebra.rational import cancelled, polynomial, symbols_of
+from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, Draft, dominated, written
@@ -75,15 +75,17 @@ def leads(left: Formula, exact: Expr, form: Expr, regime: Regime, layout: Layout
     return tends_to(left, exact, form, regime, layout), off
 
 
-def partition(fan: Fan, told: Mapping[int, tuple[Relation, ...]], layout: Layout) -> Partition | None:
+def partition(
+    fan: Fan, told: Mapping[int, tuple[Relation, ...]], layout: Layout, *, corners: bool = False
+) -> Partition | None:
     """The fan as a list of cases: a scaling of each, and the relations of those in ``told``, whose conditions are claimed.
 
     None for a list that is too long.
     """
     if len(fan.masks) > MOST_PROVED:
         return None
-    above, below = (layout.write(polynomial(terms, fan.symbols)) for terms in (fan.above, fan.below))
-    return Partition(above, below, tuple(_case(fan, mask, told.get(mask), layout) for mask in fan.masks))
+    above, below = map(layout.write, (fan.numerator, fan.denominator))
+    return Partition(above, below, tuple(_case(fan, mask, told.get(mask), layout) for mask in fan.masks), corners)
 
 
 def _case(fan: Fan, mask: int, relations: tuple[Relation, ...] | None, layout: Layout) -> Case:
@@ -151,10 +153,10 @@ def moved_name(tensor: str) -> Name:
 def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the bytes are, in a regime, those of the parts that are not negligible."""
     found = shares(draft.setting)
-    return (_carried(draft, regime, Name(draft.setting.moved_name), found, "moves"),) if found else ()
+    return (carried(draft, regime, Name(draft.setting.moved_name), found, "moves"),) if found else ()
 
 
-def _carried(draft: Draft, regime: Regime, left: Name, everything: tuple[Traffic, ...], role: str) -> Step:
+def carried(draft: Draft, regime: Regime, left: Name, everything: tuple[Traffic, ...], role: str) -> Step:
     """That a whole is, in a regime, the sum of those of its parts that are not negligible."""
     whole = Add(*(t.amount for t in everything))
     kept = tuple(t for t in everything if not vanishes(t.amount / whole, regime)) or everything
@@ -189,7 +191,7 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
 def leaders(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the work and the bytes of a program are, in a regime, those of the statements that are not negligible."""
     found = statements(draft.setting)
-    return tuple(_carried(draft, regime, Name(whole), parts, f"{whole} lead") for whole, parts in found.items())
+    return tuple(carried(draft, regime, Name(whole), parts, f"{whole} lead") for whole, parts in found.items())
 
 
 def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula, ...]) -> tuple[Step, ...]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
-from sympy import Expr, Rational
+from sympy import Expr, Integer, Rational
 
 from symroof.algebra.fan import Fan, fan
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
-from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, written
+from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
 from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import counted
+from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError
 from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
@@ -32,8 +33,10 @@ from symroof.exploration.partition import (
     shares,
     statements,
 )
-from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, mapped, names, nodes, number
+from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, mapped, names, nodes, number
+from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
+from symroof.model.program import Program
 from symroof.proof.certificates import partitioned
 from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
@@ -111,7 +114,7 @@ class RegimeMap(Frozen):
     @cached_property
     def singles(self) -> tuple[Single, ...]:
         """What each size does alone."""
-        order = [symbol(name) for name in self.setting.problem.operation.dimensions]
+        order = [symbol(name) for name in self.setting.problem.names]
         return singles(self.draft, order) if self.of_ridge else ()
 
     @cached_property
@@ -152,14 +155,15 @@ def regime_map(problem: Problem, of: Formula = INTENSITY, *, every: bool = False
 
 def outlined(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
     """The map with its regimes enumerated, and none of them listed."""
-    _require_scalings(problem)
+    require_scalings(problem)
     draft = counted(problem)
     setting = draft.setting
     value = setting.intensity if of == INTENSITY else valued(of, setting)
-    order = [symbol(d) for d in setting.problem.operation.dimensions]
+    order = [symbol(name) for name in setting.problem.names]
     constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)
-    base = Regime((*setting.regime.relations, *constants), setting.least_one)
-    draft = draft.add(*_definitions(problem, names(of)), *(parts(draft) if of == INTENSITY else ()))
+    base = Regime((*setting.regime.relations, *constants, *at_least_two(setting)), setting.least_one)
+    draft = defined(draft, names(of))
+    draft = draft.add(*(parts(draft) if of == INTENSITY else ()))
     return RegimeMap(draft, of, value, base, fan(value, base, order))
 
 
@@ -180,6 +184,11 @@ def listed(found: RegimeMap, *, every: bool = False) -> RegimeMap:
         rows=tuple(_row(found, mask, told[mask]) for mask in chosen),
         complete=None if evidence is None else partitioned(found.spelled, evidence, found.assume, draft.ledger),
     )
+
+
+def at_least_two(setting: Setting) -> tuple[Relation, ...]:
+    """An axis has several chips, so that X - 1 stays above a part of X."""
+    return tuple((symbol(axis), ">=", Integer(2)) for axis in open_axes(setting.problem.mesh))
 
 
 def valued(formula: Formula, setting: Setting) -> Expr:
@@ -210,7 +219,7 @@ def _row(found: RegimeMap, mask: int, told: tuple[Relation, ...]) -> RegimeRow:
     return RegimeRow(said, written(told, draft.write), mask, regime, corner, *whole)
 
 
-def _require_scalings(problem: Problem) -> None:
+def require_scalings(problem: Problem) -> None:
     """A map is of scalings: what is at most something, or at most another size, has no place on it."""
     for r in problem.assume:
         if r.relation in ("<=", ">=") and not (
@@ -222,14 +231,17 @@ def _require_scalings(problem: Problem) -> None:
             )
 
 
-def _definitions(problem: Problem, spoken: Iterable[str]) -> Iterator[Step]:
+def defined(draft: Draft, spoken: Iterable[str]) -> Draft:
     """What the names mean that a quantity speaks of and the counts have not defined."""
-    spoken = set(spoken)
-    if problem.let or "T_upper" in spoken:
-        yield Step("time", Reason.UPPER, Name("T_upper"), "=", Sum((T_MATH, T_COMMS)))
-    for name, formula in problem.let.items() if spoken & set(problem.let) else ():
-        if not any(isinstance(part, Call) for part in nodes(formula)):
-            yield Step("formulas", Reason.NAMED, Name(name), "=", formula)
+    problem, known = draft.setting.problem, draft.ledger.meanings
+    spoken = {*spoken, *(name for formula in problem.let.values() for name in names(formula))}
+    if isinstance(problem.operation, Program) and any(name.startswith("T_") for name in spoken):
+        draft = times_defined(draft, problem.operation)
+    bounds = (("T_lower", Reason.LOWER), ("T_upper", Reason.UPPER))
+    draft = draft.add(*(Step("time", why, Name(name), "=", known[name]) for name, why in bounds if name in spoken))
+    named = (item for item in problem.let.items() if spoken & set(problem.let))
+    plain = ((name, formula) for name, formula in named if not any(isinstance(part, Call) for part in nodes(formula)))
+    return draft.add(*(Step("formulas", Reason.NAMED, Name(name), "=", formula) for name, formula in plain))
 
 
 def equality(name: str, value: Fraction) -> Compare:
@@ -238,5 +250,6 @@ def equality(name: str, value: Fraction) -> Compare:
 
 
 def at_sizes(problem: Problem, values: dict[str, Fraction]) -> Problem:
-    """The problem with some of its sizes put in."""
-    return replace(problem, assume=(*problem.assume, *(equality(name, value) for name, value in values.items())), at=())
+    """The problem with some of its sizes put in; how these grow is no question then."""
+    kept = (r for r in problem.assume if r.relation == "=" or not values.keys() & {*names(r.left), *names(r.right)})
+    return replace(problem, assume=(*kept, *(equality(name, value) for name, value in values.items())), at=())

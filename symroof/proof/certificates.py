@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Frozen, Infinity, names
+from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number, names
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted, replaced
 from symroof.proof.polynomials import ONE, Monomial, Poly, Rat, join, power_product
@@ -50,7 +51,7 @@ class Dominated(Evidence):
         certified = {_monomial(c, c.monomial): c for c in self.certificates}
         for measure in (d, n):
             negligible = all(m in certified and _multiplies_out(m, certified[m], measure, known) for m in n - d)
-            if negligible and keeps_its_size(measure, exact):
+            if negligible and keeps_its_size(measure, exact, regime):
                 return Check("proved", "certificate of dominance multiplied out")
         raise refuted(step, "the certificate does not multiply out")
 
@@ -63,10 +64,24 @@ def in_regime(regime: Iterable[Compare], ledger: Ledger) -> tuple[Exact, Exact]:
     return Exact(near, ledger.least_one), Exact(equal, ledger.least_one)
 
 
-def keeps_its_size(poly: Poly, exact: Exact) -> bool:
-    """Whether a sixteenth of the terms above 0 is left when those below 0 are taken away."""
-    rest = Poly({m: c * Fraction(15, 16) if c > 0 else c for m, c in poly.items()})
+def keeps_its_size(poly: Poly, exact: Exact, regime: Iterable[Compare] = ()) -> bool:
+    """Whether a sixteenth of the terms above 0 is left when those below 0 are taken away; x = 2y with y >= 1 where the
+    regime says that x >= 2."""
+    known = {name: low for name, low in _least(regime).items() if low > 1 and name in exact.least_one}
+    rest = Poly(
+        {m: c * (Fraction(15, 16) if c > 0 else 1) * prod(known.get(n, 1) ** e for n, e in m) for m, c in poly.items()}
+    )
     return exact.is_positive(Rat(rest), strict=False)
+
+
+def _least(regime: Iterable[Compare]) -> dict[str, Fraction]:
+    """What the regime says that names are at least."""
+    found: dict[str, Fraction] = {}
+    for a in regime:
+        match a:
+            case Compare(left=Name(name=name), relation=">=", right=Number(value=low)):
+                found[name] = max(low, found.get(name, low))
+    return found
 
 
 def directions(regime: Iterable[Compare], exact: Exact, used: set[str], *, constants: bool = True) -> Directions:
@@ -133,11 +148,13 @@ class Case(Frozen):
 
 
 class Partition(Frozen):
-    """The quantity as numerator/denominator, each written out, and all of its cases."""
+    """The quantity as numerator/denominator, each written out, and all of its cases; with ``corners`` only those of orders
+    of growth in which no fewer terms lead: every other scaling is on a border, where the terms of several of them lead."""
 
     numerator: Formula
     denominator: Formula
     cases: tuple[Case, ...]
+    corners: bool = False
 
 
 def partitioned(quantity: Formula, evidence: Partition, assumptions: Iterable[Formula], ledger: Ledger) -> Check | None:
@@ -151,8 +168,10 @@ def partitioned(quantity: Formula, evidence: Partition, assumptions: Iterable[Fo
     n, d = groups = tuple(exact.rational(side).above for side in (evidence.numerator, evidence.denominator))
     if value.above * d != value.below * n:
         raise CheckError("the terms are not those of the quantity")
-    if not all(keeps_its_size(side, exact) for side in groups):
+    if not all(keeps_its_size(side, exact, regime) for side in groups):
         raise CheckError("terms of both signs may cancel")
+    if evidence.corners:
+        groups = tuple(Poly({m: c for m, c in side.items() if c > 0}) for side in groups)
     used = n.names | d.names
     given = directions(regime, equal, used, constants=False)
     sets = {_largest(groups, case.weights, given): case for case in evidence.cases}
@@ -160,7 +179,8 @@ def partitioned(quantity: Formula, evidence: Partition, assumptions: Iterable[Fo
         raise CheckError("two cases are one")
     scalings = Scalings(given, groups)
     in_a_case = {largest: scalings.led_by(largest) for largest in sets}
-    answers = [scalings.always(*in_a_case.values())]
+    covered = map(scalings.led_also_by, sets) if evidence.corners else in_a_case.values()
+    answers = [scalings.always(*covered)]
     if answers[0] is False:
         raise CheckError("a set of largest terms is not in the list")
     for largest, case in sets.items():

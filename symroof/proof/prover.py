@@ -202,6 +202,10 @@ class Scalings:
             *(lead if m in tops else self.z3.Not(lead) for leads, tops in pairs for m, lead in leads.items())
         )
 
+    def led_also_by(self, largest: Iterable[Iterable[Monomial]]) -> Any:
+        """That these terms lead, perhaps with others."""
+        return self.z3.And(*(leads[m] for leads, tops in zip(self.leads, largest, strict=True) for m in tops))
+
     def always(self, *propositions: Any) -> bool | None:
         """Whether one of the propositions holds along every scaling; None where z3 gives up."""
         solver = self.z3.Solver()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from symroof.formula import Both, Call, Cases, Compare, Formula, Name, Number, Sum, Verdict, names, total
+from symroof.proof.certificates import Dominated
 from symroof.proof.facts import Solved
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.script import Script
@@ -74,6 +76,28 @@ class Overlap(Evidence):
         ):
             raise refuted(step, "the parts do not add up")
         return Check("proved", "a maximum of sums is at most the sum of the maxima")
+
+
+class Longest(Evidence):
+    """Evidence of T_lower ~ f: one of its times tends to f, and so does the sum of all of them. T_lower lies between."""
+
+    relations = ("~",)
+
+    time: Name
+    own: Dominated
+    whole: Dominated
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        lower = ledger.definitions["T_lower"]
+        times = lower.arguments if isinstance(lower, Call) and lower.function == "max" else ()
+        if step.left != Name("T_lower") or self.time not in times:
+            raise refuted(step, "this is none of the times that T_lower is the longest of")
+        exact = ledger.exact(figures=False)
+        if not all(exact.is_positive(exact.rational(time), strict=False) for time in times):
+            raise refuted(step, "a time may be negative")
+        self.own.examine(replace(step, left=self.time), ledger)
+        self.whole.examine(replace(step, left=total(*times)), ledger)
+        return Check("proved", "between its longest part and their sum, certificates of dominance multiplied out")
 
 
 def _arguments(steps: Formula) -> Iterator[tuple[Formula, ...]]:

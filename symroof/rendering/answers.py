@@ -12,6 +12,7 @@ from symroof.errors import ReadingError
 from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, Label, rows
+from symroof.exploration.longest import LongestMap
 from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Frozen
@@ -105,7 +106,7 @@ class ShownRegimes(Shown, Frozen):
     explorations: tuple[Exploration, ...]
 
     @property
-    def map(self) -> RegimeMap:
+    def map(self) -> RegimeMap | LongestMap:
         """The first map."""
         return self.explorations[0].found
 

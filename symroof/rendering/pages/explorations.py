@@ -15,6 +15,7 @@ from symroof.derivation.layout import with_digits
 from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred
+from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.partition import shares
 from symroof.exploration.places import Place
 from symroof.exploration.regime_map import RegimeMap
@@ -35,6 +36,7 @@ from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
 from symroof.rendering.records.maps import comparison_csv
 
 MAP = ("regime", "dominant", "leading", "bound", "equal")
+LONGEST = ("regime", "longest", "tends")
 COMPARED = ("chip", "dtype", "peak", "bandwidth", "ridge", "condition", "from", "limit")
 
 
@@ -67,6 +69,8 @@ def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
 
 def _map(exploration: Exploration, pen: Pen) -> Page:
     found, setting = exploration.found, exploration.found.setting
+    if isinstance(found, LongestMap):
+        return _longest(found, pen)
     symbols = [s.name for s in found.fan.symbols if s.name in setting.layout.order]
     say = _sentences(pen, found=found, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
     blocks: list[Grid | Lines] = [
@@ -80,6 +84,27 @@ def _map(exploration: Exploration, pen: Pen) -> Page:
     blocks += [Lines(_place(place, found, say)) for place in exploration.places]
     title = pen.code(setting.problem.operation.title)
     return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
+
+
+def _longest(found: LongestMap, pen: Pen) -> Page:
+    """Which time is longest in each regime."""
+    setting = found.setting
+    symbols = [s.name for s in found.fan.symbols if s.name in setting.problem.names]
+    say = _sentences(pen, found=found, ridge=setting.ridge, symbols=symbols, times_of=_times_of)
+    blocks: list[Grid | Lines] = [
+        Lines(say.each("times")),
+        _grid(say, LONGEST, found.rows),
+        Lines((say("bordered"), *say.each("rates"))),
+    ]
+    if found.never and not pen.style.brief:
+        blocks.append(Lines(say.each("never")))
+    title = pen.code(setting.problem.operation.title)
+    return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
+
+
+def _times_of(row: LongestRow) -> tuple[Name, ...]:
+    """The times that are not negligible in a regime."""
+    return tuple(time.name for time in row.times if time.label in row.longest)
 
 
 def _leaders(found: RegimeMap, say: Sentences) -> Iterable[Grid]:

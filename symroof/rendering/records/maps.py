@@ -7,20 +7,25 @@ import io
 from typing import Any
 
 from symroof.derivation.answer import Point
+from symroof.derivation.draft import T_LOWER
 from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
+from symroof.exploration.longest import LongestMap
 from symroof.exploration.places import Place
-from symroof.exploration.regime_map import RegimeRow
+from symroof.exploration.regime_map import RegimeMap, RegimeRow
 from symroof.rendering.pages.pen import claims_pen
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
+from symroof.symbols import expression, fraction
 
 
 def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
     found, left, setting = exploration.found, exploration.remains, exploration.found.setting
+    if isinstance(found, LongestMap):
+        return _longest(found)
     answer, chip, pen = found.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
     rows = [pen.condition(row.relations) for row in found.rows]
     record = {
@@ -64,7 +69,35 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
             "equal_sizes_from": left.equal_sizes_from,
             "each_from": dict(left.each_from),
         },
-        "at": [_place(exploration, place) for place in exploration.places],
+        "at": [_place(found, place) for place in exploration.places],
+    }
+    return spelled(record, lambda value: setting.layout.write(in_ridge(value)))
+
+
+def _longest(found: LongestMap) -> dict[str, Any]:
+    """The object of the map of which time is longest."""
+    setting, pen = found.setting, claims_pen(found.setting.layout)
+    chip = setting.problem.hardware
+    record = {
+        "schema": SCHEMA,
+        "operation": str(setting.problem.operation),
+        "hardware": chip and {"name": chip.name, "peak": setting.peak_name, "link": setting.problem.link},
+        "quantity": T_LOWER,
+        "value": found.whole,
+        "assume": pen.condition(found.assume),
+        "figures": {text(step.left): fraction(expression(step.right)) for step in found.figures},
+        "count": found.count,
+        "regimes": [
+            {
+                "regime": pen.condition(row.relations),
+                "longest": list(row.longest),
+                "leading": row.tends,
+                "check": row.check,
+            }
+            for row in found.rows
+        ],
+        "never": [f"{text(step.left)} < {text(step.right)}" for step in found.never],
+        "complete": found.complete or {"status": "not proved", "by": "exact enumeration of faces"},
     }
     return spelled(record, lambda value: setting.layout.write(in_ridge(value)))
 
@@ -74,9 +107,9 @@ def _leaders(row: RegimeRow) -> dict[str, list[str]]:
     return {whole: [statement.label for statement in row.leaders(whole)] for whole in row.statements}
 
 
-def _place(exploration: Exploration, place: Place) -> dict[str, Any]:
-    setting = exploration.found.setting
-    over = place.intensity / setting.ridge if setting.ridge and exploration.found.of_intensity else None
+def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
+    setting = found.setting
+    over = place.intensity / setting.ridge if setting.ridge and found.of_intensity else None
     return {
         "values": {name: text(value) for name, value in place.values.items()},
         "intensity": place.intensity,

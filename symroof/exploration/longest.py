@@ -1,0 +1,236 @@
+"""Which resource leads: the regimes of T_lower, the longest of the times of arithmetic, memories and links.
+
+T_lower lies between a part of the sum of the times and the sum, so both grow alike, and the terms of the sum that can be
+largest alone tell the regimes. Figures grow as sizes do here, since a time is an amount over a rate: arithmetic takes
+longest where peak/ICI << B/X. Among terms that no size tells apart the figures decide, where they are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, permutations
+
+from sympy import Add, Expr, Mul
+
+from symroof.algebra.dominance import leading, similar
+from symroof.algebra.fan import Fan, corners
+from symroof.algebra.rational import Exponents, cancelled, plus, sign_of
+from symroof.algebra.regime import Regime, Relation
+from symroof.algebra.relations import relations
+from symroof.derivation.answer import Said
+from symroof.derivation.draft import T_LOWER, T_UPPER, Draft, dominated, written
+from symroof.derivation.meanings import PEAK, times_in_figures
+from symroof.derivation.pipeline import begun, compared
+from symroof.derivation.setting import Setting
+from symroof.errors import ContradictionError
+from symroof.exploration.partition import Traffic, carried, partition
+from symroof.exploration.regime_map import at_least_two, defined, require_scalings
+from symroof.formula import Compare, Formula, Frozen, Name, names, several_of, total
+from symroof.model.problem import Problem
+from symroof.model.resources import time_name
+from symroof.proof.certificates import partitioned
+from symroof.proof.scheduling import Longest
+from symroof.proof.step import Check, Reason, Step
+from symroof.symbols import symbol
+
+
+class LongestRow(Said):
+    """A regime, and the ``times`` of which some are longest there: ``relations`` are what it adds to the problem."""
+
+    relations: tuple[Compare, ...]
+    times: tuple[Traffic, ...]
+
+    @property
+    def longest(self) -> tuple[str, ...]:
+        """The resources whose times are not negligible."""
+        told = self.formula("longest")
+        return tuple(time.label for time in self.times if told is not None and time.name.name in names(told))
+
+    @property
+    def tends(self) -> Formula | None:
+        """What T_lower tends to, where it is one of the times."""
+        return self.formula("leading")
+
+    @property
+    def check(self) -> Check | None:
+        step = self.step("leading") or self.step("longest")
+        return None if step is None else step.check
+
+
+class LongestMap(Frozen):
+    """The regimes of T_lower within ``base``, each with the times that lead there; ``figures`` are the values of the
+    quotients of figures that they speak of. ``never`` says of terms of the sum that they are smaller than others, whatever
+    the sizes, since no size tells them apart and the figures do."""
+
+    draft: Draft
+    base: Regime
+    fan: Fan
+    rows: tuple[LongestRow, ...]
+    figures: tuple[Step, ...]
+    never: tuple[Step, ...]
+    complete: Check | None
+
+    @property
+    def setting(self) -> Setting:
+        return self.draft.setting
+
+    @property
+    def count(self) -> int:
+        return len(self.rows)
+
+    @property
+    def whole(self) -> Formula:
+        """T_lower as it is defined."""
+        return self.draft.ledger.definitions["T_lower"]
+
+    @property
+    def assume(self) -> tuple[Compare, ...]:
+        """What is assumed in all of them."""
+        return written(self.base.relations, self.draft.write)
+
+
+class Cells(Frozen):
+    """The regimes of a sum, with what leads in each; ``smaller`` are those whose form another's exceeds for all sizes."""
+
+    fan: Fan
+    base: Regime
+    told: Mapping[int, tuple[Relation, ...]]
+    forms: Mapping[int, Expr]
+    smaller: Mapping[int, int]
+
+    @property
+    def kept(self) -> Mapping[int, tuple[Relation, ...]]:
+        return {mask: told for mask, told in self.told.items() if mask not in self.smaller}
+
+    def regime(self, mask: int) -> Regime:
+        return replace(self.base, relations=(*self.base.relations, *self.told[mask]))
+
+
+def longest_map(problem: Problem) -> LongestMap:
+    """The regimes of T_lower, every line checked by the second engine.
+
+    >>> from symroof.model.library import library_operation
+    >>> from symroof.reading.catalogue import chip
+    >>> found = longest_map(Problem(library_operation("matmul"), chip("tpu-v5e")))
+    >>> [(row.longest, row.tends is not None) for row in found.rows][2:], found.complete.status
+    ([(('HBM',), True), (('math',), True)], 'proved')
+    """
+    require_scalings(problem)
+    draft = compared(begun(problem))
+    draft, setting = defined(draft, ("T_lower", "T_upper")), draft.setting
+    times = _times(setting)
+    value = cancelled(Add(*(time.amount for time in times)))
+    plain = Regime((*setting.regime.relations, *at_least_two(setting)), setting.least_one)
+    whole = found = _cells(value, plain, setting)
+    of_figures = {r: None for told in whole.kept.values() for r in told if _apart(r[0] / r[2], setting)[0] == 1}
+    with suppress(
+        ContradictionError
+    ):  # what is told of figures alone is said once, and what follows from it not at all
+        found = _cells(value, replace(plain, relations=(*plain.relations, *of_figures)), setting)
+    evidence = partition(found.fan, found.kept, draft.layout, corners=True)
+    named, assumed = total(*(time.name for time in times)), written(found.base.relations, draft.write)
+    rows = (
+        LongestRow(_said(draft, times, found.forms[mask], found.regime(mask)), written(told, draft.write), times)
+        for mask, told in found.kept.items()
+    )
+    return LongestMap(
+        draft,
+        found.base,
+        found.fan,
+        tuple(rows),
+        draft.add(*_figures(draft, (*of_figures, *chain(*found.kept.values())))).since(draft),
+        draft.add(*_never(draft, whole)).since(draft),
+        None if evidence is None else partitioned(named, evidence, assumed, draft.ledger),
+    )
+
+
+def _times(setting: Setting) -> tuple[Traffic, ...]:
+    """The times whose longest is T_lower, by what they are the times of."""
+    rates, apply = setting.rates, setting.regime.apply
+    named: Iterable[tuple[str, str]] = (("math", "T_math"), (setting.problem.link, "T_comms"))
+    if rates is not None:
+        named = ((resource, time_name(resource)) for resource in rates.resources)
+    known = times_in_figures(setting)
+    found = tuple(Traffic(label, Name(name), apply(known[name])) for label, name in named)
+    return tuple(time for time in found if time.amount != 0)
+
+
+def _cells(value: Expr, base: Regime, setting: Setting) -> Cells:
+    fan = corners(value, base, [symbol(name) for name in setting.problem.names])
+    told = {mask: tuple(_told(r, setting) for r in relations(fan, mask)) for mask in fan.masks}
+    found = Cells(fan, base, told, {}, {})
+    found = replace(found, forms={mask: leading(value, found.regime(mask)) for mask in fan.masks})
+    return replace(found, smaller=_smaller(found, setting))
+
+
+def _told(relation: Relation, setting: Setting) -> Relation:
+    """A relation with its sizes on one side and its figures on the other: peak/ICI << B/X."""
+    left, sign, right = relation
+    if sign != "<<":
+        return relation
+    sizes, figures = _apart(left / right, setting)
+    if 1 in (sizes, figures):
+        return relation
+    value = setting.in_numbers(figures)
+    above_one = value > 1 if value.is_Rational else figures.as_numer_denom()[0].has(PEAK)
+    return (figures, sign, 1 / sizes) if above_one else (sizes, sign, 1 / figures)
+
+
+def _apart(monomial: Expr, setting: Setting) -> tuple[Expr, Expr]:
+    """The sizes and the figures of a product."""
+    names = {symbol(name) for name in setting.problem.names}
+    parts = monomial.as_powers_dict().items()
+    return Mul(*(x**e for x, e in parts if x in names)), Mul(*(x**e for x, e in parts if x not in names))
+
+
+def _smaller(found: Cells, setting: Setting) -> dict[int, int]:
+    """The cells whose form is smaller than that of another one, whatever the sizes, once the figures are put in."""
+    above = {axis: axis + 1 for axis in several_of(setting.least_one)}  # an axis has at least two chips
+    sizes = {mask: _sizes(found.fan, mask, setting) for mask in found.forms}
+    smaller: dict[int, int] = {}
+    for one, other in permutations(found.forms, 2):
+        if sizes[one] == sizes[other] and one not in smaller and other not in smaller:
+            rest = setting.in_numbers(found.forms[other] - found.forms[one]).subs(above, simultaneous=True)
+            if rest.free_symbols <= setting.least_one and sign_of(rest, setting.least_one) == 1:
+                smaller[one] = other
+    return smaller
+
+
+def _sizes(fan: Fan, mask: int, setting: Setting) -> Exponents:
+    """How the sizes stand in the terms that lead in a cell."""
+    (above, *_), (below, *_) = (fan.chosen(mask & group) for group in fan.groups)
+    return tuple(e for s, e in zip(fan.symbols, plus(above, below, -1), strict=True) if s.name in setting.problem.names)
+
+
+def _said(draft: Draft, times: tuple[Traffic, ...], form: Expr, regime: Regime) -> tuple[Step, ...]:
+    """Which times lead in a regime; and what T_lower tends to, where one of them does."""
+    whole, assumed = Add(*(time.amount for time in times)), written(regime.relations, draft.write)
+    lead = carried(draft, regime, T_UPPER, times, "longest")
+    one = next((time for time in times if time.name == lead.right), None)
+    if one is None:
+        return draft.add(lead).since(draft)
+    own, of_whole = (dominated(similar(amount, form, regime), draft.write) for amount in (one.amount, whole))
+    evidence, right = Longest(one.name, own, of_whole), draft.layout.factored(form)
+    return draft.add(
+        lead, Step("regime", Reason.LEADING, T_LOWER, "~", right, assumed, evidence, role="leading")
+    ).since(draft)
+
+
+def _figures(draft: Draft, told: Iterable[Relation]) -> Iterator[Step]:
+    """The values of the quotients of figures in the regimes, where they are known."""
+    setting = draft.setting
+    sides = (_apart(side, setting)[1] for left, sign, right in told if sign == "<<" for side in (left, right))
+    for quotient in dict.fromkeys(sides):
+        value = setting.in_numbers(quotient)
+        if quotient.as_numer_denom()[1] != 1 and value.is_Rational:
+            yield Step("regime", Reason.FIGURES, draft.write(quotient), "=", draft.write(value), role="figures")
+
+
+def _never(draft: Draft, found: Cells) -> Iterator[Step]:
+    """That terms are smaller than others for all sizes, with the figures put in."""
+    assumed = written(found.base.relations, draft.write)
+    for one, other in found.smaller.items():
+        left, right = (draft.in_digits(draft.layout.factored(found.forms[mask])) for mask in (one, other))
+        yield Step("regime", Reason.SIDE, left, "<", right, assumed, role="never")

@@ -1,0 +1,152 @@
+"""Which time is longest, by regimes: held against times typed by hand, along random scalings of sizes and figures."""
+
+import json
+import re
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+import symroof as sr
+from symroof.errors import AlgebraError
+from symroof.exploration.longest import longest_map
+from symroof.formula import Infinity, names
+from symroof.reading.problems import read_problem
+from symroof.symbols import expression, symbol
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+SHARED = (
+    "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X];"
+    "h = x * W1 -> bf16[B_X, F_Y]; a = gelu(h); y = a * W2 -> bf16[B_X, D_Y]"
+)
+GATHERED = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
+T = 10**8  # one order of growth
+
+
+def matmul(B, D, F, peak, bandwidth):
+    return {"math": [2 * B * D * F / peak], "HBM": [2 * n / bandwidth for n in (B * D, D * F, B * F)]}
+
+
+def gathered(B, D, F, X, peak, bandwidth, ICI):
+    """The weight is gathered: 2DF bytes, half of them each way round the ring."""
+    moved = [2 * B * D / X, 2 * D * F, 2 * B * F / X]
+    return {"math": [2 * B * D * F / X / peak], "HBM": [n / bandwidth for n in moved], "X": [D * F * (X - 1) / X / ICI]}
+
+
+def shared(B, D, F, X, Y, peak, bandwidth, ICI):
+    """A training step of the MLP, its weights split both ways: six of 2DF/Y bytes over X, four of 2BD/X over Y. Beside
+    what is read and written by products, h is written, h and da are read, dh written: 16BF in all with the operands."""
+    moved = [12 * B * D / X, 12 * D * F / Y, 16 * B * F / X / Y]
+    times = {"math": [12 * B * D * F / X / Y / peak], "HBM": [n / bandwidth for n in moved]}
+    return times | {"X": [6 * D * F * (X - 1) / X / Y / ICI], "Y": [4 * B * D * (Y - 1) / X / Y / ICI]}
+
+
+CASES = {
+    "matmul": (matmul, {"operation": MATMUL}),
+    "matmul on a chip": (matmul, {"operation": MATMUL, "hardware": "tpu-v5e"}),
+    "some of them large": (matmul, {"operation": MATMUL, "assume": ["B << D"]}),
+    "gathered": (gathered, {"operation": GATHERED}),
+    "shared": (shared, {"operation": SHARED, "training": True}),
+    "shared on a chip": (shared, {"operation": SHARED, "training": True, "hardware": {"peak": "4.59e14", "HBM": "2.8e12", "ICI": "9e10"}}),
+}  # fmt: skip
+
+
+def holds(relation, sizes):
+    """Whether a relation holds along the scaling: by a whole order, since there are no other quotients."""
+    right = Fraction(1) if isinstance(relation.right, Infinity) else at(relation.right, sizes)
+    left = at(relation.left, sizes)
+    if relation.relation == ">=":
+        return left >= right
+    if relation.relation == "->":
+        return left * 4 >= T
+    assert relation.relation == "<<"
+    return left * T <= right * 64
+
+
+def at(formula, sizes):
+    value = expression(formula).subs({symbol(name): sizes[name] for name in names(formula)})
+    return Fraction(int(value.p), int(value.q))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_longest_time_of_random_scalings(name):
+    """Sizes and figures are powers of a large number: one row or none holds, and it names the time that is longest."""
+    times, problem = CASES[name]
+    found = longest_map(read_problem(problem))
+    assert found.complete.status == "proved"
+    assert {row.check.status for row in found.rows} == {"proved"}
+    order, seen = [s.name for s in found.fan.symbols], set()
+    random = Random(name)
+    for _ in range(1500):
+        sizes = {n: Fraction(T) ** random.randint(*((0, 4) if n in "BDFXY" else (-3, 3))) * (2 if n in "XY" else 1) for n in order}
+        if not all(holds(relation, sizes) for relation in found.assume):
+            continue
+        each = {resource: [Fraction(x) for x in parts] for resource, parts in times(**sizes).items()}
+        whole = {resource: sum(parts) for resource, parts in each.items()}
+        longest, rows = max(whole.values()), [row for row in found.rows if all(holds(r, sizes) for r in row.relations)]
+        assert len(rows) <= 1
+        if rows:
+            (row,) = rows
+            seen.add(found.rows.index(row))
+            assert [whole[name] for name in row.longest] == [longest]
+            assert abs(at(row.tends, sizes) / longest - 1) < Fraction(1, 1000)
+        else:
+            first, second, *_ = sorted((x for parts in each.values() for x in parts), reverse=True)
+            assert second * 1000 > first, "no row holds although one term leads alone"
+    assert len(seen) == len(found.rows), "a row that no scaling met"
+
+
+def test_a_row_that_the_figures_exclude_is_said_with_its_reason():
+    """On a chip whose links are slower than its memory the weights are never read for longer than they are sent."""
+    free, on_chip = (longest_map(read_problem(CASES[name][1])) for name in ("shared", "shared on a chip"))
+    assert [len(found.rows) for found in (free, on_chip)] == [6, 4]
+    assert {str(step.right) for step in free.never} == set()
+    assert len(on_chip.never) == 2
+    assert all(step.check.status == "proved" for step in on_chip.never)
+
+
+def test_times_of_one_order_are_named_together():
+    """Two axes that carry the same bytes: no regime tells which of them is longer."""
+    text = "mesh X = 4, Y = 8 on ICI; input x: bf16[B, D_X]; input z: bf16[B, D_Y]; weight W: bf16[D_X, F]; weight V: bf16[D_Y, F];"
+    found = longest_map(read_problem({"operation": text + "y = x * W -> bf16[B, F]; u = z * V -> bf16[B, F]"}))
+    together = [row for row in found.rows if len(row.longest) > 1]
+    assert [row.longest for row in together] == [("X", "Y")]
+    assert [row.tends for row in together] == [None]
+
+
+def test_the_page_and_the_record(run):
+    found = sr.regimes(SHARED, on="tpu-v5p", training=True, of="T_lower")
+    text = found.to_text()
+    assert "T_lower = max(T_math, T_vector, T_X, T_Y, T_HBM)" in text
+    assert re.search(r"peak/bandwidth ≪ D, peak/ICI ≪ B/X, F/Y +T_math +12BDF/\(peak XY\)", text)
+    assert "peak/ICI = 5100" in text
+    record = json.loads(found.to_json())
+    assert record["figures"]["peak/ICI"] == {"exact": "5100", "float": 5100.0}
+    assert [row["longest"] for row in record["regimes"]] == [["HBM"], ["X"], ["Y"], ["math"]]
+    assert record["complete"]["status"] == "proved"
+    printed = run("regimes", MATMUL, "--of", "T_lower", "--on", "tpu-v5e", "--at", "B=8", "--format", "json")
+    assert [row["longest"] for row in json.loads(printed.out)["regimes"]] == [["HBM"]]
+
+
+def test_sizes_put_in_need_no_regime_of_their_own():
+    """B << D says nothing once D is a number."""
+    found = sr.regimes(MATMUL, on="tpu-v5e", assume="B << D, F", at="D=F=8192").map
+    assert [r.left.name for r in found.fixed] == ["D", "F"]
+
+
+def test_maps_over_axes_of_a_mesh():
+    found = sr.regimes(SHARED, on="tpu-v5p", training=True).map
+    assert found.complete.status == "proved"
+    assert {"B/X", "F/Y"} <= {str(row.leading) for row in found.rows}
+    assert sr.regimes(SHARED, on="tpu-v5p", training=True, of="T_upper").map.complete.status == "proved"
+    assert not any(single.others for single in found.singles)
+
+
+@pytest.mark.parametrize("more, says", [({"assume": "B <= D"}, "how it grows"), ({"operation": "dot", "count": "exact"}, None)])
+def test_what_is_refused_and_what_is_not(more, says):
+    problem = read_problem({"operation": MATMUL, "hardware": "tpu-v5e", **more})
+    if says is None:
+        assert longest_map(problem).rows
+    else:
+        with pytest.raises(AlgebraError, match=says):
+            longest_map(problem)
