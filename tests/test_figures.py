@@ -232,11 +232,12 @@ def test_every_operation_of_the_library_is_drawn(operation):
         assert sr.plot(operation, on="h100", over=f"{sizes[0]}=1..4096", at=others, kind=kind).drawn()
 
 
-@pytest.mark.parametrize("kind", ["throughput", "times", "roofline", "regimes"])
+@pytest.mark.parametrize("kind", ["throughput", "times", "roofline", "regimes", "resources"])
 def test_an_axis_of_one_value_is_refused(kind):
-    over = "B=5" if kind != "regimes" else "B=5,D=1..4"
+    two = kind in ("regimes", "resources")
+    over = "B=5,D=1..4" if two else "B=5"
     with pytest.raises(sr.SymroofError, match="one value"):
-        sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over, at="F=8" if kind == "regimes" else "D=F=8")
+        sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over, at="F=8" if two else "D=F=8")
 
 
 def test_what_is_compute_bound_nowhere_or_everywhere_on_a_map_says_so():

@@ -117,6 +117,10 @@ def longest():
     return sr.regimes(SHARED, on="tpu-v5p", training=True, of="T_lower").to_json()
 
 
+def territories():
+    return sr.plot(SHARED, on="tpu-v5p", training=True, kind="resources", over="X=4..4096,Y=4..4096", at="D=8192,F=28672,B=1000000").to_text()
+
+
 def at_a_point():
     return mapped(at="B=256,D=F=8192")
 
@@ -268,11 +272,14 @@ FAULTS = {
     "algebra.dominance.vanishes": (lambda f: lambda *a: not f(*a), mapped),
     "algebra.fan.corners": (lambda f: lambda *a: replace(f(*a), masks=f(*a).masks[1:]), longest),
     "derivation.meanings.times_in_figures": (doubled, longest),
+    "exploration.territories.times_in_figures": (doubled, territories),
+    "exploration.territories._Plane.order": (lambda f: lambda *a: tuple(("T_HBM", y) for _, y in f(*a)), territories),
+    "exploration.territories._longest": (lambda f: lambda *a: (replace(s, relation=">") for s in f(*a)), territories),
     "exploration.longest._said": (lambda f: lambda *a: (lambda lead, *rest: a[0].add(lead, *map(twice, rest)))(*f(*a)), longest),
     "exploration.longest._figures": (lambda f: lambda *a: map(twice, f(*a)), longest),
     "exploration.longest._never": (lambda f: lambda *a: (replace(s, left=s.right, right=s.left) for s in f(*a)), longest),
     "exploration.longest._told": (lambda f: lambda *a: f(*a)[::-1], longest),
-    "exploration.longest._smaller": (lambda f: lambda found, setting: {mask: found.fan.masks[0] for mask in found.fan.masks[1:]}, longest),
+    "exploration.longest._smaller": (lambda f: lambda found, setting: dict.fromkeys(found.fan.masks[1:], found.fan.masks[0]), longest),
     "algebra.fan.fan": (lambda f: lambda *a: replace(f(*a), masks=f(*a).masks[1:]), mapped),
     "algebra.inequality.solve_for": (bounds_doubled, condition),
     "algebra.approximation.weakest_regimes": (lambda f: lambda *a: ((),), inferred),

@@ -3,14 +3,17 @@
 import json
 import re
 from fractions import Fraction
+from math import log10
 from random import Random
 
 import pytest
 
 import symroof as sr
-from symroof.errors import AlgebraError
+from symroof.errors import AlgebraError, ModelError
 from symroof.exploration.longest import longest_map
+from symroof.exploration.territories import territories
 from symroof.formula import Infinity, names
+from symroof.reading.grids import read_grid
 from symroof.reading.problems import read_problem
 from symroof.symbols import expression, symbol
 
@@ -142,7 +145,7 @@ def test_maps_over_axes_of_a_mesh():
     assert not any(single.others for single in found.singles)
 
 
-@pytest.mark.parametrize("more, says", [({"assume": "B <= D"}, "how it grows"), ({"operation": "dot", "count": "exact"}, None)])
+@pytest.mark.parametrize(("more", "says"), [({"assume": "B <= D"}, "how it grows"), ({"operation": "dot", "count": "exact"}, None)])
 def test_what_is_refused_and_what_is_not(more, says):
     problem = read_problem({"operation": MATMUL, "hardware": "tpu-v5e", **more})
     if says is None:
@@ -150,3 +153,56 @@ def test_what_is_refused_and_what_is_not(more, says):
     else:
         with pytest.raises(AlgebraError, match=says):
             longest_map(problem)
+
+
+CHIP = {"peak": 459 * 10**12, "bandwidth": 28 * 10**11, "ICI": 9 * 10**10}
+PLANES = {
+    "axes": ({"at": "D=8192,F=28672,B=1000000"}, "X=4..4096", "Y=4..4096", {"D": 8192, "F": 28672, "B": 1000000}),
+    "a batch over an axis": ({"at": "D=8192,F=28672,Y=8"}, "X=4..1024", "B=1000..10000000", {"D": 8192, "F": 28672, "Y": 8}),
+    "small features": ({"at": "D=64,X=4,Y=8"}, "F=8..100000", "B=8..10000000", {"D": 64, "X": 4, "Y": 8}),
+}
+
+
+@pytest.mark.parametrize("name", PLANES)
+def test_territories_hold_the_longest_of_times_typed_by_hand(name):
+    """At random places off the borders the polygon around a place is that of the longest time, and there is one."""
+    options, x, y, fixed = PLANES[name]
+    problem = read_problem({"operation": SHARED, "training": True, "hardware": "tpu-v5p", **options})
+    found = territories(problem, *read_grid(f"{x}, {y}", ("B", "D", "F", "X", "Y")))
+    random, tried = Random(name), 0
+    while tried < 400:
+        place = {n: Fraction(low * (high / low) ** random.random()).limit_denominator(1000) for n, (low, high) in zip(found.names, found.ranges, strict=True)}
+        times = sorted((sum(map(Fraction, parts)), resource) for resource, parts in shared(**fixed, **place, **CHIP).items())
+        if times[-1][0] < times[-2][0] * Fraction(1002, 1000):
+            continue
+        tried += 1
+        assert [region.time for region in found.regions if inside(region.corners, *place.values())] == [f"T_{times[-1][1]}"]
+    assert {step.check.status for region in found.regions for step in region.steps} == {"proved"}
+
+
+def inside(corners, x, y):
+    """Whether a place is inside of a polygon on logarithmic axes (W. R. Franklin: how often a ray crosses its edges)."""
+    points, (x, y) = [(log10(a), log10(b)) for a, b in corners], (log10(x), log10(y))
+    edges = zip(points, points[1:] + points[:1], strict=True)
+    return sum((b > y) != (d > y) and x < (c - a) * (y - b) / (d - b) + a for (a, b), (c, d) in edges) % 2 == 1
+
+
+@pytest.mark.parametrize(("over", "more", "says"), [
+    ("X=1..64,Y=4..64", {"at": "B=D=F=8"}, "X starts below 4 chips"),
+    ("X=4..64,Y=4..64", {"at": "D=F=8"}, "B has no size"),
+    ("X=4..64,Y=4..64", {"at": ["B=D=F=8", "B=D=F=9"]}, "one set of the other sizes"),
+    ("X=4..64", {"at": "B=D=F=8"}, "drawn over 2 sizes"),
+])  # fmt: skip
+def test_figures_of_resources_that_are_refused(over, more, says):
+    with pytest.raises(ModelError, match=says):
+        sr.plot(SHARED, on="tpu-v5p", training=True, kind="resources", over=over, **more)
+
+
+def test_a_figure_of_resources_needs_a_chip():
+    with pytest.raises(ModelError, match="needs a peak and a bandwidth"):
+        sr.plot(MATMUL, kind="resources", over="B=1..64,D=1..64", at="F=8")
+
+
+def test_the_points_of_a_figure_of_resources(run):
+    printed = run("plot", "fsdp", "--on", "tpu-v5p", "--kind", "resources", "--over", "X=4..64,B=100..1000000", "--at", "D=F=8192", "--format", "text").out
+    assert "T_X is longest" in printed

@@ -41,7 +41,7 @@ FIGURES = re.findall(r"^    symroof (plot .*) -o (examples/\S+)$", README, re.MU
 
 
 def test_there_is_a_figure_of_each_kind():
-    assert len(FIGURES) == 4
+    assert len(FIGURES) == 5
 
 
 @pytest.mark.parametrize(("command", "picture"), FIGURES, ids=[picture for _, picture in FIGURES])

@@ -94,7 +94,9 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @click.command()
 @operation_argument
 @click.option(
-    "--kind", metavar="KIND", help="roofline, throughput, times, breakdown or regimes; by default told by --over."
+    "--kind",
+    metavar="KIND",
+    help="roofline, throughput, times, breakdown, regimes or resources; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
 @click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width of a PNG.")

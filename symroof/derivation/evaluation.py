@@ -8,7 +8,7 @@ scalars are joined before the arrays, so that an array is touched as seldom as i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import add, iadd, imul, itruediv, mul, truediv
 from typing import Any
@@ -135,6 +135,19 @@ def floating(value: Any) -> Any:
         raise AlgebraError("a size is beyond floating-point numbers", expected="sizes below 1e300") from None
     except (TypeError, ValueError):
         raise ModelError(f"{str(value)[:40]!r} is no size", expected="a number, or an array of numbers") from None
+
+
+def evaluated_along(expression: Expr, values: Mapping[str, float], name: str, places: Sequence[float]) -> list[float]:
+    """The values of an expression as one of its names runs over places, walked once for all of them.
+
+    >>> from symroof.symbols import symbol
+    >>> evaluated_along(symbol("B") * symbol("D"), {"B": 2.0}, "D", [1.0, 3.0])
+    [2.0, 6.0]
+    """
+    import numpy
+
+    found = evaluated(expression, {**values, name: numpy.array(places)})
+    return [float(value) for value in numpy.broadcast_to(found, len(places))]
 
 
 def evaluated(expression: Expr, values: Mapping[str, Any]) -> Any:

@@ -134,7 +134,8 @@ def times_in_figures(setting: Setting) -> dict[str, Expr]:
         formulas = {name: every[name] for name in map(time_name, rates.resources)}
         parts = (name for resource in rates.resources for name in names(every[time_name(resource)]))
         found |= {name: put(expression(every[name]), found) for name in parts if name in every}
-    return {name: put(expression(formula), found) for name, formula in formulas.items() if formula is not None}
+    apply = setting.regime.apply
+    return {name: apply(put(expression(formula), found)) for name, formula in formulas.items() if formula is not None}
 
 
 def costs(setting: Setting) -> dict[str, Expr]:

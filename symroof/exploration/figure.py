@@ -13,6 +13,7 @@ from symroof.exploration.breakdowns import Breakdown, breakdown
 from symroof.exploration.curves import Curves, curves
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, roofline
+from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
@@ -20,8 +21,15 @@ from symroof.reading.grids import Axis
 from symroof.symbols import symbol
 
 # The kinds of figures, and over how many sizes each is drawn, at least and at most.
-KINDS = {"roofline": (0, 1), "throughput": (1, 1), "times": (1, 1), "regimes": (2, 2), "breakdown": (0, 0)}
-Drawn: TypeAlias = "Curves | Roofline | Plane | Breakdown"
+KINDS = {
+    "roofline": (0, 1),
+    "throughput": (1, 1),
+    "times": (1, 1),
+    "regimes": (2, 2),
+    "resources": (2, 2),
+    "breakdown": (0, 0),
+}
+Drawn: TypeAlias = "Curves | Roofline | Plane | Territories | Breakdown"
 
 
 class Label(Frozen):
@@ -78,6 +86,8 @@ def figure(
         require_sizes_agree(setting, values)
     if kind == "regimes":
         return plane(problem, *over)
+    if kind == "resources":
+        return territories(problem, *over)
     if kind == "breakdown":
         return breakdown(problem)
     if kind == "roofline":
@@ -91,6 +101,11 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
         case Plane(names=names):
             lines = ((Label(what, of), points) for what, of, points in drawn.lines)
             return (*names, WHAT), tuple((*point, label) for label, points in lines for point in points)
+        case Territories(names=names):
+            corners = (
+                (*corner, Label("longest", (region.time,))) for region in drawn.regions for corner in region.corners
+            )
+            return (*names, WHAT), tuple(corners)
         case Breakdown():
             return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
         case Roofline():

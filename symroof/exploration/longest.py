@@ -148,12 +148,11 @@ def longest_map(problem: Problem) -> LongestMap:
 
 def _times(setting: Setting) -> tuple[Traffic, ...]:
     """The times whose longest is T_lower, by what they are the times of."""
-    rates, apply = setting.rates, setting.regime.apply
+    rates, known = setting.rates, times_in_figures(setting)
     named: Iterable[tuple[str, str]] = (("math", "T_math"), (setting.problem.link, "T_comms"))
     if rates is not None:
         named = ((resource, time_name(resource)) for resource in rates.resources)
-    known = times_in_figures(setting)
-    found = tuple(Traffic(label, Name(name), apply(known[name])) for label, name in named)
+    found = tuple(Traffic(label, Name(name), known[name]) for label, name in named)
     return tuple(time for time in found if time.amount != 0)
 
 

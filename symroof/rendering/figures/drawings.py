@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log10
 
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline
+from symroof.exploration.territories import Territories
 from symroof.rendering.figures.bars import draw_breakdown
 from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.captions import captions, chips_of, peak_of, share_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
+from symroof.rendering.figures.planar import draw_plane, draw_territories
 from symroof.rendering.figures.rooflines import draw_roofline
-from symroof.rendering.figures.strokes import DOTTED, FIELDS, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import decimal, sizes
+from symroof.rendering.figures.strokes import DOTTED, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
+from symroof.rendering.pages.amounts import sizes
 
-# The line of a threshold, and the words on it.
-BEYOND = ("#0072B2", "#00507D")
 HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)
 
 
@@ -34,6 +31,8 @@ def draw(found: Drawn, inches: float = WIDTH, lang: str = "en") -> Canvas:
             return draw_roofline(found, inches, lang)
         case Plane():
             return draw_plane(found, inches, lang)
+        case Territories():
+            return draw_territories(found, inches, lang)
         case Curves(kind="times"):
             return draw_times(found, inches, lang)
     return draw_throughput(found, inches, lang)
@@ -164,59 +163,3 @@ def _bounds(canvas: Canvas, curve: Curve) -> None:
     for line, words, side in ((upper, canvas.say("upper"), "ne"), (lower, canvas.say("lower"), "se")):
         places = [line[int(part * (len(line) - 1))] for part in (0, 0.08, 0.16, 0.3, 0.5)]
         canvas.label(words, [Spot(place, side, 6) for place in places])
-
-
-def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
-    """Regions by the term that leads, the exact threshold over them, and the rule of thumb dashed."""
-    setting, ((_, right), (_, top)) = found.setting, found.ranges
-    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
-    fixed = (printer.print(relation) for relation in setting.equalities)
-    say = captions(lang)
-    names = say("size", found.names[0]), say("size", found.names[1])
-    canvas = Canvas(title_of(say, setting, *fixed), names, found.ranges, log=(True, True), inches=inches, lang=lang)
-    for i, region in enumerate(found.regions):
-        hatch = (None, "..", "//", None, "\\\\", "xx")[i % 6]
-        canvas.region(region.corners, FIELDS[i % len(FIELDS)], hatch)
-        form = printer.print(setting.layout.write(region.form))
-        canvas.label(say("intensity", form), _inside(region.corners), bold=True)
-    for line in found.rules:
-        canvas.line(line, INK, 1.3, (0, (5, 2.5)))
-    ridge = "" if setting.ridge is None else decimal(setting.ridge)
-    if found.threshold:
-        canvas.line(found.threshold, BEYOND[0], 2.4)
-        words = say("beyond", ridge)
-        beyond = reversed(found.threshold[:: max(1, len(found.threshold) // 12)])
-        canvas.label(
-            words, [spot for place in beyond for spot in around(place, "nw ne w", (6, 14))], BEYOND[1], bold=True
-        )
-    elif found.side:
-        words = say("on_the_whole_map", found.side == ">", ridge)
-        canvas.label(words, around((right, top), "sw", (5, 20, 40, 60)), BEYOND[1], bold=True)
-    if found.rules:
-        (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))
-        places = [(a ** (1 - t) * c**t, b ** (1 - t) * d**t) for t in (0.5, 0.35, 0.65, 0.2, 0.8)]
-        canvas.label(say("rule_of_thumb"), [spot for place in places for spot in around(place, "w s e n", (5,))])
-    return canvas
-
-
-def _extent(line: Sequence[Point]) -> Point:
-    """How far a line reaches along each of two logarithmic axes."""
-    (a, b), (c, d) = line
-    return abs(log10(a / c)), abs(log10(b / d))
-
-
-def _inside(corners: Sequence[Point]) -> list[Spot]:
-    """The middle of a region, and places on the way from there to its corners."""
-    x, y = _middle([(log10(x), log10(y)) for x, y in corners])
-    ways = [(0.0, x, y), *((t, log10(a), log10(b)) for t in (0.25, 0.45, 0.6) for a, b in corners)]
-    return [Spot((10 ** (x + t * (a - x)), 10 ** (y + t * (b - y))), "", 0) for t, a, b in ways]
-
-
-def _middle(corners: Sequence[Point]) -> Point:
-    """The centroid of a polygon."""
-    total = x = y = 0.0
-    for i, (a, b) in enumerate(corners):
-        u, v = corners[i - 1]
-        cross = u * b - a * v
-        total, x, y = total + cross, x + (u + a) * cross, y + (v + b) * cross
-    return x / (3 * total), y / (3 * total)

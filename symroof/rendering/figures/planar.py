@@ -1,0 +1,102 @@
+"""Maps in two sizes, drawn: where which term leads, and where which time is longest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log10
+
+from symroof.derivation.setting import Setting
+from symroof.exploration.planes import Plane
+from symroof.exploration.territories import Territories
+from symroof.rendering.figures.canvas import Canvas
+from symroof.rendering.figures.captions import captions, title_of
+from symroof.rendering.figures.labels import Point, Spot, around
+from symroof.rendering.figures.strokes import FIELDS, INK
+from symroof.rendering.formulas.letters import Letters
+from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.amounts import decimal
+
+# The line of a threshold, and the words on it.
+BEYOND = ("#0072B2", "#00507D")
+HATCHES = (None, "..", "//", None, "\\\\", "xx")
+
+
+def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
+    """Regions by the term that leads, the exact threshold over them, and the rule of thumb dashed."""
+    setting, ((_, right), (_, top)) = found.setting, found.ranges
+    printer, canvas = _printer(setting), _plane(found, inches, lang)
+    say = canvas.say
+    for i, region in enumerate(found.regions):
+        canvas.region(region.corners, FIELDS[i % len(FIELDS)], HATCHES[i % len(HATCHES)])
+        form = printer.print(setting.layout.write(region.form))
+        canvas.label(say("intensity", form), _inside(region.corners), bold=True)
+    for line in found.rules:
+        canvas.line(line, INK, 1.3, (0, (5, 2.5)))
+    ridge = "" if setting.ridge is None else decimal(setting.ridge)
+    if found.threshold:
+        canvas.line(found.threshold, BEYOND[0], 2.4)
+        words = say("beyond", ridge)
+        beyond = reversed(found.threshold[:: max(1, len(found.threshold) // 12)])
+        canvas.label(
+            words, [spot for place in beyond for spot in around(place, "nw ne w", (6, 14))], BEYOND[1], bold=True
+        )
+    elif found.side:
+        words = say("on_the_whole_map", found.side == ">", ridge)
+        canvas.label(words, around((right, top), "sw", (5, 20, 40, 60)), BEYOND[1], bold=True)
+    if found.rules:
+        (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))
+        places = [(a ** (1 - t) * c**t, b ** (1 - t) * d**t) for t in (0.5, 0.35, 0.65, 0.2, 0.8)]
+        canvas.label(say("rule_of_thumb"), [spot for place in places for spot in around(place, "w s e n", (5,))])
+    return canvas
+
+
+def draw_territories(found: Territories, inches: float, lang: str) -> Canvas:
+    """Regions by the time that is longest there, those of one time in one colour; the widest of them has its name."""
+    canvas, times = _plane(found, inches, lang), list(dict.fromkeys(region.time for region in found.regions))
+    for region in found.regions:
+        i = times.index(region.time)
+        canvas.region(region.corners, FIELDS[i % len(FIELDS)], HATCHES[i % len(HATCHES)])
+    for time in times:
+        own = [region.corners for region in found.regions if region.time == time]
+        widest = max(own, key=lambda corners: abs(_area([(log10(x), log10(y)) for x, y in corners])))
+        canvas.label(canvas.say("longest", time), _inside(widest), bold=True)
+    return canvas
+
+
+def _plane(found: Plane | Territories, inches: float, lang: str) -> Canvas:
+    """The plane of two sizes, with what is put in for the others."""
+    say, printer = captions(lang), _printer(found.setting)
+    fixed = (printer.print(relation) for relation in found.setting.equalities)
+    title, (x, y) = title_of(say, found.setting, *fixed), found.names
+    return Canvas(title, (say("size", x), say("size", y)), found.ranges, log=(True, True), inches=inches, lang=lang)
+
+
+def _printer(setting: Setting) -> PlainPrinter:
+    return PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
+
+
+def _area(corners: Sequence[Point]) -> float:
+    return sum(corners[i - 1][0] * y - x * corners[i - 1][1] for i, (x, y) in enumerate(corners)) / 2
+
+
+def _extent(line: Sequence[Point]) -> Point:
+    """How far a line reaches along each of two logarithmic axes."""
+    (a, b), (c, d) = line
+    return abs(log10(a / c)), abs(log10(b / d))
+
+
+def _inside(corners: Sequence[Point]) -> list[Spot]:
+    """The middle of a region, and places on the way from there to its corners."""
+    x, y = _middle([(log10(x), log10(y)) for x, y in corners])
+    ways = [(0.0, x, y), *((t, log10(a), log10(b)) for t in (0.25, 0.45, 0.6) for a, b in corners)]
+    return [Spot((10 ** (x + t * (a - x)), 10 ** (y + t * (b - y))), "", 0) for t, a, b in ways]
+
+
+def _middle(corners: Sequence[Point]) -> Point:
+    """The centroid of a polygon."""
+    total = x = y = 0.0
+    for i, (a, b) in enumerate(corners):
+        u, v = corners[i - 1]
+        cross = u * b - a * v
+        total, x, y = total + cross, x + (u + a) * cross, y + (v + b) * cross
+    return x / (3 * total), y / (3 * total)
