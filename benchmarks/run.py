@@ -373,10 +373,19 @@ y = h * W2 -> bf16[B_X, T_Z, D_Y]
 w = r + y"""
 
 
+TWO_NETWORKS = """mesh X, Y on ICI; mesh Z on DCN switch
+input x: bf16[B_XZ, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]
+h = x * W1 -> bf16[B_XZ, F_Y]
+a = gelu(h)
+y = a * W2 -> bf16[B_XZ, D_Y]"""
+
+
 def meshes(runs: int) -> None:
-    """A decoder layer on three axes of any size, and the placement alone, by statements and by axes."""
+    """A decoder layer on three axes of any size; which of six resources leads; and the placement alone, by statements and by
+    axes."""
     import math
     from dataclasses import replace
+    from functools import partial
 
     import symroof as sr
     from symroof.model.placing import placed
@@ -388,6 +397,10 @@ def meshes(runs: int) -> None:
         found = sr.derive(LAYER, on="tpu-v5p", training=training).counts()
         seconds = median_of(runs, lambda t=training: sr.derive(LAYER, on="tpu-v5p", training=t))
         row("decoder layer on three axes" + ", a training step" * training, seconds, f"{found['proved']} proved, goal: at most 2 s")
+
+    leads = partial(sr.regimes, TWO_NETWORKS, on="tpu-v5p", training=True, of="T_lower")
+    found = leads().map
+    row("which of six resources leads", median_of(runs, leads), f"{len(found.fan.symbols)} symbols, {found.count} regimes, {found.complete.status} complete, goal: at most 1 s")
 
     def placement(statements: int, axes: str) -> float:
         text = mlps(statements).replace("B,", f"B_{axes[0]},").replace(", F]", f", F_{axes[1:]}]" if axes[1:] else ", F]").replace("[F,", f"[F_{axes[1:]}," if axes[1:] else "[F,")

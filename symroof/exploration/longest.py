@@ -172,9 +172,9 @@ def _told(relation: Relation, setting: Setting) -> Relation:
     sizes, figures = _apart(left / right, setting)
     if 1 in (sizes, figures):
         return relation
-    value = setting.in_numbers(figures)
-    above_one = value > 1 if value.is_Rational else figures.as_numer_denom()[0].has(PEAK)
-    return (figures, sign, 1 / sizes) if above_one else (sizes, sign, 1 / figures)
+    value, (above, below) = setting.in_numbers(figures), sizes.as_numer_denom()
+    plain = above == 1 or (below != 1 and (value > 1 if value.is_Rational else figures.as_numer_denom()[0].has(PEAK)))
+    return (figures, sign, 1 / sizes) if plain else (sizes, sign, 1 / figures)
 
 
 def _apart(monomial: Expr, setting: Setting) -> tuple[Expr, Expr]:
