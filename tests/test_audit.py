@@ -72,7 +72,7 @@ def _on_a_mesh(random, text, left, right, output):
     split = random.choice([*summed, left[0]])
     chips, over_link = random.choice((2, 4, 16)), split in summed and random.random() < 0.6
     text = re.sub(rf"\b{split}\b(?=[^\[]*\])", f"{split}_X", text)
-    machine = {"chips": chips, "link": "ICI" if over_link else None, "ways": 2 if chips >= direct.CATALOGUE["tpu-v5e"]["wraparound"] else 1}
+    machine = {"chips": chips, "link": "ICI" if over_link else None, "ways": 2 if chips >= direct.CATALOGUE["tpu-v5e"]["wraparound"][0] else 1}
     if over_link:
         machine["bandwidth"] = direct.figure("tpu-v5e", "ICI")
     return text, {"options": {"mesh": {"X": chips}} | ({"link": "ICI"} if over_link else {}), "machine": machine}

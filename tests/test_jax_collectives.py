@@ -97,7 +97,7 @@ def test_jax_transposes_to_the_same_exchanges(name):
     program = read_operation(PROGRAMS[name])
     names = [axis.name for axis in program.mesh]
     program = laid_out(program, names)
-    mesh = tuple(axis.wired("ICI", lambda n: True) for axis in program.mesh)
+    mesh = tuple(axis.wired("ICI", 1) for axis in program.mesh)
     program = replace(program, training=True, mesh=mesh, keep=tuple(str(t.name) for t in program.declared_as("weight")))
     listed = placed(program)
     ahead = [place for place in listed if not place.line.backward]

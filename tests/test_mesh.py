@@ -67,9 +67,12 @@ def test_an_all_to_all_is_a_quarter_for_an_even_number_of_chips_alone():
 
 
 def test_rings_are_multiples():
-    assert [chip("tpu-v5e").wiring(chips) for chips in (2, 8, 16)] == ["line", "line", "ring"]
-    assert [chip("tpu-v5p").wiring(chips) for chips in (2, 4, 6, 16)] == ["line", "ring", "line", "ring"]
-    assert chip("h100").wiring(16) == "line"
+    def wirings(name, *sizes):
+        return [MeshAxis("X", chips).wired("ICI", chip(name).closing).wiring for chips in sizes]
+
+    assert wirings("tpu-v5e", 2, 8, 16) == ["line", "line", "ring"]
+    assert wirings("tpu-v5p", 2, 4, 6, 16) == ["line", "ring", "line", "ring"]
+    assert wirings("h100", 16) == ["line"]
 
 
 def test_the_wiring_can_be_said_and_the_page_says_it():

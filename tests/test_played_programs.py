@@ -52,12 +52,12 @@ def programmed(text, training):
     if not isinstance(program, Program):
         return None
     program = laid_out(program, [axis.name for axis in program.mesh])
-    return replace(program, training=training, mesh=tuple(a.wired("ICI", lambda n: n > 2) for a in program.mesh))
+    return replace(program, training=training, mesh=tuple(a.wired("ICI", 1) for a in program.mesh))
 
 
 def on(text, mesh, training=False):
     program, axes = meshed(read_operation(text), {axis.name: axis for axis in read_mesh(mesh)})
-    return replace(program, training=training, mesh=tuple(a.wired("ICI", lambda n: n > 2) for a in axes.values()))
+    return replace(program, training=training, mesh=tuple(a.wired("ICI", 1) for a in axes.values()))
 
 
 def run(program, listed, **options):

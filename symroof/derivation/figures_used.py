@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 
 from sympy import Expr, Integer
 
 from symroof.errors import ModelError, suggestion
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.mesh import exchanges, open_axes
-from symroof.model.mesh_axes import Mesh
+from symroof.model.mesh_axes import NETWORKS, NODE, Mesh, MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.statement_costs import amounts, busy_links, of_statement
 from symroof.symbols import symbol
 
 # Links between chips: what crosses them is an exchange, not the operands.
-NETWORK = ("ICI", "NVLink", "DCN")
+NETWORK = tuple(NETWORKS)
 
 
 def wired(program: Program, chip: Accelerator | None) -> Program:
@@ -27,13 +28,34 @@ def wired(program: Program, chip: Accelerator | None) -> Program:
     if chip is not None and len(networks) > 1 and any(axis.link is None for axis in program.mesh):
         networks = networks[:1]
     link = networks[0] if networks else "ICI"
-    mesh = tuple(axis.wired(link, ring_on(chip)) for axis in program.mesh)
+    mesh = wired_axes(program.mesh, link, chip)
     known = {axis.name for axis in mesh}
     for axis in program.axes:
         if axis not in known:
             hint = suggestion(axis, known) or f"declare it: mesh {axis} on {link}"
             raise ModelError(f"the program is split over {axis}, and the mesh has no such axis", hint=hint)
     return replace(program, mesh=mesh)
+
+
+def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) -> tuple[MeshAxis, ...]:
+    """The axes with their links and wirings. Those that only the chip's switch joins are no more chips than it has ports."""
+    known = tuple(axis.wired(link, chip.closing if chip else None) for axis in axes)
+    joined = [axis for axis in known if (axis.link, axis.origin) == (NODE, "network") and axis.chips]
+    if chip is None or chip.domain is None or prod(axis.chips or 1 for axis in joined) <= chip.domain.value:
+        return known
+    most, last = int(chip.domain.value), joined[-1]
+    within = most // prod(axis.chips or 1 for axis in joined[:-1])
+    slower = next((name for name in chip.links if name in NETWORK and name != NODE), None)
+    hint = f"say {last.name}={last.chips} on {NODE} switch where one joins them all"
+    if slower and within > 1 and (last.chips or 1) % within == 0:
+        free = next(name for name in "MNPQRSUV" if name not in {axis.name for axis in known})
+        halves = f"{last.name}={within} on {NODE}; {free}={(last.chips or 1) // within} on {slower}"
+        hint = f'split it: --mesh "{halves}", with D_{last.name}{free} for D_{last.name}; or {hint}'
+    raise ModelError(
+        f"{NODE} joins {most} {chip.title}, and on the mesh it joins {' x '.join(f'{a.name}={a.chips}' for a in joined)}",
+        expected=f"at most {most} chips on {NODE}",
+        hint=hint,
+    )
 
 
 def link_over(program: Program, link: str) -> tuple[str, str]:
@@ -64,7 +86,7 @@ def require_own_wiring(problem: Problem, values: Mapping[str, Fraction]) -> None
         before, after = (_sent(problem, mesh, chip, link) for mesh in (problem.mesh, numbered))
         here = {symbol(name): int(number)}
         if any((amount.subs(here) - after.get(r, Integer(0))).expand() != 0 for r, amount in before.items()):
-            wiring = numbered[name].wired(link, ring_on(chip)).wiring if number > 2 else "line"
+            wiring = wired_axes([numbered[name]], link, chip)[0].wiring if number > 2 else "line"
             raise ModelError(
                 f"{name} = {number} is a {wiring} and {name} without a number stands for a ring of any even size from 4",
                 expected=f"a number of chips that are wired so, or --mesh {name}={number}",
@@ -78,16 +100,11 @@ def _sent(problem: Problem, mesh: Mesh, chip: Accelerator | None, link: str) -> 
         program = wired(replace(operation, mesh=tuple(mesh.values())), chip)
         found = amounts(program, problem.count)
         return {resource: found[of_statement("sent", resource)].expand() for resource in busy_links(program)}
-    known = {name: axis.wired(link, ring_on(chip)) for name, axis in mesh.items()}
+    known = {axis.name: axis for axis in wired_axes(mesh.values(), link, chip)}
     total: dict[str, Expr] = {}
     for exchange in exchanges(operation, known):
         total[exchange.axis] = total.get(exchange.axis, Integer(0)) + exchange.sent.expand()
     return total
-
-
-def ring_on(chip: Accelerator | None) -> Callable[[int], bool]:
-    """Whether an axis of so many chips closes."""
-    return lambda chips: chip is not None and chip.wiring(chips) == "ring"
 
 
 def peak_of(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:
@@ -104,14 +121,14 @@ def bandwidth_of(chip: Accelerator | None, link: str) -> Known | None:
         raise ModelError(
             f"{chip.title} has no bandwidth for {link}",
             expected=f"one of {', '.join(chip.links)}" if chip.links else None,
-            hint=suggestion(link, chip.links) or f"or say --given {link}=…",
+            hint=meant(link, chip.links) or f"or say --given {link}=…",
         )
     return chip.figures[link]
 
 
 def least_rings(problem: Problem) -> dict[str, int]:
     """The least number of chips of each axis that stands for any number and is a ring: three, or where the chip has one."""
-    operation, closes = problem.operation, ring_on(problem.hardware)
+    operation, closing = problem.operation, (problem.hardware.closing if problem.hardware else None) or 1
     axes = operation.mesh if isinstance(operation, Program) else tuple(problem.mesh.values())
-    least = next((n for n in range(3, 1025) if closes(n)), 3)
+    least = closing * -(-3 // closing)
     return {axis.name: least for axis in axes if axis.chips is None and axis.wiring in (None, "ring")}

@@ -15,8 +15,8 @@ from symroof.derivation.figures_used import (
     link_over,
     peak_of,
     require_own_wiring,
-    ring_on,
     wired,
+    wired_axes,
 )
 from symroof.derivation.layout import Layout
 from symroof.derivation.splitting import require_played
@@ -216,7 +216,7 @@ def setting_of(problem: Problem) -> Setting:
         chips, moved_name = found["chips"], of_statement("sent", comms) if comms else "bytes_per_chip"
         moved = found[moved_name]
     elif operation.axes:
-        mesh = {name: axis.wired(link, ring_on(chip)) for name, axis in problem.mesh.items()}
+        mesh = {axis.name: axis for axis in wired_axes(problem.mesh.values(), link, chip)}
         needed, chips = exchanges(operation, mesh), chips_at_work(operation, mesh)
         if any(problem.mesh[axis].chips != 1 for axis in operation.axes):
             moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"

@@ -35,7 +35,10 @@ HELD = {
 
 def meshed_of(program: Program, script: Script) -> Meshed:
     """The script on the mesh as the user wrote it: nothing that was computed from it."""
-    axes = (MeshAxis(a.name, a.chips, a.wiring, None, a.link or "") for a in program.mesh)
+    axes = (
+        MeshAxis(a.name, a.chips, a.wiring if a.origin in (None, "said") else None, a.closing, a.link or "")
+        for a in program.mesh
+    )
     return Meshed(script, tuple(axes), program.keep, program.regather)
 
 
@@ -63,7 +66,7 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
         return draft
     known = amounts(program, draft.setting.problem.count)
     evidence, chips = draft.ledger.meanings["chips"], draft.write(known["chips"])
-    facts = Axes(tuple(Wired(axis.name, axis.chips, _wiring(axis), str(axis.link)) for axis in program.mesh))
+    facts = Axes(tuple(Wired(a.name, a.chips, _wiring(a), str(a.link), a.origin, a.closing) for a in program.mesh))
     draft = draft.add(Step("work", Reason.CHIPS, CHIPS, "=", chips, (), evidence, facts, "chips"))
     kinds = ("ops_per_chip",) if program.vector else ("flops_per_chip", "ops_per_chip")
     for what in kinds:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def placement(setting: Setting) -> Placement:
     """The shapes, the splits and the mesh as the user wrote them: nothing that was computed from them."""
     problem, operation = setting.problem, setting.problem.operation
-    multiple = problem.hardware.wraparound if problem.hardware else None
+    closing = problem.hardware.closing if problem.hardware else None
     return Placement(
         tuple(
             tuple((d.label, a) for d in t.dims if d.label != "1" for a in d.axes or (None,)) for t in operation.tensors
@@ -28,7 +28,7 @@ def placement(setting: Setting) -> Placement:
         tuple(tensor.dtype.bits for tensor in operation.tensors),
         tuple(operation.operand_name(place) for place in range(len(operation.tensors))),
         tuple(
-            MeshAxis(a, problem.mesh[a].chips, problem.mesh[a].wiring, multiple, problem.mesh[a].link or problem.link)
+            MeshAxis(a, problem.mesh[a].chips, problem.mesh[a].wiring, closing, problem.mesh[a].link or problem.link)
             for a in operation.axes
         ),
         problem.count,

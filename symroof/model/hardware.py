@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,6 +12,8 @@ from symroof.model.dtype import BY_NAME, Dtype
 
 # What errors call a chip that has no title.
 UNNAMED = "the given chip"
+# What people call links too.
+SPELLINGS = {"IB": "InfiniBand", "NDR": "InfiniBand", "HDR": "InfiniBand", "NVSWITCH": "NVLink"}
 
 
 class Known(Frozen):
@@ -25,13 +27,15 @@ class Known(Frozen):
 
 
 class Accelerator(Frozen):
-    """A chip. A mesh axis closes to a ring where its size is a multiple of ``wraparound``; None: every axis is a line."""
+    """A chip. A mesh axis closes to a ring where its size is a multiple of ``wraparound``; None: every axis is a line.
+    A switch of NVLink joins ``domain`` chips; None: nobody says how many."""
 
     name: str
     title: str
     figures: Mapping[str, Known]
     aliases: tuple[str, ...] = ()
-    wraparound: int | None = None
+    wraparound: Known | None = None
+    domain: Known | None = None
 
     @property
     def unnamed(self) -> bool:
@@ -48,7 +52,7 @@ class Accelerator(Frozen):
             raise ModelError(
                 f"{self.title} has no figure {name}",
                 expected=f"one of {known}",
-                hint=hint or suggestion(name, self.figures) or f"say --given {name}=…",
+                hint=hint or meant(name, self.figures) or f"say --given {name}=…",
             )
         return self.figures[name]
 
@@ -76,6 +80,16 @@ class Accelerator(Frozen):
         """The memories and links that have a bandwidth here."""
         return tuple(name for name, known in self.figures.items() if known.unit == "bytes/s")
 
-    def wiring(self, chips: int) -> str:
-        """How a mesh axis of so many chips is wired, where nobody says otherwise."""
-        return "ring" if self.wraparound is not None and chips % self.wraparound == 0 else "line"
+    @property
+    def closing(self) -> int | None:
+        """The number of chips whose multiples close a mesh axis to a ring."""
+        return int(self.wraparound.value) if self.wraparound else None
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """``did you mean …?`` for the name of a figure or a link, None where nothing is near.
+
+    >>> meant("ib", ["NVLink", "InfiniBand"])
+    'did you mean InfiniBand?'
+    """
+    return suggestion(SPELLINGS.get(name.upper(), name), known)

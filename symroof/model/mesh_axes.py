@@ -32,17 +32,25 @@ COLLECTIVES: Mapping[str, Callable[[Expr, int], Expr]] = {
 # On a switch every chip has one port, and all others are one hop away.
 SWITCHED: Mapping[str, Callable[[Expr], Expr]] = {"all-to-all": lambda chips: (chips - 1) / chips**2}
 WIRINGS = ("ring", "line", "switch")
-# The networks of which an axis is a switch where nobody says otherwise.
-SWITCHES = ("NVLink", "DCN")
+# The networks between chips from fast to slow, and whether an axis on one is a switch where nobody says otherwise.
+NETWORKS: Mapping[str, bool] = {"NVLink": True, "ICI": False, "InfiniBand": True, "DCN": True}
+# The switch that joins no more than the chips of one node, or of one rack.
+NODE = "NVLink"
 
 
 class MeshAxis(Frozen):
-    """An axis of a mesh. Without a number of ``chips`` it stands for any even one from four, and is a size like others."""
+    """An axis of a mesh. Without a number of ``chips`` it stands for any even one from four, and is a size like others.
+
+    ``origin`` is where its wiring is known from, once it has one: ``said``, a switched ``network``, an ``open`` axis, a
+    ``pair`` of chips, or the ``chip``, where multiples of ``closing`` close to a ring.
+    """
 
     name: str
     chips: int | None = None
     wiring: str | None = None
     link: str | None = None
+    origin: str | None = None
+    closing: int | None = None
 
     @property
     def size(self) -> Expr:
@@ -57,12 +65,26 @@ class MeshAxis(Frozen):
         """The directions that carry a collective at once: two chips are a line, however they are wired."""
         return 2 if self.wiring == "ring" and (self.chips is None or self.chips > 2) else 1
 
-    def wired(self, link: str, ring: Callable[[int], bool]) -> MeshAxis:
-        """The axis with its link and its wiring, where nobody says them: one of any size is a ring, or on a switch."""
+    def wired(self, link: str, closing: int | None) -> MeshAxis:
+        """The axis with its link and its wiring, where nobody says them: one of any size is a ring, or on a switch.
+
+        >>> [(axis.wiring, axis.origin) for axis in (MeshAxis("X", n).wired("ICI", 4) for n in (None, 2, 6, 8))]
+        [('ring', 'open'), ('line', 'pair'), ('line', 'chip'), ('ring', 'chip')]
+        """
         own = self.link or link
-        switched = own.partition(".")[0] in SWITCHES
-        closed = self.chips is None or ring(self.chips)
-        return replace(self, link=own, wiring=self.wiring or ("switch" if switched else "ring" if closed else "line"))
+        if self.origin is not None:
+            return self
+        if self.wiring is not None:
+            wiring, origin = self.wiring, "said"
+        elif NETWORKS.get(own.partition(".")[0]):
+            wiring, origin = "switch", "network"
+        elif self.chips is None:
+            wiring, origin = "ring", "open"
+        elif self.chips <= 2:
+            wiring, origin = "line", "pair"
+        else:
+            wiring, origin = "ring" if closing and self.chips % closing == 0 else "line", "chip"
+        return replace(self, link=own, wiring=wiring, origin=origin, closing=closing)
 
 
 Mesh = Mapping[str, MeshAxis]

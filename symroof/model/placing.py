@@ -20,12 +20,12 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, shared_split, split_of
-from symroof.model.mesh_axes import MeshAxis
+from symroof.model.mesh_axes import NETWORKS, MeshAxis
 from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line
 from symroof.model.program import Program
 
-# The networks from fast to slow: the fast one is inside.
-SPEED = ("NVLink", "ICI", "DCN")
+# From fast to slow: the fast one is inside.
+SPEED = tuple(NETWORKS)
 # How many numbers of each row the chips of an axis add up: a maximum and a sum, a sum of squares, …
 ROW_NUMBERS = {"softmax": 2, "softmax'": 1, "layer_norm": 2, "layer_norm'": 2, "rms_norm": 1, "rms_norm'": 1}
 

@@ -102,12 +102,15 @@ class Exchanged(Frozen):
 
 
 class Wired(Frozen):
-    """An axis as prose says it: its chips, None for any number of them, a ring, a line or a switch, and its link."""
+    """An axis as prose says it: its chips, None for any number of them, a ring, a line or a switch, and its link; where its
+    wiring is known from, and of what a chip closes multiples to rings."""
 
     name: str
     chips: int | None
     wiring: str
     link: str
+    origin: str | None
+    closing: int | None
 
 
 class Axes(Facts):
@@ -117,7 +120,7 @@ class Axes(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         return isinstance(step.evidence, OnEach) and self.axes == tuple(
-            Wired(axis.name, axis.chips, "switch" if axis.is_switch else "ring" if axis.is_ring else "line", axis.link)
+            Wired(axis.name, axis.chips, axis.kind, axis.link, axis.origin, axis.wraparound)
             for axis in step.evidence.meshed.mesh
         )
 

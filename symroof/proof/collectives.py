@@ -20,7 +20,7 @@ from symroof.formula import Frozen
 Way = tuple[tuple[int, int], list[int]]
 
 
-SWITCHES = ("NVLink", "DCN")
+SWITCHES = ("NVLink", "InfiniBand", "DCN")
 
 
 class MeshAxis(Frozen):
@@ -47,6 +47,21 @@ class MeshAxis(Frozen):
     def is_switch(self) -> bool:
         """Whether every chip is one hop from all others: as the user says, else as its network is."""
         return self.wiring == "switch" or (self.wiring is None and self.link.partition(".")[0] in SWITCHES)
+
+    @property
+    def kind(self) -> str:
+        """What the axis is: two chips of a ring are a line."""
+        return "switch" if self.is_switch else "ring" if self.is_ring else "line"
+
+    @property
+    def origin(self) -> str:
+        """Where it is known from how the axis is wired: ``said`` by the user, a switched ``network``, an ``open`` axis that
+        is taken as a ring, a ``pair`` of chips, or the ``chip``."""
+        if self.wiring is not None:
+            return "said"
+        if self.is_switch:
+            return "network"
+        return "open" if self.chips is None else "pair" if self.chips <= 2 else "chip"
 
     @property
     def is_split(self) -> bool:

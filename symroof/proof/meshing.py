@@ -21,7 +21,7 @@ from symroof.proof.collectives import MeshAxis
 from symroof.proof.placement import Board, Placement, Split, Spread, disjoint
 from symroof.proof.script import Act, Array, Script
 
-FAST = ("NVLink", "ICI", "DCN")
+FAST = ("NVLink", "ICI", "InfiniBand", "DCN")
 SIZES = (3, 4)
 
 

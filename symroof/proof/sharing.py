@@ -70,14 +70,16 @@ class Sent(Facts):
 
 
 def _said(exchange: Any) -> tuple[Any, ...]:
-    return exchange.collective, exchange.axis, exchange.chips, exchange.ways, exchange.operand
+    over = exchange.over
+    return exchange.collective, over.name, over.chips, exchange.wiring, over.origin, over.closing, exchange.operand
 
 
 def _needed(exchange: Exchange, placement: Placement) -> tuple[Any, ...]:
-    """An exchange of the played mesh: of what kind, over which axis of how many chips, how many ways, and of what."""
+    """An exchange of the played mesh: of what kind, over which axis of how many chips, wired how and as what says, and of
+    what."""
     collective, name, place = exchange
     axis = placement.axis(name)
-    return collective, name, axis.chips, 2 if axis.is_ring else 1, placement.names[place]
+    return collective, name, axis.chips, axis.kind, axis.origin, axis.wraparound, placement.names[place]
 
 
 def _is(value: Rat, amount: Rat) -> bool:

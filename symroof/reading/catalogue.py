@@ -14,6 +14,7 @@ from typing import Any
 from symroof.errors import ModelError, ReadingError, about, require_one_of, suggestion
 from symroof.model.dtype import BY_NAME
 from symroof.model.hardware import UNNAMED, Accelerator, Known
+from symroof.model.mesh_axes import NETWORKS
 from symroof.reading.numbers import quantity
 from symroof.reading.toml import flatten, read_table, read_table_file
 
@@ -25,12 +26,13 @@ CHIP_KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         'a list, as in ["h100"]',
     ),
     "wraparound": (
-        lambda value: type(value) is int and value > 0,
-        "the number of chips whose multiples close an axis to a ring",
+        lambda value: _is_count(value),
+        "the number of chips whose multiples close an axis to a ring, or [number, source]",
     ),
+    "domain": (lambda value: _is_count(value), "how many chips a switch of NVLink joins, or [number, source]"),
     "figures": (lambda value: isinstance(value, Mapping), "a table"),
 }
-LINKS = ("HBM", "VMEM", "L2", "ICI", "NVLink", "DCN", "PCIe")
+LINKS = ("HBM", "VMEM", "L2", *NETWORKS, "PCIe")
 CHIPS_VARIABLE = "SYMROOF_CHIPS"
 
 
@@ -133,10 +135,23 @@ def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
         figures = {
             key: _sourced(key, value, sources, f"{where}: {name}") for key, value in flatten(entry["figures"]).items()
         }
-        chips[name] = Accelerator(
-            name, entry.get("title", name), figures, tuple(entry.get("aliases", ())), entry.get("wraparound")
-        )
+        counts = (_counted(key, entry.get(key), sources, f"{where}: {name}") for key in ("wraparound", "domain"))
+        chips[name] = Accelerator(name, entry.get("title", name), figures, tuple(entry.get("aliases", ())), *counts)
     return chips
+
+
+def _is_count(value: Any) -> bool:
+    number, *source = value if isinstance(value, list) and len(value) == 2 else (value,)
+    return type(number) is int and number > 0 and all(isinstance(one, str) for one in source)
+
+
+def _counted(name: str, value: Any, sources: Mapping[str, Any], where: str) -> Known | None:
+    """A number of chips, and its source where one is said."""
+    if value is None:
+        return None
+    number, said = value if isinstance(value, list) else (value, None)
+    source = "given" if said is None else _source(name, said, sources, where)
+    return Known(Fraction(number), str(number), "chips", source)
 
 
 def _sourced(name: str, value: Any, sources: Mapping[str, Any], where: str) -> Known:
@@ -145,9 +160,14 @@ def _sourced(name: str, value: Any, sources: Mapping[str, Any], where: str) -> K
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
             raise ReadingError(f"{where}: {name} has no source", expected='["8.2e11 bytes/s", "source"]')
-        key, _, remark = pair[1].partition(":")
-        require_one_of(key, sources, f"{where}: unknown source {key!r} of {name}")
-        entry = sources[key]
-        title = f"{entry.get('title', key)} ({entry.get('url', 'no address')}, {entry.get('date', 'no date')})"
-        known.append(figure(name, pair[0], title + (f": {remark.strip()}" if remark else "")))
+        known.append(figure(name, pair[0], _source(name, pair[1], sources, where)))
     return replace(known[0], alternatives=tuple(known[1:]))
+
+
+def _source(name: str, said: str, sources: Mapping[str, Any], where: str) -> str:
+    """The source that a key stands for, with the remark behind it."""
+    key, _, remark = said.partition(":")
+    require_one_of(key, sources, f"{where}: unknown source {key!r} of {name}")
+    entry = sources[key]
+    title = f"{entry.get('title', key)} ({entry.get('url', 'no address')}, {entry.get('date', 'no date')})"
+    return title + (f": {remark.strip()}" if remark else "")

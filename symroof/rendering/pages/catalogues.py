@@ -39,7 +39,8 @@ def chip_record(chip: Accelerator) -> dict[str, Any]:
         "name": chip.name,
         "title": chip.title,
         "aliases": list(chip.aliases),
-        "wraparound": chip.wraparound,
+        "wraparound": chip.closing,
+        "domain": int(chip.domain.value) if chip.domain else None,
         "figures": {name: _figure(known) for name, known in chip.figures.items()},
     }
 

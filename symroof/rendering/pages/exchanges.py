@@ -28,6 +28,18 @@ class Said(Frozen):
     turns: Formula | None
 
 
+class Wiring(Frozen):
+    """Axes whose wiring is known from one origin: their names, numbers of chips, wirings and links."""
+
+    origin: str
+    closing: int | None
+    kinds: tuple[tuple[tuple[str, ...], int | None, str, str], ...]
+
+    @property
+    def links(self) -> list[str]:
+        return list(dict.fromkeys(link for *_, link in self.kinds))
+
+
 class Mesh:
     """What the steps of a derivation say of the chips of its mesh."""
 
@@ -38,13 +50,15 @@ class Mesh:
         self.by_role = {step.role: step for step in derivation.written if step.role and step.point is None}
 
     @property
-    def wired(self) -> list[tuple[list[str], int | None, str, str]]:
-        """The axes of one number of chips, wiring and link together."""
-        groups: dict[tuple[int | None, str, str], list[str]] = {}
-        for step in self.steps[Reason.CHIPS]:
-            for axis in step.facts.axes:
-                groups.setdefault((axis.chips, axis.wiring, axis.link), []).append(axis.name)
-        return [(names, *kind) for kind, names in groups.items()]
+    def wired(self) -> list[Wiring]:
+        """The axes by where their wiring is known from; those of one number of chips, wiring and link together."""
+        found: dict[tuple[str, int | None], dict[tuple[int | None, str, str], list[str]]] = {}
+        for axis in (axis for step in self.steps[Reason.CHIPS] for axis in step.facts.axes):
+            kinds = found.setdefault((axis.origin, axis.closing), {})
+            kinds.setdefault((axis.chips, axis.wiring, axis.link), []).append(axis.name)
+        return [
+            Wiring(*origin, tuple((tuple(n), *kind) for kind, n in kinds.items())) for origin, kinds in found.items()
+        ]
 
     @cached_property
     def shared(self) -> list[tuple[list[str], Formula, Formula]]:
