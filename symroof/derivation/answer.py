@@ -131,6 +131,11 @@ class TimeRow(Frozen):
     def compute_bound(self) -> bool:
         return self.relation == ">"
 
+    @property
+    def busiest(self) -> str:
+        """What is busy for as long as T_comms, where that is the longest of several times: a memory, a link, an axis."""
+        return next((name.name.removeprefix("T_") for name, time in self.others if time == self.t_comms), "")
+
 
 class Point(Said):
     """The answer at the sizes that are put in. Expressions are in what stays free."""

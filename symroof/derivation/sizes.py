@@ -13,7 +13,7 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.rounding import to_digits, to_places
 from symroof.derivation.agreement import require_agreement
 from symroof.derivation.answer import Point, Said
-from symroof.derivation.draft import INTENSITY, Draft, numeric, rounded
+from symroof.derivation.draft import INTENSITY, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.rule import whole_size
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
@@ -136,6 +136,8 @@ def _shortest(said: Said, step: Step) -> Step:
 
 
 def _side(draft: Draft, point: Point, where: tuple[Formula, ...], place: int) -> Step:
-    """The condition where every size has a value: always or never; itself, where the ridge is not known or is met."""
-    known = draft.above if point.outcome == "depends" else Verdict(point.outcome == "always")
-    return Step("summary", Reason.OUTCOME, draft.above, "<=>", known, where, role="condition", point=place)
+    """The condition where every size has a value: always or never; itself, where the ridge is not known or is met. Where
+    links were compared too it is that of the longest time."""
+    above = Compare(T_MATH, ">", T_COMMS) if point.step("joint") else draft.above
+    known = above if point.outcome == "depends" else Verdict(point.outcome == "always")
+    return Step("summary", Reason.OUTCOME, above, "<=>", known, where, role="condition", point=place)

@@ -54,6 +54,11 @@ class Rates(Frozen):
         """The time that an intensity stands for: that of the memory, where T_comms is the longest of several."""
         return time_name(self.comms) if self.joint else "T_comms"
 
+    def awaited(self, longest: str) -> str:
+        """The link that arithmetic waits for where T_comms is longer, and that of several is the ``longest``; else nothing."""
+        link = longest if self.joint else self.comms
+        return "" if link == self.memory else link
+
     @property
     def resources(self) -> tuple[str, ...]:
         """What can be busy, in the order of reading."""

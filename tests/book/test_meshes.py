@@ -21,7 +21,7 @@ from symroof.reading.problems import read_problem
 from symroof.verification.judge import judge_exercise
 
 HERE = Path(__file__).parent
-ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps", "memory")
+ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps", "memory", "nodes")
 FILES = {name: HERE / f"answers_{name}.toml" for name in ANSWERS}
 PROBLEMS = [problem for path in FILES.values() for problem in read_problem_file(path)]
 NUMBERED = {int(problem["title"].split()[1].rstrip(":")): problem for problem in PROBLEMS}
@@ -67,6 +67,14 @@ MISTAKES = {
     (82, "weights_per_chip = 4DF"): "on_chips along",
     (83, "weights_per_chip = 4DF/X"): "on_chips along",
     (85, "caches_per_chip = BSKH/2"): "on_chips shared",
+    (87, "sent(NVLink) = 2DF"): "exchanged own",
+    (88, "T_math > T_NVLink <=> B > 17600"): "exchanged own",
+    (89, "sent(InfiniBand) = 2DF(M - 1)/M"): "exchanged apart",
+    (90, "sent(InfiniBand) = 4DF(M - 1)/M"): "exchanged apart",
+    (91, "sent(InfiniBand) = 15DF/4"): "exchanged apart",
+    (92, "sent(NVLink) = 7DF/2"): "on_chips kept",
+    (96, "sent(InfiniBand) = 8DF(M - 1)/M"): "exchanged apart",
+    (99, "sent(InfiniBand) = 3BF/2"): "exchanged apart",
 }
 
 # Exercise, resource, and what goes over it by hand: collective, chips, wiring, and the bytes of its message.
@@ -203,9 +211,34 @@ EXCHANGES = """
 83  Y       all-gather      Y    ring    2*2*B*D/X
 83  Y       reduce-scatter  Y    ring    2*2*B*D/X
 86  NVLink  all-to-all      Z    switch  2*2*k*B*D
+87  NVLink  all-gather      G    switch  2*D*F
+88  NVLink  all-gather      8    switch  2*D*F
+89  NVLink  all-gather      8    switch  2*D*F
+89  InfiniBand  all-gather  M    switch  2*D*F/8
+90  NVLink  all-reduce      G    switch  2*D*F
+90  InfiniBand  all-reduce  M    switch  2*D*F/G
+91  NVLink  all-reduce      8    switch  2*D*F
+91  InfiniBand  all-reduce  16   switch  2*D*F/8
+92  NVLink  all-gather      8    switch  2*2*D*F
+92  NVLink  reduce-scatter  8    switch  2*D*F
+92  InfiniBand  all-reduce  M    switch  2*D*F/8
+93  NVLink  all-gather      8    switch  2*D*F
+93  InfiniBand  all-gather  M    switch  2*D*F/8
+94  NVLink  all-gather      72   switch  2*D*F
+94  InfiniBand  all-gather  M    switch  2*D*F/72
+95  NVLink  all-gather      8    switch  2*D*F
+95  InfiniBand  all-gather  M    switch  2*D*F/8
+96  NVLink  all-gather      8    switch  2*2*B*D/M
+96  NVLink  reduce-scatter  8    switch  2*2*B*D/M
+96  InfiniBand  all-reduce  M    switch  2*2*D*F/8
+97  InfiniBand  all-reduce  M    switch  2*B*D/8
+98  NVLink  all-reduce      8    switch  2*k*B*D/M
+98  InfiniBand  all-to-all  M    switch  2*2*k*B*D
+99  NVLink  reduce-scatter  8    switch  2*B*F
+99  InfiniBand  reduce-scatter  4    switch  2*B*F/8
 """
 ROWS = [row.split() for row in EXCHANGES.strip().splitlines()]
-LETTERS = "BDEFGHKLNSTVXYZk"
+LETTERS = "BDEFGHKLMNSTVXYZk"
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem["title"])

@@ -43,7 +43,7 @@ class _Writer:
             "bandwidth": BANDWIDTH,
             "t_math": T_MATH,
             "t_comms": T_COMMS,
-            "moving": Name(time_name(view.rates.comms)) if view.rates else T_COMMS,
+            "moving": Name(time_name(view.rates.comms)) if view.rates and not view.rates.joint else T_COMMS,
             "labelled": labelled,
         }
         self.say = pen.sentences(FORMATS[pen.form].prose, **names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symroof.derivation.answer import Answer, Point
+from symroof.derivation.answer import Answer, Point, TimeRow
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
@@ -143,6 +143,9 @@ def _condition(solution: Solution, bound: Formula | None) -> Formula | str:
 
 
 def _point(point: Point, setting: Setting) -> dict[str, Any]:
+    def link(row: TimeRow) -> bool:
+        return bool(setting.rates.awaited(row.busiest)) if setting.rates else setting.over_network
+
     return {
         "values": {name: text(value) for name, value in point.values.items()},
         **beside("exact_bound", point.bound),
@@ -162,7 +165,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
                 "T_upper": float(row.upper),
                 **{name.name: float(time) for name, time in row.others},
                 **({} if row.steps is None else {"T_steps": float(row.steps)}),
-                "bound_by": "compute" if row.compute_bound else "link" if setting.over_network else "memory",
+                "bound_by": "compute" if row.compute_bound else "link" if link(row) else "memory",
             }
             for row in point.times
         ],

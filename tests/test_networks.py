@@ -1,0 +1,202 @@
+"""Networks of two levels: nodes of GPUs that a faster switch joins, what each level carries, and where a wiring is known from."""
+
+import json
+import shlex
+from dataclasses import replace
+
+import pytest
+
+import symroof as sr
+from symroof.derivation.pipeline import begun
+from symroof.errors import CheckError
+from symroof.model.mesh_axes import NETWORKS
+from symroof.proof.check import checked
+from symroof.proof.collectives import SWITCHES
+from symroof.proof.meshing import FAST
+from symroof.proof.step import Reason
+from symroof.reading.catalogue import catalogue, chip
+
+STEP = "input x: bf16[B_GM, D]; weight W: bf16[D, F]; y = x * W -> bf16[B_GM, F]"
+SUMMED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+NODES = "G=8 on NVLink; M=16 on InfiniBand"
+
+
+def words(page):
+    return " ".join(page.split())
+
+
+def sent_of(**options):
+    return json.loads(sr.derive(STEP, on="h100", training=True, **options).to_json())["answer"]
+
+
+def test_both_engines_know_the_same_networks():
+    """Each has a table of its own."""
+    assert tuple(NETWORKS) == FAST
+    assert tuple(name for name, switched in NETWORKS.items() if switched) == SWITCHES
+
+
+@pytest.mark.parametrize("mesh", [NODES, "M=16 on InfiniBand; G=8 on NVLink"])
+def test_gradients_of_nodes(mesh):
+    """2DF bytes: NVLink scatters 7/8 of them and gathers as much; a GPU then all-reduces its eighth, 15/16 of 2DF/8 twice."""
+    answer = sent_of(mesh=mesh)
+    assert answer["sent_over"] == {"NVLink": "7*D*F/2", "InfiniBand": "15*D*F/32"}
+    # 6BDF/128 FLOPs of a chip at 9.89e14 against 15DF/32 bytes at 5.0e10: B > 10 * 9.89e14/5.0e10
+    assert answer["thresholds"]["InfiniBand"]["exact"] == "B > 197800"
+    # against 7DF/2 bytes at 4.5e11: B > 224/3 * 9.89e14/4.5e11
+    assert answer["thresholds"]["NVLink"]["exact"] == "B > 4430720/27"
+    moved = [e for s in answer["statements"] for e in s["exchanges"]]
+    assert sorted((e["collective"], e["axes"][0], e["payload"]) for e in moved) == [("all-reduce", "G", "2*D*F"), ("all-reduce", "M", "D*F/4")]
+
+
+def test_gradients_over_axes_of_any_size():
+    answer = sent_of(mesh="G on NVLink; M on InfiniBand")
+    assert answer["sent_over"] == {"NVLink": "4*D*F*(G - 1)/G", "InfiniBand": "4*D*F*(M - 1)/(G*M)"}
+
+
+SPLIT = "input x: bf16[B_GM, D]; weight W: bf16[D_GM, F]; y = x * W -> bf16[B_GM, F]"
+
+
+@pytest.mark.parametrize(("tokens", "bound"), [(1000, "InfiniBand"), (262144, "InfiniBand"), (320000, "compute")])
+def test_weights_gathered_across_nodes_at_numbers(tokens, bound):
+    """D = F = 8192, 2**27 bytes: a GPU takes 15/16 of an eighth of them at 5.0e10 in 315 us, and 7/8 of all in 261 us.
+
+    Arithmetic takes 2 * tokens * 2**26/(128 * 9.89e14): as long at 15 * 19780 = 296700 tokens.
+    """
+    d = sr.derive(SPLIT, on="h100", mesh=NODES, at=f"B={tokens},D=F=8192")
+    [point] = json.loads(d.to_json())["answer"]["at"]
+    [row] = point["times"]
+    assert row["T_InfiniBand"] == row["T_comms"] == pytest.approx(15 / 16 * 2**24 / 5.0e10)
+    assert row["T_NVLink"] == pytest.approx(7 / 8 * 2**27 / 4.5e11)
+    assert row["T_math"] == pytest.approx(2 * tokens * 2**26 / (128 * 9.89e14))
+    assert point["outcome"] == ("always compute-bound" if tokens > 296700 else "never compute-bound")
+    assert row["bound_by"] == ("compute" if bound == "compute" else "link")
+    for page in (d.to_text(width=160), d.to_markdown()):
+        rows = [line.strip(" |") for line in page.splitlines() if line.strip(" |").startswith((f"B = {tokens} ", f"{tokens} |", f"**{tokens}**"))]
+        assert [line.split()[-1] for line in rows] == [bound], page
+        assert ("compute-bound" if bound == "compute" else "bound by the link") in next(line for line in page.splitlines() if f"{tokens}" in line and "intensity" in line)
+
+
+@pytest.mark.parametrize(
+    ("options", "joined"),
+    [
+        ({"operation": SUMMED, "mesh": "X=16", "link": "NVLink"}, "X=16"),
+        ({"operation": SUMMED, "mesh": "X", "at": "X=16", "link": "NVLink"}, "X=16"),
+        ({"operation": STEP, "mesh": "G=16 on NVLink; M=2 on InfiniBand"}, "G=16"),
+        ({"operation": STEP, "mesh": "G, M=4 on NVLink", "at": "G=4"}, "G=4 x M=4"),
+    ],
+)
+def test_a_node_has_no_more_chips(options, joined):
+    with pytest.raises(sr.SymroofError, match=f"NVLink joins 8 H100 SXM, and on the mesh it joins {joined}") as raised:
+        sr.derive(hardware="h100", **options)
+    assert raised.value.expected == "at most 8 chips on NVLink"
+
+
+def test_the_cure_is_a_mesh_that_works(run):
+    asked = "derive", "input x: bf16[B_G, D]; weight W: bf16[D_G, F]; y = x * W -> bf16[B_G, F]", "--on", "h100", "--brief"
+    done = run(*asked, "--mesh", "G=32 on NVLink")
+    assert done.code == 2
+    cure = shlex.split(done.err[done.err.index("--mesh") :])[1].rstrip(",")
+    assert cure == "G=8 on NVLink; M=4 on InfiniBand"
+    cured = run(asked[0], asked[1].replace("_G", "_GM"), *asked[2:], "--mesh", cure)
+    assert "32 H100 SXM" in cured.out
+    assert "sent over InfiniBand  3DF/16" in cured.out
+    assert run(*asked, "--mesh", "G=32 on NVLink switch").code == 0
+    assert run(*(word if word != "h100" else "gb200" for word in asked), "--mesh", "G=32 on NVLink").code == 0
+
+
+@pytest.mark.parametrize("said", ["IB", "ib", "infiniband", "Infiniband", "NDR"])
+def test_what_people_call_the_network(said):
+    with pytest.raises(sr.SymroofError) as raised:
+        sr.derive(STEP, on="h100", mesh=f"G=8 on NVLink; M=16 on {said}", training=True)
+    assert raised.value.hint == "did you mean InfiniBand?"
+    with pytest.raises(sr.SymroofError) as raised:
+        sr.derive(SUMMED, on="h100", mesh="X=8", link=said)
+    assert raised.value.hint == "did you mean InfiniBand?"
+
+
+def test_nodes_of_the_catalogue():
+    """A node of eight sends 4e11 bytes/s, and a rack of seventy-two 3.6e12."""
+    out = {name: one.domain.value * one.figures["InfiniBand"].value for name, one in catalogue().items() if one.domain}
+    assert out == {"a100": 2 * 10**11, "h100-sxm": 4 * 10**11, "h200": 4 * 10**11, "h800": 4 * 10**11, "b200": 4 * 10**11, "gb200": 36 * 10**11}
+    for one in catalogue().values():
+        for known in filter(None, (one.wraparound, one.domain)):
+            assert "https://" in known.source, one.name
+
+
+def test_a_chip_shows_its_node_and_its_rings(run):
+    shown = run("hardware", "h100").out
+    assert "NVLink joins 8 chips: a mesh axis on it has no more.\n  How To Scale Your Model, part 12" in shown
+    assert "multiple of 4; any other is a line.\n  How To Scale Your Model, part 2" in run("hardware", "tpu-v5p").out
+    record = json.loads(run("hardware", "h100", "--format", "json").out)
+    assert (record["domain"], record["wraparound"], record["figures"]["InfiniBand"]["value"]) == (8, None, "5.0e10")
+
+
+def test_own_chips_say_so_with_a_source_or_without(tmp_path):
+    file = tmp_path / "c.toml"
+    text = '[sources]\ns = {{ title = "A sheet" }}\n[mine]\nwraparound = {}\ndomain = {}\n[mine.figures]\nHBM = ["1e12", "s"]\n'
+    file.write_text(text.format(8, '[16, "s: a rack"]'), "utf-8")
+    mine = chip("mine", str(file))
+    assert (mine.closing, mine.domain.value, mine.wraparound.source) == (8, 16, "given")
+    assert mine.domain.source.startswith("A sheet (")
+    assert mine.domain.source.endswith(": a rack")
+    file.write_text(text.format(8, '[16, "t"]'), "utf-8")
+    with pytest.raises(sr.SymroofError, match="unknown source 't' of domain"):
+        chip("mine", str(file))
+
+
+# A mesh, a chip, and what the page says of the wiring of its axes, in English, Korean and Chinese.
+ORIGINS = {
+    "said": ("G=8 ring, M=8 ring on ICI", "tpu-v5e", ("as the mesh says", "메쉬에 적힌 대로", "如网格所述")),
+    "open": ("G, M on ICI", "tpu-v5p", ("an axis of any size is taken as a ring", "크기가 정해지지 않은 축은 링으로 간주", "大小不定的轴按环处理")),
+    "network": (NODES, "h100", ("axes on NVLink and InfiniBand are switches", "NVLink와 InfiniBand의 축은 스위치", "NVLink 和 InfiniBand 上的轴是交换机")),
+    "chip": ("G=16, M=6 on ICI", "tpu-v5p", ("on TPU v5p only multiples of 4 close to a ring", "TPU v5p에서는 4의 배수만 링으로 닫힘", "在 TPU v5p 上只有 4 的倍数才成环")),
+    "pair": ("G=2, M=2 on ICI", "tpu-v5p", ("two chips are a line", "칩 2개는 선형", "两块芯片成链")),
+    "unknown": ("G=8, M=8 on ICI", "tpu-v3", ("no wraparound is known of TPU v3", "TPU v3의 링 연결은 알려지지 않음", "未知 TPU v3 上的轴是否成环")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_a_page_says_where_a_wiring_is_known_from(name):
+    mesh, on, said = ORIGINS[name]
+    step = sr.derive(STEP, on=on, mesh=mesh, training=True)
+    for lang, clause in zip(("en", "ko", "zh"), said, strict=True):
+        for page in (step.to_text(lang=lang), step.to_markdown(lang=lang), step.to_latex(lang=lang)):
+            bare = "".join(page.split()).replace("$", "")
+            assert bare.count(clause.replace(" ", "")) == 1, (lang, clause)
+
+
+def test_axes_of_several_origins():
+    page = words(sr.derive(STEP, on="tpu-v5p", mesh="G=16 on ICI; M=4 on DCN", training=True).to_text())
+    assert "G is a ring of 16 chips on ICI (on TPU v5p only multiples of 4 close to a ring) M is a switch with 4 chips on DCN (axes on DCN are switches)" in page
+
+
+def test_a_single_product_says_it_too():
+    page = sr.derive(SUMMED, on="tpu-v5e", mesh="X=16", link="ICI")
+    assert "Over a ring of 16 chips (on TPU v5e only multiples of 16 close to a ring) each direction" in page.to_markdown()
+    assert "of the ring carries 15/16 of it (on TPU v5e only multiples of 16 close to a ring)" in words(page.to_text())
+    said = sr.derive(SUMMED, on="tpu-v5e", mesh="X=8 ring", link="ICI").to_markdown()
+    assert "Over a ring of 8 chips (as the mesh says) each direction" in said
+    assert "(no wraparound is known)" in sr.derive(SUMMED, mesh="X=8", link="ICI").to_markdown()
+
+
+@pytest.mark.parametrize("change", [{"origin": "said"}, {"origin": "open"}, {"closing": 8}, {"link": "DCN"}])
+def test_another_origin_is_refused(change):
+    """The second engine decides from the mesh as it was written."""
+    step = sr.derive(STEP, on="tpu-v5p", mesh="G=16, M=6 on ICI", training=True)
+    told = next(s for s in step.written if s.reason is Reason.CHIPS)
+    ledger = begun(step.setting.problem).ledger
+    assert checked((told,), ledger)
+    axes = (replace(told.facts.axes[0], **change), *told.facts.axes[1:])
+    with pytest.raises(CheckError):
+        checked((replace(told, facts=replace(told.facts, axes=axes)),), ledger)
+
+
+@pytest.mark.parametrize("change", [{"origin": "said"}, {"closing": 4}, {"wiring": "line"}])
+def test_another_origin_of_a_product_is_refused(change):
+    d = sr.derive(SUMMED, on="tpu-v5e", mesh="X=16", link="ICI")
+    told = next(s for s in d.steps if s.reason is Reason.EXCHANGE)
+    ledger = begun(d.setting.problem).ledger
+    assert checked((told,), ledger)
+    exchange = replace(told.facts.exchange, over=replace(told.facts.exchange.over, **change))
+    with pytest.raises(CheckError):
+        checked((replace(told, facts=replace(told.facts, exchange=exchange)),), ledger)
