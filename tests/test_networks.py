@@ -9,7 +9,7 @@ import pytest
 import symroof as sr
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError
-from symroof.model.mesh_axes import NETWORKS
+from symroof.model.mesh_axes import NETWORKS, MeshAxis
 from symroof.proof.check import checked
 from symroof.proof.collectives import SWITCHES
 from symroof.proof.meshing import FAST
@@ -200,3 +200,21 @@ def test_another_origin_of_a_product_is_refused(change):
     exchange = replace(told.facts.exchange, over=replace(told.facts.exchange.over, **change))
     with pytest.raises(CheckError):
         checked((replace(told, facts=replace(told.facts, exchange=exchange)),), ledger)
+
+
+WIRED = MeshAxis.wired
+FAULTS = {
+    "an origin": lambda axis, *known: replace(WIRED(axis, *known), origin="said"),
+    "a wiring": lambda axis, *known: replace(WIRED(axis, *known), wiring="line"),
+    "a switch": lambda axis, *known: replace(WIRED(axis, *known), wiring="switch"),
+    "an open axis": lambda axis, *known: replace(WIRED(axis, *known), origin="open"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(("operation", "options"), [(STEP, {"mesh": "G=16, M=8 on ICI", "training": True}), (SUMMED, {"mesh": "X=16", "link": "ICI"})])
+def test_a_fault_in_the_wiring_raises(monkeypatch, name, operation, options):
+    sr.derive(operation, on="tpu-v5p", **options)
+    monkeypatch.setattr(MeshAxis, "wired", FAULTS[name])
+    with pytest.raises(CheckError):
+        sr.derive(operation, on="tpu-v5p", **options)

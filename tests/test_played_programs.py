@@ -43,7 +43,7 @@ PROGRAMS = {
     "k = x * K -> bf16[B, H_Y]; r = x * R -> bf16[B, F_X]; p = x * P -> bf16[B, F_X]",
     "a shift": "input x: bf16[B_X, D]; weight W: bf16[D, F_Y]; weight b: bf16[F_Y]; h = x * W -> bf16[B_X, F_Y]; y = h - b",
 }  # fmt: skip
-MESHES = ("X=2, Y=2 on ICI", "X=3, Y=2 on ICI", "X=5, Y=2 on ICI", "X=3, Y=4 on ICI", "X=4 line, Y=3 on ICI", "X=3 on ICI; Y=2 on DCN switch", "X=2, Y=3 on NVLink switch")
+MESHES = ("X=2, Y=2 on ICI", "X=3, Y=2 on ICI", "X=5, Y=2 on ICI", "X=3, Y=4 on ICI", "X=4 line, Y=3 on ICI", "X=3 on ICI; Y=2 on DCN switch", "X=2, Y=3 on NVLink switch", "X=2 on NVLink; Y=3 on InfiniBand")
 
 
 def programmed(text, training):

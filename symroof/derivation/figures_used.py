@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
@@ -38,24 +38,27 @@ def wired(program: Program, chip: Accelerator | None) -> Program:
 
 
 def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) -> tuple[MeshAxis, ...]:
-    """The axes with their links and wirings. Those that only the chip's switch joins are no more chips than it has ports."""
+    """The axes with their links and wirings, where nobody says them. Raises where a node has fewer chips than its axes."""
     known = tuple(axis.wired(link, chip.closing if chip else None) for axis in axes)
     joined = [axis for axis in known if (axis.link, axis.origin) == (NODE, "network") and axis.chips]
-    if chip is None or chip.domain is None or prod(axis.chips or 1 for axis in joined) <= chip.domain.value:
-        return known
-    most, last = int(chip.domain.value), joined[-1]
-    within = most // prod(axis.chips or 1 for axis in joined[:-1])
+    if chip is not None and chip.domain is not None and prod(axis.chips or 1 for axis in joined) > chip.domain.value:
+        raise _beyond_a_node(chip, int(chip.domain.value), joined, {axis.name for axis in known})
+    return known
+
+
+def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], taken: Container[str]) -> ModelError:
+    """More chips than a switch joins: the last axis may go on over the network between nodes."""
+    *others, last = joined
+    within = most // prod(axis.chips or 1 for axis in others)
     slower = next((name for name in chip.links if name in NETWORK and name != NODE), None)
     hint = f"say {last.name}={last.chips} on {NODE} switch where one joins them all"
     if slower and within > 1 and (last.chips or 1) % within == 0:
-        free = next(name for name in "MNPQRSUV" if name not in {axis.name for axis in known})
-        halves = f"{last.name}={within} on {NODE}; {free}={(last.chips or 1) // within} on {slower}"
-        hint = f'split it: --mesh "{halves}", with D_{last.name}{free} for D_{last.name}; or {hint}'
-    raise ModelError(
-        f"{NODE} joins {most} {chip.title}, and on the mesh it joins {' x '.join(f'{a.name}={a.chips}' for a in joined)}",
-        expected=f"at most {most} chips on {NODE}",
-        hint=hint,
-    )
+        free = next(name for name in "MNPQRSUV" if name not in taken)
+        axes = f"{last.name}={within} on {NODE}; {free}={(last.chips or 1) // within} on {slower}"
+        hint = f'split it: --mesh "{axes}", with D_{last.name}{free} for D_{last.name}; or {hint}'
+    said = " x ".join(f"{axis.name}={axis.chips}" for axis in joined)
+    shown = f"{NODE} joins {most} {chip.title}, and on the mesh it joins {said}"
+    return ModelError(shown, expected=f"at most {most} chips on {NODE}", hint=hint)
 
 
 def link_over(program: Program, link: str) -> tuple[str, str]:

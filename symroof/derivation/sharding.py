@@ -35,10 +35,7 @@ HELD = {
 
 def meshed_of(program: Program, script: Script) -> Meshed:
     """The script on the mesh as the user wrote it: nothing that was computed from it."""
-    axes = (
-        MeshAxis(a.name, a.chips, a.wiring if a.origin in (None, "said") else None, a.closing, a.link or "")
-        for a in program.mesh
-    )
+    axes = (MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "") for a in program.mesh)
     return Meshed(script, tuple(axes), program.keep, program.regather)
 
 

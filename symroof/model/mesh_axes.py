@@ -42,7 +42,7 @@ class MeshAxis(Frozen):
     """An axis of a mesh. Without a number of ``chips`` it stands for any even one from four, and is a size like others.
 
     ``origin`` is where its wiring is known from, once it has one: ``said``, a switched ``network``, an ``open`` axis, a
-    ``pair`` of chips, or the ``chip``, where multiples of ``closing`` close to a ring.
+    ``pair`` of chips, or the ``chip``, where multiples of ``closing`` close to a ring. ``said`` stays what the user wrote.
     """
 
     name: str
@@ -51,6 +51,7 @@ class MeshAxis(Frozen):
     link: str | None = None
     origin: str | None = None
     closing: int | None = None
+    said: str | None = None
 
     @property
     def size(self) -> Expr:
@@ -84,7 +85,7 @@ class MeshAxis(Frozen):
             wiring, origin = "line", "pair"
         else:
             wiring, origin = "ring" if closing and self.chips % closing == 0 else "line", "chip"
-        return replace(self, link=own, wiring=wiring, origin=origin, closing=closing)
+        return replace(self, link=own, wiring=wiring, origin=origin, closing=closing, said=self.wiring)
 
 
 Mesh = Mapping[str, MeshAxis]

@@ -120,7 +120,7 @@ def _rewired(counted: Counted) -> Worlds:
     resources = [resource_of(axis) for axis in program.mesh]
     for axis, own in zip(program.mesh, resources, strict=True):
         for wiring in WIRINGS:
-            other = replace(axis, wiring=wiring, origin="said")
+            other = replace(axis, wiring=wiring, origin=None)
             if wiring == axis.wiring or resources.count(own) > 1 or (other.ways == axis.ways and wiring != "switch"):
                 continue
             mesh = tuple(other if a is axis else a for a in program.mesh)
