@@ -91,12 +91,21 @@ def test_whole_splits_against_brute_force(minimize, total):
     at = [f"N={n},B={b},F={f}" for n, b, f in points]
     rows = json.loads(sr.derive(PROGRAM, **{**ASKED, "minimize": minimize}, training=True, at=at).to_json())["answer"]["at"]
     for (n, b, f), row in zip(points, rows, strict=True):
-        allowed = [d for d in range(4, n // 4 + 1) if n % d == 0]
+        allowed = [d for d in range(4, n + 1, 4) if n % d == 0 and n // d % 4 == 0]  # what closes to a ring on a TPU v5p
         split = row["optimum"]["split"]
         x, y = int(split["X"]), int(split["Y"])
         assert x * y == n
         assert x in allowed
         assert total(times(x, y, b, f)) == min(total(times(d, n // d, b, f)) for d in allowed)
+
+
+def test_splits_whose_rings_do_not_close_are_left_out():
+    """On a TPU v5p 6 chips are a line, which takes twice as long; a user who says that they are a ring is believed."""
+    assert record(0, training=True, at="N=96,B=300000,F=32768")["split"] == {"X": "24", "Y": "4"}
+    assert record(0, training=True, at="N=72,B=300000,F=32768")["split"] is None
+    closed = PROGRAM.replace("mesh X, Y on ICI", "mesh X, Y on ICI ring")
+    found = sr.derive(closed, **ASKED, training=True, at="N=72,B=300000,F=32768")
+    assert json.loads(found.to_json())["answer"]["at"][0]["optimum"]["split"] == {"X": "18", "Y": "4"}
 
 
 # Numeric minimisation over fine grids.
@@ -224,6 +233,12 @@ def test_roots_and_splits_that_are_wrong_are_refused():
         check(Step("optimum", Reason.THERE, higher, "<=>", Compare(Name("B"), ">", read("2F")), (), Leads()), ledger)
     sizes = tuple(Compare(Name(n), "=", number(s)) for n, s in (("N", 60), ("B", 7), ("F", 3)))
     for place in divisors(60):
+        every = replace(optimal(number(place)), evidence=Splits(((Name("X"), 4),)), assumptions=(*sizes, optimal(number(1)).assumptions[0]))
+        if place == 12:  # of 4, 12, 20 and 60
+            assert "4 splits" in check(every, ledger).by
+        else:
+            with pytest.raises(CheckError):
+                check(every, ledger)
         step = replace(optimal(number(place)), evidence=Splits(), assumptions=(*sizes, optimal(number(1)).assumptions[0]))
         best = min(divisors(60), key=lambda d: max(Fraction(12 * d, 60), Fraction(28, d)))
         if place == best:

@@ -131,7 +131,18 @@ def bandwidth_of(chip: Accelerator | None, link: str) -> Known | None:
 
 def least_rings(problem: Problem) -> dict[str, int]:
     """The least number of chips of each axis that stands for any number and is a ring: three, or where the chip has one."""
-    operation, closing = problem.operation, (problem.hardware.closing if problem.hardware else None) or 1
+    steps = ring_steps(problem)
+    return {axis.name: (each := steps.get(axis.name, 1)) * -(-3 // each) for axis in _rings(problem)}
+
+
+def ring_steps(problem: Problem) -> dict[str, int]:
+    """What the chips of each axis come in multiples of that stands for any number and closes to a ring as the chip has it."""
+    closing = (problem.hardware.closing if problem.hardware else None) or 1
+    return {axis.name: closing for axis in _rings(problem) if axis.origin != "said" and closing > 1}
+
+
+def _rings(problem: Problem) -> Iterable[MeshAxis]:
+    """The axes without a number that are rings."""
+    operation = problem.operation
     axes = operation.mesh if isinstance(operation, Program) else tuple(problem.mesh.values())
-    least = closing * -(-3 // closing)
-    return {axis.name: least for axis in axes if axis.chips is None and axis.wiring in (None, "ring")}
+    return (axis for axis in axes if axis.chips is None and axis.wiring in (None, "ring"))

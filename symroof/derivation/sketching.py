@@ -82,7 +82,7 @@ def derive_sketch(sketch: Sketch) -> Sketched:
         ground = solution(ground, sketch.solve, sketch.solve_for)
     if sketch.minimize is not None and sketch.over is not None:
         ground, best = optimum(ground, sketch.minimize, sketch.over, sketch.subject)
-        ground = at_sizes(*compute_bound(ground, best), {})
+        ground = at_sizes(*compute_bound(ground, best), {}, {})
     return Sketched(sketch, ground.steps, layout)
 
 

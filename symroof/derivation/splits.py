@@ -13,6 +13,7 @@ from symroof.derivation.formulas import Ground
 from symroof.derivation.optimum import Asked, of_forms
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, number
+from symroof.proof.facts import Multiples
 from symroof.proof.minima import Optimal
 from symroof.proof.radicals import Rooted
 from symroof.proof.step import Reason, Step
@@ -20,12 +21,13 @@ from symroof.proof.whole_splits import LARGEST, Splits
 from symroof.symbols import fraction, symbol
 
 
-def at_sizes(ground: Ground, asked: Asked, least: Mapping[str, int]) -> Ground:
-    """The best place at each set of sizes. No axis of a whole split has less chips than ``least`` says."""
+def at_sizes(ground: Ground, asked: Asked, least: Mapping[str, int], steps: Mapping[str, int]) -> Ground:
+    """The best place at each set of sizes. No axis of a whole split has less chips than ``least`` says, and those of
+    ``steps`` come in multiples of them."""
     for point in range(len(ground.points)):
         if not asked.found.way:
             ground = _in_numbers(ground, asked, point)
-        ground = _whole(ground, asked, point, least)
+        ground = _whole(ground, asked, point, least, steps)
     return ground
 
 
@@ -74,7 +76,7 @@ def _rooted(ground: Ground, left: Formula, power: tuple[Expr, int], reason: Reas
     return ground.add(step)
 
 
-def _whole(ground: Ground, asked: Asked, point: int, least: Mapping[str, int]) -> Ground:
+def _whole(ground: Ground, asked: Asked, point: int, least: Mapping[str, int], steps: Mapping[str, int]) -> Ground:
     """The best whole split, by what each of them takes."""
     sharing, x = asked.sharing, asked.x
     if sharing is None:
@@ -82,21 +84,33 @@ def _whole(ground: Ground, asked: Asked, point: int, least: Mapping[str, int]) -
     end = ground.in_numbers(sharing.end, point)
     if not (end.is_Integer and 0 < end <= LARGEST):
         return ground
-    lows = {name: least.get(name, 1) for name in (x.name, sharing.other)}
-    allowed = [d for d in divisors(int(end)) if d >= lows[x.name] and int(end) // d >= lows[sharing.other]]
+    names = x.name, sharing.other
+    lows, closed = {name: least.get(name, 1) for name in names}, {name: steps.get(name, 1) for name in names}
+    both = ((d, dict(zip(names, (d, int(end) // d), strict=True))) for d in divisors(int(end)))
+    allowed = [d for d, n in both if all(n[name] >= lows[name] and n[name] % closed[name] == 0 for name in names)]
     takes = _takes(ground, asked, point)
     if takes is None or not allowed:
         return ground
     total = max if asked.maximum else sum
     best = min(allowed, key=lambda d: total([fraction(value.subs(x, d)) for value in takes]))
     write = ground.layout.write
-    low = tuple(Compare(Name(name), ">=", number(n)) for name, n in lows.items() if n > 1)
+    low = tuple(Compare(Name(name), ">=", number(n)) for name, n in lows.items() if n > closed[name])
+    closes = tuple((Name(name), n) for name, n in closed.items() if n > 1)
     where = (*ground.where(point), *asked.where, *low)
     left = Quotient(write(sharing.end), number(best))
     rest = number(int(end) // best)
     return ground.add(
         Step(
-            "optimum", Reason.BEST_SPLIT, asked.place, "=", number(best), where, Splits(), None, "optimum_split", point
+            "optimum",
+            Reason.BEST_SPLIT,
+            asked.place,
+            "=",
+            number(best),
+            where,
+            Splits(closes),
+            Multiples(closes),
+            "optimum_split",
+            point,
         ),
         Step("optimum", Reason.SHARE_LEFT, left, "=", rest, ground.where(point), role="optimum_other", point=point),
     )

@@ -26,7 +26,7 @@ from symroof.derivation.draft import (
     rounded,
 )
 from symroof.derivation.equations import solution
-from symroof.derivation.figures_used import least_rings
+from symroof.derivation.figures_used import least_rings, ring_steps
 from symroof.derivation.formulas import ground_of, named
 from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import (
@@ -246,5 +246,6 @@ def formulas(draft: Draft) -> Draft:
         from symroof.derivation.splits import at_sizes
 
         ground, best = optimum(ground, problem.minimize, problem.over, problem.subject)
-        ground = at_sizes(*compute_bound(ground, best), least_rings(draft.setting.problem))
+        rings = least_rings(problem), ring_steps(problem)
+        ground = at_sizes(*compute_bound(ground, best), *rings)
     return replace(draft, steps=(*draft.steps, *ground.steps))

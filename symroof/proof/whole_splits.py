@@ -17,9 +17,12 @@ LARGEST = 10**9
 
 
 class Splits(Evidence):
-    """Evidence of the best whole split: every divisor of what is split is tried that the assumptions leave."""
+    """Evidence of the best whole split: every divisor of what is split is tried that the assumptions leave, and in which
+    the sizes are ``multiples``."""
 
     relations = ("=",)
+
+    multiples: tuple[tuple[Name, int], ...] = ()
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         left, right = step.left, step.right
@@ -50,7 +53,14 @@ class Splits(Evidence):
                 raise refuted(step, "an assumption of the split is no number")
             if not gap.is_zero() and (gap.constant or Fraction(0)) < 0:
                 return False
-        return True
+        return all(self._is_multiple(step, of, each, name, divisor, exact) for of, each in self.multiples)
+
+    def _is_multiple(self, step: Step, size: Name, each: int, name: str, divisor: int, exact: Exact) -> bool:
+        """Whether a size is a multiple of a number, at a split."""
+        value = exact.rational(size).put(name, Rat(Poly.number(Fraction(divisor)))).constant
+        if value is None:
+            raise refuted(step, "a size of the split is no number")
+        return (value / each).denominator == 1
 
 
 def _at_most(here: list[Rat], there: list[Rat], exact: Exact, *, maximum: bool) -> bool:

@@ -40,6 +40,13 @@ class Splitting:
         """The regime of a step."""
         return step.assumed("<<", "->", "~", "~~")
 
+    def closed(self, step: Step) -> tuple[tuple[tuple[Name, ...], int], ...]:
+        """The sizes that come in multiples of a number, with it."""
+        each = getattr(step.facts, "each", ())
+        return tuple(
+            (tuple(name for name, n in each if n == step_), step_) for step_ in dict.fromkeys(n for _, n in each)
+        )
+
     def guards(self, step: Step) -> tuple[tuple[Formula, Formula], ...]:
         """What is at least what by assumption."""
         return tuple((guard.left, guard.right) for guard in step.assumed(">="))
