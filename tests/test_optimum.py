@@ -99,6 +99,34 @@ def test_whole_splits_against_brute_force(minimize, total):
         assert total(times(x, y, b, f)) == min(total(times(d, n // d, b, f)) for d in allowed)
 
 
+@pytest.mark.parametrize(("f", "most", "divides"), [(32768, 20, 16), (32760, 20, 20), (32766, 20, None), (36864, 22, 16)])
+def test_the_largest_number_of_chips_that_divides_a_known_size(f, most, divides):
+    """Against Y it is Y < 1 + F/1700. Of the numbers up to there, multiples of 4 close to a ring."""
+    answer = json.loads(sr.derive(PROGRAM, on="tpu-v5p", training=True, at=f"F={f}").to_json())["answer"]
+    against = answer["at"][0]["thresholds"]["Y"]
+    assert (against["largest_integer"], against["largest_divisor"]) == (most, divides)
+
+
+def test_what_divides_is_said_and_decided_again():
+    found = sr.derive(PROGRAM, on="tpu-v5p", training=True, at="D=8192,F=32768")
+    text = found.to_text()
+    assert "so Y ≤ 20" in text
+    assert "16 divides D and F" in text
+    assert "B > 75202560X/(446512 - 2295Y)" in text
+    ledger = Ledger(frozenset("DF"))
+    step = next(step for step in found.steps if step.role == "divides(Y)")
+    assert step.evidence.examine(step, ledger).status == "proved"
+    for evidence in (replace(step.evidence, most=15), replace(step.evidence, step=3)):
+        with pytest.raises(CheckError):
+            evidence.examine(step, ledger)
+
+
+def test_a_size_of_a_program_comes_in_multiples_of_its_chips():
+    """B is split over four chips: 1021 is none of its sizes."""
+    found = sr.derive("mesh X=4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, F]; y = x * W -> bf16[B_X, F]", on="tpu-v5e", at="D=F=8192")
+    assert [round(float(found.answer.at[0].bound), 2), found.answer.at[0].smallest_integer] == [1020.85, 1024]
+
+
 def test_splits_whose_rings_do_not_close_are_left_out():
     """On a TPU v5p 6 chips are a line, which takes twice as long; a user who says that they are a ring is believed."""
     assert record(0, training=True, at="N=96,B=300000,F=32768")["split"] == {"X": "24", "Y": "4"}

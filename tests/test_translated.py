@@ -75,6 +75,7 @@ PROBLEMS = {
     "program on a mesh": {"operation": ON_MESH, "hardware": "tpu-v5p", "training": True},
     "program on lines and switches": {"operation": ON_LINES, "hardware": "tpu-v5p"},
     "open axis": {"operation": "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "hardware": "tpu-v5p", "mesh": "X", "link": "ICI"},
+    "program on a mesh at sizes": {"operation": SHARED, "hardware": "tpu-v5p", "at": "F=32768,D=8192", "sections": ["answer", "resources"]},
     "best split": {"operation": SHARED, "hardware": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": ["N=64,B=196608,F=32768", "F=32768", "N=64,B=8,F=32768"], "sections": ["answer", "optimum"]},
     "best at an end": {"let": {"T_X": "4D*F/Y"}, "minimize": "T_X", "over": "X", "subject": "X*Y = N"},
     "falls all the way": {"let": {"T_X": "4D*F/X", "T_Y": "4D"}, "minimize": "T_X + T_Y", "over": "X", "subject": "X*Y = N"},

@@ -4,7 +4,7 @@ of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -15,21 +15,26 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import PEAK as PEAK_NAME
 from symroof.derivation.draft import T_COMMS, T_MATH, Draft, numeric
+from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.layout import is_negative
 from symroof.derivation.rule import chip_step
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, number
+from symroof.model.mesh import laid
 from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts, of_statement
 from symroof.proof.facts import Solved
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
+from symroof.proof.whole_splits import Dividing
 from symroof.symbols import rational, symbol
 
 PEAK = symbol("peak")
+# No larger numbers of chips are tried one by one.
+LARGEST_BOUND = 10**5
 
 
 def resources(draft: Draft) -> Draft:
@@ -95,7 +100,25 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
         return draft
     left, right = Compare(end.left, end.relation, draft.write(edge)), number(last * stride)
     bound, role = Compare(end.left, ">=" if rises else "<=", right), f"whole({resource})"
-    return draft.add(Step("resources", Reason.WHOLE, left, "<=>", bound, where, Whole(stride), None, role, point))
+    draft = draft.add(Step("resources", Reason.WHOLE, left, "<=>", bound, where, Whole(stride), None, role, point))
+    return draft if rises else draft.add(*_dividing(draft, solution.variable, last * stride, where, point))
+
+
+def _dividing(draft: Draft, axis: str, most: int, where: tuple[Formula, ...], point: int | None) -> Iterator[Step]:
+    """The largest number of chips up to a bound that divides all known sizes which the axis splits, and closes as it does."""
+    setting = draft.setting
+    split = {dim.label for t in laid(setting.problem.operation) for dim in t.dims if axis in dim.axes}
+    values = {**({} if point is None else setting.problem.at[point])}
+    sizes, step = {n: values[n] for n in sorted(split & values.keys())}, ring_steps(setting.problem).get(axis, 1)
+    dividing = [
+        d for d in range(step, min(most, LARGEST_BOUND) + 1, step) if all(size % d == 0 for size in sizes.values())
+    ]
+    if not sizes or not dividing or most > LARGEST_BOUND:
+        return
+    best, evidence = dividing[-1], Dividing(tuple(map(Name, sizes)), most, step)
+    for name, size in sizes.items():
+        left, right = Quotient(Name(name), number(best)), draft.write(size / best)
+        yield Step("resources", Reason.DIVIDES, left, "=", right, where, evidence, None, f"divides({axis})", point)
 
 
 def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:

@@ -195,7 +195,7 @@ class Layout(Frozen):
             return self.write(value)
         above, below = (
             self.grouped(side) if any(map(is_negative, Add.make_args(side))) else self.write(side)
-            for side in (side.expand() for side in value.as_numer_denom())
+            for side in upright(*(side.expand() for side in value.as_numer_denom()))
         )
         return (
             self.write(value)
@@ -245,6 +245,12 @@ def content(value: Expr) -> tuple[Expr, Expr]:
     """
     head, rest = terms_gcd(value.expand()).as_independent(Add, as_Add=False)
     return (-head, -rest) if all(map(is_negative, Add.make_args(rest))) else (head, rest)
+
+
+def upright(above: Expr, below: Expr) -> tuple[Expr, Expr]:
+    """A quotient without a minus above where a difference below can be turned round: X/(a - Y), not -X/(Y - a)."""
+    down = all(map(is_negative, Add.make_args(above))) and any(map(is_negative, Add.make_args(below)))
+    return (-above, -below) if down else (above, below)
 
 
 def is_negative(term: Expr) -> bool:

@@ -8,7 +8,7 @@ from sympy import Add, Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import ALWAYS, NEVER, Case, Interval, Root, Threshold
-from symroof.derivation.layout import Layout, content, is_negative
+from symroof.derivation.layout import Layout, content, is_negative, upright
 from symroof.formula import (
     Both,
     Cases,
@@ -165,7 +165,8 @@ def bound(value: Expr | Root, layout: Layout) -> Formula:
     signs = {bool(t.as_coeff_Mul()[0] < 0): t for t in Add.make_args(below.expand()) if not t.has(symbol("ridge"))}
     if (True in signs and False not in signs) or (not signs and below.could_extract_minus_sign()):
         above, below = -above, -below
-    top = layout.grouped(above.expand(), "ridge")
-    size, inner = below.expand().primitive() if below.expand().is_Add else (Integer(1), below.expand())
+    above, below = upright(above.expand(), below.expand())
+    top = layout.grouped(above, "ridge")
+    size, inner = below.primitive() if below.is_Add else (Integer(1), below)
     bottom = layout.grouped(inner, "ridge")
     return top if below == 1 else Quotient(top, bottom if size == 1 else product(layout.write(size), bottom))

@@ -28,6 +28,7 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, Mesh, MeshAxis
 from symroof.model.operation import AnyOperation
+from symroof.model.program import Program
 
 Split = frozenset[tuple[str, str]]
 
@@ -106,9 +107,14 @@ def require_axes(operation: AnyOperation, mesh: Mesh) -> None:
                 raise ModelError(f"{dim.label} is not a multiple of {' '.join(dim.axes)} = {chips}")
 
 
+def laid(operation: AnyOperation) -> tuple[Tensor, ...]:
+    """The tensors that chips hold, as they are written."""
+    return tuple(operation.written.values()) if isinstance(operation, Program) else operation.tensors
+
+
 def stride(operation: AnyOperation, mesh: Mesh, label: str) -> int:
     """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known."""
-    dims = (dim for tensor in operation.tensors for dim in tensor.dims if dim.label == label)
+    dims = (dim for tensor in laid(operation) for dim in tensor.dims if dim.label == label)
     return lcm(*(prod(mesh[axis].chips or 1 for axis in dim.axes) for dim in dims))
 
 

@@ -107,6 +107,7 @@ class Reason(Enum):
     AT_AN_END = "at_an_end"
     BEST_SPLIT = "best_split"
     SHARE_LEFT = "share_left"
+    DIVIDES = "divides"
 
 
 class Check(Frozen):

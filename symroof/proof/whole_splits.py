@@ -1,11 +1,11 @@
-"""The best whole split, decided again: every divisor of what is split is tried."""
+"""The best whole split, and the largest number that divides sizes, decided again: every divisor is tried."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
 
-from symroof.formula import Call, Name, Number
+from symroof.formula import Call, Name, Number, Quotient
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.minima import ends_of, parted
@@ -61,6 +61,28 @@ class Splits(Evidence):
         if value is None:
             raise refuted(step, "a size of the split is no number")
         return (value / each).denominator == 1
+
+
+class Dividing(Evidence):
+    """Evidence of size/d = n: d divides each of the sizes, and no larger multiple of ``step`` up to ``most`` does."""
+
+    relations = ("=",)
+
+    sizes: tuple[Name, ...]
+    most: int
+    step: int = 1
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        left, exact = step.left, ledger.exact(figures=True, assumptions=step.assumptions)
+        if not (isinstance(left, Quotient) and left.above in self.sizes and isinstance(left.below, Number)):
+            raise refuted(step, "a size over a number was expected")
+        known = [exact.rational(size).constant for size in self.sizes]
+        tried = [
+            d for d in range(self.step, self.most + 1, self.step) if all(k is not None and k % d == 0 for k in known)
+        ]
+        if not tried or left.below.value != max(tried) or not exact.difference(left, step.right).is_zero():
+            raise refuted(step, "this is not the largest number that divides the sizes")
+        return Check("proved", f"all numbers up to {self.most} tried")
 
 
 def _at_most(here: list[Rat], there: list[Rat], exact: Exact, *, maximum: bool) -> bool:

@@ -54,6 +54,7 @@ IN_PROSE = frozenset(
             "at_an_end",
             "best_split",
             "share_left",
+            "divides",
         ],
     )
 )

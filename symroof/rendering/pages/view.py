@@ -71,6 +71,11 @@ class View(Splitting):
         """The first step of a reason at a set of sizes."""
         return next((step for step in self.all(reason) if step.point == point), None)
 
+    def opens_point(self, step: Step) -> bool:
+        """Whether a step is the first of its section at a set of sizes."""
+        same = (s for s in self.derivation.steps if (s.section, s.point) == (step.section, step.point))
+        return step.point is not None and next(same) is step
+
     def figured(self, formula: Formula) -> Formula:
         """A formula with the figures of the machine in the digits in which they were read."""
         return with_digits(formula, self.setting.digits)
