@@ -161,7 +161,8 @@ def plot(
     or a regime map in two sizes. It needs matplotlib.
 
     ``over`` is a range of sizes, ``"B=1..400"``; several points of ``at`` are several lines, several ``links`` and chips
-    several roofs. Without ``kind``: a regime map over two sizes, throughput over one, otherwise a roofline.
+    several roofs. A program on a mesh is drawn over the chips of an axis as well, and ``"split"`` is the best split that a
+    table with ``minimize`` asks for. Without ``kind``: a regime map over two sizes, throughput over one, else a roofline.
 
     >>> answer = plot("matmul", on="tpu-v5e", at=["D=F=4096", "D=F=1024"], over="B=1..400")
     >>> [curve.first for curve in answer.drawing.curves]

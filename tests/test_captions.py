@@ -13,7 +13,7 @@ from symroof.rendering.pages.environment import words
 pytest.importorskip("matplotlib")
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from test_figures import SPLIT, apart, corners, random_figure
-from test_plots import FIGURES, INT8, MATMUL
+from test_plots import FIGURES, INT8, MATMUL, MESHED
 
 from symroof.rendering.figures import sheet
 from symroof.rendering.figures.canvas import _rows
@@ -37,13 +37,16 @@ KINDS = FIGURES | {
     "network": (SPLIT, {"on": "tpu-v5e", "mesh": "X=4", "link": "ICI", "at": "B=64,D=F=8192"}),
     "whole mesh": (SPLIT, {"on": "tpu-v5e", "mesh": "X=4", "at": "D=F=8192", "over": "B=1..400"}),
     "chips of a mesh": (SPLIT, {"on": "tpu-v5e, tpu-v5p", "mesh": "X=2", "at": "B=64,D=F=8192"}),
+    "times of an axis": (MESHED, {"on": "tpu-v5p", "at": "Y=4,B=65536,D=F=8192", "over": "X=1:256:log", "kind": "times"}),
+    "best split": ({"operation": MESHED, "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "hardware": "tpu-v5p", "at": ["N=64,F=8192", "N=16,F=8192"]}, {"kind": "split", "over": "B=1:1048576:log"}),
+    "roofs of a mesh": (MESHED, {"on": "tpu-v5p", "at": "X=8,Y=4,B=65536,D=F=8192"}),
     "nowhere": (MATMUL, {"on": "tpu-v5e", "at": "F=8", "over": "B=1..4096,D=1..4096"}),
     "everywhere": (MATMUL, {"on": "tpu-v5e", "at": "F=8192", "over": "B=2000..4000,D=2000..4000"}),
     "no other sizes": ("dot", {"on": "tpu-v5e", "over": "N=1..1000"}),
     "no sizes": ("bf16[8, 64] * bf16[64, 16] -> bf16[8, 16]", {"on": "tpu-v5e"}),
 }  # fmt: skip
 # What no language translates: units, quantities of a table of points, and what a link is called.
-SIGNS = r"[kMGTP]?(?:FLOPs|B|bytes?)(?:/(?:s|byte))?|T_\w+|bf16|int8|fp\d+|[nµm]?s|HBM|ICI|VMEM|PCIe|slow"
+SIGNS = r"max|sqrt|[kMGTP]?(?:FLOPs|B|bytes?)(?:/(?:s|byte))?|T_\w+|bf16|int8|fp\d+|[nµm]?s|HBM|ICI|VMEM|PCIe|slow"
 TEXT = "{http://www.w3.org/2000/svg}"
 
 
@@ -66,7 +69,7 @@ def said(name, lang):
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_word_of_english_is_left_in_a_figure(lang, name):
     operation = plotted(name).drawing.setting.problem.operation
-    names = r"H100 SXM|A100|TPU v(?:5[ep]|6e)|softmax|dot|" + "|".join(re.escape(part) for part in [str(operation), *str(operation).split()])
+    names = r"H100 SXM|A100|TPU v(?:5[ep]|6e)|softmax|dot|BN|" + "|".join(re.escape(part) for part in [str(operation), *str(operation).split()])
     bare = [re.sub(rf"{names}|(?<![A-Za-z])(?:{SIGNS})(?![A-Za-z])", "", text) for text in said(name, lang)]
     assert [text for text in bare if re.search(r"[A-Za-z]{2,}", text)] == []
     assert any(c.isalpha() and ord(c) > 0x1100 for text in bare for c in text)

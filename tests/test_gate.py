@@ -185,8 +185,17 @@ def best_split(**options):
     return derived(SHARED, **{"on": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": "N=64,B=196608,F=32768", **options})
 
 
+def drawn_split():
+    table = {"operation": SHARED, "hardware": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": "N=64,F=32768"}
+    return sr.plot(table, kind="split", over="B=1:67108864:log").to_text()
+
+
 def best_sum():
     return best_split(minimize="T_X + T_Y")
+
+
+def over_chips():
+    return sr.plot(SHARED, on="tpu-v5p", over="X=1..256", at="Y=4,B=65536,D=8192,F=28672").to_text()
 
 
 def beyond_the_end():
@@ -346,6 +355,12 @@ FAULTS = {
     "exploration.knobs._ratio": (doubled, mapped),
     "exploration.knobs._tends": (doubled, mapped),
     "exploration.partition.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
+    "exploration.best_split._outside": (lambda f: lambda step: (f(step)[0], 2 * f(step)[1]), drawn_split),
+    "exploration.stretches._equal": (lambda f: lambda *a: (), over_chips),
+    "exploration.stretches._ends": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
+    "exploration.stretches._first": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
+    "exploration.stretches._not_exceeded": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
+    "exploration.stretches.longest_at": (lambda f: lambda draft, times, where: f(draft, {name: 1 / time for name, time in times.items()}, where), over_chips),
     "algebra.optima.least_maximum": (lambda f: lambda *a: replace(f(*a), power=2 * f(*a).power), best_split),
     "algebra.optima.least_sum": (lambda f: lambda *a: replace(f(*a), power=1 / f(*a).power), best_sum),
     "algebra.optima.lines": (lambda f: lambda *a: {-e: c for e, c in f(*a).items()}, best_split),
@@ -458,7 +473,7 @@ def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
         ask()
 
 
-ASKED = [best_split, best_sum, beyond_the_end, batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane, times_of_a_program, several_peaks, solved, without_an_operation]
+ASKED = [over_chips, drawn_split, best_split, best_sum, beyond_the_end, batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane, times_of_a_program, several_peaks, solved, without_an_operation]
 
 
 @pytest.mark.parametrize("ask", ASKED, ids=lambda ask: ask.__name__)

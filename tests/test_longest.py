@@ -205,4 +205,4 @@ def test_a_figure_of_resources_needs_a_chip():
 
 def test_the_points_of_a_figure_of_resources(run):
     printed = run("plot", "fsdp", "--on", "tpu-v5p", "--kind", "resources", "--over", "X=4..64,B=100..1000000", "--at", "D=F=8192", "--format", "text").out
-    assert "T_X is longest" in printed
+    assert "T_X takes longest" in printed

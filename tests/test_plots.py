@@ -21,6 +21,7 @@ pytest.importorskip("matplotlib")
 GOLDEN = Path(__file__).parent / "golden"
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 INT8 = "bf16[B, D] * int8[D, F] -> bf16[B, F]"
+MESHED = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W: bf16[D_X, F_Y]; h = x * W -> bf16[B_X, F_Y]; y = relu(h)"
 PEAK, HBM = 1.97e14, 8.2e11
 FIGURES = {
     "throughput": (INT8, {"on": "tpu-v5e", "at": ["D=F=4096", "D=F=1024"], "over": "B=1..400"}),
@@ -28,6 +29,7 @@ FIGURES = {
     "times": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=1:4096:log", "kind": "times"}),
     "regimes": (MATMUL, {"on": "tpu-v5e", "at": "F=8192", "over": "B=1..10000,D=1..10000"}),
     "path": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=1:4096:log", "kind": "roofline"}),
+    "scaling": (MESHED, {"on": "tpu-v5p", "at": ["Y=4,B=65536,D=F=8192", "Y=4,B=4096,D=F=8192"], "over": "X=1:512:log"}),
     "chips": (MATMUL, {"on": "tpu-v5e, h100", "at": "B=64,D=F=8192"}),
 }  # fmt: skip
 

@@ -96,7 +96,7 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @click.option(
     "--kind",
     metavar="KIND",
-    help="roofline, throughput, times, breakdown, regimes or resources; by default told by --over.",
+    help="roofline, throughput, times, breakdown, split, regimes or resources; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
 @click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width of a PNG.")
@@ -130,6 +130,7 @@ def plot(
     symroof plot "bf16[B, D] * int8[D, F] -> bf16[B, F]" --on tpu-v5e --at D=F=4096 --at D=F=1024 --over B=1..400 -o q3.svg
     symroof plot matmul --on tpu-v5e --at B=64,D=F=8192 --link HBM --link slow=2.05e11 -o roofline.svg
     symroof plot mlp.toml --on tpu-v5e --at N=64,D=8192,F=32768 --kind breakdown -o times.svg
+    symroof plot mesh.toml --over X=1..256 --at Y=4,B=65536,D=8192,F=28672 -o chips.svg
     """
     if form == "figure" and output in (None, "-"):
         raise ReadingError(

@@ -113,9 +113,13 @@ def roof_of(problem: Problem) -> Roof:
         )
     if setting.peak is None or setting.bandwidth is None:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
-    if axes := open_axes(problem.mesh):
-        raise ModelError(f"a figure needs the number of chips of {', '.join(axes)}", hint=f"say --mesh {axes[0]}=4")
     return Roof(setting, setting.peak, setting.bandwidth)
+
+
+def require_numbers_of_chips(problem: Problem, known: Iterable[str] = ()) -> None:
+    """Every axis of the mesh has a number of chips."""
+    if axes := [name for name in open_axes(problem.mesh) if name not in known]:
+        raise ModelError(f"a figure needs the number of chips of {', '.join(axes)}", hint=f"say --mesh {axes[0]}=4")
 
 
 def require_sizes(needed: Iterable[str], known: Iterable[str], otherwise: str = "") -> None:
@@ -158,6 +162,13 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
     >>> [(curve.first, round(curve.bound, 2)) for curve in (*found.curves, found.rule)]
     [(137, 136.09), (227, 226.31), (121, 120.12)]
     """
+    if (axis := over.names[0]) in open_axes(problem.mesh):
+        raise ModelError(
+            f"a product in one line is compared with one link, and is not drawn over {axis}",
+            expected=f"another size, at a number of chips: --mesh {axis}=4",
+            hint=f"as a program, mesh {axis}; input x: …; weight W: …; y = x * W -> …, it is drawn over {axis}",
+        )
+    require_numbers_of_chips(problem)
     roof, x = roof_of(problem), symbol(over.names[0])
     setting = roof.setting
     counts = setting.regime.apply(setting.flops), setting.regime.apply(setting.moved)

@@ -9,10 +9,12 @@ from typing import TypeAlias
 from symroof.derivation.agreement import require_sizes_agree
 from symroof.derivation.setting import setting_of
 from symroof.errors import ModelError, require_one_of
+from symroof.exploration.best_split import BestSplit, best_split
 from symroof.exploration.breakdowns import Breakdown, breakdown
 from symroof.exploration.curves import Curves, curves
 from symroof.exploration.planes import Plane, plane
-from symroof.exploration.roofs import Roofline, roofline
+from symroof.exploration.roofs import Roofline, links_of, roofline
+from symroof.exploration.scaling import Scaling, scaling
 from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
@@ -28,8 +30,9 @@ KINDS = {
     "regimes": (2, 2),
     "resources": (2, 2),
     "breakdown": (0, 0),
+    "split": (1, 1),
 }
-Drawn: TypeAlias = "Curves | Roofline | Plane | Territories | Breakdown"
+Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit"
 
 
 class Label(Frozen):
@@ -90,9 +93,11 @@ def figure(
         return territories(problem, *over)
     if kind == "breakdown":
         return breakdown(problem)
+    if kind == "split":
+        return best_split(problem, *over)
     if kind == "roofline":
-        return roofline(problem, chips or [problem.hardware], links or [problem.link], *over)
-    return curves(problem, kind, *over)
+        return roofline(problem, chips or [problem.hardware], links or links_of(setting), *over)
+    return (scaling if setting.on_mesh else curves)(problem, kind, *over)
 
 
 def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
@@ -103,14 +108,19 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
             return (*names, WHAT), tuple((*point, label) for label, points in lines for point in points)
         case Territories(names=names):
             corners = (
-                (*corner, Label("longest", (region.time,))) for region in drawn.regions for corner in region.corners
+                (*corner, Label("longest", (region.time, ""))) for region in drawn.regions for corner in region.corners
             )
             return (*names, WHAT), tuple(corners)
         case Breakdown():
             return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
+        case BestSplit():
+            each = ((_said(curve.values) or Label("exact"), *point) for curve in drawn.curves for point in curve.points)
+            return (Label("curve"), drawn.variable, drawn.chosen), tuple(each)
         case Roofline():
             head = (WHAT, CHIP, LINK, "FLOPs/byte", "FLOPs/s", BOUND_BY)
             return head, tuple(_under_roofs(drawn))
+        case Scaling():
+            return _head_of(drawn), tuple(_on_a_mesh(drawn))
         case Curves(kind="times"):
             return (Label("at"), drawn.variable, *drawn.curves[0].lines, BOUND_BY), tuple(_times(drawn))
     return (Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY), tuple(_throughput(drawn))
@@ -137,6 +147,27 @@ def _broken_down(drawn: Breakdown) -> Iterable[Row]:
     for bar in drawn.bars:
         for name, seconds in (*bar.parts, ("", bar.seconds)):
             yield _said(bar.values), bar.time, name or Label("in_all"), float(seconds)
+
+
+def _head_of(drawn: Scaling) -> Row:
+    if drawn.kind == "times":
+        return Label("at"), drawn.variable, *drawn.curves[0].lines, BOUND_BY
+    return Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY
+
+
+def _on_a_mesh(drawn: Scaling) -> Iterable[Row]:
+    for curve in drawn.curves:
+        for few in curve.few:
+            yield _said(curve.values) or Label("exact"), float(few.chips), few.throughput, _busy(few.longest.time)
+        lines = curve.lines.values() if drawn.kind == "times" else (curve.lines["throughput"],)
+        for x, *amounts in zip(curve.xs, *lines, strict=True):
+            if drawn.is_there(x):
+                yield _said(curve.values) or Label("exact"), x, *amounts, _busy(curve.longest(x))
+
+
+def _busy(time: str) -> Label | str:
+    """What a time is that of."""
+    return {"T_math": COMPUTE, "T_vector": Label("vector_unit")}.get(time, time.removeprefix("T_"))
 
 
 def _throughput(drawn: Curves) -> Iterable[Row]:

@@ -10,14 +10,15 @@ from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.setting import Setting
-from symroof.exploration.curves import Curve, Roof, along, require_sizes, roof_of, spread
+from symroof.errors import ModelError
+from symroof.exploration.curves import Curve, Roof, along, require_numbers_of_chips, require_sizes, roof_of, spread
 from symroof.exploration.partition import statements
 from symroof.formula import Frozen, Quotient
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
-from symroof.symbols import rational
+from symroof.symbols import rational, symbol
 
 
 class Track(Frozen):
@@ -68,7 +69,9 @@ def roofline(
     >>> round(found.roofs[0].ridge, 2), {name: f"{y:.4g}" for name, (y,) in found.tracks[0].curves[0].lines.items()}
     (240.24, {'intensity': '63.02', 'throughput': '5.167e+13'})
     """
-    variants = (replace(problem, hardware=chip, link=link, at=()) for chip in chips for link in links)
+    for values in problem.at or ({},):
+        require_numbers_of_chips(problem, values)
+    variants = (replace(problem, hardware=chip, link=link, at=(), joint=False) for chip in chips for link in links)
     roofs = tuple(sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value)))
     functions = {"": [function_of(roof.setting, "intensity") for roof in roofs]}
     if over is None:  # the paths of many statements would cover one another
@@ -79,6 +82,8 @@ def roofline(
     for values in problem.at or ({},):
         runs = over.names if over is not None and over.names[0] in needed else ()
         require_sizes(needed, {*values, *runs}, ", or --over {}=1..1024")
+        for roof, function in zip(roofs, functions[""], strict=True):
+            _require_sent(roof, function, values)
         for name, some in functions.items():
             under = zip(roofs, some, strict=True)
             tracks.append(Track(tuple(_curve(roof, f, values, over if runs else None) for roof, f in under), name))
@@ -107,6 +112,21 @@ def intensities(setting: Setting) -> dict[str, QuantityFunction]:
             sizes = sorted((s.name for s in symbols_of(value)), key=lambda s: order.get(s, len(order)))
             found[part.label] = QuantityFunction(part.label, value.subs(figures), tuple(sizes))
     return found
+
+
+def links_of(setting: Setting) -> tuple[str, ...]:
+    """What has a roof: on a mesh without a link that was asked for the memory and each axis, else the link."""
+    if setting.rates is None or not setting.on_mesh or not setting.problem.joint:
+        return (setting.problem.link,)
+    return (setting.rates.memory, *(name for name, _ in setting.rates.links))
+
+
+def _require_sent(roof: Roof, intensity: QuantityFunction, values: Mapping[str, Fraction]) -> None:
+    """Something crosses the link at a set of sizes."""
+    put = {symbol(name): rational(value) for name, value in values.items()}
+    if intensity.expression.as_numer_denom()[1].subs(put) == 0:
+        at = ", ".join(f"{name} = {value}" for name, value in values.items() if name in roof.setting.problem.mesh)
+        raise ModelError(f"nothing crosses {roof.link} at {at}", hint=f"--link HBM, or more chips along {roof.link}")
 
 
 def _curve(roof: Roof, intensity: QuantityFunction, values: Mapping[str, Fraction], over: Axis | None) -> Curve:

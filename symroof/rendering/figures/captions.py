@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 from symroof.derivation.setting import Setting
 from symroof.model.hardware import Accelerator
 from symroof.rendering.figures.strokes import share
+from symroof.rendering.formulas.letters import Letters
+from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.pen import Sentences
 
@@ -52,7 +54,8 @@ def called(say: Say, chip: Accelerator) -> str:
 
 def chips_of(setting: Setting) -> str:
     """Over how many chips the arithmetic is split; nothing for one."""
-    return "" if setting.chips == 1 else str(setting.chips)
+    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
+    return "" if setting.chips == 1 else printer.print(setting.layout.write(setting.chips))
 
 
 def title_of(say: Say, setting: Setting, *more: str) -> str:

@@ -59,7 +59,7 @@ def draw_territories(found: Territories, inches: float, lang: str) -> Canvas:
     for time in times:
         own = [region.corners for region in found.regions if region.time == time]
         widest = max(own, key=lambda corners: abs(_area([(log10(x), log10(y)) for x, y in corners])))
-        canvas.label(canvas.say("longest", time), _inside(widest), bold=True)
+        canvas.label(canvas.say("longest", time, ""), _inside(widest), bold=True)
     return canvas
 
 

@@ -41,14 +41,15 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     else:
         title = title_of(say, roofs[0].setting, *all_share)
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
-    each = any(roof.chips > 1 for roof in roofs)
+    each = any(roof.setting.chips != 1 for roof in roofs)
     names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, "", each)
     ranges = (low, high), (min(roof.height(low) for roof in roofs) / 3, peak * 2.4)
     canvas = Canvas(title, names, ranges, log=(True, True), scale=scale, inches=inches, lang=lang)
     if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
-    for i in range(len(roofs)):
-        _roof(canvas, found, i)
+    alike = _alike(roofs)
+    for i, links in alike.items():
+        _roof(canvas, found, i, links)
     points = [track for track in found.tracks if not track.statement]
     itemized = len(points) < len(found.tracks)
     for i, track in enumerate(points):
@@ -57,9 +58,17 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
             _path(canvas, track, found.variable, i, own)
             continue
         words = sizes(own) or (canvas.say("in_all") if itemized else sizes(track.values) or canvas.say("everywhere"))
-        _mark(canvas, track, words, SHAPES[i % len(SHAPES)])
+        _mark(canvas, found, track, words, SHAPES[i % len(SHAPES)])
         _statements(canvas, [t for t in found.tracks if t.statement and t.values == track.values], i)
     return canvas
+
+
+def _alike(roofs: Sequence[Roof]) -> dict[int, str]:
+    """The first of the roofs that lie on one another, as those of axes on one network do, with the links of all of them."""
+    found: dict[tuple[object, ...], list[int]] = {}
+    for i, roof in enumerate(roofs):
+        found.setdefault((roof.chip.name, roof.peak.value, roof.bandwidth.value), []).append(i)
+    return {first: ", ".join(roofs[i].link for i in (first, *others)) for first, *others in found.values()}
 
 
 def _statements(canvas: Canvas, tracks: Sequence[Track], index: int) -> None:
@@ -105,13 +114,13 @@ def _bound_by(say: Say, roofs: Sequence[Roof], index: int) -> str:
     return say("bound", what, len(roofs), [] if index in (0, len(roofs)) else slower)
 
 
-def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
+def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
     """A slope and its peak, with their names."""
     roof, several, low = found.roofs[index], found.several_chips, canvas.left
     peak, ridge, dash = float(roof.peak.value), roof.ridge, DASHES[index % len(DASHES)]
     canvas.line([(low, roof.height(low)), (ridge, peak)], INK, dash=dash)
     canvas.line([(ridge, peak), (canvas.right, peak)], INK, dash=dash if several else "-")
-    name = f"{called(canvas.say, roof.chip)} {roof.link}" if several else roof.link
+    name = f"{called(canvas.say, roof.chip)} {links}" if several else links
     angle = canvas.angle((low, roof.height(low)), (ridge, peak))
     slope = [low * (ridge / low) ** part for part in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.02)]
     spots = [Spot((x, roof.height(x)), side, 3, angle) for side in ("ne", "se") for x in slope]
@@ -131,14 +140,18 @@ def _roof(canvas: Canvas, found: Roofline, index: int) -> None:
     )
 
 
-def _mark(canvas: Canvas, track: Track, name: str, shape: str) -> None:
-    """Filled on the first roof, open on the others, joined by a thin line: what the slower memory costs."""
+def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) -> None:
+    """Filled on the first roof, open on the others, joined by a thin line: what the slower memory costs. A program on a mesh
+    uses all of its links, so that it is filled where it is lowest, and each has the name of its link."""
     points = [point for curve in track.curves for point in curve.points("throughput", "intensity")]
-    if len(points) > 1:
+    every, lowest_first = found.setting.on_mesh and not found.several_chips, sorted(points, key=lambda p: p[1])
+    if len(points) > 1 and not every:
         canvas.line(points, INK, 0.9, layer=4)
     for i, place in enumerate(points):
-        canvas.ring(place, INK, shape=shape, filled=i == 0)
-    lowest_first = sorted(points, key=lambda p: p[1])
+        bounds = place[1] == lowest_first[0][1] if every else i == 0
+        canvas.ring(place, INK, shape=shape, filled=bounds)
+        if every and len(points) > 1:
+            canvas.label(found.roofs[i].link, around(place, MARKS, (6, 11, 18)), size=8)
     canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, (6, 11, 18))], bold=True)
 
 

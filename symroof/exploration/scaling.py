@@ -1,0 +1,223 @@
+"""Times and throughput of a program on a mesh against one size: a line for each resource, and where which takes longest.
+
+An axis without a number of chips is a size like others, and its formulas are those of its wiring: where it is a ring, a
+curve over it starts at the least ring, and is about the numbers of chips that close to one. Those below are drawn by
+themselves, each with its own wiring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from math import lcm, prod
+
+from sympy import Expr
+
+from symroof.derivation.draft import Draft
+from symroof.derivation.evaluation import QuantityFunction, functions_of
+from symroof.derivation.figures_used import require_own_wiring
+from symroof.derivation.pipeline import compared, drafted
+from symroof.derivation.schedules import times_defined
+from symroof.derivation.setting import Setting
+from symroof.errors import ModelError
+from symroof.exploration.curves import PLACES, along, require_numbers_of_chips, require_sizes, roof_of, spread
+from symroof.exploration.regime_map import equality
+from symroof.exploration.stretches import Longest, Stretch, longest_at, stretches
+from symroof.formula import Compare, Frozen
+from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.model.resources import time_name
+from symroof.reading.grids import Axis
+from symroof.symbols import rational, symbol
+
+# What is drawn beside the times of the resources, and what throughput is drawn with.
+BOUNDS, THROUGHPUT = ("T_lower", "T_steps", "T_upper"), ("throughput", "chips")
+# The fewest chips of a ring, and an odd number of them.
+LEAST_RING, ODD_RING = 3, 5
+
+
+class Few(Frozen):
+    """A number of chips that is no ring: the throughput and the peak with its own wiring, and what takes longest."""
+
+    chips: int
+    throughput: float
+    peak: float
+    longest: Longest
+
+
+class ScalingCurve(Frozen):
+    """Quantities over one size by name, ``values`` being the other sizes; and which time is the longest where. ``few`` are
+    numbers of chips below the least ring."""
+
+    values: Mapping[str, Fraction]
+    xs: tuple[float, ...]
+    lines: Mapping[str, tuple[float, ...]]
+    stretches: tuple[Stretch, ...]
+    few: tuple[Few, ...] = ()
+
+    def points(self, name: str) -> list[tuple[float, float]]:
+        return list(zip(self.xs, self.lines[name], strict=True))
+
+    def longest(self, size: float) -> str:
+        """The time that is the longest at a size."""
+        return next((s.time for s in reversed(self.stretches) if s.ends[0] <= size), self.stretches[0].time)
+
+
+class Scaling(Frozen):
+    """Throughput or times of a program on a mesh. ``ends`` are those of the axis that was asked for; ``ring`` is what the
+    numbers of chips on it come in, 0 where the size is no ring."""
+
+    kind: str
+    setting: Setting
+    variable: str
+    log: bool
+    ends: tuple[int, int]
+    ring: int
+    curves: tuple[ScalingCurve, ...]
+
+    @property
+    def over_chips(self) -> bool:
+        """Whether the size is an axis of the mesh."""
+        return self.variable in self.setting.problem.mesh
+
+    def is_there(self, size: float) -> bool:
+        """Whether there is such a size: numbers of chips are whole, and those that the formulas are about."""
+        return not self.over_chips or size % (self.ring or 1) == 0
+
+
+class Measured(Frozen):
+    """A program with the functions of what is drawn, and a draft that knows its times."""
+
+    draft: Draft
+    functions: Mapping[str, QuantityFunction]
+
+    @property
+    def program(self) -> Program:
+        program = self.draft.setting.problem.operation
+        assert isinstance(program, Program)
+        return program
+
+    def times(self, values: Mapping[str, Fraction]) -> dict[str, Expr]:
+        """The times of the resources that are busy, with sizes put in."""
+        rates, put = self.draft.setting.rates, {symbol(name): rational(value) for name, value in values.items()}
+        assert rates is not None
+        found = {name: self.functions[name].expression.subs(put) for name in map(time_name, rates.resources)}
+        return {name: value for name, value in found.items() if value != 0}
+
+    def where(self, values: Mapping[str, Fraction]) -> tuple[Compare, ...]:
+        return (*self.draft.setting.equalities, *(equality(name, value) for name, value in values.items()))
+
+    def lines(self, values: Mapping[str, Fraction], x: str, xs: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
+        """What is drawn over ``xs``; the peak is that of all chips."""
+        found = {name: along(function, values, x, xs) for name, function in self.functions.items()}
+        peak = self.draft.setting.peak
+        if "chips" in found and peak is not None:
+            found["peak"] = tuple(chips * float(peak.value) for chips in found.pop("chips"))
+        return {name: ys for name, ys in found.items() if any(ys)}
+
+
+def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
+    """The throughput or the times of a program on a mesh at each of its points, over a size or a number of chips.
+
+    >>> from symroof.reading.grids import read_grid
+    >>> from symroof.reading.problems import read_problem
+    >>> text = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
+    >>> problem = read_problem({"operation": text, "hardware": "tpu-v5p", "at": "B=65536,D=F=8192"})
+    >>> (curve,) = scaling(problem, "throughput", read_grid("X=1..256", ("X",))[0]).curves
+    >>> [(stretch.time, stretch.first) for stretch in curve.stretches], curve.xs[0], [few.chips for few in curve.few]
+    ([('T_math', None), ('T_X', 28)], 4.0, [1, 2])
+    """
+    x, points = over.names[0], problem.at or ({},)
+    for values in points:
+        require_numbers_of_chips(problem, {*values, x})
+    if kind == "times" and len(points) > 1:
+        raise ModelError(
+            f"the times of all resources are drawn at one set of sizes, and there are {len(points)}",
+            hint="--kind throughput shows several",
+        )
+    whole = _measured(problem, kind)
+    setting = whole.draft.setting
+    needed = {name for function in whole.functions.values() for name in function.parameters}
+    if x not in needed:
+        raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
+    for values in points:
+        require_sizes(needed, {*values, x})
+    ring, drawn = _from_the_least_ring(setting, over)
+    few = [_measured(_numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
+    curves = []
+    for values in points:
+        step = {x: ring or _stride(whole.program, x, values)}
+        draft = replace(whole.draft, ledger=replace(whole.draft.ledger, multiples=step))
+        found = tuple(stretches(draft, whole.times(values), symbol(x), drawn.ends, whole.where(values)))
+        xs = spread(drawn, *map(float, drawn.values if ring else ()), *(float(stretch.ends[0]) for stretch in found))
+        dots = tuple(_few(own, x, values) for own in few)
+        curves.append(ScalingCurve(values, xs, whole.lines(values, x, xs), found, dots))
+    return Scaling(kind, setting, x, over.log, over.ends, ring, tuple(curves))
+
+
+def _measured(problem: Problem, kind: str) -> Measured:
+    setting = roof_of(problem).setting
+    assert isinstance(setting.problem.operation, Program)
+    assert setting.rates is not None
+    names = (*map(time_name, setting.rates.resources), *(BOUNDS if kind == "times" else THROUGHPUT))
+    functions = {function.name: function for function in functions_of(setting, names)}
+    return Measured(times_defined(compared(drafted(setting)), setting.problem.operation), functions)
+
+
+def _few(own: Measured, x: str, values: Mapping[str, Fraction]) -> Few:
+    chips = own.draft.setting.problem.mesh[x].chips or 1
+    lines = own.lines(values, x, (float(chips),))
+    (throughput,), (peak,) = lines["throughput"], lines["peak"]
+    return Few(chips, throughput, peak, longest_at(own.draft, own.times(values), own.where(values)))
+
+
+def _stride(program: Program, x: str, values: Mapping[str, Fraction]) -> int:
+    """What a size comes in: the parts for all chips that some tensor of the program splits it over."""
+    chips = {axis.name: axis.chips or int(values.get(axis.name, 1)) for axis in program.mesh}
+    dims = (dim for tensor in program.written.values() for dim in tensor.dims if dim.label == x)
+    return lcm(*(prod(chips[axis] for axis in dim.axes) for dim in dims))
+
+
+def _numbered(problem: Problem, x: str, chips: int) -> Problem:
+    """The problem with a number of chips on an axis."""
+    mesh = {**problem.mesh, x: replace(problem.mesh[x], chips=chips)}
+    assert isinstance(problem.operation, Program)
+    return replace(problem, mesh=mesh, operation=replace(problem.operation, mesh=tuple(mesh.values())))
+
+
+def _below(drawn: Axis, over: Axis) -> list[int]:
+    """The powers of two of an axis that are below what is drawn of it."""
+    low = drawn.ends[0]
+    return [n for n in (1 << i for i in range(low.bit_length())) if n < low and n in over.values]
+
+
+def _from_the_least_ring(setting: Setting, over: Axis) -> tuple[int, Axis]:
+    """What the numbers of chips on a ring come in, and the part of an axis that is about rings."""
+    x, problem, (low, high) = over.names[0], setting.problem, over.ends
+    assert isinstance(problem.operation, Program)
+    if not any(axis.name == x and axis.wiring == "ring" for axis in problem.operation.mesh):
+        return 0, over
+    ring = _ring(problem, x)
+    least = -(-LEAST_RING // ring) * ring
+    if high <= least:
+        raise ModelError(
+            f"{x} without a number of chips is a ring of at least {least}, and its axis ends at {high}",
+            expected=f"an axis beyond {least}, as in {x}={least}..{4 * least}",
+            hint=f"or --mesh {x}={high}, drawn over another size",
+        )
+    numbers = [n for n in over.values if n > least and n % ring == 0]
+    shown = numbers[:: len(numbers) // PLACES + 1]
+    return ring, replace(over, values=tuple(sorted({max(low, least), *shown, high})), high=high)
+
+
+def _ring(problem: Problem, x: str) -> int:
+    """What the numbers of chips come in where an axis closes, and where each sends what the formulas say: over the middle
+    of a ring half of the chips send to the other half in an all-to-all, so that it is even."""
+    own, closed = problem.mesh[x], replace(problem.mesh[x], wiring="ring")
+    multiple = problem.hardware.closing if problem.hardware and own.wiring is None else None
+    try:
+        require_own_wiring(replace(problem, mesh={**problem.mesh, x: closed}), {x: Fraction(ODD_RING)})
+    except ModelError:
+        return lcm(multiple or 1, 2)
+    return multiple or 1

@@ -1,0 +1,135 @@
+"""Throughput and times of a program on a mesh against one size, with the places where another resource takes longest."""
+
+from __future__ import annotations
+
+from symroof.exploration.scaling import Scaling, ScalingCurve
+from symroof.exploration.stretches import Stretch
+from symroof.model.resources import VECTOR, time_name
+from symroof.rendering.figures.canvas import Canvas
+from symroof.rendering.figures.captions import Say, captions, chips_of, in_common, peak_of, title_of
+from symroof.rendering.figures.durations import HEIGHTS, along, draw_bounds
+from symroof.rendering.figures.labels import Spot, around
+from symroof.rendering.figures.strokes import DOTTED, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
+from symroof.rendering.pages.amounts import sizes
+
+# How far above the highest throughput a peak that grows with the chips is followed, on an axis that is not logarithmic.
+HEADROOM = 1.6
+
+
+def draw_scaling(found: Scaling, inches: float, lang: str) -> Canvas:
+    """The figure of a program on a mesh: its times, or its throughput."""
+    return (_times if found.kind == "times" else _throughput)(found, inches, lang)
+
+
+def _throughput(found: Scaling, inches: float, lang: str) -> Canvas:
+    """A curve for each point below the peak of all chips, which grows with an axis of the mesh."""
+    say, setting, shared = captions(lang), found.setting, in_common([curve.values for curve in found.curves])
+    heights = [
+        y for curve in found.curves for y in (*curve.lines["throughput"], *(few.throughput for few in curve.few))
+    ]
+    assert setting.peak is not None
+    peaks = {curve.lines["peak"][-1]: _peaks(curve) for curve in found.curves}
+    peak, several, starts = max(peaks), len(found.curves) > 1, [line[0][1] for line in peaks.values()]
+    level = starts == list(peaks)
+    top = peak * 1.13 if level else min(peak, HEADROOM * max(*heights, *starts))
+    foot = min(heights) / 2 if found.log else 0
+    unit, scale = scaled(top / 2, RATES)
+    names = _size(say, found), say("throughput", unit, chips_of(setting), False)
+    ranges = _ends(found), (foot, top * (2 if found.log else 1))
+    title = title_of(say, setting, sizes(shared))
+    canvas = Canvas(title, names, ranges, log=(found.log, found.log), scale=scale, inches=inches, lang=lang)
+    if level and len(peaks) == 1 and not found.log:
+        canvas.percent_axis(peak, say("of_peak"))
+    for line in peaks.values():
+        canvas.line(line, INK, 0.9)
+        size, height = line[-1]  # a peak that is not level grows in proportion to the chips
+        shown = [*(place for place in line if place[1] < top), (size * min(1, top / height), min(height, top))]
+        words = (
+            peak_of(say, setting, rate(line[-1][1], "FLOPs/s"))
+            if level
+            else say("peak_of_all", rate(float(setting.peak.value), "FLOPs/s"))
+        )
+        places = [shown[int(part * (len(shown) - 1) / 16)] for part in range(16, -1, -1)]
+        canvas.label(words, [Spot(place, side, 3) for side in ("nw", "se", "sw") for place in places])
+    for i, curve in enumerate(found.curves):
+        own = {name: value for name, value in curve.values.items() if name not in shared}
+        _curve(canvas, found, curve, i, sizes(own) if several else "")
+    return canvas
+
+
+def _peaks(curve: ScalingCurve) -> list[tuple[float, float]]:
+    """The peak of all chips, from the fewest on."""
+    return [*((float(few.chips), few.peak) for few in curve.few), *curve.points("peak")]
+
+
+def _curve(canvas: Canvas, found: Scaling, curve: ScalingCurve, index: int, own: str) -> None:
+    """A throughput, with the name of the longest time along each of its parts, and a ring at each turn."""
+    (colour, dash), line = stroke(index), curve.points("throughput")
+    canvas.line(line, colour, dash=dash)
+    for few in curve.few:
+        canvas.ring((few.chips, few.throughput), colour, filled=True, size=5)
+    for stretch in curve.stretches:
+        low, high = map(float, stretch.ends)
+        part = [place for place in line if low <= place[0] <= high]
+        if stretch is curve.stretches[0]:
+            words = canvas.say("longest", stretch.time, own)
+            beside = around(part[len(part) // 2], "se e nw w", (6, 14, 24))
+            canvas.label(words, (*along(canvas, part), *beside), colour, bold=True)
+        else:
+            _turn(canvas, found, stretch, part[0], colour, own)
+
+
+def _turn(
+    canvas: Canvas, found: Scaling, stretch: Stretch, place: tuple[float, float], colour: str, own: str = ""
+) -> None:
+    """Where another time becomes the longest: a ring, a line to the foot of the figure, and the least whole size."""
+    size, height = place
+    canvas.line([(size, canvas.foot), (size, height)], GREY, 0.9, DOTTED, layer=2)
+    canvas.ring(place, colour)
+    first = str(stretch.first or f"{size:.4g}")
+    feet = [Spot((size, canvas.up(part)), side, 4) for part in HEIGHTS for side in ("ne", "nw")]
+    canvas.label(canvas.say("longest_from", stretch.time, found.variable, first, own), feet, colour, bold=True)
+
+
+def _times(found: Scaling, inches: float, lang: str) -> Canvas:
+    """A line for each resource in the band between the two bounds, and T_steps."""
+    (curve,), say, setting = found.curves, captions(lang), found.setting
+    every = [y for ys in curve.lines.values() for y in ys if y > 0]
+    unit, scale = scaled(max(curve.lines["T_lower"]) / 3, MOMENTS)
+    ranges = _ends(found), (min(every) / 1.6, max(every) * 2.2)
+    names, log = (_size(say, found), say("time", unit)), (found.log, True)
+    title = title_of(say, setting, sizes(curve.values))
+    canvas = Canvas(title, names, ranges, log=log, scale=scale, inches=inches, lang=lang)
+    draw_bounds(canvas, curve.points("T_lower"), curve.points("T_upper"))
+    assert setting.rates is not None
+    links = dict(setting.rates.links)
+    for i, name in enumerate(name for name in curve.lines if name not in ("T_lower", "T_upper")):
+        (colour, dash), line = stroke(i), [place for place in curve.points(name) if place[1] > 0]
+        thin = name in ("T_steps", time_name(VECTOR))
+        canvas.line(line, colour, 1.2 if thin else 2.2, dash)
+        words = say("t_math", setting.matrix_stands_in, "") if name == "T_math" else name
+        link = links.get(name.removeprefix("T_"), "")
+        canvas.label(
+            say("t_link", name, link) if link and name != time_name(link) else words,
+            along(canvas, line),
+            colour,
+            bold=not thin,
+        )
+    lower = dict(curve.points("T_lower"))
+    for stretch in curve.stretches[1:]:
+        size = float(stretch.ends[0])
+        _turn(canvas, found, stretch, (size, lower[size]), INK)
+    return canvas
+
+
+def _ends(found: Scaling) -> tuple[float, float]:
+    """The axis that was asked for, from 0 where it begins at 1."""
+    first, last = found.ends
+    return (first if first > 1 or found.log else 0), last
+
+
+def _size(say: Say, found: Scaling) -> str:
+    """What the size is: that of a dimension, or the chips of an axis, and which of them are rings."""
+    if not found.over_chips:
+        return say("size", found.variable)
+    return say("chips_along", found.variable, found.ring, any(curve.few for curve in found.curves))

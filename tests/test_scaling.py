@@ -1,0 +1,315 @@
+"""Figures over the chips of a mesh. The oracle reads the program again: six products on the shapes of one chip, and every
+exchange as the bytes that the busiest direction of its ring or line carries, in fractions."""
+
+import random
+import re
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+import symroof as sr
+from symroof.errors import SymroofError
+
+pytest.importorskip("matplotlib")
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from test_figures import apart, corners
+
+from symroof.rendering.figures import sheet
+from symroof.rendering.figures.drawings import draw
+
+TEXT = """
+mesh X, Y on ICI
+input  x:  bf16[B_X, D_Y]
+weight W1: bf16[D_X, F_Y]
+weight W2: bf16[F_Y, D_X]
+h = x * W1 -> bf16[B_X, F_Y]
+a = gelu(h)
+y = a * W2 -> bf16[B_X, D_Y]
+"""
+PEAK, VECTOR, HBM, ICI = (Fraction(x) for x in (459 * 10**12, 7 * 10**12, 28 * 10**11, 9 * 10**10))
+LARGE, SMALL = {"B": 196608, "D": 8192, "F": 28672}, {"B": 4096, "D": 8192, "F": 28672}
+
+
+def plot(over, *points, kind="throughput", **options):
+    at = [",".join(f"{name}={value}" for name, value in values.items()) for values in points]
+    return sr.plot(TEXT, **{"on": "tpu-v5p", "training": True, "kind": kind, "over": over, "at": at, **options})
+
+
+def statements(B, D, F, X, Y):
+    """What each product of a training step keeps busy, in seconds: on a TPU v5p an axis is a ring where 4 divides it."""
+
+    def exchange(payload, chips):
+        """An all-gather or a reduce-scatter: every chip but one hands on its part, on a ring both ways round."""
+        return Fraction(payload) * (chips - 1) / chips / (1 if chips % 4 else 2) / ICI
+
+    b, f = Fraction(B, X), Fraction(F, Y)  # what a chip multiplies: its rows, all of D, its features
+    rows, features, first = 2 * b * D, 2 * b * f, 2 * D * f  # bytes of x, h and a weight there
+    over_x, over_y = exchange(first, X), exchange(rows, Y)
+    memory = {"h": rows + first + 2 * features, "y": features + first + rows, "da": rows + first + 2 * features}
+    memory |= {"dW2": features + rows + first, "dx": features + first + rows, "dW1": rows + features + first}
+    own = Fraction(B * F, X * Y)  # elements of h that a chip has
+    vector = {"h": 9 * own / VECTOR, "da": 10 * own / VECTOR}
+    return {
+        name: {
+            "T_math": 2 * b * D * f / PEAK,
+            "T_vector": vector.get(name, 0),
+            "T_X": over_x,
+            "T_Y": over_y if name not in ("dW1", "dW2") else 0,
+            "T_HBM": moved / HBM,
+        }
+        for name, moved in memory.items()
+    }
+
+
+def times(**sizes):
+    each = statements(**sizes).values()
+    found = {name: sum(part[name] for part in each) for name in ("T_math", "T_vector", "T_X", "T_Y", "T_HBM")}
+    steps = sum(max(part.values()) for part in each)
+    return found, {"T_lower": max(found.values()), "T_steps": steps, "T_upper": sum(found.values())}
+
+
+def throughput(B, D, F, X, Y):
+    return 12 * B * D * F / times(B=B, D=D, F=F, X=X, Y=Y)[1]["T_lower"]
+
+
+@cache
+def large():
+    return plot("X=1..256", {"Y": 4, **LARGE}, {"Y": 4, **SMALL})
+
+
+def cells(figure):
+    return [re.split(r"\s{2,}", line.strip()) for line in figure.to_text().splitlines()]
+
+
+def test_throughput_against_chips_point_by_point():
+    found = large().drawing
+    for curve, sizes in zip(found.curves, (LARGE, SMALL), strict=True):
+        rings = [x for x in curve.xs if x % 4 == 0]
+        assert rings == list(range(4, 257, 4))
+        for x, y in curve.points("throughput"):
+            if x % 4 == 0:
+                assert y == pytest.approx(float(throughput(**sizes, X=int(x), Y=4)), rel=1e-12)
+        assert all(y == 4 * x * PEAK for x, y in curve.points("peak"))
+
+
+def test_fewer_chips_than_a_ring_are_lines():
+    for curve, sizes in zip(large().drawing.curves, (LARGE, SMALL), strict=True):
+        assert [few.chips for few in curve.few] == [1, 2]
+        for few in curve.few:
+            each, bounds = times(**sizes, X=few.chips, Y=4)
+            assert few.throughput == pytest.approx(float(throughput(**sizes, X=few.chips, Y=4)), rel=1e-12)
+            assert each[few.longest.time] == bounds["T_lower"]
+            assert few.peak == 4 * few.chips * PEAK
+
+
+def test_the_longest_time_changes_at_the_first_ring_where_it_does():
+    for curve, sizes in zip(large().drawing.curves, (LARGE, SMALL), strict=True):
+        longest = {}
+        for x in range(4, 257, 4):
+            each, _ = times(**sizes, X=x, Y=4)
+            longest.setdefault(max(each, key=each.get), x)
+        first, *others = longest.items()
+        assert [(s.time, s.first) for s in curve.stretches] == [(first[0], None), *others]
+        assert all(step.check.status == "proved" for s in curve.stretches for step in s.steps)
+    assert [len(curve.stretches) for curve in large().drawing.curves] == [2, 1]
+
+
+def test_rows_are_numbers_of_chips_that_there_are():
+    head, *rows = cells(large())
+    assert head == ["curve", "X", "FLOPs/s", "bound by"]
+    assert [int(row[1]) for row in rows] == [1, 2, *range(4, 257, 4)] * 2
+    for point, x, y, by in rows:
+        sizes = LARGE if "196608" in point else SMALL
+        each, _ = times(**sizes, X=int(x), Y=4)
+        longest = max(each, key=each.get)
+        assert float(y) == pytest.approx(float(throughput(**sizes, X=int(x), Y=4)), rel=1e-5)
+        assert by == ("compute" if longest == "T_math" else longest.removeprefix("T_"))
+
+
+def test_times_of_every_resource_with_their_bounds():
+    found = plot("X=1:256:log", {"Y": 8, **LARGE}, kind="times")
+    head, *rows = cells(found)
+    assert head[:2] == ["at", "X"]
+    assert [int(row[1]) for row in rows] == [4, 8, 16, 32, 64, 128, 256]
+    for row in rows:
+        each, bounds = times(**LARGE, X=int(row[1]), Y=8)
+        shown = dict(zip(head[2:-1], map(float, row[2:-1]), strict=True))
+        assert shown == pytest.approx({name: float(value) for name, value in (each | bounds).items()}, rel=1e-5)
+    words = found.description()
+    assert {"T_math: compute", "T_X: ICI", "T_Y: ICI", "T_HBM", "T_vector", "T_steps"} <= set(re.split(r"\. |: (?=upper)", words))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_over_a_dimension_turns_are_multiples_of_the_chips(seed):
+    draw = random.Random(seed)
+    x, y, d, f = (draw.choice(some) for some in ([4, 8, 16], [4, 8, 32], [2048, 4096], [8192, 28672]))
+    (curve,) = plot("B=64:262144:log", {"X": x, "Y": y, "D": d, "F": f}).drawing.curves
+
+    def longest(b):
+        each, _ = times(B=b, D=d, F=f, X=x, Y=y)
+        return max(each, key=each.get)
+
+    assert longest(64) == curve.stretches[0].time
+    for before, after in zip(curve.stretches, curve.stretches[1:], strict=False):
+        assert after.first % x == 0
+        assert longest(after.first) == after.time
+        assert longest(after.first - x) == before.time
+    assert not curve.few
+
+
+def test_a_mesh_with_numbers_has_a_level_peak():
+    found = plot("B=64..131072", {"D": 8192, "F": 28672}, mesh="X=16,Y=4")
+    (curve,) = found.drawing.curves
+    assert set(curve.lines["peak"]) == {64 * float(PEAK)}
+    assert "of 64 chips" in found.drawn().decode()
+    assert curve.stretches[1].first == 38256, "B > 15 peak/(2 ICI) = 38250, in multiples of 16"
+
+
+def test_a_turn_at_an_irrational_size():
+    """Over a width D of square weights the work and the bytes are polynomials of degree two, and equal at a root."""
+    square = "mesh X=4 on ICI; input x: bf16[B_X, D]; weight V: bf16[D_X, E]; weight W: bf16[E, F]; h = x * V -> bf16[B_X, E]; y = h * W -> bf16[B_X, F]"
+    (curve,) = sr.plot(square, on="tpu-v5p", assume="E = D", kind="throughput", over="D=64..8192", at="B=20480,F=64").drawing.curves
+
+    def each(d, rows=5120):
+        return {
+            "T_math": Fraction(2 * rows * d * (d + 64)) / PEAK,
+            "T_HBM": Fraction(2 * (3 * rows * d + rows * 64 + d * (d + 64))) / HBM,
+            "T_X": Fraction(2 * d * d * 3, 8) / ICI,
+        }
+
+    turn = curve.stretches[1].first
+    assert turn % 4 == 0
+    before, after = each(turn - 4), each(turn)
+    assert max(before, key=before.get) == curve.stretches[0].time == "T_HBM"
+    assert max(after, key=after.get) == curve.stretches[1].time == "T_math"
+    assert curve.stretches[0].ends[1] < curve.stretches[1].ends[0], "a band holds the root"
+
+
+def test_an_all_to_all_is_about_even_rings_and_a_switch_about_any_number():
+    sizes = "E=64,k=2,B=65536,D=4096,F=8192"
+    ring = sr.plot("expert-parallel", on="tpu-v5p", over="Z=1..64", at=sizes)
+    switch = sr.plot("expert-parallel", on="h100", over="Z=1..9", at=sizes)
+    given = sr.plot("expert-parallel", mesh="Z on ICI ring", given={"peak": "1e14", "HBM": "1e12", "ICI": "1e10"}, over="Z=1..16", at=sizes)
+    assert [int(row[1]) for row in cells(ring)[1:]] == [1, 2, *range(4, 65, 4)]
+    assert [int(row[1]) for row in cells(switch)[1:]] == list(range(1, 10))
+    assert [int(row[1]) for row in cells(given)[1:]] == [1, 2, *range(4, 17, 2)]
+    assert "multiples of 4" in ring.drawn().decode()
+    assert "rings" not in switch.drawn().decode()
+    moved = 2 * 65536 * 4096 * 2  # bytes of the exchanged tokens, twice: 2 experts for each of them
+    flops, longest = 8 * 65536 * 4096 * 8192, set()
+    for _, chips, rate, by in cells(given)[1:]:
+        z = int(chips)
+        sent = 2 * Fraction(moved * (z * z // 4), z * z * (2 if z > 2 else 1) * 10**10)
+        assert float(rate) == pytest.approx(float(flops / {"compute": Fraction(flops, z * 10**14), "Z": sent}[by]), rel=1e-5)
+        longest.add(by)
+    assert longest == {"compute", "Z"}
+
+
+def test_a_roof_for_the_memory_and_for_each_axis():
+    point = {"X": 16, "Y": 4, **SMALL}
+    found = plot(None, point, {"X": 4, "Y": 16, **SMALL}, kind="roofline")
+    assert [roof.link for roof in found.drawing.roofs] == ["HBM", "X", "Y"]
+    assert found.drawing.roofs[1].ridge == 5100
+    for track, (x, y) in zip(found.drawing.tracks, ((16, 4), (4, 16)), strict=True):
+        each, _ = times(**SMALL, X=x, Y=y)
+        for roof, curve, rate in zip(found.drawing.roofs, track.curves, (HBM, ICI, ICI), strict=True):
+            (intensity,), (height,) = curve.lines["intensity"], curve.lines["throughput"]
+            assert intensity == pytest.approx(float(each["T_math"] * PEAK / (each[f"T_{roof.link}"] * rate)))
+            assert height == pytest.approx(float(PEAK * min(1, each["T_math"] / each[f"T_{roof.link}"])))
+    words = found.description()
+    assert "X, Y 90 GB/s" in words, "axes on one network have one roof"
+    assert words.count("ridge") == 2
+    assert [roof.link for roof in plot(None, point, kind="roofline", links=["Y"]).drawing.roofs] == ["Y"]
+
+
+@pytest.mark.parametrize(("over", "points", "options", "says"), [
+    ("X=1..3", [{"Y": 4, **SMALL}], {}, r"X without a number of chips is a ring of at least 4.*\n.*as in X=4\.\.16"),
+    ("X=1..64", [SMALL], {}, "the number of chips of Y"),
+    ("X=1..64", [{"Y": 2, **SMALL}], {}, "Y = 2 is a line"),
+    ("X=1..64", [{"Y": 4, "B": 8, "D": 8}], {}, "F has no size"),
+    ("X=1..64", [{"Y": 4, **SMALL}, {"Y": 8, **SMALL}], {"kind": "times"}, "--kind throughput shows several"),
+    ("X=1..64", [{"Y": 4, **SMALL}], {"mesh": "X=8"}, "unknown name 'X'"),
+    ("X=4..64", [{"Y": 4, **SMALL}], {"kind": "roofline"}, "the number of chips of X"),
+    (None, [{"Y": 4, "X": 1, **SMALL}], {"kind": "roofline"}, "nothing crosses X at Y = 4, X = 1"),
+    ("X=4..64", [SMALL], {"on": None, "mesh": "Y=4"}, "a peak and a bandwidth"),
+    ("X=4..64", [{"Y": 4, **SMALL}], {"links": ["HBM", "X"]}, "one chip and one link"),
+])  # fmt: skip
+def test_what_cannot_be_drawn_is_refused_with_a_cure(over, points, options, says):
+    with pytest.raises(SymroofError, match=says):
+        plot(over, *points, **options)
+
+
+def test_a_product_in_one_line_is_drawn_at_numbers_of_chips_or_as_a_program():
+    product, sizes = "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "B=4096,D=F=8192"
+    with pytest.raises(SymroofError, match=r"not drawn over X(?s:.*)as a program"):
+        sr.plot(product, mesh="X", link="ICI", on="tpu-v5p", over="X=4..64", at=sizes)
+    program = "mesh X; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
+    (curve,) = sr.plot(program, on="tpu-v5p", over="X=8..64", at=sizes).drawing.curves
+    one = sr.plot(product, mesh="X=8", link="ICI", on="tpu-v5p", kind="roofline", at=sizes).drawing.tracks[0].curves[0]
+    assert curve.lines["throughput"][0] == pytest.approx(8 * one.lines["throughput"][0])
+
+
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
+def test_what_is_read_aloud_names_the_turn(lang):
+    words = large().description(lang)
+    turn = {"en": "T_X takes longest from X = 80", "ko": "X = 80부터 최장 시간 T_X", "zh": "从 X = 80 起，T_X 最长"}[lang]
+    assert turn in words
+    assert "459 TFLOPs/s" in words
+    assert {"en": "rings: multiples of 4; dots: lines", "ko": "링: 4의 배수, 점: 선형", "zh": "环：4 的倍数；点：链"}[lang] in large().drawn(lang=lang).decode()
+
+
+SPLIT = {"operation": TEXT, "hardware": "tpu-v5p", "training": True, "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N"}
+
+
+def test_no_other_split_is_better():
+    """Six exchanges of a weight over X and four of activations over Y, with the factor (X - 1)/X of each left out."""
+
+    def longest(x, b, n, d=8192, f=28672):
+        return max(6 * 2 * d * f * x / n, 4 * 2 * b * d / x)
+
+    found = sr.plot({**SPLIT, "at": ["N=16,F=28672", "N=256,F=28672"]}, kind="split", over="B=128:67108864:log")
+    head, *rows = cells(found)
+    assert head == ["curve", "B", "X"]
+    ends = set()
+    for point, size, best in rows:
+        n, b, x = int(re.search(r"N = (\d+)", point)[1]), float(size), float(best)
+        assert 1 <= x <= n
+        for other in (x * 1.01, x / 1.01, 1, n):
+            if 1 <= other <= n:
+                assert longest(x, b, n) <= longest(other, b, n) * (1 + 1e-4)
+        ends |= {(n, x)} if x in (1, n) else set()
+    assert ends == {(16, 1), (16, 16), (256, 1), (256, 256)}
+    assert [curve.turns for curve in found.drawing.curves] == [(2688, 688128), (168, 11010048)], "B = 3F/(2N) and 3FN/2"
+    assert "X ≈ sqrt(2BN/(3F))" in found.description()
+    assert "X → ∞" in found.description("zh")
+
+
+@pytest.mark.parametrize(("table", "options", "says"), [
+    ({}, {"over": "D=1..64"}, "the best X does not depend on D"),
+    ({}, {"over": "B=1..64"}, "N has no size"),
+    ({"minimize": None, "over": None, "subject": None}, {"over": "B=1..64"}, "nothing is asked to be least"),
+    ({}, {}, "split is drawn over 1 size"),
+])  # fmt: skip
+def test_a_split_that_cannot_be_drawn_is_refused(table, options, says):
+    asked = {key: value for key, value in {**SPLIT, "at": "F=28672", **table}.items() if value is not None}
+    with pytest.raises(SymroofError, match=says):
+        sr.plot(asked, kind="split", **options)
+
+
+@pytest.mark.parametrize("name", ["throughput", "times", "roofline", "split"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_labels_lie_apart(name, lang):
+    figures = {
+        "throughput": large,
+        "times": lambda: plot("X=1:256:log", {"Y": 8, **LARGE}, kind="times"),
+        "roofline": lambda: plot(None, {"X": 16, "Y": 4, **SMALL}, {"X": 4, "Y": 16, **LARGE}, kind="roofline"),
+        "split": lambda: sr.plot({**SPLIT, "at": ["N=16,F=28672", "N=256,F=28672"]}, kind="split", over="B=128:67108864:log"),
+    }
+    canvas = draw(figures[name]().drawing, 5, lang)
+    canvas.drawn("svg")
+    renderer = sheet._measuring(FigureCanvasAgg(canvas.sheet).get_renderer())
+    shapes = [(text.get_text(), corners(text, renderer)) for text in (*canvas.axes.texts, *canvas.sheet.texts) if text.get_text()]
+    assert len(shapes) >= 3
+    for i, (text, shape) in enumerate(shapes):
+        assert all(apart(shape, other) for _, other in shapes[:i]), text
