@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -121,6 +122,19 @@ class Row:
 ROWS = ("softmax", "softmax'", "layer_norm", "layer_norm'", "rms_norm", "rms_norm'")
 
 
+@lru_cache(maxsize=4096)
+def indices(digits, places):
+    """The indices of a dimension, one digit for each axis in order and the rest, that have these digits."""
+    sizes = [n for _, n in digits]
+    every = dict(zip((name for name, _ in digits), np.unravel_index(np.arange(prod(sizes)), sizes), strict=True))
+    return np.flatnonzero(np.all([np.ones(prod(sizes), bool), *(every[axis] == at for axis, at in places)], axis=0))
+
+
+@lru_cache(maxsize=4096)
+def grid(digits, box):
+    return np.ix_(*(indices(digits, places) for places in box))
+
+
 @dataclass
 class Chips:
     """A run of a program. ``listed`` says for each statement by what its work is divided and what is moved; ``left_out``
@@ -145,9 +159,7 @@ class Chips:
         self.order = list(self.axes)
         self.chips = list(product(*(range(a.chips) for a in self.axes.values())))
         self.size = prod(a.chips for a in self.axes.values()) * self.rest
-        strides = [self.rest * prod(a.chips for a in list(self.axes.values())[i + 1 :]) for i in range(len(self.axes))]
-        index = np.arange(self.size)
-        self.digit = {n: index // s % self.axes[n].chips for n, s in zip(self.axes, strides, strict=True)}
+        self.digits = (*((name, axis.chips) for name, axis in self.axes.items()), ("", self.rest))
 
     def run(self):
         self._unsharded()
@@ -176,10 +188,13 @@ class Chips:
         numbers = {}
         for name, tensor in self.program.arrays.items():
             if name not in made:
-                self.whole[name] = random.normal(size=[self.size] * len(tensor.dims))
+                if name not in self.whole:
+                    self.whole[name] = random.normal(size=[self.size] * len(tensor.dims))
                 self.own[name] = {c: self._cut(self.whole[name], tensor.labels, declared(tensor), c) for c in self.chips}
         for line in self.program.lines:
             s = line.statement
+            if s.name in self.whole:  # from a run before
+                continue
             arrays = [self.whole[str(t.name)] for t in s.operands]
             if s.function is not None and s.function.name in ROWS:
                 x, dy, axis = *self._row_operands(s, arrays), s.operands[0].labels.index(s.over)
@@ -218,20 +233,21 @@ class Chips:
         normed = Row("rms_norm", self.size).value(x, None, numbers)
         return einsum([normed * dy], [labels], statement.result.labels)
 
+    def _places(self, labels, pairs, chip):
+        """The digits of a chip in each dimension."""
+        cut = sorted((name, axis, chip[self.order.index(axis)]) for name, axis in pairs)
+        return tuple(tuple((axis, at) for name, axis, at in cut if name == label) for label in labels)
+
     def _box(self, labels, pairs, chip):
         """The indices of each dimension that have the digits of a chip."""
-        at = dict(zip(self.order, chip, strict=True))
-        every = []
-        for label in labels:
-            keep = np.ones(self.size, dtype=bool)
-            for name, axis in pairs:
-                if name == label:
-                    keep &= self.digit[axis] == at[axis]
-            every.append(np.flatnonzero(keep))
-        return every
+        return [indices(self.digits, places) for places in self._places(labels, pairs, chip)]
+
+    def _grid(self, labels, pairs, chip):
+        """The entries that have them in every dimension."""
+        return grid(self.digits, self._places(labels, pairs, chip))
 
     def _cut(self, array, labels, pairs, chip):
-        box = np.ix_(*self._box(labels, pairs, chip))
+        box = self._grid(labels, pairs, chip)
         found = np.full([self.size] * len(labels), np.nan)
         found[box] = array[box]
         return found
@@ -287,14 +303,13 @@ class Chips:
         """The parts of the operands that a chip works on."""
         found = []
         for t in place.line.statement.operands:
-            box = self._box(t.labels, place.division, chip)
-            found.append(self._held(str(t.name), chip)[np.ix_(*box)])
+            found.append(self._held(str(t.name), chip)[self._grid(t.labels, place.division, chip)])
         return found
 
     def _put(self, place, chip, part):
         labels = place.line.statement.result.labels
         found = np.full([self.size] * len(labels), np.nan)
-        found[np.ix_(*self._box(labels, place.division, chip))] = part
+        found[self._grid(labels, place.division, chip)] = part
         return found
 
     def _worked(self, place, chip):
@@ -410,10 +425,11 @@ class Chips:
     def _require(self, tensor):
         """Every chip holds what a tensor declares, with complete sums."""
         name, whole = str(tensor.name), self.whole[str(tensor.name)]
+        near = 2e-6 * (1 + np.abs(whole).max())
         for c in self.chips:
-            box = np.ix_(*self._box(tensor.labels, declared(tensor), c))
+            box = self._grid(tensor.labels, declared(tensor), c)
             have, want = self.own[name][c][box], whole[box]
-            if not np.allclose(have, want, rtol=1e-6, atol=1e-6 * (1 + np.abs(whole).max()), equal_nan=False):
+            if not (np.abs(have - want) <= near).all():  # false for what is not a number
                 raise WrongChipError(f"chip {c} does not hold {tensor} after its statement")
 
 

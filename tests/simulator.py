@@ -220,7 +220,7 @@ class Plan:
             return self.busy[-1]
         if not self.sums[i]:
             last = self.last_behind(made.operands)
-            if last is not None and last.turns == self.turns[i]:
+            if last is not None and last.turns == self.turns[i] and (last in self.busy or any(self.sums[j] for j in last.lines)):
                 return last
             if fuse is not None:
                 return self._of_fuse(fuse, i)
@@ -236,15 +236,14 @@ class Plan:
         return self.kernels[-1]
 
     def last_behind(self, names):
-        """The kernel of the contraction that comes last among those behind these tensors, whatever its turn."""
+        """The last of the kernels that make these tensors, of those with a contraction behind them."""
         found = [self._last(self.maker[name]) for name in names if name in self.maker]
         return max(filter(None, found), key=lambda kernel: kernel.first, default=None)
 
     def _last(self, i):
         if self.sums[i] or self.home[i] in self.busy:
             return self.home[i]
-        last = self.last_behind(self.text.places[i][0].operands)
-        return self.home[i] if last is not None and last.turns == self.turns[i] else last
+        return self.home[i] if self.last_behind(self.text.places[i][0].operands) else None
 
     def _heads(self, i) -> Iterator[int]:
         """The contractions behind a statement, within its kernel and through elementwise statements."""

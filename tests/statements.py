@@ -306,7 +306,7 @@ def _false_evidence(step, meaning: Meaning, random: Random) -> str | None:
     evidence, kind = step.evidence, type(step.evidence).__name__
     if kind == "Arrays" and any(direct.BITS.get(name) != bits for _, bits, name in evidence.arrays):
         return "a dtype of other bits"
-    if kind == "OnChip" and [array.bits for array in meaning.truth.arrays.values()] != list(evidence.placement.bits):
+    if kind == "OnChip" and [array.bits for array in meaning.truth.arrays.values()] != [array.bits for array in evidence.meshed.script.arrays]:
         return "the arrays have other bits"
     if kind == "Growing" and not any(a.relation == "->" and a.left == Name(evidence.name) for a in step.assumptions):
         return "another name grows"
@@ -390,19 +390,19 @@ def _one_root(step, evidence, point, meaning) -> str | None:
 
 
 def _on_chip(step, evidence, point, meaning) -> str | None:
-    """The amount by direct arithmetic, on the mesh that the placement says."""
-    placement, truth = evidence.placement, meaning.truth
-    chips = prod(axis.chips for axis in placement.mesh)
-    if chips != truth.chips or [tuple(n for n, _ in t) for t in placement.tensors] != [a.labels for a in truth.arrays.values()]:
+    """The amount by direct arithmetic, on the mesh that the evidence says."""
+    (axis,), arrays, truth = evidence.meshed.mesh, evidence.meshed.script.arrays, meaning.truth
+    if axis.chips != truth.chips or [array.labels for array in arrays] != [a.labels for a in truth.arrays.values()]:
         return "it is another mesh, or another operation"
-    if [frozenset(n for n, axis in t if axis) for t in placement.tensors] != [a.split for a in truth.arrays.values()]:
+    if [frozenset(label for label, _ in array.split) for array in arrays] != [a.split for a in truth.arrays.values()]:
         return "it is split otherwise"
-    ring = placement.mesh[0].wiring == "ring" or (placement.mesh[0].wraparound and chips % placement.mesh[0].wraparound == 0)
+    ring = axis.wiring == "ring" or (axis.wraparound and axis.chips % axis.wraparound == 0)
     if truth.link and truth.ways != (2 if ring else 1):
         return "it is wired otherwise"
     sizes = {label: point[label] for label in truth.labels}
-    amount = truth.flops(sizes, placement.count) / Fraction(chips) if evidence.amount == "work" else truth.moved(sizes)
-    kind = {"work": True, "memory": not truth.link, "link": truth.link, "sending": truth.link and not evidence.number}
+    count = "exact" if evidence.amount == "flops_exact" else "fma"
+    amount = truth.flops(sizes, count) / Fraction(axis.chips) if evidence.amount.startswith("flops") else truth.moved(sizes)
+    kind = {"flops": True, "flops_exact": True, "bytes": not truth.link, "link": truth.link, "sending": truth.link and not evidence.number}
     return None if kind.get(evidence.amount) and value(step.right, point) == amount else "a chip does another amount"
 
 
@@ -465,7 +465,7 @@ def _false_facts(step, point, meaning: Meaning) -> str | None:
             wrong = value(facts.chips, point) != truth.chips or len(facts.exchanges) != 1
         case "Sent":
             payload, share = value(facts.payload, point), value(facts.share, point)
-            wrong = payload != truth.writes(point) or payload * share != value(step.right, point)
+            wrong = payload != truth.writes(point) or payload * share != value(step.right, point) or value(facts.chips, point) != truth.chips
         case _:
             wrong = False
     return f"the facts of {type(facts).__name__} are others" if wrong else None

@@ -1,17 +1,32 @@
-"""The exchanges of the backward pass beside those that JAX makes: the forward ones are written in a ``shard_map`` as symroof
-lists them, and JAX transposes them. Skipped where JAX is not installed."""
+"""The exchanges of symroof beside those of JAX: of products, as XLA's partitioner puts them in where only shardings are said;
+of the backward pass, as JAX transposes the forward ones in a ``shard_map``. Skipped where JAX is not installed, and not with
+SYMROOF_REQUIRE_JAX=1."""
 
+import json
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
+from math import prod
 
+import numpy as np
 import pytest
 
+from symroof.derivation.setting import setting_of
 from symroof.model.nodes import PRODUCT
 from symroof.model.placing import placed
 from symroof.reading.meshes import laid_out
 from symroof.reading.operations import read_operation
+from symroof.reading.problems import read_problem
+from symroof.symbols import symbol
 
-jax = pytest.importorskip("jax")
 SIZE, CHIPS = 12, {"X": 3, "Y": 2}
+
+if os.environ.get("SYMROOF_REQUIRE_JAX") == "1":
+    import jax
+else:
+    jax = pytest.importorskip("jax")
 NAMES = {"all_gather": "all-gather", "reduce_scatter": "reduce-scatter", "psum": "all-reduce", "all_to_all": "all-to-all"}
 MLP = "weight W1: bf16[{w}]; weight W2: bf16[{v}]; h = x * W1 -> bf16[{h}]; a = gelu(h); y = a * W2 -> bf16[{y}]"
 PROGRAMS = {
@@ -112,3 +127,68 @@ def test_jax_transposes_to_the_same_exchanges(name):
 
     found = sorted(collectives(jax.make_jaxpr(trained)(*shapes).jaxpr))
     assert found == sorted((m.collective, m.axes) for place in listed for m in place.moves)
+
+
+# Forward: XLA's own partitioner.
+
+PRODUCTS = {
+    "Megatron, into the hidden layer": "fp32[B, D_Y] * fp32[D, F_Y] -> fp32[B, F_Y]",
+    "Megatron, out of it": "fp32[B, F_Y] * fp32[F_Y, D] -> fp32[B, D_Y]",
+    "Megatron, whole sums": "fp32[B, F_Y] * fp32[F_Y, D] -> fp32[B, D]",
+    "fully sharded": "fp32[B_X, D] * fp32[D_X, F] -> fp32[B_X, F]",
+    "fully sharded over both axes": "fp32[B_XY, D] * fp32[D_XY, F] -> fp32[B_XY, F]",
+    "data parallel": "fp32[B_X, D] * fp32[D, F] -> fp32[B_X, F]",
+    "data parallel, the gradient of a weight": "fp32[B_X, D] * fp32[B_X, F] -> fp32[D, F]",
+    "the same over both axes": "fp32[B_XY, D] * fp32[B_XY, F] -> fp32[D, F]",
+    "fully sharded, the gradient of a weight": "fp32[B_X, D] * fp32[B_X, F] -> fp32[D_X, F]",
+    "fully sharded and Megatron, in": "fp32[B_X, D_Y] * fp32[D_X, F_Y] -> fp32[B_X, F_Y]",
+    "fully sharded and Megatron, out": "fp32[B_X, F_Y] * fp32[F_Y, D_X] -> fp32[B_X, D_Y]",
+    "tokens to experts": "fp32[E, C_X, D] * fp32[E_X, D, F] -> fp32[E_X, C, F]",
+}
+LENGTHS = {"B": 24, "C": 60, "D": 36, "E": 12, "F": 48}
+COLLECTIVE = re.compile(r" = (.*?) (all-gather|all-reduce|reduce-scatter|all-to-all|collective-permute)(?:-start)?\(")
+SHAPE = re.compile(r"f32\[([\d,]*)\]")
+
+
+def settings():
+    return {name: setting_of(read_problem({"operation": text, "mesh": CHIPS})) for name, text in PRODUCTS.items()}
+
+
+def compiled(product):
+    """What XLA makes of a product that is jitted with its shardings."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(*CHIPS.values()), tuple(CHIPS))
+    *ins, out = (jax.sharding.NamedSharding(mesh, spec(tensor)) for tensor in product.tensors)
+    *left, right = ("".join(tensor.labels) for tensor in product.tensors)
+    run = jax.jit(lambda *arrays: jax.numpy.einsum(f"{','.join(left)}->{right}", *arrays), in_shardings=tuple(ins), out_shardings=out)
+    shapes = [jax.ShapeDtypeStruct(tuple(LENGTHS[x] for x in t.labels), "float32") for t in product.inputs]
+    return run.lower(*shapes).compile().as_text()
+
+
+def compiled_elsewhere():
+    """Every product as XLA compiles it for six processors, in a process of its own: JAX starts threads, and other tests fork."""
+    flags = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={prod(CHIPS.values())}", "JAX_PLATFORMS": "cpu"}
+    script = f"import sys; sys.path[:0] = {sys.path}; import test_jax_collectives as t; t.print_compiled()"
+    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, **flags}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def print_compiled():
+    print(json.dumps({name: compiled(setting.problem.operation) for name, setting in settings().items()}))
+
+
+def test_the_partitioner_puts_in_the_same_exchanges():
+    """The same kinds, and the same bytes: of what a chip holds after a gather or before a reduction, of all for an all-to-all.
+    On CPUs XLA makes no reduce-scatter: it adds up everything and takes a slice. The payload is the same, the cost is not."""
+    expected, found, texts = {}, {}, compiled_elsewhere()
+    lengths = {symbol(label): size for label, size in LENGTHS.items()}
+    for name, setting in settings().items():
+        said = [(e.collective.replace("reduce-scatter", "all-reduce"), e) for e in setting.exchanges]
+        expected[name] = sorted((kind, int(e.payload.subs(lengths))) for kind, e in said)
+        chips = {kind: e.chips for kind, e in said if kind == "all-to-all"}
+        made = [m.groups() for m in map(COLLECTIVE.search, texts[name].splitlines()) if m]
+        sizes = [sum(4 * prod(map(int, filter(None, dims.split(",")))) for dims in SHAPE.findall(shapes)) for shapes, _ in made]
+        found[name] = sorted((kind, size * chips.get(kind, 1)) for (_, kind), size in zip(made, sizes, strict=True))
+    assert found == expected
+    assert [name for name, made in found.items() if not made] == ["data parallel"]
+    assert {kind for made in found.values() for kind, _ in made} == {"all-gather", "all-reduce", "all-to-all"}

@@ -18,12 +18,12 @@ from symroof.formula import Name, number
 from symroof.model import mesh as meshes
 from symroof.model.dtype import Dim, Tensor, dtype
 from symroof.model.einsum import Einsum
-from symroof.model.mesh import COLLECTIVES, Exchange, MeshAxis, division
+from symroof.model.mesh import division
+from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
+from symroof.model.one_statement import Exchange
 from symroof.proof.check import check
-from symroof.proof.collectives import MeshAxis as PlayedAxis
 from symroof.proof.collectives import played
 from symroof.proof.ledger import Ledger
-from symroof.proof.placement import LARGEST, Placement, play
 from symroof.proof.sharing import OnChip
 from symroof.proof.step import Reason
 from symroof.reading.catalogue import chip
@@ -44,14 +44,14 @@ TWO = "bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]"
 @pytest.mark.parametrize("ring", [False, True])
 @pytest.mark.parametrize("chips", [3, 4, 5, 8, 16, 17])
 def test_collectives_cost_what_is_sent(collective, ring, chips):
-    exchange = Exchange(collective, MeshAxis("X", chips, "ring" if ring else "line"), "output", Integer(1))
+    exchange = Exchange(collective, (MeshAxis("X", chips, "ring" if ring else "line"),), "output", Integer(1))
     assert fraction(exchange.share) == played(collective, chips, ring)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("chips", [2, 3, 4, 9])
 def test_a_switch_carries_what_its_busiest_port_does(collective, chips):
-    exchange = Exchange(collective, MeshAxis("X", chips, "switch"), "output", Integer(1))
+    exchange = Exchange(collective, (MeshAxis("X", chips, "switch"),), "output", Integer(1))
     assert fraction(exchange.share) == played(collective, chips, False, True)
 
 
@@ -113,7 +113,7 @@ def test_wirings_that_are_none(mesh, message):
         (MOVED, {"X": 4}, ["all-to-all over X = 4"]),
         (FETCHED, {"X": 4}, ["all-to-all over X = 4"]),
         ("bf16[B, D_X] * bf16[E_X, D, F] * bf16[B, E] -> bf16[B, F, D, E]", {"X": 2}, None),
-        ("bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]", {"X": 4, "Y": 2}, ["all-gather over X = 4", "all-gather over Y = 2"]),
+        ("bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]", {"X": 4, "Y": 2}, ["all-gather over XY = 8"]),
         ("bf16[B, D_X, E_Y] * bf16[D_X, E_Y, F] -> bf16[B, F_Y]", {"X": 4, "Y": 2}, ["reduce-scatter over Y = 2", "all-reduce over X = 4"]),
     ],
 )  # fmt: skip
@@ -157,11 +157,21 @@ def test_the_split_of_another_axis_shrinks_the_message():
     assert d.setting.moved == B * F / 2
 
 
-def test_a_message_grows_with_what_was_gathered_before():
-    text = "bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]"
-    d = sr.derive(text, mesh={"X": 4, "Y": 2}, link="ICI")
+GATHERED_TWICE = "bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]"
+
+
+def test_axes_on_one_link_gather_together():
+    d = sr.derive(GATHERED_TWICE, mesh={"X": 4, "Y": 2}, link="ICI")
     B, D, E = sr.dimensions("B D E")
-    assert [e.payload for e in d.setting.exchanges] == [B * D * E, 2 * B * D * E]
+    assert [e.payload for e in d.setting.exchanges] == [2 * B * D * E]
+    assert d.setting.moved == 2 * B * D * E * Fraction(7, 16)
+
+
+def test_a_message_grows_with_what_was_gathered_over_another_link():
+    d = sr.derive(GATHERED_TWICE, mesh="X=4 on ICI; Y=2 on DCN", link="ICI")
+    B, D, E = sr.dimensions("B D E")
+    assert [(e.link, e.payload) for e in d.setting.exchanges] == [("DCN", B * D * E / 2), ("ICI", 2 * B * D * E)]
+    assert d.setting.moved == 2 * B * D * E * Fraction(3, 4)
 
 
 def test_a_chip_reads_what_it_multiplies_and_writes_what_it_computes():
@@ -192,7 +202,7 @@ class Mesh:
     """The chips of a mesh, each with a part of every tensor, in numbers. What a chip does not hold is masked out."""
 
     def __init__(self, operation, mesh):
-        self.operation, self.mesh = operation, {axis: mesh[axis] for axis in operation.axes}
+        self.operation, self.mesh = operation, mesh
         self.chips = [dict(zip(self.mesh, digits, strict=True)) for digits in itertools.product(*(range(n) for n in self.mesh.values()))]
         self.carriers = {label: sorted({a for t in operation.tensors for d in t.dims if d.label == label for a in d.axes}) for label in operation.dimensions}
         self.size = {label: 2 * int(np.prod([self.mesh[a] for a in axes])) for label, axes in self.carriers.items()}
@@ -215,8 +225,8 @@ class Mesh:
                 mask &= own.reshape([-1 if x == label else 1 for x in labels])
         return mask
 
-    def peers(self, chip, axis):
-        return [other for other in self.chips if all(other[a] == chip[a] for a in self.mesh if a != axis)]
+    def peers(self, chip, axes):
+        return [other for other in self.chips if all(other[a] == chip[a] for a in self.mesh if a not in axes)]
 
 
 def declared(tensor):
@@ -237,9 +247,9 @@ def simulate(d):
         exchange = todo.pop(0)
         before = dict(held[place])
         for c in world.chips:
-            peers = [before[key(other)] for other in world.peers(c, exchange.axis)]
+            peers = [before[key(other)] for other in world.peers(c, exchange.axes)]
             union = np.logical_or.reduce(peers)
-            wanted = world.mask(place, {pair for pair in work if pair[1] == exchange.axis}, c)
+            wanted = world.mask(place, {pair for pair in work if pair[1] in exchange.axes}, c)
             got = union if exchange.collective == "all-gather" else union & wanted
             sliced = world.mask(place, work, c)  # what is not needed over the other axes was left out before
             others = {pair for pair in work if pair[1] not in {a for _, a in declared(operation.tensors[place])}}
@@ -260,8 +270,8 @@ def simulate(d):
     for exchange in todo:
         before, area = dict(partial), dict(support)
         for c in world.chips:
-            peers = [key(other) for other in world.peers(c, exchange.axis)]
-            own = world.mask(last, {pair for pair in declared(operation.tensors[last]) if pair[1] == exchange.axis}, c)
+            peers = [key(other) for other in world.peers(c, exchange.axes)]
+            own = world.mask(last, {pair for pair in declared(operation.tensors[last]) if pair[1] in exchange.axes}, c)
             if exchange.collective == "all-to-all":
                 assert 2 * np.logical_or.reduce([area[k] for k in peers]).sum() == exchange.payload.subs(put)
                 support[key(c)] = np.logical_or.reduce([area[k] for k in peers]) & own
@@ -292,33 +302,6 @@ def test_random_splits_against_numpy(seed):
     assert collectives
 
 
-# Large meshes are continued from smaller ones.
-
-
-@pytest.mark.parametrize("text", [SUMMED, GATHERED, SCATTERED, MOVED, FETCHED, WEIGHTS])
-@pytest.mark.parametrize("wiring", ["ring", "line"])
-def test_a_continued_mesh_is_what_the_played_one_would_be(monkeypatch, text, wiring):
-    placement = evidence(sr.derive(text, mesh={"X": 17})).placement
-    for chips in (33, 40):
-        given = dataclasses.replace(placement, mesh=(PlayedAxis("X", chips, wiring),))
-        whole = play(given)
-        monkeypatch.setattr("symroof.proof.placement.LARGEST", 32)
-        play.cache_clear()
-        assert play(given) == dataclasses.replace(whole, whole=False)
-        monkeypatch.setattr("symroof.proof.placement.LARGEST", LARGEST)
-        play.cache_clear()
-
-
-def evidence(d):
-    return next(s.evidence for s in d.steps if isinstance(s.evidence, OnChip))
-
-
-def test_only_what_was_played_is_called_so():
-    small, large = (sr.derive(SUMMED, mesh={"X": chips}, link="ICI").steps for chips in (64, 256))
-    says = [{s.check.by for s in steps if s.reason is Reason.EXCHANGE} for steps in (small, large)]
-    assert says == [{"mesh played chip by chip"}, {"smaller meshes played, which determine it"}]
-
-
 # Faults, put in at run time.
 
 
@@ -336,7 +319,7 @@ def one_chip(m):
 
 
 def no_exchange_but_one(m):
-    original = meshes.exchanges
+    original = settings.exchanges
     m.setattr(settings, "exchanges", lambda *given: original(*given)[:1])
 
 
@@ -346,14 +329,14 @@ def no_exchange(m):
 
 def changed(**fields):
     def fault(m):
-        original = meshes.exchanges
+        original = settings.exchanges
         m.setattr(settings, "exchanges", lambda *given: tuple(dataclasses.replace(e, **fields) for e in original(*given)))
 
     return fault
 
 
 def five_times_the_payload(m):
-    original = meshes.exchanges
+    original = settings.exchanges
     m.setattr(settings, "exchanges", lambda *given: tuple(dataclasses.replace(e, payload=5 * e.payload) for e in original(*given)))
 
 
@@ -391,10 +374,10 @@ FAULTS = {
     "reduce-scatter for all-gather, at the same cost": (changed(collective="reduce-scatter"), GATHERED, LINK),
     "the other operand": (changed(operand="right operand"), GATHERED, LINK),
     "said over memory alone": (changed(collective="all-gather"), SUMMED, MEMORY),
-    "another number of chips": (changed(over=MeshAxis("X", 2, "line")), SUMMED, LINK),
-    "another axis": (changed(over=MeshAxis("Y", 4, "line")), SUMMED, LINK),
+    "another number of chips": (changed(over=(MeshAxis("X", 2, "line", "ICI"),)), SUMMED, LINK),
+    "another axis": (changed(over=(MeshAxis("Y", 4, "line", "ICI"),)), SUMMED, LINK),
     "no exchange, over memory": (no_exchange, SUMMED, MEMORY),
-    "one exchange of two": (no_exchange_but_one, "bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]", {"on": "tpu-v5e", "mesh": {"X": 2, "Y": 2}, "link": "ICI"}),
+    "one exchange of two": (no_exchange_but_one, "bf16[B_Y, D_X] * bf16[D_XY, F] -> bf16[B_Y, F]", {"on": "tpu-v5e", "mesh": {"X": 2, "Y": 2}, "link": "ICI"}),
     "half the share": (half_the_share, SUMMED, LINK),
     "rows of the table": (rows_exchanged, SUMMED, LINK),
     "a line as a ring": (always_a_ring, SUMMED, LINK),
@@ -439,14 +422,6 @@ def test_the_exact_count_adds_up_over_the_chips():
         d = sr.derive(text, mesh=mesh, count="exact")
         chips = int(np.prod(list(mesh.values())))
         assert (d.setting.flops * chips - d.setting.cost.flops_exact).expand() == Integer(0)
-
-
-def test_an_amount_is_exact_in_every_size():
-    placement = Placement(((("B", None), ("D", "X")), (("D", "X"), ("F", None)), (("B", None), ("F", None))), (16, 16, 16), ("left", "right", "output"), (PlayedAxis("X", 4),), "fma")
-    found = play(placement)
-    assert found.amounts["work", 0].above == {(("B", 1), ("D", 1), ("F", 1)): Fraction(1, 2)}
-    assert found.amounts["sending", 0].above == {(("B", 1), ("F", 1)): Fraction(3)}
-    assert found.amounts["sharing", 0].above == {(): Fraction(4)}
 
 
 def test_an_axis_of_one_chip_changes_nothing():

@@ -10,6 +10,7 @@ from test_gate import _nothing_is_remembered, put_in  # noqa: F401 (a fixture)
 
 import symroof as sr
 from symroof.errors import SymroofError
+from symroof.formula import Compare, Name
 from symroof.reading.documents import read_text
 from symroof.verification.chapters import judge_read
 
@@ -118,6 +119,22 @@ def test_what_is_wrong_with_a_claim(program, claim, expected):
     assert diagnosis(program, claim) == expected
 
 
+def test_a_condition_against_one_resource_is_told_from_that_against_all():
+    """compute-bound on a mesh is against the memory and every link; which of them are missing is said, and what would be right."""
+    claims = "compute-bound when B > 2550(X - 1)", "T_math > T_X <=> B > 2550(X - 1)", "compute-bound when Y < 1 + F/2550"
+    first, alone, other = judged(BOTH, *claims)
+    assert [first.verdict, alone.verdict, other.verdict] == ["wrong", "holds", "wrong"]
+    for found, resource, others in ((first, "T_X", ["T_HBM", "T_Y"]), (other, "T_Y", ["T_HBM", "T_X"])):
+        mistake = found.worst.diagnosis
+        assert mistake.kind == "one_resource"
+        assert mistake.facts["alone"].left == Compare(Name("T_math"), ">", Name(resource))
+        assert [condition.right.name for condition in mistake.facts["others"]] == others
+    (named,) = sr.verify({"operation": BOTH, "hardware": "tpu-v5p", "link": "X", "claims": [claims[0]]}).judgements
+    assert named.verdict == "holds"  # where a link is named, that is what is compared
+    (neither,) = judged(BOTH, "compute-bound when B > 1275(X - 1)")
+    assert neither.worst.diagnosis is None or neither.worst.diagnosis.kind != "one_resource"
+
+
 def test_what_is_wrong_with_a_claim_about_training():
     assert verdicts(BOTH, "sent(X) = 6DF(X - 1)/(XY)", "sent(Y) = 4BD(Y - 1)/(XY)", "flops_per_chip = 12BDF/(XY)", training=True) == ["holds"] * 3
     mistakes = {"sent(X) = 4DF(X - 1)/(XY)": "on_chips kept W1", "sent(X) = 2DF(X - 1)/(XY)": "on_chips forward", "flops_per_chip = 12BDF/X": "on_chips along Y"}
@@ -160,6 +177,6 @@ def test_no_fault_makes_a_false_claim_hold(fault, monkeypatch):
 
 
 def test_no_fault_makes_a_false_claim_about_a_product_hold(monkeypatch):
-    put_in(monkeypatch, "model.mesh._fetched", lambda f: lambda *a: ())
+    put_in(monkeypatch, "model.placing._Chips._brought", lambda f: lambda *a: ())
     with pytest.raises(SymroofError):
         judged(PRODUCT, "sent(X) = 0")

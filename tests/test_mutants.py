@@ -23,7 +23,8 @@ from symroof.errors import SymroofError
 from symroof.model.cost import Cost
 from symroof.model.dtype import Dtype
 from symroof.model.einsum import Einsum
-from symroof.model.mesh import COLLECTIVES, Exchange
+from symroof.model.mesh_axes import COLLECTIVES
+from symroof.model.one_statement import Exchange
 
 BOOK = importlib.import_module("book.test_ch1_rooflines")
 

@@ -197,7 +197,7 @@ def test_another_origin_of_a_product_is_refused(change):
     told = next(s for s in d.steps if s.reason is Reason.EXCHANGE)
     ledger = begun(d.setting.problem).ledger
     assert checked((told,), ledger)
-    exchange = replace(told.facts.exchange, over=replace(told.facts.exchange.over, **change))
+    exchange = replace(told.facts.exchange, over=(replace(told.facts.exchange.over[0], **change),))
     with pytest.raises(CheckError):
         checked((replace(told, facts=replace(told.facts, exchange=exchange)),), ledger)
 

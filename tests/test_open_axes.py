@@ -8,7 +8,8 @@ from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, rand
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError
-from symroof.model.mesh import COLLECTIVES, Exchange, MeshAxis
+from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
+from symroof.model.one_statement import Exchange
 from symroof.reading.meshes import axes_of, read_mesh
 from symroof.symbols import fraction, rational, symbol
 

@@ -26,7 +26,8 @@ PROBLEMS = {
     "attention": ("attention", {"on": "tpu-v5e"}),
     "on a mesh": (SPLIT, {"on": "tpu-v5p", "training": True}),
 }
-OF_OPTIMA = {"Splits", "Slope", "Rooted", "Leads", "Optimal"}  # changed one by one in test_optimum.py, with faults of their own in test_gate.py
+# Changed one by one in test_optimum.py and test_longest.py, with faults of their own in test_gate.py.
+OF_OPTIMA = {"Splits", "Slope", "Rooted", "Leads", "Optimal", "Multiples", "Dividing", "Longest"}
 TWO = Number(Fraction(2))
 
 

@@ -2,8 +2,10 @@
 
 import json
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from graphlib import TopologicalSorter
 from itertools import permutations
 from random import Random
 
@@ -17,7 +19,9 @@ from simulator import Braces, Chip, Made, Plan, Text, contracts
 from sympy import Add, Integer
 
 import symroof as sr
+from symroof.errors import ModelError
 from symroof.model.functions import FUNCTIONS
+from symroof.model.kernels import kernels_of
 from symroof.model.program import turns_of
 from symroof.reading.programs import ProgramReader
 from symroof.symbols import expression, symbol
@@ -85,7 +89,34 @@ fuse {
   e = softmax(c)
 }
 """
-BY_HAND = {"mlp": MLP, "attention": ATTENTION, "experts": EXPERTS, "layers": LAYERS, "two passes": TWO_PASSES}
+# In each of these two kernels would wait for one another, if what is made last joined the contraction before the others.
+AROUND_A_FUSE = """
+input a: bf16[B, D]
+weight W, V: bf16[D, F]
+t1 = sigmoid(a)
+t2 = t1 * W -> bf16[B, F]
+fuse {
+  t3 = silu(t1)
+  t6 = t3 * V -> bf16[B, F]
+}
+t7 = t3 * t2 -> bf16[B, D, F]
+t8 = t6 + t2
+"""
+AROUND_A_REPEAT = """
+input x: bf16[B, D]
+weight W: bf16[D, F]
+weight b: bf16[F]
+h = x * W -> bf16[B, F]
+a = gelu(h)
+repeat L as a = z {
+  z = a + b
+}
+y = h + z
+"""
+BY_HAND = {
+    "mlp": MLP, "attention": ATTENTION, "experts": EXPERTS, "layers": LAYERS, "two passes": TWO_PASSES,
+    "around a fuse": AROUND_A_FUSE, "around a repeat": AROUND_A_REPEAT,
+}  # fmt: skip
 
 
 # What the model says, and what is derived.
@@ -194,6 +225,33 @@ def test_the_text_of_a_program_is_read_back_as_it_was_written():
 
 
 # Laws.
+
+
+def waiting(program):
+    """For each kernel the others that make what it uses."""
+    kernels = kernels_of(program)
+    home = {line.statement.name: i for i, kernel in enumerate(kernels) for line in kernel}
+    used = ({str(t.name) for line in kernel for t in line.statement.operands} for kernel in kernels)
+    return {i: {home[name] for name in names & home.keys()} - {i} for i, names in enumerate(used)}
+
+
+@pytest.mark.parametrize("text", [*BY_HAND.values(), *map(random_programs.program, map(Random, (60272, 275, 808, 863, 1004, 1058)))])
+def test_kernels_never_wait_for_one_another(text):
+    assert [*TopologicalSorter(waiting(model(text))).static_order()]
+
+
+@many
+@given(drawn)
+def test_random_kernels_never_wait_for_one_another(text):
+    TopologicalSorter(waiting(model(text))).prepare()
+
+
+@many
+@given(st.integers(0, 10**9))
+def test_random_kernels_of_training_never_wait_for_one_another(seed):
+    program = replace(model(random_programs.program(Random(seed), dtypes=("bf16", "fp32"))), training=True)
+    with suppress(ModelError):  # what has no gradient
+        TopologicalSorter(waiting(program)).prepare()
 
 
 def total(text):

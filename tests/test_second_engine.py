@@ -236,7 +236,7 @@ def _other_evidence(random, step, others):
             more = replace(evidence.functions[0], function=lambda **sizes: evidence.functions[0].function(**sizes) + 1)
             parts = {"functions": (more, *evidence.functions[1:])}, {"functions": evidence.functions[:-1]}
         case "OnChip":
-            parts = {"placement": _otherwise(random, evidence.placement)}, {"number": evidence.number + 1}, {"amount": random.choice(("work", "memory", "link", "part", "sending"))}
+            parts = {"meshed": _otherwise(random, evidence.meshed)}, {"number": evidence.number + 1}, {"amount": random.choice(("flops", "flops_exact", "bytes", "link", "part", "sending"))}
         case "Growing" | "Doubled":
             parts = ({"name": size},)
         case "Highest":
@@ -257,17 +257,17 @@ def _longer(random, shapes):
     return (*shapes[:i], (*shapes[i], "3"), *shapes[i + 1 :])
 
 
-def _otherwise(random, placement):
+def _otherwise(random, meshed):
     """The mesh of another size, wired otherwise; the tensors in another width, or not split."""
-    axis, *axes = placement.mesh
-    whole = tuple((label, None) for label, _ in placement.tensors[0])
-    return random.choice((
-        replace(placement, mesh=(replace(axis, chips=2 * axis.chips), *axes)),
-        replace(placement, mesh=(replace(axis, wiring="line" if axis.chips % 16 == 0 else "ring"), *axes)),
-        replace(placement, bits=(*placement.bits[:-1], 2 * placement.bits[-1])),
-        replace(placement, tensors=(whole, *placement.tensors[1:])),
-        replace(placement, count="exact" if placement.count == "fma" else "fma"),
-    ))  # fmt: skip
+    axis, *axes = meshed.mesh
+    first, *others = meshed.script.arrays
+    arrays = random.choice(((replace(first, split=frozenset()), *others), (replace(first, bits=2 * first.bits), *others)))
+    changes = (
+        {"mesh": (replace(axis, chips=2 * axis.chips), *axes)},
+        {"mesh": (replace(axis, wiring="line" if axis.chips % 16 == 0 else "ring"), *axes)},
+        {"script": replace(meshed.script, arrays=arrays)},
+    )
+    return replace(meshed, **random.choice(changes))
 
 
 def _other_facts(random, facts):
@@ -286,7 +286,7 @@ def _other_facts(random, facts):
         case "Shared":
             parts = random.choice(({"chips": _twice(facts.chips)}, {"exchanges": facts.exchanges * 2 or (None,)}))
         case "Sent":
-            parts = random.choice(({"payload": _twice(facts.payload)}, {"share": _twice(facts.share)}, {"exchange": replace(facts.exchange, over=replace(facts.exchange.over, chips=facts.exchange.chips + 1))}))
+            parts = random.choice(({"payload": _twice(facts.payload)}, {"share": _twice(facts.share)}, {"chips": _twice(facts.chips)}, {"exchange": replace(facts.exchange, over=tuple(replace(axis, chips=axis.chips + 1) for axis in facts.exchange.over))}))
         case _:
             parts = {}
     return replace(facts, **parts)

@@ -42,6 +42,7 @@ FACTS = {
     "other_amount": {"how": "ops"}, "turns": {"times": B, "how": "once"}, "traffic": {"how": "unfused", "names": (B, D)},
     "other_size": {"written": B, "meant": D}, "part_missing": {"total": Name("bytes"), "names": (B, D), "all": False, "how": "missing"},
     "other_shape": {"names": (B,), "size": F, "more": True}, "other_pass": {"how": "training"}, "of_width": {"names": (B, D), "bits": 8},
+    "one_resource": {"alone": Compare(Compare(B, ">", D), "<=>", Compare(B, ">", D)), "others": (Compare(B, ">", D), Compare(D, ">", B))},
     "exchanged": {"how": "wiring", "names": (B,), "wiring": "ring"}, "on_chips": {"how": "kept", "names": (B, D)},
     "factor_of_size": {"size": B, "missing": True},
     "binary_prefix": {"binary": True, "power": 1}, "upside_down": {}, "defined": {"name": "S", "formula": B, "line": 3},

@@ -11,8 +11,9 @@ from sympy import Expr, Integer
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.hardware import Accelerator, Known, meant
-from symroof.model.mesh import exchanges, open_axes
+from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import NETWORKS, NODE, Mesh, MeshAxis
+from symroof.model.one_statement import Exchange, exchanges
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.statement_costs import amounts, busy_links, of_statement
@@ -24,15 +25,11 @@ NETWORK = tuple(NETWORKS)
 
 def wired(program: Program, chip: Accelerator | None) -> Program:
     """The program with the link and the wiring of every axis, where the text does not say them."""
-    networks = [name for name in (chip.links if chip else ()) if name in NETWORK]
-    if chip is not None and len(networks) > 1 and any(axis.link is None for axis in program.mesh):
-        networks = networks[:1]
-    link = networks[0] if networks else "ICI"
-    mesh = wired_axes(program.mesh, link, chip)
+    mesh = wired_axes(program.mesh, network_of(chip), chip)
     known = {axis.name for axis in mesh}
     for axis in program.axes:
         if axis not in known:
-            hint = suggestion(axis, known) or f"declare it: mesh {axis} on {link}"
+            hint = suggestion(axis, known) or f"declare it: mesh {axis} on {network_of(chip)}"
             raise ModelError(f"the program is split over {axis}, and the mesh has no such axis", hint=hint)
     return replace(program, mesh=mesh)
 
@@ -61,13 +58,33 @@ def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], taken: 
     return ModelError(shown, expected=f"at most {most} chips on {NODE}", hint=hint)
 
 
+def wired_mesh(problem: Problem) -> Mesh:
+    """The mesh of a product with the link and the wiring of every axis: the problem's link where that is a network."""
+    chip, asked = problem.hardware, problem.link
+    link = asked if is_network(asked) else network_of(chip)
+    return {axis.name: axis for axis in wired_axes(problem.mesh.values(), link, chip)}
+
+
+def network_of(chip: Accelerator | None) -> str:
+    """The network that chips speak over where nobody says which: the first one of the chip."""
+    return next((name for name in (chip.links if chip else ()) if name in NETWORK), "ICI")
+
+
+def is_network(link: str) -> bool:
+    """
+    >>> is_network("ICI.bidirectional"), is_network("HBM")
+    (True, False)
+    """
+    return link.partition(".")[0] in NETWORK
+
+
 def link_over(program: Program, link: str) -> tuple[str, str]:
     """What the link of a problem on a mesh keeps busy, nothing for a memory; and the figure of that."""
     figures: dict[str, str] = {}
     for axis in program.mesh:
         figures.setdefault(axis.name if axis.wiring != "switch" else str(axis.link), str(axis.link))
     named = [name for name in busy_links(program) if link in (name, figures[name])]
-    if link.partition(".")[0] not in NETWORK and link not in figures:
+    if not is_network(link) and link not in figures:
         return "", link
     if len(named) != 1:
         some = f"several axes are on {link}: {', '.join(named)}" if named else f"nothing crosses {link}"
@@ -86,7 +103,7 @@ def require_own_wiring(problem: Problem, values: Mapping[str, Fraction]) -> None
         if number.denominator != 1 or number < 1:
             raise ModelError(f"{name} = {number} is no number of chips", expected="a whole number from 1")
         numbered = {**problem.mesh, name: replace(problem.mesh[name], chips=int(number))}
-        before, after = (_sent(problem, mesh, chip, link) for mesh in (problem.mesh, numbered))
+        before, after = (_sent(replace(problem, mesh=mesh)) for mesh in (problem.mesh, numbered))
         here = {symbol(name): int(number)}
         if any((amount.subs(here) - after.get(r, Integer(0))).expand() != 0 for r, amount in before.items()):
             wiring = wired_axes([numbered[name]], link, chip)[0].wiring if number > 2 else "line"
@@ -96,17 +113,22 @@ def require_own_wiring(problem: Problem, values: Mapping[str, Fraction]) -> None
             )
 
 
-def _sent(problem: Problem, mesh: Mesh, chip: Accelerator | None, link: str) -> Mapping[str, Expr]:
+def _sent(problem: Problem) -> Mapping[str, Expr]:
     """What a link carries on a mesh, by resource."""
     operation = problem.operation
     if isinstance(operation, Program):
-        program = wired(replace(operation, mesh=tuple(mesh.values())), chip)
+        program = wired(replace(operation, mesh=tuple(problem.mesh.values())), problem.hardware)
         found = amounts(program, problem.count)
         return {resource: found[of_statement("sent", resource)].expand() for resource in busy_links(program)}
-    known = {axis.name: axis for axis in wired_axes(mesh.values(), link, chip)}
+    return sent_over(exchanges(operation, wired_mesh(problem)))
+
+
+def sent_over(exchanges: Iterable[Exchange]) -> dict[str, Expr]:
+    """The bytes that each axis carries, or the port of each switch, in the order of the exchanges."""
     total: dict[str, Expr] = {}
-    for exchange in exchanges(operation, known):
-        total[exchange.axis] = total.get(exchange.axis, Integer(0)) + exchange.sent.expand()
+    for exchange in exchanges:
+        for resource, share in exchange.carried:
+            total[resource] = (total.get(resource, Integer(0)) + share * exchange.payload).expand()
     return total
 
 

@@ -10,13 +10,13 @@ from sympy import Add, Expr, Integer, Rational
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.figures_used import (
-    NETWORK,
     bandwidth_of,
+    is_network,
     link_over,
     peak_of,
     require_own_wiring,
     wired,
-    wired_axes,
+    wired_mesh,
 )
 from symroof.derivation.layout import Layout
 from symroof.derivation.splitting import require_played
@@ -24,7 +24,8 @@ from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
 from symroof.model.cost import Cost
 from symroof.model.hardware import Known
-from symroof.model.mesh import Exchange, chips_at_work, exchanges, local_bytes, open_axes
+from symroof.model.mesh import chips_at_work, local_bytes, open_axes
+from symroof.model.one_statement import Exchange, exchanges
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import Rates, figures_of, rates_of, time_over_rates
@@ -70,7 +71,9 @@ class Setting(Frozen):
     @property
     def several_chips(self) -> bool:
         """Whether the operation is split over a mesh, whoever does what there."""
-        return self.on_mesh or any(self.problem.mesh[axis].chips != 1 for axis in self.split_axes)
+        return bool(self.problem.operation.axes) and (
+            self.on_mesh or any(axis.chips != 1 for axis in self.problem.mesh.values())
+        )
 
     @property
     def on_mesh(self) -> bool:
@@ -78,13 +81,13 @@ class Setting(Frozen):
         return isinstance(self.problem.operation, Program) and bool(self.problem.operation.axes)
 
     @property
-    def split_axes(self) -> tuple[str, ...]:
-        """The axes that a product is split over."""
-        return () if isinstance(self.problem.operation, Program) else self.problem.operation.axes
+    def over_network(self) -> bool:
+        return bool(self.exchanges) and is_network(self.problem.link)
 
     @property
-    def over_network(self) -> bool:
-        return bool(self.exchanges) and self.problem.link.partition(".")[0] in NETWORK
+    def over_link(self) -> tuple[Exchange, ...]:
+        """The exchanges over the link of the problem: they follow one another."""
+        return over_link(self.exchanges, self.problem.link)
 
     @property
     def least_one(self) -> Sizes:
@@ -203,12 +206,6 @@ def setting_of(problem: Problem) -> Setting:
         raise ModelError(
             "the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X"
         )
-    for axis in problem.mesh:
-        if axis not in operation.axes:
-            raise ModelError(
-                f"no dimension of the operation is split over {axis}",
-                hint=f"write D_{axis} for a dimension D, or leave --mesh {axis} out",
-            )
     if isinstance(operation, Program) and operation.axes:
         operation = wired(operation, chip)
         problem, found = replace(problem, operation=operation), amounts(operation, problem.count)
@@ -216,24 +213,24 @@ def setting_of(problem: Problem) -> Setting:
         chips, moved_name = found["chips"], of_statement("sent", comms) if comms else "bytes_per_chip"
         moved = found[moved_name]
     elif operation.axes:
-        mesh = {axis.name: axis for axis in wired_axes(problem.mesh.values(), link, chip)}
-        needed, chips = exchanges(operation, mesh), chips_at_work(operation, mesh)
-        if any(problem.mesh[axis].chips != 1 for axis in operation.axes):
+        needed, chips = exchanges(operation, wired_mesh(problem)), chips_at_work(operation, problem.mesh)
+        if any(axis.chips != 1 for axis in problem.mesh.values()):
             moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
-    if link.partition(".")[0] in NETWORK and not isinstance(operation, Program):
-        if not needed:
+    if is_network(link) and not isinstance(operation, Program):
+        crossing = over_link(needed, link)
+        if not crossing:
             raise ModelError(
                 f"nothing crosses {link}: the operation needs no exchange between chips",
                 hint="--link HBM, or split a contracted dimension, as in D_X",
             )
-        moved, moved_name = Add(*(exchange.sent for exchange in needed)), "sent"
+        moved, moved_name = Add(*(exchange.sent for exchange in crossing)), "sent"
     for values in problem.at:
         require_own_wiring(problem, values)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
     rates = None
     if isinstance(operation, Program):
-        memory = link if link.partition(".")[0] not in NETWORK else "HBM"
+        memory = link if not is_network(link) else "HBM"
         rates = rates_of(operation, chip, problem.compute, memory, comms, problem.joint)
     peak_name, peak = (", ".join(rates.names), None) if rates and rates.mixed else peak_of(problem, chip)
     regime = Regime(relations, least_one)
@@ -258,6 +255,11 @@ def setting_of(problem: Problem) -> Setting:
             rates=rates,
         )
     )
+
+
+def over_link(exchanges: tuple[Exchange, ...], link: str) -> tuple[Exchange, ...]:
+    """The exchanges over a link, whatever its figure is called."""
+    return tuple(exchange for exchange in exchanges if exchange.link.partition(".")[0] == link.partition(".")[0])
 
 
 def _require_readable(relations: tuple[tuple[Expr, str, Expr], ...]) -> None:

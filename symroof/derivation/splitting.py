@@ -1,15 +1,21 @@
-"""What each chip of a mesh does, as steps with the evidence from which a mesh is played."""
+"""What each chip of a mesh does of a product, as steps with the evidence from which a mesh is played."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from symroof.derivation.figures_used import is_network, network_of
 from symroof.formula import Name, Quotient, Sum
-from symroof.model.mesh import Exchange
+from symroof.model.dtype import Tensor
+from symroof.model.mesh import split_of
+from symroof.model.one_statement import Exchange
 from symroof.proof.check import checked
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.ledger import Ledger
-from symroof.proof.placement import Placement
+from symroof.proof.script import Act, Array, Script
+from symroof.proof.sharded import Meshed
 from symroof.proof.sharing import OnChip, Sent, Shared
 from symroof.proof.step import Reason, Step
 
@@ -17,39 +23,49 @@ if TYPE_CHECKING:
     from symroof.derivation.setting import Setting
 
 
-def placement(setting: Setting) -> Placement:
+def meshed_of(setting: Setting) -> Meshed:
     """The shapes, the splits and the mesh as the user wrote them: nothing that was computed from them."""
-    problem, operation = setting.problem, setting.problem.operation
-    closing = problem.hardware.closing if problem.hardware else None
-    return Placement(
-        tuple(
-            tuple((d.label, a) for d in t.dims if d.label != "1" for a in d.axes or (None,)) for t in operation.tensors
-        ),
-        tuple(tensor.dtype.bits for tensor in operation.tensors),
-        tuple(operation.operand_name(place) for place in range(len(operation.tensors))),
-        tuple(
-            MeshAxis(a, problem.mesh[a].chips, problem.mesh[a].wiring, closing, problem.mesh[a].link or problem.link)
-            for a in operation.axes
-        ),
-        problem.count,
+    problem, chip = setting.problem, setting.problem.hardware
+    link = problem.link if is_network(problem.link) else network_of(chip)
+    multiple = chip.closing if chip else None
+    axes = (MeshAxis(a.name, a.chips, a.wiring, multiple, a.link or link) for a in problem.mesh.values())
+    return _meshed(problem.operation.tensors, tuple(axes))
+
+
+@lru_cache(maxsize=256)
+def _meshed(tensors: tuple[Tensor, ...], mesh: tuple[MeshAxis, ...]) -> Meshed:
+    """A product as a script of one act, the tensors called by their places; what it is played once for is kept."""
+    arrays = tuple(
+        Array(str(i), t.labels, t.dtype.bits, "input" if i < len(tensors) - 1 else "", t.dtype.name, split_of(t))
+        for i, t in enumerate(tensors)
     )
+    *operands, result = (array.name for array in arrays)
+    act = Act(result, tuple(operands), Fraction(len(operands) - 1), multiplies=True)
+    return Meshed(Script(arrays, (act,)), mesh)
 
 
 def amounts_of_a_chip(setting: Setting) -> dict[str, OnChip]:
     """The names of what one chip does, each with the amount of the played mesh that it is."""
     if not setting.several_chips or setting.on_mesh:
         return {}
-    given, names = placement(setting), sent_names(setting)
-    amounts = {setting.flops_name: OnChip(given, "work"), "bytes_per_chip": OnChip(given, "memory")}
+    problem, names = setting.problem, sent_names(setting)
+    operation, meshed = problem.operation, meshed_of(setting)
+    called = tuple(operation.operand_name(place) for place in range(len(operation.tensors)))
+    work = "ops" if operation.vector else "flops_exact" if problem.count == "exact" else "flops"
+
+    def amount(what: str, number: int = 0) -> OnChip:
+        return OnChip(meshed, called, problem.link, what, number)
+
+    amounts = {setting.flops_name: amount(work), "bytes_per_chip": amount("bytes")}
     if len(names) > 1:
-        amounts["sent"] = OnChip(given, "link")
-    amounts |= {f"part_{i}": OnChip(given, "part", i) for i in range(len(given.tensors))}
-    return amounts | {name: OnChip(given, "sending", i) for i, name in enumerate(names)}
+        amounts["sent"] = amount("link")
+    amounts |= {f"part_{i}": amount("part", i) for i in range(len(called))}
+    return amounts | {name: amount("sending", i) for i, name in enumerate(names)}
 
 
 def sent_names(setting: Setting) -> list[str]:
-    """What the bytes of each exchange are called."""
-    axes = [exchange.axis for exchange in setting.exchanges]
+    """What the bytes of each exchange over the link are called."""
+    axes = [exchange.axis for exchange in setting.over_link]
     if len(axes) == 1:
         return ["sent"]
     return [f"sent_{axis}" + (str(i) if axes.count(axis) > 1 else "") for i, axis in enumerate(axes)]
@@ -60,9 +76,8 @@ def work_of_a_chip(setting: Setting) -> tuple[Step, ...]:
     if not setting.several_chips:
         return ()
     name, whole = Name(setting.flops_name), Name("flops")
-    chips = setting.layout.write(setting.chips)
-    shared = Quotient(whole, chips) if setting.chips != 1 else whole
-    facts, evidence = Shared(chips, setting.exchanges), amounts_of_a_chip(setting)[name.name]
+    shared = Quotient(whole, setting.layout.write(setting.chips)) if setting.chips != 1 else whole
+    facts, evidence = _shared(setting), amounts_of_a_chip(setting)[name.name]
     return (
         Step("work", Reason.SHARE_WORK, name, "=", shared, evidence=evidence, facts=facts),
         Step("work", Reason.PUT_IN, name, "=", setting.layout.write(setting.flops), role=name.name),
@@ -74,23 +89,28 @@ def traffic_of_a_chip(setting: Setting) -> tuple[Step, ...]:
     if not setting.several_chips:
         return ()
     amounts, name, write = amounts_of_a_chip(setting), setting.moved_name, setting.layout.write
-    facts = Shared(setting.layout.write(setting.chips), setting.exchanges)
+    facts, moved = _shared(setting), write(setting.moved)
     if not setting.over_network:
-        evidence, moved = amounts[name], write(setting.moved)
-        return (Step("traffic", Reason.SHARE_BYTES, Name(name), "=", moved, (), evidence, facts, name),)
+        return (Step("traffic", Reason.SHARE_BYTES, Name(name), "=", moved, (), amounts[name], facts, name),)
     names = sent_names(setting)
     steps = [
         Step("traffic", Reason.EXCHANGE, Name(n), "=", write(e.sent), (), amounts[n], _sent(setting, e), n)
-        for n, e in zip(names, setting.exchanges, strict=True)
+        for n, e in zip(names, setting.over_link, strict=True)
     ]
     if len(names) > 1:
         each = Sum(tuple(map(Name, names)))
         steps.append(Step("traffic", Reason.BYTES, Name(name), "=", each, (), amounts[name], facts))
+        steps.append(Step("traffic", Reason.TOTAL, Name(name), "=", moved, role=name))
     return tuple(steps)
 
 
+def _shared(setting: Setting) -> Shared:
+    return Shared(setting.layout.write(setting.chips), setting.exchanges)
+
+
 def _sent(setting: Setting, exchange: Exchange) -> Sent:
-    return Sent(exchange, setting.layout.write(exchange.payload), setting.layout.write(exchange.share))
+    write = setting.layout.write
+    return Sent(exchange, write(exchange.size), write(exchange.payload), write(exchange.share))
 
 
 def require_played(setting: Setting) -> Setting:

@@ -115,7 +115,7 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
     if isinstance(operation, Program) and setting.several_chips:
         return ()  # what a chip moves of each tensor has no name of its own
     if setting.over_network:
-        sent = zip(setting.exchanges, sent_names(setting), strict=True)
+        sent = zip(setting.over_link, sent_names(setting), strict=True)
         parts = [Traffic(exchange.collective, Name(name), exchange.sent) for exchange, name in sent]
     elif isinstance(operation, Program):
         parts = [Traffic(n, moved_name(n), amount) for n, amount in traffic_of_tensors(operation).items()]

@@ -92,22 +92,25 @@ def message(move: Move, program: Program) -> Expr:
 
 
 def carried(move: Move, program: Program) -> Iterator[tuple[str, Expr]]:
+    """The resources of a program that a collective keeps busy, each with the part of the message that it carries."""
+    return shares(move.collective, (axis for axis in program.mesh if axis.name in move.axes))
+
+
+def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Expr]]:
     """The resources that a collective keeps busy, each with the part of the message that it carries."""
-    axes = [axis for axis in program.mesh if axis.name in move.axes and axis.chips != 1]
+    axes = [axis for axis in axes if axis.chips != 1]
     if not axes:
         return
     chips, ways = Mul(*(axis.size for axis in axes)), sum(axis.ways for axis in axes)
     if axes[0].wiring == "switch":
-        share = (
-            SWITCHED[move.collective](chips) if move.collective in SWITCHED else COLLECTIVES[move.collective](chips, 1)
-        )
+        share = SWITCHED[collective](chips) if collective in SWITCHED else COLLECTIVES[collective](chips, 1)
         yield resource_of(axes[0]), share
-    elif move.collective == "all-to-all":
+    elif collective == "all-to-all":
         for axis in axes:
-            yield axis.name, COLLECTIVES[move.collective](axis.size, axis.ways) * axis.size / chips
+            yield axis.name, COLLECTIVES[collective](axis.size, axis.ways) * axis.size / chips
     else:
         for axis in axes:
-            yield axis.name, COLLECTIVES[move.collective](chips, ways)
+            yield axis.name, COLLECTIVES[collective](chips, ways)
 
 
 def _sent(moves: Iterable[Move], program: Program) -> Mapping[str, Expr]:

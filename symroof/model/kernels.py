@@ -1,13 +1,14 @@
 """Who shares traffic: the statements of a program as the kernels that a chip runs.
 
-A contraction reads its operands from memory and writes its result. An elementwise statement or row function joins the
-kernel of the contraction that comes last among those behind its operands, if that is of the same turn of a repeat: what
-was made there stays on the chip. With no such contraction behind it, it is a kernel of its own. The statements of a fuse that has a contraction are one kernel; one of
-elementwise statements alone keeps together those that have no contraction behind them. A kernel reads each tensor from
-outside once, and writes what another kernel uses, what the next turn of a repeat takes, what nothing uses, and the
-gradients that are asked for. The backward pass comes later: none of its statements joins a kernel of the forward pass. The
-backward of a fuse is one kernel that makes what was inside once more, from what it reads from outside. An exchange touches
-no memory: what it makes lies where the tensor lies that it moves.
+A contraction reads its operands from memory and writes its result. Of the kernels that make the operands of an
+elementwise statement or row function, and have a contraction in them or behind them, the last is the one that it joins, if
+that has a contraction itself and is of the same turn of a repeat: what was made there stays on the chip. All others of them
+come before it, so kernels never wait for one another. With no such contraction behind it, it is a kernel of its own. The
+statements of a fuse that has a contraction are one kernel; one of elementwise statements alone keeps together those that
+have no contraction behind them. A kernel reads each tensor from outside once, and writes what another kernel uses, what the
+next turn of a repeat takes, what nothing uses, and the gradients that are asked for. The backward pass comes later: none of
+its statements joins a kernel of the forward pass. The backward of a fuse is one kernel that makes what was inside once more,
+from what it reads from outside. An exchange touches no memory: what it makes lies where the tensor lies that it moves.
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ from symroof.model.program import EXCHANGE, Fuse, Line, Program, Statement
 class _Kernel:
     lines: list[Line] = field(default_factory=list)
 
+    @property
+    def contracts(self) -> bool:
+        fuse = self.lines[0].fuse
+        return self.lines[0].statement.contracts or (fuse is not None and contracted_in(fuse))
+
 
 def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
     """The lines of a program by kernels, in the order of their first lines."""
     kernels: list[_Kernel] = []
-    behind: dict[str, _Kernel] = {}  # the kernel of the last contraction behind a tensor, whatever its turn
+    behind: dict[str, _Kernel] = {}  # where a tensor is made that has a contraction behind it
     fused: dict[int, _Kernel] = {}
     for line in program.lines:
         statement, fuse = line.statement, line.fuse
@@ -38,7 +44,7 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
         feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
         candidates = [behind[name] for name in feeding if name in behind]
         last = max(candidates, key=kernels.index, default=None)
-        here = last is not None and _same_turn(last.lines[0], line)
+        here = last is not None and last.contracts and _same_turn(last.lines[0], line)
         if together:
             kernel = fused.setdefault(id(fuse), _Kernel())
         elif not statement.contracts and last is not None and here:
@@ -48,10 +54,8 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
         kernel.lines.append(line)
         if kernel not in kernels:
             kernels.append(kernel)
-        if statement.contracts or here or together:
+        if statement.contracts or together or last is not None:
             behind[statement.name] = kernel
-        elif last is not None:
-            behind[statement.name] = last
     return tuple(tuple(kernel.lines) for kernel in kernels)
 
 

@@ -1,4 +1,4 @@
-"""Chips in a mesh: who multiplies what, which exchanges that needs, and how long a link is busy with them.
+"""Chips in a mesh: who multiplies what.
 
 Work and tensors are split by pairs (dimension, axis): (D, X) says that a chip deals with the part of D that has its own
 place on X. For each axis the work is divided by the first rule that applies:
@@ -17,71 +17,19 @@ dimension which the output holds whole is refused: nobody wrote who gathers what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import lcm, prod
 
 from sympy import Expr, Mul
 
 from symroof.errors import ModelError, suggestion
-from symroof.formula import Frozen
 from symroof.model.dtype import Dim, Tensor
-from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, Mesh, MeshAxis
+from symroof.model.mesh_axes import Mesh
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 
 Split = frozenset[tuple[str, str]]
-
-
-class Exchange(Frozen):
-    """A collective over one axis: ``payload`` is V, in bytes."""
-
-    collective: str
-    over: MeshAxis
-    operand: str
-    payload: Expr
-
-    @property
-    def axis(self) -> str:
-        return self.over.name
-
-    @property
-    def chips(self) -> int | None:
-        return self.over.chips
-
-    @property
-    def ways(self) -> int:
-        return self.over.ways
-
-    @property
-    def size(self) -> Expr:
-        return self.over.size
-
-    @property
-    def wiring(self) -> str:
-        """How the axis is wired: two chips are a line."""
-        ring = self.over.ways == 2
-        return "ring" if ring else "switch" if self.over.wiring == "switch" else "line"
-
-    @property
-    def share(self) -> Expr:
-        """The part of the payload that one direction of a link carries."""
-        if self.wiring == "switch" and self.collective in SWITCHED:
-            return SWITCHED[self.collective](self.size)
-        return COLLECTIVES[self.collective](self.size, self.ways)
-
-    @property
-    def sent(self) -> Expr:
-        """The bytes that one direction of a link carries.
-
-        >>> from symroof.symbols import symbol
-        >>> Exchange("all-reduce", MeshAxis("X", 2), "output", 2 * symbol("B")).sent
-        2*B
-        """
-        return self.share * self.payload
-
-    def __str__(self) -> str:
-        return f"{self.collective} over {self.axis}" + (f" = {self.chips}" if self.chips is not None else "")
 
 
 def open_axes(mesh: Mesh) -> tuple[str, ...]:
@@ -142,46 +90,6 @@ def local_bytes(operation: AnyOperation, mesh: Mesh) -> tuple[Expr, ...]:
     """What one chip reads of each operand, namely all that it multiplies, and what it writes: all that it computes."""
     divided = division(operation)
     return tuple(_part(tensor, divided, mesh) for tensor in operation.tensors)
-
-
-def exchanges(operation: AnyOperation, mesh: Mesh) -> tuple[Exchange, ...]:
-    """The exchanges that the operation needs, in their order; an axis of one chip needs none."""
-    require_axes(operation, mesh)
-    divided, name, last = division(operation), operation.operand_name, len(operation.tensors) - 1
-    return tuple(
-        Exchange(collective, mesh[axis], name(place), _part(tensor, whole, mesh))
-        for place, tensor in enumerate(operation.tensors)
-        for collective, axis, whole in (_fetched if place < last else _joined)(tensor, divided)
-        if mesh[axis].chips != 1
-    )
-
-
-def _fetched(tensor: Tensor, divided: Split) -> Iterator[tuple[str, str, Split]]:
-    """How an operand comes to the chips that multiply it: all-to-all first, then gathered; and how the message is split
-    over the other axes."""
-    needs = shared_split(tensor, divided)
-    held = split_of(tensor) | {pair for pair in needs if pair[1] not in axes_in(split_of(tensor))}
-    gained = needs - held
-    for pair in sorted(held - needs, key=lambda pair: (pair[1] not in axes_in(gained), pair[1])):
-        held -= {pair}
-        yield "all-to-all" if pair[1] in axes_in(gained) else "all-gather", pair[1], held
-        held |= {new for new in gained if new[1] == pair[1]}
-
-
-def _joined(tensor: Tensor, divided: Split) -> Iterator[tuple[str, str, Split]]:
-    """How the output comes to where it is declared: partial sums scattered, the others reduced, then all-to-all."""
-    held = shared_split(tensor, divided)
-    summed = axes_in(divided - held)
-    scattered = {pair for pair in split_of(tensor) - held if pair[1] in summed}
-    for pair in sorted(scattered, key=lambda pair: pair[1]):
-        yield "reduce-scatter", pair[1], held
-        held |= {pair}
-    for axis in sorted(summed - axes_in(scattered)):
-        yield "all-reduce", axis, held
-    for pair in sorted(held - split_of(tensor), key=lambda pair: pair[1]):
-        held -= {pair}
-        yield "all-to-all", pair[1], held
-        held |= {new for new in split_of(tensor) if new[1] == pair[1]}
 
 
 def divided_by(

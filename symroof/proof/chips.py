@@ -26,7 +26,7 @@ class OnEach(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact = ledger.exact(figures=False)
-        total = self._chips(exact) if self.what == "chips" else self._amount(step, exact)
+        total = self._chips(exact) if self.what == "chips" else self.total(step, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "a chip of the played mesh does something else")
         return Check("proved", "the program played on meshes of 3 and 4 chips")
@@ -34,7 +34,8 @@ class OnEach(Evidence):
     def _chips(self, exact: Exact) -> Rat:
         return self.meshed.chips((axis.name for axis in self.meshed.mesh), exact)
 
-    def _amount(self, step: Step, exact: Exact) -> Rat:
+    def total(self, step: Step, exact: Exact) -> Rat:
+        """The amount, from the played mesh."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         run = Run(script, "flops" if self.what == "flops" else self.what)
         for act in script.acts:

@@ -56,15 +56,6 @@ class AtSize(Facts):
         return any(a.left in solved and _is(a.right, self.size) for a in step.assumed("="))
 
 
-class Multiples(Facts):
-    """Facts of a best whole split: what the sizes come in multiples of that were tried."""
-
-    each: tuple[tuple[Name, int], ...]
-
-    def agree(self, step: Step, ledger: Ledger) -> bool:
-        return bool(step.evidence.multiples == self.each)
-
-
 def _ends(formula: Formula) -> list[Compare]:
     """The equations and inequalities that a proposition is made of."""
     return [node for node in nodes(formula) if isinstance(node, Compare) and node.relation in (*ORDER, "=")]

@@ -85,7 +85,7 @@ class Game:
         """The axes along which every chip holds other blocks of an array as it is declared."""
         array = self.script.array[name]
         pairs = tuple((label, axis) for label in array.labels for axis in self._axes(array, label))
-        spread = Board(Placement((pairs,), (array.bits,), (name,), self.mesh, "fma")).declared(0)
+        spread = Board(Placement((pairs,), self.mesh)).declared(0)
         return frozenset(axis.name for axis in self.mesh if disjoint(spread.along(axis.name)))
 
     def _board(self, act: Act) -> Board:
@@ -95,7 +95,7 @@ class Game:
         tensors = tuple(
             tuple((label, axis) for label in array.labels for axis in self._axes(array, label)) for array in arrays
         )
-        return Board(Placement(tensors, tuple(a.bits for a in arrays), tuple(a.name for a in arrays), self.mesh, "fma"))
+        return Board(Placement(tensors, self.mesh))
 
     def _axes(self, array: Array, label: str) -> tuple[str | None, ...]:
         known = {axis.name for axis in self.mesh}

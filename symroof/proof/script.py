@@ -113,11 +113,11 @@ class Script(Frozen):
     def run(self) -> Trace:
         """The statements one after the other, on a chip that forgets what it holds when a kernel ends."""
         maker = {act.result: i for i, act in enumerate(self.acts)}
-        kernel: list[tuple[int, int | None]] = []  # where each act runs, and where the last contraction behind it does
+        kernel: list[tuple[int, int | None]] = []  # where each act runs, and so what has a contraction behind it
         for i, act in enumerate(self.acts):
             feeding = [maker[name] for name in map(self.origin, act.operands) if name in maker]
             last = max((k for j in feeding if (k := kernel[j][1]) is not None), default=None)
-            here = last is not None and self.acts[last].turns == act.turns and self.acts[last].back == act.back
+            here = last is not None and self._joins(act, self.acts[last])
             inside = (j for j, other in enumerate(self.acts) if other.fuse == act.fuse and not other.exchanges)
             together = next(inside, i)
             if act.exchanges:
@@ -130,13 +130,14 @@ class Script(Frozen):
                 where = self._first_alone(act.fuse, kernel, i)
             else:
                 where = i
-            kernel.append(
-                (
-                    where,
-                    where if here or (where == together and act.fuse in self._busy) or self.contracts(act) else last,
-                )
-            )
+            behind = here or act.fuse in self._busy or self.contracts(act) or last is not None
+            kernel.append((where, where if behind and not act.exchanges else last))
         return self._noted([where for where, _ in kernel], maker)
+
+    def _joins(self, act: Act, first: Act) -> bool:
+        """Whether the kernel that begins with an act has a contraction, in the same turn and pass."""
+        contracts = self.contracts(first) or first.fuse in self._busy
+        return contracts and first.turns == act.turns and first.back == act.back
 
     def origin(self, name: str) -> str:
         """The array of which another is an exchanged copy: in memory there is one of them."""

@@ -15,6 +15,9 @@ from symroof.proof.meshing import SIZES, Game, Moved, Part
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.script import Script
 
+# The longest axis that is played in its own size.
+LARGEST = 64
+
 
 class Meshed(Frozen):
     """A script on a mesh; ``keep`` are weights that stay gathered for the backward pass, ``regather`` what does not."""
@@ -58,29 +61,32 @@ class Meshed(Frozen):
         both. On a switch it has one port, through which an all-to-all sends one part of N for each chip but its own.
         """
         axes = [axis for axis in map(self.axis, moved.axes) if axis.chips != 1]
-        chips, one = self.chips((axis.name for axis in axes), exact), Rat(ONE)
-        others = (chips - one) / chips
-        if moved.collective == "all-to-all" and axes and axes[0].is_switch:
-            yield self.resource(axes[0]), others / chips
-        elif moved.collective == "all-to-all":
+        chips, collective = self.chips((axis.name for axis in axes), exact), moved.collective
+        if collective == "all-to-all" and axes and not axes[0].is_switch:
             for axis in axes:
                 own = self.chips((axis.name,), exact)
                 yield axis.name, self._across(axis) * own / chips
         elif axes:
             ways = 1 if axes[0].is_switch else sum(2 if axis.is_ring else 1 for axis in axes)
-            both = 2 if moved.collective == "all-reduce" else 1
+            if len(axes) == 1:
+                _require_played(collective, axes[0], ways)
             for resource in dict.fromkeys(map(self.resource, axes)):
-                yield resource, others * Rat(Poly.number(Fraction(both, ways)))
+                yield resource, _taken(collective, chips, ways)
+
+    def busiest(self, moved: Moved, exact: Exact) -> Rat:
+        """What the resource carries that carries most of the message."""
+        shares = [share for _, share in self.shares(moved, exact)]
+        if all((share - shares[0]).is_zero() for share in shares):
+            return shares[0]
+        numbers = [value for share in shares if (value := share.constant) is not None]
+        if len(numbers) < len(shares):
+            raise CheckError(f"which axis of {', '.join(moved.axes)} carries most is open")
+        return Rat(Poly.number(max(numbers)))
 
     def _across(self, axis: MeshAxis) -> Rat:
         """The part of an all-to-all that the middle of an axis carries: as it is played, the same for all even numbers."""
-        sizes = (
-            [axis.chips]
-            if axis.chips is not None and axis.chips <= 64
-            else [4, 6, 8]
-            if not (axis.chips or 0) % 2
-            else []
-        )
+        whole = axis.chips is not None and axis.chips <= LARGEST
+        sizes = [axis.chips or 0] if whole else [4, 6, 8] if not (axis.chips or 0) % 2 else []
         shares = {played("all-to-all", n, axis.is_ring) for n in sizes}
         if len(shares) == 1:
             return Rat(Poly.number(shares.pop()))
@@ -94,3 +100,20 @@ class Meshed(Frozen):
         sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
         whole = reduce(mul, map(exact.rational, sizes), Rat(ONE))
         return whole * Rat(Poly.number(Fraction(array.bits * (moved.rows or 1), 8))) / self.chips(moved.apart, exact)
+
+
+def _taken(collective: str, chips: Rat, ways: int) -> Rat:
+    """What comes in through one of so many directions: the parts of all other chips, one part of each for an all-to-all."""
+    others = (chips - Rat(ONE)) / chips
+    if collective == "all-to-all":
+        return others / chips
+    return others * Rat(Poly.number(Fraction(2 if collective == "all-reduce" else 1, ways)))
+
+
+def _require_played(collective: str, axis: MeshAxis, ways: int) -> None:
+    """The chips of one axis carry what is said when they play it: as many as there are, else some."""
+    whole = axis.chips is not None and axis.chips <= LARGEST
+    for n in [axis.chips or 0] if whole else [4, 5, 6]:
+        said = _taken(collective, Rat(Poly.number(Fraction(n))), ways).constant
+        if said != played(collective, n, axis.is_ring, axis.is_switch):
+            raise CheckError(f"{n} chips along {axis.name} carry something else")

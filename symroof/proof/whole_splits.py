@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from symroof.formula import Call, Name, Number, Quotient
 from symroof.proof.exact import Exact
-from symroof.proof.ledger import Evidence, Ledger, refuted
+from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.minima import ends_of, parted
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.step import Check, Step
@@ -61,6 +61,15 @@ class Splits(Evidence):
         if value is None:
             raise refuted(step, "a size of the split is no number")
         return (value / each).denominator == 1
+
+
+class Multiples(Facts):
+    """Facts of a best whole split: what the sizes come in multiples of that were tried."""
+
+    each: tuple[tuple[Name, int], ...]
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        return bool(step.evidence.multiples == self.each)
 
 
 class Dividing(Evidence):

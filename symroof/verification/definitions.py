@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from sympy import Add, Mul
+from sympy import Mul
 
-from symroof.derivation.figures_used import NETWORK
+from symroof.derivation.figures_used import is_network, sent_over
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sharding import HELD
 from symroof.derivation.splitting import amounts_of_a_chip
+from symroof.errors import ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
 from symroof.model.program import Program
@@ -62,8 +63,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     known = {**{name: formula for name, formula in derived.items() if formula is not None}, **counted_again(setting)}
     known |= _of_program(setting)
     for link in chip.links if chip else ():
-        if setting.exchanges or link.partition(".")[0] not in NETWORK:
-            over = setting_of(replace(setting.problem, link=link)) if setting.exchanges else setting
+        if over := _over(setting, link):
             known[f"T_comms_{link}"] = Quotient(write(over.moved), Name(link))
     known |= {name: formula for name, formula in _over_axes(setting).items() if name not in dimensions}
     chosen = {"peak": setting.peak, "bandwidth": setting.bandwidth}
@@ -92,27 +92,43 @@ def _of_program(setting: Setting) -> dict[str, Formula]:
     return {**program.where, **times}
 
 
+def _over(setting: Setting, link: str) -> Setting | None:
+    """The same over another link; None where nothing crosses it, or where no one axis is known to be the busiest on it."""
+    if not setting.exchanges:
+        return None if is_network(link) else setting
+    try:
+        return setting_of(replace(setting.problem, link=link))
+    except ModelError:
+        return None
+
+
 def _over_axes(setting: Setting) -> dict[str, Formula]:
     """What a chip does for a product on a mesh in its own memory, and what it sends over each axis: as a mesh is played with
     each of the settings that this takes."""
     if not setting.several_chips or setting.on_mesh:
         return {}
     problem, write = setting.problem, setting.layout.write
-    chip, axes = problem.hardware, problem.operation.axes
-    found: dict[str, Formula] = {"chips": write(Mul(*(problem.mesh[axis].size for axis in axes)))}
+    chip = problem.hardware
+    found: dict[str, Formula] = {"chips": write(Mul(*(axis.size for axis in problem.mesh.values())))}
     if setting.moved_name == "bytes_per_chip" or chip is None or "HBM" in chip.figures:
         in_memory = setting_of(replace(problem, link="HBM")) if setting.over_network else setting
         found["bytes_per_chip"] = write(in_memory.moved)
-    links = [problem.link, *(chip.links if chip else ())]
-    link = next((link for link in links if link.partition(".")[0] in NETWORK), None)
-    if link is None or not setting.exchanges:
-        return found
-    exchanges = setting_of(replace(problem, link=link)).exchanges
-    for axis in dict.fromkeys(exchange.axis for exchange in exchanges):
-        sent = of_statement("sent", axis)
-        found[sent] = write(Add(*(exchange.sent for exchange in exchanges if exchange.axis == axis)))
-        found[f"T_{axis}"] = Quotient(Name(sent), Name(problem.mesh[axis].link or link))
+    exchanged = {name: exchange for exchange in setting.exchanges for name, _ in exchange.carried}
+    for resource, amount in sent_over(setting.exchanges).items():
+        link = exchanged[resource].link
+        alone = [name for name in exchanged[resource].axes if _is_alone(name, setting)]  # it has the port of its switch
+        for name in dict.fromkeys((resource, *alone)):
+            sent = of_statement("sent", name)
+            found[sent] = write(amount)
+            if chip is None or link in chip.figures:
+                found[f"T_{name}"] = Quotient(Name(sent), Name(link))
     return found
+
+
+def _is_alone(axis: str, setting: Setting) -> bool:
+    """Whether nothing else is exchanged over the link of an axis."""
+    links = {exchange.link for exchange in setting.exchanges if axis in exchange.axes}
+    return all(exchange.axes == (axis,) for exchange in setting.exchanges if exchange.link in links)
 
 
 def _of_model(exercise: Exercise) -> Context:

@@ -39,6 +39,7 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
     for mistake in (
         misprints.turned,
         misprints.at_the_edge,
+        mesh_miscounts.one_resource,
         mesh_miscounts.on_chips,
         mesh_miscounts.exchanged,
         program_miscounts.other_amount,

@@ -1,24 +1,28 @@
 """Mistakes about what a program costs on a mesh: the worlds in which a wrong claim would be right.
 
 A ring is taken for a line, a reduce-scatter for an all-reduce, a message is not split, a chip's own part is sent too, weights
-stay gathered, the backward pass exchanges nothing, chips share work that they repeat. Every world is made from the program
-and its splits.
+stay gathered, the backward pass exchanges nothing, chips share work that they repeat: every world is made from the program
+and its splits. Or a condition against one resource stands for that against all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sympy import Expr, Integer, Mul
 
-from symroof.formula import Frozen, Name
+from symroof.derivation.draft import T_COMMS, T_MATH
+from symroof.formula import Compare, Frozen, Name, mapped, names
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.mesh_axes import WIRINGS
 from symroof.model.nodes import turns_of
 from symroof.model.placing import Move
 from symroof.model.program import Program
+from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts, of_statement
+from symroof.verification.context import Context
 from symroof.verification.program_worlds import Amounts, Counted, Worlds, of_programs
 
 # What people take a collective for.
@@ -41,6 +45,19 @@ class _Sent(Frozen):
     resource: str
     move: Move
     amount: Expr
+
+
+def one_resource(link: Compare, context: Context) -> Iterator[tuple[Mapping[str, Any], Compare]]:
+    """The condition against one resource, where T_comms is the longest time of the memory and all links."""
+    setting = context.setting
+    if setting is None or setting.rates is None or not setting.joint or "T_comms" not in names(link):
+        return
+    times = [time_name(name) for name in (setting.rates.memory, *(name for name, _ in setting.rates.links))]
+    for chosen in times:
+        alone = mapped(link, lambda node, time=chosen: Name(time) if node == T_COMMS else node)  # type: ignore[misc]
+        others = tuple(Compare(T_MATH, ">", Name(name)) for name in times if name != chosen)
+        if isinstance(alone, Compare):
+            yield {"alone": alone, "others": others}, alone
 
 
 @of_programs

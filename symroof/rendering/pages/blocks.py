@@ -82,6 +82,8 @@ def display(step: Step, before: Sequence[Step], told: Callable[[Step], bool] = l
             return "prose"
         case Reason.TOTAL if before and before[-1].reason in (Reason.STATEMENTS, Reason.PASSES):
             return "joined" if display(before[-1], before[:-1]) == "line" else "prose"
+        case Reason.TOTAL if step.left == Name("sent"):
+            return "joined"
         case Reason.SIDE if step.section == "at":
             return "joined" if step.left == Name("intensity") else "line"
         case reason if reason in IN_PROSE:

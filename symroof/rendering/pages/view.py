@@ -27,7 +27,7 @@ class View(Splitting):
     """A derivation, asked for by name. Every formula here is on some step, or is a value of the answer.
 
     ``variable`` is what the condition is solved for, ``asked`` the size that was asked for where it equals that one,
-    ``chips`` are all those of the mesh, and ``matrix_unit`` says whether the peak is that of a matrix unit. The ridge
+    ``chips`` are all those of the mesh, ``unsplit`` its axes that split nothing; ``matrix_unit`` says whether the peak is that of a matrix unit. The ridge
     is in decimals; ``number_condition`` is the exact condition, where it is a number without any regime.
     """
 
@@ -41,8 +41,11 @@ class View(Splitting):
         asked = problem.solve_for if problem.solve is None else None
         self.unknown = Name(str(problem.solve_for))  # of the relation that is solved
         self.asked = None if asked in (None, self.variable.name) else Name(str(asked))
-        sizes = (problem.mesh[axis].size for axis in problem.operation.axes)
-        self.chips, self.chips_at_work = map(self.setting.layout.write, (Mul(*sizes), self.setting.chips))
+        axes = tuple(axis for axis in problem.mesh.values() if problem.operation.axes)
+        self.chips = self.setting.layout.write(Mul(*(axis.size for axis in axes)))
+        self.unsplit = [a.name for a in axes if a.name not in problem.operation.axes and a.chips != 1]
+        told_apart = Mul(*(axis.size for axis in axes if axis.name not in self.unsplit))
+        self.some_repeat = not self.program and told_apart != self.setting.chips
         self.links = tuple(self._bounds_of_links()) if self.setting.joint else ()
         self.matrix_unit, self.rates = self.setting.matrix_unit, self.setting.rates
         self.said = self.answer.formula
