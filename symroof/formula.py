@@ -61,10 +61,12 @@ class Frozen:
     """A value: every subclass is a frozen dataclass, with its fields as it writes them down."""
 
     _parts: ClassVar[tuple[str, ...]] = ()  # the fields that hold formulas, in reading order
+    _rule: ClassVar[str] = ""  # what the rule of a fold for it is called
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         dataclass(frozen=True)(cls)
+        cls._rule = cls.__name__.lower()
         cls._parts = tuple(part.name for part in fields(cls) if "Formula" in str(part.type))  # type: ignore[arg-type]
 
 
@@ -190,14 +192,16 @@ def fold(formula: Formula, rules: Any) -> Any:
     >>> sorted(fold(Sum((Name("B"), Name("D"))), Letters()))
     ['B', 'D']
     """
-    rule = getattr(rules, type(formula).__name__.lower(), None)
+    rule = getattr(rules, formula._rule, None)
     if rule is None:
-        raise AlgebraError(f"{type(formula).__name__.lower()} has no place in this formula")
-    return rule(formula, *(fold(child, rules) for child in children(formula)))
+        raise AlgebraError(f"{formula._rule} has no place in this formula")
+    return rule(formula, *[fold(child, rules) for child in children(formula)])
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly below a node, in reading order."""
+    if not formula._parts:
+        return ()
     found: list[Formula] = []
     for part in formula._parts:
         value = getattr(formula, part)

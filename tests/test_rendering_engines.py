@@ -13,9 +13,9 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from render.corpus import CORPUS
@@ -59,18 +59,19 @@ def node() -> None:
         require((MODULES / package).is_dir(), f"{MODULES} has no {package}; see SYMROOF_NODE_MODULES")
 
 
-def in_every_language(answer: Any) -> list[Formula]:
+@cache
+def in_every_language(name: str) -> list[Formula]:
     """The formulas of a page; those of its languages differ in the words among them."""
-    return [formula for lang in languages() for formula in formulas(answer.to_markdown(lang=lang))]
+    return [formula for lang in languages() for formula in formulas(CORPUS[name]().to_markdown(lang=lang))]
 
 
 @pytest.fixture(scope="module")
 def web_problems(node: None) -> Problems:
     """What the two engines say of each formula of the corpus, asked once for each."""
     asked: dict[Formula, list[tuple[str, ...]]] = {}
-    for derivation in CORPUS.values():
+    for name in CORPUS:
         with suppress(SymroofError):  # the test of that derivation raises it again
-            asked |= {formula: [] for formula in in_every_language(derivation())}
+            asked |= {formula: [] for formula in in_every_language(name)}
     order = list(asked)
     for place, engine, message in check((str(i), *formula) for i, formula in enumerate(order)):
         asked[order[int(place)]].append((engine, message))
@@ -79,7 +80,7 @@ def web_problems(node: None) -> Problems:
 
 @pytest.mark.parametrize("name", CORPUS)
 def test_katex_and_mathjax_accept_every_formula(name: str, web_problems: Problems) -> None:
-    found = in_every_language(CORPUS[name]())
+    found = in_every_language(name)
     assert found
     assert {tex: web_problems[tex, display] for tex, display in found if web_problems[tex, display]} == {}
 

@@ -4,6 +4,7 @@ the SymPy values of named quantities in sizes and figures."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from inspect import signature
 from typing import Any
 
@@ -158,14 +159,13 @@ def costs(setting: Setting) -> dict[str, Expr]:
 
 def put(value: Expr, known: Mapping[str, Expr]) -> Expr:
     """The value with named quantities replaced by what they are."""
-    return value.subs(
-        {
-            symbol(name): found
-            for name, found in known.items()
-            if symbol(name) in value.free_symbols and found != symbol(name)
-        },
-        simultaneous=True,
-    )
+    names = ((s, known[s.name]) for s in value.free_symbols if s.name in known)
+    return _replaced(value, frozenset(pair for pair in names if pair[0] != pair[1]))
+
+
+@lru_cache(maxsize=1024)
+def _replaced(value: Expr, pairs: frozenset[tuple[Expr, Expr]]) -> Expr:
+    return value.subs(dict(pairs), simultaneous=True)
 
 
 def in_ridge(value: Expr) -> Expr:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from math import prod
 from operator import add, mul
 
@@ -53,7 +53,7 @@ class Exact:
 
     def name(self, node: Name | Figure) -> Rat:
         if node.name not in self.definitions:
-            return Rat(Poly.name(node.name))
+            return variable(node.name)
         if node.name in self.known:
             return self.known[node.name]
         before = len(self.atoms)
@@ -72,7 +72,7 @@ class Exact:
         return reduce(add, terms)
 
     def product(self, node: Formula, *factors: Rat) -> Rat:
-        return reduce(mul, factors, Rat(ONE))
+        return reduce(mul, factors) if factors else Rat(ONE)
 
     def quotient(self, node: Formula, above: Rat, below: Rat) -> Rat:
         return above / below
@@ -174,6 +174,11 @@ class Exact:
         if turned is None or self.atoms:
             return None
         return (-turned if formula.relation[0] == "<" else turned).primitive(), len(formula.relation) == 1
+
+
+@lru_cache(maxsize=4096)
+def variable(name: str) -> Rat:
+    return Rat(Poly.name(name))
 
 
 def _factors(poly: Poly) -> Iterator[tuple[Poly, int]]:

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
 from symroof.proof.collectives import MeshAxis
 
-Block = frozenset[tuple[str, int]]
+Block = tuple[tuple[str, int], ...]
 Box = dict[str, frozenset[Block]]
 Split = frozenset[tuple[str, str]]
 
@@ -79,18 +79,15 @@ class Board(Frozen):
         pairs = self.given.tensors[place]
         return Spread(self, place, frozenset((x, axis) for x, axis in pairs if axis and self.chips[axis] > 1))
 
-    @cached_property
-    def blocks(self) -> Mapping[str, frozenset[Block]]:
-        """Those of each dimension: the places on the axes that split it somewhere."""
-        pairs = {pair for tensor in self.given.tensors for pair in tensor}
-        axes = {label: [axis for name, axis in pairs if axis and name == label] for label, _ in pairs}
-        digits = {label: product(*(range(self.chips[axis]) for axis in own)) for label, own in axes.items()}
-        return {x: frozenset(frozenset(zip(own, one, strict=True)) for one in digits[x]) for x, own in axes.items()}
+    def cut(self, label: str) -> Block:
+        """The axes that split a dimension somewhere, each with its chips."""
+        axes = {axis for tensor in self.given.tensors for name, axis in tensor if axis and name == label}
+        return tuple((axis, self.chips[axis]) for axis in sorted(axes))
 
     def box(self, labels: Iterable[str], split: Split, chip: Mapping[str, int]) -> Box:
         """The blocks that have the chip's own place on every axis that splits their dimension; it is 0 where none is said."""
         own = {label: {(axis, chip.get(axis, 0)) for name, axis in split if name == label} for label in labels}
-        return {x: frozenset(b for b in self.blocks[x] if p <= b) if p else self.blocks[x] for x, p in own.items()}
+        return {label: blocks(self.cut(label), frozenset(places)) for label, places in own.items()}
 
     @property
     def output(self) -> int:
@@ -118,6 +115,17 @@ class Board(Frozen):
                 return kept[:1]
             raise CheckError(f"nothing says who gathers what the chips along {axis} hold apart")
         return list(shown)
+
+
+@lru_cache(maxsize=4096)
+def blocks(cut: Block, places: frozenset[tuple[str, int]]) -> frozenset[Block]:
+    """The blocks of a dimension that is cut along some axes, each into so many, that have these places on them.
+
+    >>> sorted(blocks((("X", 2), ("Y", 2)), frozenset({("X", 1)})))
+    [(('X', 1), ('Y', 0)), (('X', 1), ('Y', 1))]
+    """
+    every = product(*([(axis, place) for place in range(chips)] for axis, chips in cut))
+    return frozenset(block for block in every if places <= set(block))
 
 
 def _common(one: Box, other: Box) -> Box:

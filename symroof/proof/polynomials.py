@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from math import comb, gcd, lcm
 from operator import mul
 
@@ -20,8 +20,10 @@ Monomial = tuple[tuple[str, int], ...]
 
 # A product that would exceed this many terms is refused: no derivation needs it.
 LARGEST = 20_000
+UNIT = Fraction(1)
 
 
+@lru_cache(maxsize=1 << 16)
 def join(m: Monomial, n: Monomial, sign: int = 1) -> Monomial:
     """The product of two monomials, or their quotient for ``sign`` = -1.
 
@@ -32,6 +34,11 @@ def join(m: Monomial, n: Monomial, sign: int = 1) -> Monomial:
     for name, e in n:
         powers[name] = powers.get(name, 0) + sign * e
     return tuple(sorted((name, e) for name, e in powers.items() if e))
+
+
+def times(c: Fraction, d: Fraction) -> Fraction:
+    """The product of two coefficients; most are 1, and Fraction does not look."""
+    return d if c == 1 else c if d == 1 else c * d
 
 
 def power_product(parts: Iterable[tuple[Monomial, Fraction]]) -> dict[str, Fraction]:
@@ -53,7 +60,7 @@ class Poly(dict[Monomial, Fraction]):
 
     @classmethod
     def name(cls, name: str) -> Poly:
-        return cls({((name, 1),): Fraction(1)})
+        return cls({((name, 1),): UNIT})
 
     @classmethod
     def number(cls, value: Fraction) -> Poly:
@@ -77,16 +84,16 @@ class Poly(dict[Monomial, Fraction]):
         return self + -other
 
     def __neg__(self) -> Poly:
-        return self * Fraction(-1)
+        return Poly({m: -c for m, c in self.items()})
 
     def __mul__(self, other: Poly | Fraction) -> Poly:
-        if isinstance(other, Fraction):
-            return Poly({m: c * other for m, c in self.items()} if other else {})
+        if not isinstance(other, Poly):
+            return Poly({m: times(c, other) for m, c in self.items()} if other else {})
         if len(self) * len(other) > LARGEST:
             raise CheckError("the formula is too large to check")
         if self == ONE or other == ONE:
             return other if self == ONE else self
-        return Poly.added((join(m, n), c * d) for m, c in self.items() for n, d in other.items())
+        return Poly.added((join(m, n), times(c, d)) for m, c in self.items() for n, d in other.items())
 
     def __pow__(self, exponent: int) -> Poly:
         return reduce(mul, [self] * exponent, ONE)
@@ -177,7 +184,7 @@ class Poly(dict[Monomial, Fraction]):
         total = Fraction(0)
         for m, c in self.items():
             for name, e in m:
-                c *= point[name] ** e
+                c = times(c, point[name] if e == 1 else point[name] ** e)
             total += c
         return total
 
@@ -217,6 +224,8 @@ class Rat(Frozen):
         return Rat(-self.above, self.below, self.factors)
 
     def __mul__(self, other: Rat) -> Rat:
+        if self.below == ONE == other.below and not self.factors and not other.factors:
+            return Rat(self.above * other.above)
         return Rat(self.above * other.above, self.below * other.below, self._both(other))
 
     def __truediv__(self, other: Rat) -> Rat:
