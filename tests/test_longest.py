@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from math import log10
 from random import Random
@@ -9,10 +10,10 @@ from random import Random
 import pytest
 
 import symroof as sr
-from symroof.errors import AlgebraError, ModelError
+from symroof.errors import AlgebraError, CheckError, ModelError
 from symroof.exploration.longest import longest_map
 from symroof.exploration.territories import territories
-from symroof.formula import Infinity, names
+from symroof.formula import Infinity, Name, names
 from symroof.reading.grids import read_grid
 from symroof.reading.problems import read_problem
 from symroof.symbols import expression, symbol
@@ -106,6 +107,26 @@ def test_a_row_that_the_figures_exclude_is_said_with_its_reason():
     assert {str(step.right) for step in free.never} == set()
     assert len(on_chip.never) == 2
     assert all(step.check.status == "proved" for step in on_chip.never)
+
+
+def test_another_time_or_form_is_not_what_the_running_time_tends_to():
+    """T_lower lies between its longest part and their sum: both have to tend to the form, and the part has to be one of them."""
+    found = longest_map(read_problem(CASES["shared on a chip"][1]))
+    ledger = found.draft.ledger
+    for row, other in zip(found.rows, (*found.rows[1:], found.rows[0]), strict=True):
+        step, wrong = row.step("leading"), other.step("leading")
+        assert step.evidence.examine(step, ledger).status == "proved"
+        for change in (
+            {"evidence": replace(step.evidence, time=wrong.evidence.time)},
+            {"evidence": replace(step.evidence, time=Name("T_upper"))},
+            {"evidence": replace(step.evidence, whole=step.evidence.own)},
+            {"right": wrong.right},
+            {"left": Name("T_upper")},
+            {"assumptions": wrong.assumptions},
+        ):
+            changed = replace(step, **change)
+            with pytest.raises(CheckError):
+                changed.evidence.examine(changed, ledger)
 
 
 def test_times_of_one_order_are_named_together():
