@@ -22,7 +22,6 @@ from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, number
-from symroof.model.mesh import laid
 from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts, of_statement
@@ -107,7 +106,7 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
 def _dividing(draft: Draft, axis: str, most: int, where: tuple[Formula, ...], point: int | None) -> Iterator[Step]:
     """The largest number of chips up to a bound that divides all known sizes which the axis splits, and closes as it does."""
     setting = draft.setting
-    split = {dim.label for t in laid(setting.problem.operation) for dim in t.dims if axis in dim.axes}
+    split = {dim.label for t in setting.problem.operation.held for dim in t.dims if axis in dim.axes}
     values = {**({} if point is None else setting.problem.at[point])}
     sizes, step = {n: values[n] for n in sorted(split & values.keys())}, ring_steps(setting.problem).get(axis, 1)
     dividing = [

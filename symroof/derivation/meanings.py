@@ -15,7 +15,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number, names
 from symroof.model.cost import Counting
-from symroof.model.mesh import laid, stride
+from symroof.model.mesh import stride
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, TABLE, meaning
@@ -38,7 +38,7 @@ def ledger_of(setting: Setting) -> Ledger:
 def multiples(setting: Setting) -> Mapping[str, int]:
     """What the sizes come in that are split over the axes of a mesh."""
     operation, mesh = setting.problem.operation, setting.problem.mesh
-    split = dict.fromkeys(dim.label for tensor in laid(operation) for dim in tensor.dims if dim.axes)
+    split = dict.fromkeys(dim.label for tensor in operation.held for dim in tensor.dims if dim.axes)
     return {label: stride(operation, mesh, label) for label in split}
 
 

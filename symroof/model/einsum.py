@@ -83,6 +83,8 @@ class Einsum(Frozen):
     def tensors(self) -> tuple[Tensor, ...]:
         return (*self.inputs, self.output)
 
+    held = tensors  # what chips hold, as it is written
+
     @property
     def dimensions(self) -> tuple[str, ...]:
         """The symbolic dimensions, in order of appearance."""

@@ -27,7 +27,6 @@ from symroof.errors import ModelError, suggestion
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
 from symroof.model.operation import AnyOperation
-from symroof.model.program import Program
 
 Split = frozenset[tuple[str, str]]
 
@@ -55,14 +54,9 @@ def require_axes(operation: AnyOperation, mesh: Mesh) -> None:
                 raise ModelError(f"{dim.label} is not a multiple of {' '.join(dim.axes)} = {chips}")
 
 
-def laid(operation: AnyOperation) -> tuple[Tensor, ...]:
-    """The tensors that chips hold, as they are written."""
-    return tuple(operation.written.values()) if isinstance(operation, Program) else operation.tensors
-
-
 def stride(operation: AnyOperation, mesh: Mesh, label: str) -> int:
     """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known."""
-    dims = (dim for tensor in laid(operation) for dim in tensor.dims if dim.label == label)
+    dims = (dim for tensor in operation.held for dim in tensor.dims if dim.label == label)
     return lcm(*(prod(mesh[axis].chips or 1 for axis in dim.axes) for dim in dims))
 
 

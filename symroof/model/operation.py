@@ -94,6 +94,7 @@ class Operation(Frozen):
     counted: Mapping[str, Callable[..., Any]] = field(default_factory=dict, hash=False)
     # Cost functions do not say what they read, they speak of one chip, and no loops are counted.
     tensors: ClassVar[tuple[Tensor, ...]] = ()
+    held: ClassVar[tuple[Tensor, ...]] = ()
     axes: ClassVar[tuple[str, ...]] = ()
     product: ClassVar[None] = None
     named: ClassVar[tuple[str, ...]] = ()

@@ -110,6 +110,11 @@ class Program(Frozen):
         made = (line.statement.result for line in self.forward)
         return {str(t.name): t for t in (*(d.tensor for d in self.declared), *made)}
 
+    @property
+    def held(self) -> tuple[Tensor, ...]:
+        """What chips hold, as it is written."""
+        return tuple(self.written.values())
+
     @cached_property
     def arrays(self) -> Mapping[str, Tensor]:
         """Every tensor by its name: what comes from outside, then what the statements make."""
