@@ -49,6 +49,7 @@ CASES = {
     "matmul": (matmul, {"operation": MATMUL}),
     "matmul on a chip": (matmul, {"operation": MATMUL, "hardware": "tpu-v5e"}),
     "some of them large": (matmul, {"operation": MATMUL, "assume": ["B << D"]}),
+    "dot": (lambda N, peak, bandwidth: {"math": [2 * N / peak], "HBM": [4 * N / bandwidth, 2 / bandwidth]}, {"operation": "dot"}),
     "gathered": (gathered, {"operation": GATHERED}),
     "shared": (shared, {"operation": SHARED, "training": True}),
     "shared on a chip": (shared, {"operation": SHARED, "training": True, "hardware": {"peak": "4.59e14", "HBM": "2.8e12", "ICI": "9e10"}}),
@@ -79,10 +80,15 @@ def test_the_longest_time_of_random_scalings(name):
     found = longest_map(read_problem(problem))
     assert found.complete.status == "proved"
     assert {row.check.status for row in found.rows} == {"proved"}
+    given = {"B <<": "D"} if "assume" in problem else {}
+    for relation in found.assume:  # what is assumed of sizes is what was given, and that an axis has several chips
+        spoken = {*names(relation.left), *(names(relation.right) if relation.relation != ">=" else ())}
+        assert not spoken & set("BDF") or given == {f"{relation.left.name} {relation.relation}": relation.right.name}
+        assert not spoken & set("XY") or relation.relation == ">="
     order, seen = [s.name for s in found.fan.symbols], set()
     random = Random(name)
     for _ in range(1500):
-        sizes = {n: Fraction(T) ** random.randint(*((0, 4) if n in "BDFXY" else (-3, 3))) * (2 if n in "XY" else 1) for n in order}
+        sizes = {n: Fraction(T) ** random.randint(*((0, 4) if n in "BDFXYN" else (-3, 3))) * (2 if n in "XY" else 1) for n in order}
         if not all(holds(relation, sizes) for relation in found.assume):
             continue
         each = {resource: [Fraction(x) for x in parts] for resource, parts in times(**sizes).items()}
@@ -150,6 +156,16 @@ def test_the_page_and_the_record(run):
     assert record["complete"]["status"] == "proved"
     printed = run("regimes", MATMUL, "--of", "T_lower", "--on", "tpu-v5e", "--at", "B=8", "--format", "json")
     assert [row["longest"] for row in json.loads(printed.out)["regimes"]] == [["HBM"]]
+
+
+def test_a_number_of_chips_that_is_wired_otherwise_is_refused():
+    """On a TPU v5e eight chips are a line, which takes twice as long as the ring that an open axis is."""
+    for of in (None, "T_lower", "T_upper"):
+        with pytest.raises(ModelError, match="X = 8 is a line"):
+            sr.regimes(GATHERED, on="tpu-v5e", of=of, at="X=8")
+        assert sr.regimes(GATHERED, on="tpu-v5e", of=of, at="X=16").map.rows
+    with pytest.raises(ModelError, match="X = 8 is a line"):
+        sr.derive(GATHERED, on="tpu-v5e", assume="X = 8")
 
 
 def test_sizes_put_in_need_no_regime_of_their_own():

@@ -98,6 +98,7 @@ EXPLORED = {
     "map of a value": lambda: sr.regimes(SCORES, on="tpu-v5e", assume="H=4096,T=4096,S=4096"),
     "which time is longest": lambda: sr.regimes("fsdp-megatron", on="tpu-v5p", of="T_lower"),
     "which time is longest, one regime": lambda: sr.regimes("dot", on="tpu-v5e", of="T_lower"),
+    "which time is longest, any sizes": lambda: sr.regimes("bf16[8, 64] * bf16[64, 16] -> bf16[8, 16]", on="tpu-v5e", of="T_lower"),
     "inferred": lambda: sr.regimes(of="BDF/(BD + DF + BF) ~ B"),
     "inferred, two": lambda: sr.regimes(of="BDF/(BD + DF + BF) ~ BF/(B + F)"),
     "inferred, none": lambda: sr.regimes(of="BD/(B + D) ~ 2B"),

@@ -10,6 +10,7 @@ from math import prod
 from sympy import Expr, Integer
 
 from symroof.errors import ModelError, suggestion
+from symroof.formula import Compare, Name, Number
 from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import NETWORKS, NODE, Mesh, MeshAxis
@@ -90,6 +91,23 @@ def link_over(program: Program, link: str) -> tuple[str, str]:
         some = f"several axes are on {link}: {', '.join(named)}" if named else f"nothing crosses {link}"
         raise ModelError(some, expected=f"one of {', '.join(busy_links(program)) or 'no link'}", hint="--link HBM")
     return named[0], figures[named[0]]
+
+
+def require_own_wirings(problem: Problem) -> None:
+    """Numbers put in for axes, for the rows of a table or by an assumption, are wired as the axes are."""
+    for values in (*problem.at, dict(filter(None, map(_put_in, problem.assume)))):
+        require_own_wiring(problem, values)
+
+
+def _put_in(relation: Compare) -> tuple[str, Fraction] | None:
+    """The name that a relation gives a number, with it."""
+    match relation:
+        case (
+            Compare(left=Name(name=name), relation="=", right=Number(value=value))
+            | Compare(left=Number(value=value), relation="=", right=Name(name=name))
+        ):
+            return name, value
+    return None
 
 
 def require_own_wiring(problem: Problem, values: Mapping[str, Fraction]) -> None:

@@ -14,7 +14,7 @@ from symroof.derivation.figures_used import (
     is_network,
     link_over,
     peak_of,
-    require_own_wiring,
+    require_own_wirings,
     wired,
     wired_mesh,
 )
@@ -224,8 +224,7 @@ def setting_of(problem: Problem) -> Setting:
                 hint="--link HBM, or split a contracted dimension, as in D_X",
             )
         moved, moved_name = Add(*(exchange.sent for exchange in crossing)), "sent"
-    for values in problem.at:
-        require_own_wiring(problem, values)
+    require_own_wirings(problem)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
     rates = None

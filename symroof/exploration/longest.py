@@ -124,7 +124,7 @@ def longest_map(problem: Problem) -> LongestMap:
     value = cancelled(Add(*(time.amount for time in times)))
     plain = Regime((*setting.regime.relations, *at_least_two(setting)), setting.least_one)
     whole = found = _cells(value, plain, setting)
-    of_figures = {r: None for told in whole.kept.values() for r in told if _apart(r[0] / r[2], setting)[0] == 1}
+    of_figures = {r: None for told in whole.kept.values() for r in told if _is_of_figures(r, setting)}
     with suppress(
         ContradictionError
     ):  # what is told of figures alone is said once, and what follows from it not at all
@@ -175,6 +175,12 @@ def _told(relation: Relation, setting: Setting) -> Relation:
     value, (above, below) = setting.in_numbers(figures), sizes.as_numer_denom()
     plain = above == 1 or (below != 1 and (value > 1 if value.is_Rational else figures.as_numer_denom()[0].has(PEAK)))
     return (figures, sign, 1 / sizes) if plain else (sizes, sign, 1 / figures)
+
+
+def _is_of_figures(relation: Relation, setting: Setting) -> bool:
+    """Whether a relation compares figures alone."""
+    left, sign, right = relation
+    return sign == "<<" and _apart(left / right, setting)[0] == 1
 
 
 def _apart(monomial: Expr, setting: Setting) -> tuple[Expr, Expr]:

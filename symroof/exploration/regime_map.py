@@ -188,7 +188,8 @@ def listed(found: RegimeMap, *, every: bool = False) -> RegimeMap:
 
 def at_least_two(setting: Setting) -> tuple[Relation, ...]:
     """An axis has several chips, so that X - 1 stays above a part of X."""
-    return tuple((symbol(axis), ">=", Integer(2)) for axis in open_axes(setting.problem.mesh))
+    axes = map(symbol, open_axes(setting.problem.mesh))
+    return tuple((axis, ">=", Integer(2)) for axis in axes if axis not in setting.regime.substitution)
 
 
 def valued(formula: Formula, setting: Setting) -> Expr:
