@@ -16,7 +16,7 @@ from typing import Any
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
 from symroof.derivation.draft import Draft
-from symroof.derivation.meanings import quantities
+from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting
@@ -90,11 +90,11 @@ def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunct
     for name in (wanted := list(wanted)):
         require_one_of(name, known, f"there is no quantity {name!r}", ModelError)
     require_proved(setting, {name: known[name] for name in wanted})
-    figures = {figure: rational(x) for figure, x in setting.values.items()}
+    figures = {figure.name: rational(x) for figure, x in setting.values.items()}
     order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
     found = []
     for name in wanted:
-        value = known[name].subs(figures)
+        value = put(known[name], figures)
         parameters = sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s))
         found.append(QuantityFunction(name, value, tuple(parameters)))
     return tuple(found)

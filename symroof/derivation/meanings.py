@@ -8,7 +8,7 @@ from functools import lru_cache
 from inspect import signature
 from typing import Any
 
-from sympy import Expr
+from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.setting import Setting
@@ -165,7 +165,12 @@ def put(value: Expr, known: Mapping[str, Expr]) -> Expr:
 
 @lru_cache(maxsize=1024)
 def _replaced(value: Expr, pairs: frozenset[tuple[Expr, Expr]]) -> Expr:
-    return value.subs(dict(pairs), simultaneous=True)
+    """What is in a maximum is replaced first: SymPy would compare every two of its parts, in vain."""
+    if not value.has(Max, Min):
+        return value.subs(dict(pairs), simultaneous=True)
+    parts = [_replaced(part, frozenset(p for p in pairs if p[0] in part.free_symbols)) for part in value.args]
+    open_ = isinstance(value, Max | Min) and any(part.free_symbols for part in parts)
+    return value.func(*parts, evaluate=False) if open_ else value.func(*parts)
 
 
 def in_ridge(value: Expr) -> Expr:
