@@ -8,12 +8,25 @@ import io
 from pathlib import Path
 
 import pytest
+from effort import decide, is_thorough, left_out
 
 ROOT = Path(__file__).parent.parent
 
 
 def pytest_addoption(parser):
     parser.addoption("--renew", action="store_true", help="write golden files anew; review them as diffs")
+    parser.addoption("--thorough", action="store_true", help="every case and every draw of every law, as the continuous integration does")
+
+
+def pytest_configure(config):
+    decide(config)
+
+
+def pytest_collection_modifyitems(config, items):
+    if not is_thorough():
+        out = left_out(items)
+        config.hook.pytest_deselected(items=list(out))
+        items[:] = [item for item in items if item not in out]
 
 
 def pytest_collection_finish():

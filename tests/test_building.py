@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from effort import draws
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ import symroof as sr
 from symroof.building.contents import digest
 from symroof.building.notebooks import cells
 from symroof.errors import ReadingError
+
+pytestmark = pytest.mark.part(4)
 
 BLOCK = """<!-- symroof derive
 operation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -67,7 +70,7 @@ def outside(text):
     return re.sub(r"(<!-- symroof = [^>]*-->).*?(<!-- / -->)", r"\1\2", text, flags=re.DOTALL)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(before=LINES, behind=LINES, prefix=st.sampled_from(["", "> ", "  ", "> > "]), end=st.sampled_from(["\n", "\r\n"]), values=st.booleans())
 def test_nothing_outside_of_the_markers_changes(before, behind, prefix, end, values):
     inner = (SENTENCE if values else "") + "\n" + BLOCK
@@ -351,6 +354,7 @@ def test_a_crash_leaves_the_old_file(tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.thorough
 def test_a_killed_build_leaves_the_old_file_or_the_new_one(tmp_path):
     page = tmp_path / "page.md"
     for delay in (0.3, 0.6, 0.9):

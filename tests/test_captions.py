@@ -20,6 +20,8 @@ from symroof.rendering.figures.canvas import _rows
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
 
+pytestmark = pytest.mark.part(3)
+
 OTHERS = [lang for lang in languages() if lang != "en"]
 KINDS = FIGURES | {
     "three links": (MATMUL, {"on": "tpu-v5e", "links": ["PCIe", "VMEM", "HBM"], "given": {"VMEM": "1.8e13"}, "at": "B=64,D=F=8192"}),

@@ -19,6 +19,8 @@ from chapters import (
     value,
 )
 
+pytestmark = pytest.mark.part(3)
+
 BY_NAME = {path.name: path for path in DOCUMENTS}
 
 

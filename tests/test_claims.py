@@ -17,6 +17,8 @@ from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 from symroof.verification.judgement import GOOD
 
+pytestmark = pytest.mark.part(6)
+
 DATA = Path(__file__).parent / "data"
 PROBLEMS = tomllib.loads((DATA / "claims.toml").read_text("utf-8"), parse_float=str)["problem"]
 ORDER = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}

@@ -13,6 +13,8 @@ from symroof.reading.library_names import entries
 from symroof.reading.vocabulary import VOCABULARY
 from symroof.rendering.pages.environment import load
 
+pytestmark = pytest.mark.part(8)
+
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 TWO_CHIPS = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 

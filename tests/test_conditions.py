@@ -8,6 +8,8 @@ from collections import Counter
 from fractions import Fraction
 from random import Random
 
+from effort import draws
+
 import symroof as sr
 from symroof.reading.claims import read_claim
 from symroof.reading.exercises import read_exercise
@@ -110,10 +112,10 @@ def judged(count, seed):
 
 
 def test_random_conditions_are_judged_as_they_are():
-    outcomes = judged(150, 5)
+    outcomes = judged(draws(150), 5)
     accepted = outcomes["holds", False]
-    assert accepted >= 40, outcomes
-    assert outcomes["wrong", True] >= 40, outcomes
+    assert accepted >= draws(40), outcomes
+    assert outcomes["wrong", True] >= draws(40), outcomes
     assert sum(n for (verdict, _), n in outcomes.items() if verdict == "undecided") <= 15, outcomes
 
 

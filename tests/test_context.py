@@ -22,6 +22,8 @@ from symroof.verification.chapters import judge_document
 from symroof.verification.discourse import Definition, Discourse
 from symroof.verification.judgement import CAUSES
 
+pytestmark = pytest.mark.part(8)
+
 MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\n-->\n\n'
 REGIME = MATMUL.replace("-->", 'assume = ["B << D", "B << F"]\n-->')
 TIMES = "$$\nT_\\text{math} = \\frac{2BDF}{C}\n$$\n\n$$\nT_\\text{comms} = \\frac{2DF}{W}\n$$\n\n"

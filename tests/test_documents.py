@@ -12,6 +12,8 @@ from symroof.verification.chapters import judge_document
 from symroof.verification.files import judge_file, judge_files, moved
 from symroof.verification.judgement import Standard
 
+pytestmark = pytest.mark.part(8)
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\n-->\n'
 
@@ -259,6 +261,7 @@ def test_a_comment_that_cannot_be_read_is_a_finding_and_the_rest_is_judged(tmp_p
     assert "cannot be read" in (judge_file(tmp_path).error or "")
 
 
+@pytest.mark.thorough
 def test_processes_give_the_same_report(tmp_path):
     paths = [EXAMPLES / "rooflines.md", EXAMPLES / "rooflines-mistakes.md"]
     assert repr(judge_files(paths, jobs=2)) == repr(judge_files(paths))
@@ -371,6 +374,7 @@ def test_reading_takes_time_in_proportion(piece):
     assert time.perf_counter() - started < 10
 
 
+@pytest.mark.thorough
 def test_the_pages_that_symroof_writes_are_true():
     for name in ("matmul", "dot", "two_chips", "quantized", "attention", "own_chip"):
         report = judge_file(EXAMPLES / f"{name}.md")

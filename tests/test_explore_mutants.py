@@ -14,6 +14,8 @@ from symroof.exploration import curves, edges, explore, knobs, partition, places
 from symroof.formula import Quotient, number
 from symroof.model.einsum import Einsum
 
+pytestmark = pytest.mark.part(4)
+
 
 def _one_less(step):
     return replace(step, right=replace(step.right, right=number(step.right.right.value - 1)))

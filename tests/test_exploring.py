@@ -18,6 +18,8 @@ import symroof as sr
 from symroof.errors import SymroofError
 from symroof.reading.grids import read_grid, size_of
 
+pytestmark = pytest.mark.part(4)
+
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 INT8 = "bf16[B, D] * int8[D, F] -> bf16[B, F]"
 

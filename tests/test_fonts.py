@@ -15,6 +15,8 @@ from symroof.rendering.figures import sheet
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.labels import around
 
+pytestmark = pytest.mark.part(2)
+
 NAMES = {"ko": ("산술 강도 (FLOPs/byte)", "달성 가능한 처리량 (TFLOPs/s)"), "zh": ("算术强度 (FLOPs/byte)", "可达算力 (TFLOPs/s)"), "en": ("arithmetic intensity (FLOPs/byte)", "attainable throughput (TFLOPs/s)")}
 LABELS = {"ko": ("연산 병목\n모든 링크", "임계 강도 240"), "zh": ("计算受限，\n全部链路", "临界强度 240"), "en": ("compute-bound\non all", "ridge 240")}
 FORMS = ("png", "pdf")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import fuzz_entrances
 import pytest
+from effort import draws
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from symroof.reading.scope import Scope
 from symroof.verification.definitions import context_of
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_stated
+
+pytestmark = pytest.mark.part(6)
 
 CONTEXT = context_of(read_exercise({"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "assume": "B << D, F"}))
 OPEN = context_of(Exercise())
@@ -43,7 +46,7 @@ MARKUP = [
 
 MACROS = {"mac": Macro("W_{#1}", 1), "x": Macro(r"\mac{3} \x")}
 DIALECT = Dialect(Scope(("T_math", "flops"), open=True, indices=True, letters=frozenset("bshX")), {}, MACROS)
-QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+QUICK = settings(max_examples=draws(80), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def joined(pieces, longest=14):
@@ -137,6 +140,7 @@ def test_whatever_comes_in_at_an_entrance_gives_an_answer_or_one_error(name):
     assert found == []
 
 
+@pytest.mark.thorough
 def test_a_finding_is_found():
     """A fuzzer that finds nothing in a broken entrance would prove nothing."""
     def hangs(_text):

@@ -23,6 +23,8 @@ from symroof.errors import SymroofError
 from symroof.formula import Formula, Name, Number, Product, Verdict, number
 from symroof.proof.step import Step
 
+pytestmark = pytest.mark.part(12)
+
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 PACKAGE = Path(sr.__file__).parent

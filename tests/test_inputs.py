@@ -15,6 +15,8 @@ from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
 from symroof.reading.toml import read_table
 
+pytestmark = pytest.mark.part(4)
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -55,6 +57,7 @@ def test_what_stands_in_strings_and_comments_is_not_counted():
     assert read_table(text, "a problem")["c"] == ["1.5"] * 40
 
 
+@pytest.mark.thorough
 def test_devices_and_pipes_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
     for path in (str(tmp_path / "pipe.md"), "/dev/zero"):
@@ -160,6 +163,7 @@ def test_streams_that_are_closed_or_full(command, code):
     assert "internal" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_home_that_cannot_be_written(tmp_path):
     home = {**os.environ, "HOME": "/dev/null/none", "XDG_CACHE_HOME": "/dev/null/none", "TMPDIR": str(tmp_path)}
     assert shell("symroof derive dot --brief", env=home).returncode == 0

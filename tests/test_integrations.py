@@ -15,6 +15,8 @@ from render.portable import formulas
 
 import symroof as sr
 
+pytestmark = pytest.mark.part(3)
+
 SITE = Path(__file__).parent.parent / "examples" / "site"
 DOCUMENTS = sorted((*SITE.glob("docs/*.md"), SITE / "paper.tex", SITE / "notebook.ipynb"))
 
@@ -116,6 +118,7 @@ From {symroof}`mm.smallest_integer` rows on; {symroof}`'$R = {mm.ridge}$'; 3 dig
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", DIRECTIVES)
 def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
     require("sphinx", "myst_parser")
@@ -131,6 +134,7 @@ def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
     assert "roof.svg" in (folder / "_build" / "index.html").read_text("utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["option", "settings"])
 def test_directives_and_roles_of_sphinx_in_korean(how, site, tmp_path):
     require("sphinx", "myst_parser")
@@ -154,6 +158,7 @@ def test_directives_and_roles_of_sphinx_in_korean(how, site, tmp_path):
     assert "unknown language 'kx'" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_directive_that_fails_is_an_error_at_its_line(site, tmp_path):
     require("sphinx", "myst_parser")
     folder = tmp_path / "pages"
@@ -166,6 +171,7 @@ def test_a_directive_that_fails_is_an_error_at_its_line(site, tmp_path):
     assert "bf17" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_value_that_fails_is_an_error_at_its_line_and_leaves_the_others(site, tmp_path):
     require("sphinx", "myst_parser")
     folder = tmp_path / "pages"
@@ -203,6 +209,7 @@ def program(name, *command, given):
 TEX = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "dialect"), [("ruby", "kramdown"), ("pandoc", "quarto")])
 def test_other_readers_of_markdown_see_every_formula(name, dialect):
     """Jekyll's kramdown and Quarto's pandoc find as many formulas as were written, none damaged."""
@@ -222,6 +229,7 @@ def test_other_readers_of_markdown_see_every_formula(name, dialect):
     assert found == wanted
 
 
+@pytest.mark.thorough
 def test_mkdocs_fails_where_a_page_is_stale_and_writes_it_where_it_may(site):
     require("mkdocs", "material", "pymdownx")
     page = site / "docs" / "index.md"
@@ -236,6 +244,7 @@ def test_mkdocs_fails_where_a_page_is_stale_and_writes_it_where_it_may(site):
     assert ">242<" in page.read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_a_picture_outside_of_the_pages_of_mkdocs_is_refused(site):
     require("mkdocs", "material", "pymdownx")
     page = site / "docs" / "index.md"
@@ -247,6 +256,7 @@ def test_a_picture_outside_of_the_pages_of_mkdocs_is_refused(site):
     assert "outside.svg is not in" in done.stderr + done.stdout
 
 
+@pytest.mark.thorough
 def test_the_notebook_runs():
     require("nbclient", "ipykernel")
     import nbformat
@@ -310,6 +320,7 @@ def typeset(text, engine, folder):
     return done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", TYPESETTERS)
 @pytest.mark.parametrize("name", ["index.md", "thresholds.md", "two_chips.md", "rooflines.ko.md", "rooflines.zh.md"])
 def test_a_browser_typesets_every_formula(engine, name, tmp_path):

@@ -34,6 +34,8 @@ from symroof.verification.context import Context
 from symroof.verification.judge import judge_exercise
 from symroof.verification.judgement import GOOD, Remark
 
+pytestmark = pytest.mark.part(4)
+
 PROBLEMS = tomllib.loads((Path(__file__).parent / "data" / "claims.toml").read_text("utf-8"), parse_float=str)[
     "problem"
 ]

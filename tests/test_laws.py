@@ -7,6 +7,7 @@ import numpy as np
 import oracle
 import pytest
 import strategies
+from effort import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import oo
@@ -24,7 +25,7 @@ from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
 from symroof.symbols import expression, symbol
 
-quick = settings(max_examples=25, deadline=None)
+quick = settings(max_examples=draws(25), deadline=None)
 
 
 @pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
@@ -93,7 +94,7 @@ def as_expression(terms):
     return sum(c * B**a * D**b * F**e for (a, b, e), c in terms.items())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(posynomials(), posynomials(), strategies.regimes())
 def test_leading_forms_are_right_along_a_scaling_of_the_regime(above, below, drawn):
     text, weights = drawn
@@ -109,7 +110,7 @@ def test_leading_forms_are_right_along_a_scaling_of_the_regime(above, below, dra
     assert abs(ratio - 1) < Fraction(1, 10**3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(posynomials(), posynomials(), strategies.regimes())
 def test_a_refuted_similarity_comes_with_a_scaling_that_refutes_it(above, below, drawn):
     text, _ = drawn
@@ -151,7 +152,7 @@ def _regime(text):
     return Regime(tuple((expression(r.left), r.relation, expression(r.right)) for r in relations), dims)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(st.integers(-5, 5), st.integers(-5, 5), st.integers(-5, 5), st.integers(-3, 3), st.integers(1, 12))
 def test_solved_inequalities_agree_with_evaluation(a, b, c, d, x):
     B = symbol("B")
@@ -169,7 +170,7 @@ def contains(intervals, x):
     return any((i.low is None or x > low(i.low)) and (i.high is None or x < low(i.high)) for i in intervals)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(posynomials(), posynomials(), st.fixed_dictionaries({n: st.integers(1, 500) for n in "BDF"}), st.integers(1, 300))
 def test_symbolic_thresholds_agree_with_evaluation(above, below, sizes, ridge):
     """The guarded solution for B, at a point, says what the inequality says there."""

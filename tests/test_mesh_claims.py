@@ -14,6 +14,8 @@ from symroof.formula import Compare, Name
 from symroof.reading.documents import read_text
 from symroof.verification.chapters import judge_read
 
+pytestmark = pytest.mark.part(6)
+
 BOTH = """
 mesh X, Y on ICI
 input  x:  bf16[B_X, D_Y]

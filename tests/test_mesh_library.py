@@ -8,6 +8,8 @@ import pytest
 import symroof as sr
 from symroof.reading.library_names import entry_named
 
+pytestmark = pytest.mark.part(4)
+
 SIZES = {"B": 64, "D": 96, "F": 160, "X": 4, "Y": 8, "Z": 4, "E": 8, "k": 2}
 # What each collective sends over a ring of n chips, of the bytes that it speaks of: half of it goes each way.
 RING = {

@@ -14,6 +14,8 @@ from symroof.errors import CheckError
 from symroof.model import statement_costs
 from symroof.rendering.pages.environment import load
 
+pytestmark = pytest.mark.part(4)
+
 BOTH = """
 mesh X, Y on ICI
 input  x:  bf16[B_X, D_Y]

@@ -26,6 +26,8 @@ from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES
 from symroof.model.one_statement import Exchange
 
+pytestmark = pytest.mark.part(4)
+
 BOOK = importlib.import_module("book.test_ch1_rooflines")
 
 

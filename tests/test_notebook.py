@@ -26,6 +26,7 @@ def test_the_notebook_runs_and_shows_what_it_showed(monkeypatch):
     assert {"text/markdown", "text/latex", "image/svg+xml", "text/plain"} <= kinds
 
 
+@pytest.mark.thorough
 def test_a_notebook_in_korean(tmp_path):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

@@ -14,6 +14,8 @@ from symroof.model.placing import _Chips
 from symroof.model.statement_costs import amounts
 from symroof.reading.problems import read_problem
 
+pytestmark = pytest.mark.part(2)
+
 LABELS = "BDEF"
 SUMMED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 OPEN_MESHES = ("X, Y on ICI", "X, Y=2 on ICI", "X on ICI; Y on DCN switch", "X=4, Y on ICI; Z=2 on DCN")

@@ -42,6 +42,7 @@ def run_with(path, folder):
     return subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, cwd=folder, check=False)
 
 
+@pytest.mark.thorough
 def test_the_wheel_holds_the_package_the_templates_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
@@ -61,6 +62,7 @@ def test_the_wheel_derives_from_another_folder(wheel, tmp_path):
     assert str(target) in done.stdout
 
 
+@pytest.mark.thorough
 def test_the_wheel_derives_from_inside_its_zip(wheel, tmp_path):
     done = run_with(wheel, tmp_path)
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,8 @@ from test_gate import _nothing_is_remembered, put_in  # noqa: F401
 import symroof as sr
 from symroof.errors import CheckError
 
+pytestmark = pytest.mark.part(6)
+
 SHARDED = """
 mesh X, Y on ICI
 input  x:  bf16[B_X, D_Y]

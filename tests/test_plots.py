@@ -17,6 +17,8 @@ import pytest
 import symroof as sr
 from symroof.errors import SymroofError
 
+pytestmark = pytest.mark.part(4)
+
 pytest.importorskip("matplotlib")
 GOLDEN = Path(__file__).parent / "golden"
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -195,6 +197,7 @@ def _rounded(svg):
     return re.sub(r'(id="|url\(#|xlink:href="#)([a-z]*)[0-9a-f]{8,}', r"\1\2", svg)
 
 
+@pytest.mark.thorough
 def test_the_same_figure_has_the_same_bytes_and_drawing_leaves_nothing_behind():
     code = (
         "import hashlib, sys, matplotlib\nseen = lambda: {k: matplotlib.rcParams[k] for k in matplotlib.rcParams if k != 'backend'}\n"

@@ -14,6 +14,8 @@ from simulator import ROWS, Plan, Text, Unit, contracts, evaluate, size
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
 
+pytestmark = pytest.mark.part(4)
+
 CHIPS = {"tpu-v5p": ("bf16", "int8"), "a100": ("bf16", "int8"), "h100-sxm": ("bf16",)}
 
 

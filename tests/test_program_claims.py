@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import symroof as sr
 
+pytestmark = pytest.mark.part(6)
+
 MLP = """
 input  x:  bf16[N, D]
 weight W1: bf16[D, F]

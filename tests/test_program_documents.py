@@ -12,6 +12,8 @@ from symroof.reading.documents import read_text
 from symroof.reading.problem_files import read_options, read_problems
 from symroof.verification.chapters import judge_read
 
+pytestmark = pytest.mark.part(6)
+
 CHAPTER = Path(__file__).parent / "data" / "decoder.md"
 MLP = """input  x:  bf16[N, D]
 weight W1: bf16[D, F]

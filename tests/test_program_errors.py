@@ -14,6 +14,8 @@ from symroof.reading.operations import read_operation
 from symroof.reading.program_words import is_program
 from symroof.reading.programs import read_program
 
+pytestmark = pytest.mark.part(6)
+
 HEAD = "input x: bf16[B, D]\nweight W: bf16[D, F]\n"
 LINE = "y = x * W -> bf16[B, F]"
 # A wrong text with its fault between « and », what is said, and the cure.

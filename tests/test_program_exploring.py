@@ -7,12 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
 
 import symroof as sr
 from symroof.formula import Compare, Name, Power, Product
+
+pytestmark = pytest.mark.part(4)
 
 MLP = """
 input  x:  bf16[N, D]
@@ -92,7 +95,7 @@ def leading(amounts, t):
     return {name for name, amount in amounts.items() if Fraction(amount, whole) > Fraction(1, 2**40)}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(st.sampled_from(sorted(PROGRAMS)), st.lists(st.integers(0, 3), min_size=5, max_size=5))
 def test_who_is_said_to_lead_does_along_a_random_scaling(name, powers):
     _, costs, names = PROGRAMS[name]

@@ -17,6 +17,8 @@ from test_program_laws import ATTENTION, LAYERS, MLP, agrees, model, whole_sizes
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
 
+pytestmark = pytest.mark.part(8)
+
 SOFTMAX = """
 input x: bf16[B, T]; weight W: int4[T, S]
 s = x * W -> bf16[B, S]

@@ -12,6 +12,7 @@ from random import Random
 import pytest
 import random_programs
 from direct import evaluate
+from effort import draws
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_programs import whole_sizes
@@ -26,10 +27,12 @@ from symroof.model.program import turns_of
 from symroof.reading.programs import ProgramReader
 from symroof.symbols import expression, symbol
 
+pytestmark = pytest.mark.part(3)
+
 drawn = st.builds(lambda seed: random_programs.program(Random(seed)), st.integers(0, 10**9))
 small = st.builds(lambda seed: random_programs.program(Random(seed), most=3), st.integers(0, 10**9))
 plain = st.builds(lambda seed: random_programs.program(Random(seed), grouped=False), st.integers(0, 10**9))
-many, few = settings(max_examples=30, deadline=None), settings(max_examples=5, deadline=None)
+many, few = settings(max_examples=draws(30), deadline=None), settings(max_examples=5, deadline=None)
 
 MLP = """
 input  x:  bf16[N, D]
@@ -211,6 +214,7 @@ def test_a_run_costs_what_the_model_says(text, random):
     agrees(text, whole_sizes(random, text))
 
 
+@pytest.mark.thorough
 @few
 @given(small, st.randoms(use_true_random=False))
 def test_a_run_costs_what_the_second_engine_lets_through(text, random):
@@ -218,7 +222,7 @@ def test_a_run_costs_what_the_second_engine_lets_through(text, random):
 
 
 def test_the_text_of_a_program_is_read_back_as_it_was_written():
-    for seed in range(40):
+    for seed in range(draws(40)):
         text = str(random_programs.program(Random(seed)))
         assert str(Text.read(text)) == text
         assert str(model(str(model(text)))) == str(model(text))

@@ -20,6 +20,8 @@ from symroof.rendering.formulas.folding import FoldingPrinter, in_line, measured
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.displays import PHONE
 
+pytestmark = pytest.mark.part(8)
+
 MLP = """
 input  x:  bf16[N, D]
 weight W1: bf16[D, F]

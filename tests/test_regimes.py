@@ -8,6 +8,7 @@ from math import prod
 from random import Random
 
 import pytest
+from effort import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Poly, cancel, fraction, oo
@@ -28,6 +29,8 @@ from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
 from symroof.rendering.pages.pen import claims_pen
 from symroof.symbols import expression, symbol
+
+pytestmark = pytest.mark.part(4)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
@@ -358,7 +361,7 @@ def test_a_list_with_a_fault_is_refused(name):
 exponents = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=5, unique=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(exponents, exponents, st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=20, max_size=20))
 def test_random_fans(above, below, weights):
     """Any scaling's largest terms are a cell; any cell's scaling has its terms."""
@@ -414,7 +417,7 @@ def test_many_terms_are_counted_and_listed_on_demand():
     assert short.map.complete is None, "a list that is too long for a proof does not claim one"
     assert "proved" not in short.to_text(brief=True)
     known, draw = set(short.map.fan.masks), Random(1)
-    for _ in range(300):
+    for _ in range(draws(300)):
         w = [draw.choice((0, 1, 2, 3)) for _ in short.map.fan.symbols]
         orders = [sum(a * b for a, b in zip(m, w, strict=True)) for m in short.map.fan.terms]
         split = len(short.map.fan.above)

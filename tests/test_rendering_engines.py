@@ -24,6 +24,8 @@ from render.portable import formulas
 from symroof.errors import SymroofError
 from symroof.reading.languages import languages
 
+pytestmark = pytest.mark.part(6)
+
 RENDER = Path(__file__).parent / "render"
 MODULES = Path(os.environ.get("SYMROOF_NODE_MODULES") or RENDER / "node_modules")
 COMPLAINTS = ("Missing character", "Undefined control sequence")
@@ -66,10 +68,11 @@ def in_every_language(name: str) -> list[Formula]:
 
 
 @pytest.fixture(scope="module")
-def web_problems(node: None) -> Problems:
-    """What the two engines say of each formula of the corpus, asked once for each."""
+def web_problems(node: None, request: pytest.FixtureRequest) -> Problems:
+    """What the two engines say of each formula of the pages to be tested, asked once for each."""
     asked: dict[Formula, list[tuple[str, ...]]] = {}
-    for name in CORPUS:
+    tested = {item.callspec.params["name"] for item in request.session.items if "web_problems" in getattr(item, "fixturenames", ())}
+    for name in tested:
         with suppress(SymroofError):  # the test of that derivation raises it again
             asked |= {formula: [] for formula in in_every_language(name)}
     order = list(asked)
@@ -127,6 +130,7 @@ def compile_latex(document: str, folder: Path, complaints: Iterable[str] = COMPL
     return found or ([f"{engine} fails"] if done.returncode else [])
 
 
+@pytest.mark.thorough
 def test_pdflatex_accepts_every_fragment(pdflatex: None, tmp_path: Path) -> None:
     fragments: dict[str, str] = {}
     for name, derivation in CORPUS.items():

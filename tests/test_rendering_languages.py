@@ -181,6 +181,7 @@ DERIVED = ("regime, at a size", "two chips, at a size", "symbolic dot", "library
 EXPLORED = ("regimes", "comparison")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", TRANSLATED)
 def test_xelatex_accepts_every_page(lang: str, xelatex: None, tmp_path: Path) -> None:  # noqa: F811
     """One document with the fragments of all pages; nothing is missing in it, and nothing is too broad."""
@@ -201,6 +202,7 @@ def test_docutils_accepts_a_page(name: str, lang: str) -> None:
     assert not re.search(r"\*\*|``|:math:", written[written.index("<main") :])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", TYPESETTERS)
 def test_a_browser_typesets_every_formula(engine: str, tmp_path: Path) -> None:
     texts = [CORPUS["regime, at a size"]().to_markdown(lang=lang) for lang in TRANSLATED]

@@ -10,6 +10,8 @@ from render.portable import formulas, page_problems, problems
 
 from symroof.reading.languages import languages
 
+pytestmark = pytest.mark.part(6)
+
 # What T1 fonts, typewriter faces among them, join into one character.
 LIGATURE = re.compile(r"--|<<|>>|,,|``|''")
 

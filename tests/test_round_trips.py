@@ -15,6 +15,8 @@ from symroof.reading.scope import Scope
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 
+pytestmark = pytest.mark.part(2)
+
 NAMES = ("B", "D", "F", "N", "flops", "bytes", "T_math", "T_comms", "T_lower")
 SCOPE = Scope(NAMES)
 READERS = {

@@ -18,6 +18,8 @@ from test_figures import apart, corners
 from symroof.rendering.figures import sheet
 from symroof.rendering.figures.drawings import draw
 
+pytestmark = pytest.mark.part(3)
+
 TEXT = """
 mesh X, Y on ICI
 input  x:  bf16[B_X, D_Y]

@@ -10,6 +10,8 @@ from symroof.verification.chapters import judge_document
 from symroof.verification.proposals import Proposal, operations
 from symroof.verification.suggestions import Suggestion, suggestions
 
+pytestmark = pytest.mark.part(2)
+
 PAGE = """# A product
 
 We compute $X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]$ in int8 on a TPU v5e.
@@ -138,16 +140,22 @@ FAULTS = {
 }
 
 
+TEXTS = (
+    PAGE,
+    "We compute $X[B, D] \\cdot_D Y[D, F] \\to Z[B, F]$.\n\nHere $\\text{FLOPs} = 3BDF$, $\\text{bytes} = 7BD$ and $\\text{reads} = 2BD + 2DF$.\n",
+    "Let $F = D = 4096$, $D = 1024$ be.\n",
+)
+
+
+@pytest.fixture(scope="module")
+def without_a_fault(tmp_path_factory):
+    return [suggested(tmp_path_factory.mktemp("pages"), text)[1].suggestions for text in TEXTS]
+
+
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_noticed(tmp_path, monkeypatch, fault):
-    texts = (
-        PAGE,
-        "We compute $X[B, D] \\cdot_D Y[D, F] \\to Z[B, F]$.\n\nHere $\\text{FLOPs} = 3BDF$, $\\text{bytes} = 7BD$ and $\\text{reads} = 2BD + 2DF$.\n",
-        "Let $F = D = 4096$, $D = 1024$ be.\n",
-    )
-    before = [suggested(tmp_path, text)[1].suggestions for text in texts]
+def test_a_fault_is_noticed(tmp_path, monkeypatch, without_a_fault, fault):
     monkeypatch.setattr(module, *FAULTS[fault])
-    assert [suggested(tmp_path, text)[1].suggestions for text in texts] != before
+    assert [suggested(tmp_path, text)[1].suggestions for text in TEXTS] != without_a_fault
 
 
 def test_the_command_prints_them(run, tmp_path):

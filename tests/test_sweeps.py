@@ -94,6 +94,7 @@ def test_a_cut_part_of_parquet_is_written_again(tmp_path):
     assert parquet.read_table(out)["B"].to_pylist() == list(range(1, 21))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [(), ("-j", "2")], ids=["one process", "several"])
 def test_killed_at_any_moment_it_goes_on(tmp_path, whole, jobs):
     out, draw = tmp_path / "x.csv", random.Random(len(jobs))
@@ -111,6 +112,7 @@ def test_killed_at_any_moment_it_goes_on(tmp_path, whole, jobs):
     assert out.read_bytes() == whole
 
 
+@pytest.mark.thorough
 def test_a_worker_that_dies_is_an_error_and_its_work_is_done_again(tmp_path, whole):
     out = tmp_path / "x.csv"
     process = subprocess.Popen(command(out, "-j", "2"), stderr=subprocess.PIPE, text=True)
@@ -127,6 +129,7 @@ def test_a_worker_that_dies_is_an_error_and_its_work_is_done_again(tmp_path, who
     assert out.read_bytes() == whole
 
 
+@pytest.mark.thorough
 def test_dask_goes_on_without_a_worker_that_is_lost(tmp_path, whole):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, distributed.Client(cluster) as client:
@@ -142,6 +145,7 @@ def test_dask_goes_on_without_a_worker_that_is_lost(tmp_path, whole):
     assert (tmp_path / "x.csv").read_bytes() == whole
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [(), ("-j", "2")], ids=["one process", "several"])
 def test_an_interrupt_ends_quietly(tmp_path, jobs):
     process = subprocess.Popen(command(tmp_path / "x.csv", "--chunk", "20", *jobs), stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hears)
@@ -154,6 +158,7 @@ def test_an_interrupt_ends_quietly(tmp_path, jobs):
     assert "Error" not in err
 
 
+@pytest.mark.thorough
 def test_two_at_once_do_not_mix(tmp_path, whole):
     out = tmp_path / "x.csv"
     with held(tmp_path / "x.csv.parts"):

@@ -23,6 +23,8 @@ from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
 from symroof.symbols import expression, symbol
 
+pytestmark = pytest.mark.part(8)
+
 MLP = """
 input  x:  bf16[B, T, D]
 weight W1: bf16[D, F]

@@ -19,6 +19,8 @@ from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import render_report
 from symroof.verification.judgement import CAUSES, Coverage, FileReport, Judgement, Omission, Remark, Standard
 
+pytestmark = pytest.mark.part(2)
+
 ROOT = Path(__file__).parent.parent
 OTHERS = [lang for lang in languages() if lang != "en"]
 B, D, F = map(Name, "BDF")

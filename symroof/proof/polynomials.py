@@ -91,8 +91,8 @@ class Poly(dict[Monomial, Fraction]):
             return Poly({m: times(c, other) for m, c in self.items()} if other else {})
         if len(self) * len(other) > LARGEST:
             raise CheckError("the formula is too large to check")
-        if self == ONE or other == ONE:
-            return other if self == ONE else self
+        if len(self) == 1 or len(other) == 1:  # no two products of terms meet
+            return Poly({join(m, n): times(c, d) for m, c in self.items() for n, d in other.items()})
         return Poly.added((join(m, n), times(c, d)) for m, c in self.items() for n, d in other.items())
 
     def __pow__(self, exponent: int) -> Poly:
