@@ -125,7 +125,7 @@ def _expressions(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Constant(value=int(value)):
             yield ast.Constant(value + 1)
         case ast.Constant(value=float(value)):
-            yield ast.Constant(value * 2)
+            yield ast.Constant(value * 2 or 1.0)
         case ast.IfExp(test=test):
             yield _with(node, test=ast.UnaryOp(ast.Not(), test))
         case ast.Call(func=ast.Name(id=name)) if name in PARTNERS:

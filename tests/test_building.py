@@ -340,6 +340,7 @@ def test_require_and_diff(run, tmp_path):
     assert page.read_text() == PAGE
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk here")
 def test_a_crash_leaves_the_old_file(tmp_path):
     page = tmp_path / "page.md"

@@ -50,6 +50,7 @@ def test_every_formula_has_a_label_and_every_label_a_formula(name):
         assert label.check or label.note or label.label not in JUDGEABLE, formula.line
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_a_label_says_is_true_in_fractions(name):
     for formula, label in labelled(BY_NAME[name]):

@@ -160,6 +160,13 @@ def test_a_mistake_that_almost_fits_is_not_named(claim):
     assert (found.verdict, found.worst.diagnosis) == ("wrong", None)
 
 
+def test_what_units_refute_rests_on_units_alone():
+    """A wrong claim rests on a check and looks for no mistake in its numbers; one that is left open rests on none."""
+    wrong, left_open = verdict("T_math = 3 bytes", **MATMUL), verdict("2 * 3 bytes = 6 FLOPs", **MATMUL)
+    assert (wrong.verdict, wrong.worst.by, wrong.worst.check.status, wrong.worst.diagnosis) == ("wrong", "units", "proved", None)
+    assert (left_open.verdict, left_open.worst.check) == ("undecided", None)
+
+
 @pytest.mark.parametrize(
     ("claim", "left", "right"),
     [

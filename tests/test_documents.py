@@ -1,5 +1,6 @@
 """Documents: which formulas are claims, where they stand, and that prose around them does no harm."""
 
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -265,6 +266,10 @@ def test_a_comment_that_cannot_be_read_is_a_finding_and_the_rest_is_judged(tmp_p
 def test_processes_give_the_same_report(tmp_path):
     paths = [EXAMPLES / "rooflines.md", EXAMPLES / "rooflines-mistakes.md"]
     assert repr(judge_files(paths, jobs=2)) == repr(judge_files(paths))
+
+
+def test_one_job_is_done_in_this_process():
+    assert judge_files(["a.md", "b.md"], jobs=1, judge=lambda path, overrides: (path, os.getpid())) == (("a.md", os.getpid()), ("b.md", os.getpid()))
 
 
 def test_another_figure_moves_the_claims_that_depend_on_it(tmp_path):

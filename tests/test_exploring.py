@@ -198,6 +198,7 @@ def test_a_sweep_is_the_formula_at_every_point(tmp_path):
     assert os.listdir(tmp_path) == ["out.csv"], "no part is left"
 
 
+@pytest.mark.thorough
 def test_a_sweep_is_the_same_on_one_process_on_many_and_on_dask(tmp_path):
     grid, options = "B=1:40, D=F=7|1024|4096", {"on": "tpu-v5e", "chunk": 17, "of": "intensity,T_lower"}
     sr.sweep(MATMUL, grid, tmp_path / "one.csv", **options)
@@ -318,3 +319,11 @@ def test_a_comparison_says_what_is_not_the_default():
 def test_names_and_tables_of_chips():
     assert sr.compare(MATMUL, on={"peak": "1e14", "HBM": "1e12"}, assume="B << D, F").comparison.rows[0].derivation.answer.smallest_integer == 101
     assert sr.plot(MATMUL, on="tpu-v5e", links="HBM", at="B=D=F=8").drawing.roofs[0].link == "HBM"
+
+
+def test_a_grid_has_chips_that_are_wired_as_the_axis_is(tmp_path):
+    """Four chips and eight close to a ring, three do not: they send otherwise than the formula of the axis says."""
+    on_a_mesh = {"on": "tpu-v5p", "mesh": "X", "link": "ICI"}
+    with pytest.raises(SymroofError, match="X = 3 is a line"):
+        sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|3, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh)
+    assert sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|8, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh) == 2

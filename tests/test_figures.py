@@ -226,6 +226,7 @@ def test_words_are_dark_enough_to_be_read():
     assert legible("#56B4E9") != "#56B4E9"
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("operation", ["dot", "matvec", "matmul", "softmax", "rms-norm", "axpy", "outer"])
 def test_every_operation_of_the_library_is_drawn(operation):
     sizes = list(sr.derive(operation).setting.problem.operation.dimensions)

@@ -110,6 +110,7 @@ def test_a_chip_of_other_types_is_an_error_with_its_place(run, tmp_path, line):
     assert key in done.err
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -148,6 +149,7 @@ def shell(command, **options):
     return subprocess.run(["bash", "-c", command.replace("symroof", f"{sys.executable} -m symroof")], capture_output=True, text=True, timeout=60, **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("command", "code"),
     [

@@ -298,6 +298,7 @@ FAULTS = {
 settled_once = cache(context.settle)
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_fault_of_the_judge_is_noticed(fault, monkeypatch):
     monkeypatch.setattr(judge, "diagnosed", lambda finding, context: finding)

@@ -224,6 +224,7 @@ def test_macros_of_the_document_are_put_in_and_errors_keep_their_places():
         (r"T_{i+1} = x", "is no name"),
         (r"X[32,768] = x", "unexpected"),
         (r"x = (1,024)", "unexpected ','"),
+        (r"x = a\,.b", "unexpected '.'"),
         (r"x = 1,0245", "unexpected ','"),
         (r"= 3", "unexpected '='"),
     ],

@@ -81,6 +81,7 @@ def written(formula):
     return str(expression(formula))
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", CASES)
 def test_the_longest_time_of_random_scalings(name):
     """Sizes and figures are powers of a large number: one row or none holds, and it names the time that is longest."""
@@ -208,6 +209,7 @@ PLANES = {
 }
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", PLANES)
 def test_territories_hold_the_longest_of_times_typed_by_hand(name):
     """At random places off the borders the polygon around a place is that of the longest time, and there is one."""

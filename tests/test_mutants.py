@@ -255,6 +255,7 @@ def nothing_is_remembered():
         function.cache_clear()
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_mutant_is_caught_by_a_law_and_by_the_book(mutant, monkeypatch):
     from symroof.reading.catalogue import shipped

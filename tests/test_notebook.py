@@ -8,6 +8,7 @@ import pytest
 NOTEBOOK = Path(__file__).parent.parent / "examples" / "explore.ipynb"
 
 
+@pytest.mark.thorough
 def test_the_notebook_runs_and_shows_what_it_showed(monkeypatch):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

@@ -49,6 +49,7 @@ def asked(operation, mesh):
         return None
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(4))
 def test_a_product_sends_what_its_program_does(part):
     draw, collectives, refused = random.Random(part), set(), 0

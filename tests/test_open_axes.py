@@ -35,6 +35,7 @@ def test_a_number_put_in_is_the_mesh_of_that_size(text, wiring):
         assert [e.collective for e in whole.exchanges] == [e.collective for e in one.exchanges]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_random_splits_over_two_open_axes(seed):
     draw, done = random.Random(seed), 0

@@ -86,6 +86,7 @@ def times(x, y, b, f):
     return Fraction(6 * f * (x - 1), x * y), Fraction(4 * b * (y - 1), x * y)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("minimize", "total"), [("max(T_X, T_Y)", max), ("T_X + T_Y", sum)])
 def test_whole_splits_against_brute_force(minimize, total):
     draw = random.Random(3)

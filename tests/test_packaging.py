@@ -54,6 +54,7 @@ def test_the_wheel_holds_the_package_the_templates_and_nothing_else(wheel):
     assert "symroof/py.typed" in names
 
 
+@pytest.mark.thorough
 def test_the_wheel_derives_from_another_folder(wheel, tmp_path):
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)

@@ -179,6 +179,7 @@ def test_long_names_are_given_letters_that_are_said_once():
     assert r"\texttt{B}" not in sr.derive(MATMUL, on="tpu-v5e").to_latex()
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", LONG_NAMES)
 def test_nothing_is_wider_than_the_sheet(name, tmp_path):
     import shutil

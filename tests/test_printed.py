@@ -102,6 +102,7 @@ def test_what_is_left_out_claims_nothing(page):
         assert kind in NO_CLAIM or unread, f"{skipped.line}: {skipped.text}: {skipped.reason}"
 
 
+@pytest.mark.part(1)
 def test_the_conditions_of_a_page_are_its_thresholds(page):
     """Those with one relation say when the operation is compute-bound: of any sizes, in the regime, or at the sizes named."""
     name, problem, report = page

@@ -95,6 +95,7 @@ def leading(amounts, t):
     return {name for name, amount in amounts.items() if Fraction(amount, whole) > Fraction(1, 2**40)}
 
 
+@pytest.mark.thorough
 @settings(max_examples=draws(40), deadline=None)
 @given(st.sampled_from(sorted(PROGRAMS)), st.lists(st.integers(0, 3), min_size=5, max_size=5))
 def test_who_is_said_to_lead_does_along_a_random_scaling(name, powers):

@@ -18,6 +18,7 @@ from symroof.reading.grids import read_bindings
 from symroof.reading.numbers import quantity
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import read_problem
+from symroof.reading.toml import claim_places
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.symbols import expression
 
@@ -221,3 +222,8 @@ def test_what_is_said_of_a_problem_that_was_read_replaces_what_it_says():
 def test_the_nearest_unit_is_offered():
     with pytest.raises(SymroofError, match="did you mean TB"):
         sr.derive("matmul", given={"HBM": "8 TBs"})
+
+
+def test_claims_of_a_file_end_where_their_list_does():
+    text = 'claims = ["1 = 1", { claim = "2 = 2" }]\nhardware = "tpu-v5e"\n[[problems]]\nclaims = ["3 = 3"]\nassume = ["B << D"]\n'
+    assert [(claim, text[place : place + len(claim)]) for place, claim in claim_places(text)] == [(c, c) for c in ("1 = 1", "2 = 2", "3 = 3")]

@@ -180,6 +180,7 @@ def head_of_document(lang: str) -> str:
     return Path(RENDER.parent.parent, "templates", lang, "preamble.tex.j2").read_text("utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", PROSE)
 def test_xelatex_has_every_glyph_of_a_language(lang: str, xelatex: None, tmp_path: Path) -> None:
     document = f"{head_of_document(lang)}\\begin{{document}}\n{PROSE[lang]}\n\\end{{document}}\n"
@@ -187,6 +188,7 @@ def test_xelatex_has_every_glyph_of_a_language(lang: str, xelatex: None, tmp_pat
     assert compile_latex(document, tmp_path / "page", complaints) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("lang", "word"), [("ko", "항상"), ("zh", "若")], ids=["ko", "zh"])
 def test_a_space_between_words_and_a_formula_stays(lang: str, word: str, xelatex: None, tmp_path: Path) -> None:
     boxes = rf"\setbox0\hbox{{$\text{{{word} }}D$}}\setbox1\hbox{{$\text{{{word}}}D$}}"

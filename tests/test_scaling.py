@@ -142,6 +142,7 @@ def test_times_of_every_resource_with_their_bounds():
     assert {"T_math: compute", "T_X: ICI", "T_Y: ICI", "T_HBM", "T_vector", "T_steps"} <= set(re.split(r"\. |: (?=upper)", words))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_over_a_dimension_turns_are_multiples_of_the_chips(seed):
     draw = random.Random(seed)
@@ -188,6 +189,7 @@ def test_a_turn_at_an_irrational_size():
     assert curve.stretches[0].ends[1] < curve.stretches[1].ends[0], "a band holds the root"
 
 
+@pytest.mark.thorough
 def test_an_all_to_all_is_about_even_rings_and_a_switch_about_any_number():
     sizes = "E=64,k=2,B=65536,D=4096,F=8192"
     ring = sr.plot("expert-parallel", on="tpu-v5p", over="Z=1..64", at=sizes)

@@ -152,6 +152,7 @@ def without_a_fault(tmp_path_factory):
     return [suggested(tmp_path_factory.mktemp("pages"), text)[1].suggestions for text in TEXTS]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_noticed(tmp_path, monkeypatch, without_a_fault, fault):
     monkeypatch.setattr(module, *FAULTS[fault])

@@ -173,6 +173,7 @@ def test_two_at_once_do_not_mix(tmp_path, whole):
     assert out.read_bytes() == whole
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_an_error_and_the_work_goes_on_later(tmp_path, whole):
     out = tmp_path / "x.csv"
     done = ended(out, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)))

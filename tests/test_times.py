@@ -494,3 +494,12 @@ def test_a_condition_is_still_solved_for_its_own_size_beside_a_relation():
 def test_a_factor_with_a_number_that_python_does_not_write_is_refused():
     with pytest.raises(SymroofError, match="too long"):
         sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", let={"T_x": "T_math 1e9999 T_comms"})
+
+
+def test_what_is_best_is_judged_without_an_operation():
+    """Sizes belong to what is minimized, as to what is solved; to claims alone they say nothing."""
+    best = {"let": {"T_X": "4D*F/X", "T_Y": "4D"}, "minimize": "T_X + T_Y", "over": "X", "subject": "X*Y = N"}
+    asked = {"at": "N=64", "claims": ["T_X = 4DF/X"]}
+    assert [found.verdict for found in sr.verify({**best, **asked}).judgements] == ["holds"]
+    with pytest.raises(SymroofError, match="at speaks of an operation"):
+        sr.verify({"let": best["let"], **asked})

@@ -20,6 +20,8 @@ from symroof.reading.problem_files import read_problem_file
 from symroof.reading.problems import read_problem
 from symroof.verification.judge import judge_exercise
 
+pytestmark = pytest.mark.part(12)
+
 HERE = Path(__file__).parent
 ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps", "memory", "nodes")
 FILES = {name: HERE / f"answers_{name}.toml" for name in ANSWERS}

@@ -9,6 +9,8 @@ from symroof.reading.problem_files import read_problem_file
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_exercise
 
+pytestmark = pytest.mark.part(12)
+
 HERE = Path(__file__).parent
 ANSWERS = ("mlps", "attention", "experts", "models", "decoding", "training", "times")
 FILES = {name: HERE / f"answers_{name}.toml" for name in ANSWERS}
