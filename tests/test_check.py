@@ -271,3 +271,10 @@ ONLY_CLOSE = {
 def test_what_is_false_only_close_to_a_bound_is_found_by_points(kind):
     with pytest.raises(CheckError, match="refuted"):
         sampled(ONLY_CLOSE[kind], Ledger(DIMS))
+
+
+def test_an_order_with_a_root_or_a_logarithm_is_no_polynomial():
+    """What no polynomial is equal to would be compared by a name that stands for something else elsewhere."""
+    assert Exact().normal(compare("B", ">", "D")) is not None
+    for one in ("sqrt(B)", "log2(B)", "max(B, 3D)"):
+        assert Exact().normal(compare(one, ">", "D")) is None

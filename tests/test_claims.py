@@ -451,3 +451,7 @@ def test_links_say_what_decided_them():
     (found,) = sr.verify({**REGIME, "claims": ["intensity = 2BDF/(2BD + 2DF + 2BF) ~ B"]}).judgements
     assert [finding.by for finding in found.findings] == ["exact identity", "certificate of dominance multiplied out"]
     assert all(isinstance(finding.link, Compare) for finding in found.findings)
+
+
+def test_a_sum_over_nothing_is_zero():
+    assert [verdict(claim, **MATMUL).verdict for claim in ("sum(i, i, 1, 0) = 0", "sum(i, i, 3, 2) + 2 = 2", "sum(i, i, 1, 0) = 1")] == ["holds", "holds", "wrong"]

@@ -294,3 +294,10 @@ def test_the_end_of_a_definition_is_that_of_its_section():
     there, below, beside = (0, 1), (0, 1, 2), (0, 3)
     of_a_display = Definition("S", discourse.Name("N"), 1, there)
     assert [of_a_display.holds(path, 7) for path in (there, below, beside, (0,))] == [True, True, False, False]
+
+
+def test_a_table_of_figures_is_added_to_and_a_chip_is_another():
+    """What is given and defined is merged with what was; a chip that is described again is that chip alone."""
+    figures, more = {"HBM": "1e12"}, {"peak": "1e14"}
+    assert comments._added("given", figures, more) == {**figures, **more}
+    assert comments._added("hardware", figures, more) == more

@@ -301,3 +301,10 @@ def test_a_chip_of_ones_own_is_called_by_its_title():
         figure = sr.plot("matmul", on=on, at="B=4,D=F=8")
         assert title in figure.to_text().splitlines()[1]
         assert ("My chip" in figure.description()) is (title == "My chip")
+
+
+@pytest.mark.parametrize(("kind", "over", "expected"), [("regimes", "B=1..400", "--over B=1..4096,D=1..4096"), ("throughput", "B=1..4096,D=1..4096", "--over B=1..400"), ("breakdown", "B=1..400", "several --at")])
+def test_what_a_figure_is_drawn_over_is_said_with_an_example(kind, over, expected):
+    with pytest.raises(SymroofError) as caught:
+        sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over)
+    assert caught.value.expected == expected
