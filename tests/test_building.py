@@ -119,6 +119,7 @@ def every_digit(text):
     return [i for a, b in spans for i in range(a, b) if text[i].isdigit()]
 
 
+@pytest.mark.thorough
 def test_a_changed_digit_is_found_by_both_commands(run, tmp_path):
     text = built(PAGE)
     places = every_digit(text)

@@ -102,6 +102,7 @@ def test_drawing_says_nothing(lang, family, form, caplog, capfd, recwarn, monkey
     assert (caplog.records, list(recwarn), capfd.readouterr().err) == ([], [], "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", ["ko", "zh"])
 def test_a_pdf_holds_its_fonts(lang):
     (family,) = equipped(lang)

@@ -186,6 +186,7 @@ def test_a_value_that_fails_is_an_error_at_its_line_and_leaves_the_others(site, 
     assert "From 241 rows on; \\(R = 240\\)" in words(folder / "_build" / "index.html")
 
 
+@pytest.mark.thorough
 def test_mkdocs_builds_the_site(site):
     require("mkdocs", "material", "pymdownx")
     tool("mkdocs", "build", "-q", "-s", cwd=site)

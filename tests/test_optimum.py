@@ -130,6 +130,7 @@ def test_a_size_of_a_program_comes_in_multiples_of_its_chips():
     assert [round(float(found.answer.at[0].bound), 2), found.answer.at[0].smallest_integer] == [1020.85, 1024]
 
 
+@pytest.mark.thorough
 def test_splits_whose_rings_do_not_close_are_left_out():
     """On a TPU v5p 6 chips are a line, which takes twice as long; a user who says that they are a ring is believed."""
     assert record(0, training=True, at="N=96,B=300000,F=32768")["split"] == {"X": "24", "Y": "4"}

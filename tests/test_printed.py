@@ -76,6 +76,7 @@ def test_every_formula_of_a_page_is_right(page):
     assert len(report.judgements) >= 10
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("lang", ["ko", "zh"])
 @pytest.mark.parametrize("name", [name for name in ALL if name not in DRAWN])
 def test_a_page_of_another_language_is_read_as_well(name, lang, tmp_path):

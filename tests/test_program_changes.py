@@ -74,6 +74,7 @@ def changes(step, steps, random):
             yield replace(step, facts=replace(step.facts, **{part.name: value[1:]}))
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_change_of_a_counted_line_passes(name):
     random, steps = Random(name), derived(name)

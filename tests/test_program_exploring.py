@@ -14,6 +14,7 @@ from sympy import Rational
 
 import symroof as sr
 from symroof.formula import Compare, Name, Power, Product
+from symroof.rendering.figures.strokes import FIELDS
 
 pytestmark = pytest.mark.part(4)
 
@@ -116,6 +117,7 @@ def test_who_is_said_to_lead_does_along_a_random_scaling(name, powers):
     assert {part.label for part in row.leaders("bytes")} == leading(by_statement, t)
 
 
+@pytest.mark.thorough
 def test_each_map_of_a_program_is_proved_complete():
     for name in PROGRAMS:
         found = mapped(name).map
@@ -305,3 +307,8 @@ def test_a_function_of_a_statement_takes_arrays():
     function = sr.derive(MLP, on="tpu-v5e").function("flops(h)")
     sizes = np.arange(1, 9)
     assert function(N=sizes, D=8, F=16).tolist() == (2 * sizes * 8 * 16).tolist()
+
+
+def test_every_statement_of_a_bar_has_a_colour_of_its_own():
+    svg = sr.plot(MLP, on="tpu-v5e", at="N=64,D=F=8192", kind="breakdown").drawn("svg").decode().lower()
+    assert [svg.count(f"fill: {colour.lower()}") for colour in FIELDS[:3]] == [3, 3, 0]  # h, with a in its kernel, and y, in three bars

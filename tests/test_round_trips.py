@@ -44,6 +44,7 @@ def drawn(random, depth):
     ))  # fmt: skip
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_printed_formula_is_read_back_with_its_value(kind, seed):

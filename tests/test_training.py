@@ -17,7 +17,7 @@ from symroof.errors import CheckError, SymroofError
 from symroof.model import backward, statement_costs
 from symroof.model.dtype import dtype
 from symroof.model.program import Program
-from symroof.model.statement_costs import amounts
+from symroof.model.statement_costs import amounts, tokens_of
 from symroof.proof.step import Reason
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
@@ -432,3 +432,8 @@ def test_integers_have_no_gradient_and_what_is_quantized_is_not_trained():
     assert costs["gradients"] == 2 * F * D
     assert costs["flops_backward"] == 6 * B * D * F
     assert costs["saved"] == 2 * B * F  # nothing asks for x
+
+
+def test_what_multiplies_no_weight_says_nothing_of_tokens():
+    text = "input x: bf16[B, T, D]; input u: bf16[G, E]; input v: bf16[E, M]; weight W: bf16[D, F]; y = x * W -> bf16[B, T, F]; s = u * v -> bf16[G, M]"
+    assert str(tokens_of(read_program(text))) == "B*T"
