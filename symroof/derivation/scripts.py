@@ -38,15 +38,8 @@ def script_of(program: Program) -> Script:
 def _act(program: Program, line: Line) -> Act:
     statement, function, lines = line.statement, line.statement.function, program.forward
     operands = tuple(str(tensor.name) for tensor in statement.operands)
-    turns = tuple(
-        Turn(
-            next(i for i, other in enumerate(lines) if repeat in other.repeats),
-            repeat.times,
-            repeat.leaves,
-            repeat.enters,
-        )
-        for repeat in line.repeats
-    )
+    opened = list(dict.fromkeys(repeat for other in lines for repeat in other.repeats))
+    turns = tuple(Turn(opened.index(one), one.times, one.leaves, one.enters) for one in line.repeats)
     fuse = None if line.fuse is None else next(i for i, other in enumerate(lines) if other.fuse is line.fuse)
     if function is None:
         each, multiplies = Fraction(len(operands) - 1), statement.kind == PRODUCT
