@@ -12,7 +12,7 @@ from direct import along, evaluate, scaling, wide
 
 import symroof as sr
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 CHIPS = {"tpu-v5e": ("bf16", "int8"), "tpu-v5p": ("bf16", "int8"), "tpu-v6e": ("bf16", "int8"), "a100": ("bf16", "int8"), "b200": ("bf16",)}
 SHAPES = ("BD DF BF", "BSD DF BSF", "BDK KF BDF", "BHD BHD BH", "HBD HDF HBF", "BD BD B", "MK KN MN", "BDF DFN BN", "BD DF BF", "MK KN MN")

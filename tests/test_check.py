@@ -278,3 +278,10 @@ def test_an_order_with_a_root_or_a_logarithm_is_no_polynomial():
     assert Exact().normal(compare("B", ">", "D")) is not None
     for one in ("sqrt(B)", "log2(B)", "max(B, 3D)"):
         assert Exact().normal(compare(one, ">", "D")) is None
+
+
+def test_what_no_coefficients_tell_apart_from_zero_z3_does():
+    """B^2 - BD + D^2 has both signs among its coefficients, and is never 0; D - F is."""
+    assert outcome(step("(B^3 + D^3)/(B^2 - BD + D^2)", "=", "B + D")).by == "exact identity"
+    with pytest.raises(CheckError, match="a denominator may vanish"):
+        outcome(step("(D^2 - F^2)/(D - F)", "=", "D + F"))

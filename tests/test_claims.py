@@ -128,6 +128,7 @@ REGIME = {**MATMUL, "assume": "B << D, F"}
         ("16*7e9 bytes = 112 GiB", {}, "other_unit"),
         ("1e12/1e9 = 100", {}, "power_of_ten"),
         ("2^30 = 1e9 * 1.00", {}, "binary_prefix"),
+        ("2^30 = 1.00000e9", {}, "binary_prefix"),
         ("4/8 = 2", {}, "upside_down"),
         ("A + A = A", {}, "factor_two"),
         ("A + A = 4A", {}, "factor_two"),

@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import pytest
 from differential import disagreements, rounds
+from effort import draws
 
 
 def test_the_judge_agrees_with_exact_fractions():
-    listed, verdicts = disagreements(240, seed=11)
+    listed, verdicts = disagreements(draws(240), seed=11)
     assert not listed
     for kind in ("identity", "order", "equivalence", "number"):
         assert {"wrong"} < {verdict for verdict in ("holds", "rounded", "wrong") if verdicts[f"{kind} {verdict}"]}

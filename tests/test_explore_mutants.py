@@ -14,7 +14,7 @@ from symroof.exploration import curves, edges, explore, knobs, partition, places
 from symroof.formula import Quotient, number
 from symroof.model.einsum import Einsum
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(2)
 
 
 def _one_less(step):

@@ -257,6 +257,7 @@ def test_signs_in_names_are_no_mathematics():
     assert "a$b$" in svg
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("inches", [4, 7.2])
 def test_long_words_stay_on_the_sheet(inches):
     names = "bf16[Batch_size_long, Dim_model_very_long] * bf16[Dim_model_very_long, Feed_forward_dim] -> bf16[Batch_size_long, Feed_forward_dim]"

@@ -478,6 +478,7 @@ def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
 ASKED = [over_chips, drawn_split, best_split, best_sum, beyond_the_end, batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane, times_of_a_program, several_peaks, solved, without_an_operation]
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize("ask", ASKED, ids=lambda ask: ask.__name__)
 def test_without_a_fault_everything_gets_through(ask):
     assert ask()

@@ -128,6 +128,7 @@ def test_page(name, form, golden):
     golden(GOLDEN / f"{name}.{form}", text)
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("form", ["md", "tex", "txt"])
 def test_page_of_a_program(name, form, golden):

@@ -155,6 +155,10 @@ ERRORS = {
     "of one line": (
         "bf16[B_X, D] * bf16[D, F] -> bf16[B, F]", {"mesh": "X=4"}, "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F], gathered", "bf16[B_X, D]",
     ),
+    "of one line, the second operand": (
+        "bf16[B, D] * bf16[D, F_X] -> bf16[B, F]", {"mesh": "X=4"},
+        "bf16[B, D] * bf16[D, F] -> bf16[B, F], gathered first, or bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X], gathered afterwards", "bf16[D, F_X]",
+    ),
     "an elementwise sum of two splits": (
         "mesh X; input x: bf16[B_X, D]; input z: bf16[B, D_X]; y = x + z", {}, "z_moved = z -> bf16[B_X, D]", "z",
     ),

@@ -16,8 +16,9 @@ import pytest
 
 import symroof as sr
 from symroof.errors import SymroofError
+from symroof.rendering.figures.drawings import draw
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(3)
 
 pytest.importorskip("matplotlib")
 GOLDEN = Path(__file__).parent / "golden"
@@ -308,3 +309,8 @@ def test_what_a_figure_is_drawn_over_is_said_with_an_example(kind, over, expecte
     with pytest.raises(SymroofError) as caught:
         sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over)
     assert caught.value.expected == expected
+
+
+def test_a_size_from_one_is_drawn_from_zero_and_a_larger_one_from_where_it_begins():
+    lefts = [draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over).drawing).left for over in ("B=1..400", "B=100..400", "B=1:400:log")]
+    assert lefts == [0, 100, 1]

@@ -22,7 +22,7 @@ from symroof.verification.files import judge_file
 from symroof.verification.judge import judge
 from symroof.verification.judgement import ACCEPTED
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(3)
 
 LETTERS = {"I": "intensity", "R": "ridge", "C": "peak", "W": "bandwidth"}
 # What stands on a page and claims nothing; what is a condition is judged by itself below.

@@ -30,7 +30,7 @@ from symroof.reading.problems import read_problem
 from symroof.rendering.pages.pen import claims_pen
 from symroof.symbols import expression, symbol
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(3)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"

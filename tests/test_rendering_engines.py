@@ -148,6 +148,7 @@ def one_by_one(fragments: Mapping[str, str], folder: Path) -> dict[str, list[str
         return {name: found for name, found in zip(fragments, done, strict=True) if found}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", COMPLETE)
 def test_pdflatex_accepts_a_whole_document(name: str, pdflatex: None, tmp_path: Path) -> None:
     assert compile_latex(CORPUS[name]().to_latex(), tmp_path / "page") == []

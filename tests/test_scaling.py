@@ -210,6 +210,7 @@ def test_an_all_to_all_is_about_even_rings_and_a_switch_about_any_number():
     assert longest == {"compute", "Z"}
 
 
+@pytest.mark.thorough
 def test_a_roof_for_the_memory_and_for_each_axis():
     point = {"X": 16, "Y": 4, **SMALL}
     found = plot(None, point, {"X": 4, "Y": 16, **SMALL}, kind="roofline")

@@ -43,6 +43,7 @@ def pasted(path, found):
     return "\n".join(lines)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["page.md", "page.tex"])
 def test_what_is_pasted_does_what_is_said(tmp_path, name):
     path, found = suggested(tmp_path, PAGE, name)

@@ -20,7 +20,7 @@ from symroof.reading.problem_files import read_problem_file
 from symroof.reading.problems import read_problem
 from symroof.verification.judge import judge_exercise
 
-pytestmark = pytest.mark.part(12)
+pytestmark = pytest.mark.part(8)
 
 HERE = Path(__file__).parent
 ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps", "memory", "nodes")

@@ -19,6 +19,8 @@ from symroof.formula import Name, names
 from symroof.reading.problem_files import read_problem_file
 from symroof.symbols import expression
 
+pytestmark = pytest.mark.part(3)
+
 TITLES = ("LLaMA-2 13B", "LLaMA-3 70B", "LLaMA-3 405B", "Gemma 2B", "Gemma 7B", "Mixtral 8x7B", "DeepSeek-V3")
 PROBLEMS = {p["title"].partition(": ")[2]: p for p in read_problem_file(Path(__file__).parent / "answers_models.toml")}
 

@@ -3,6 +3,8 @@
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import symroof as sr
 from symroof.verification.files import judge_file
 
@@ -50,6 +52,7 @@ def test_every_formula_was_judged():
     assert report().coverage.judged == report().coverage.judgeable
 
 
+@pytest.mark.thorough
 def test_a_misprint_makes_one_formula_wrong(tmp_path):
     """All of them at once: each is found where it stands, nothing else is, and most are explained."""
     text = TEXT
