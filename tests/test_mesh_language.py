@@ -152,6 +152,10 @@ ERRORS = {
     "or the operand first": (
         f"{TYPES}; y = x * W -> bf16[B, F]", {}, "x_x = x -> bf16[B, D]; y = x_x * W -> bf16[B, F], the operand gathered first", "x",
     ),
+    "or the second operand first": (
+        "mesh X; input x: bf16[B, D]; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F]", {},
+        "W_x = W -> bf16[D, F]; y = x * W_x -> bf16[B, F], the operand gathered first", "W",
+    ),
     "of one line": (
         "bf16[B_X, D] * bf16[D, F] -> bf16[B, F]", {"mesh": "X=4"}, "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F], gathered", "bf16[B_X, D]",
     ),
