@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sympy import Integer
+from sympy import Integer, Rational
 
 import symroof as sr
 from symroof.derivation import setting as settings
@@ -432,3 +432,10 @@ def test_an_axis_of_one_chip_changes_nothing():
     none = sr.derive("bf16[B, D_Y] * bf16[D_Y, F] -> bf16[B, F]", on="tpu-v5e", mesh={"Y": 2}, link="ICI", solve_for="D").answer
     assert one.intensity == none.intensity
     assert one.smallest_integer == none.smallest_integer == 8756
+
+
+@pytest.mark.parametrize("count", ["fma", "exact"])
+def test_an_elementwise_product_is_shared_out(count):
+    """One multiplication of bf16 for 6 bytes; of three operands two for 8: on every chip as on all."""
+    two, three = (sr.derive(text, on="tpu-v5e", mesh="X=4", count=count).answer.intensity for text in ("bf16[B_X, D] * bf16[B_X, D] -> bf16[B_X, D]", "bf16[B_X] * bf16[B_X] * bf16[B_X] -> bf16[B_X]"))
+    assert (two, three) == (Rational(1, 6), Rational(1, 4))

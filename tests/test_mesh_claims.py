@@ -182,3 +182,10 @@ def test_no_fault_makes_a_false_claim_about_a_product_hold(monkeypatch):
     put_in(monkeypatch, "model.placing._Chips._brought", lambda f: lambda *a: ())
     with pytest.raises(SymroofError):
         judged(PRODUCT, "sent(X) = 0")
+
+
+def test_a_forward_pass_is_missed_of_what_a_chip_does_alone():
+    """What all chips do together, without their backward pass, is a part of the whole; what one chip does is its forward pass."""
+    text = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight V: bf16[D_X, F_Y]; weight W: bf16[F_Y, D_X]; h = x * V -> bf16[B_X, F_Y]; a = gelu(h); y = a * W -> bf16[B_X, D_Y]"
+    found = sr.verify({"operation": text, "hardware": "tpu-v5p", "training": True, "claims": ["ops = 9BF", "ops_per_chip = 9BF/(XY)"]}).judgements
+    assert [(one.verdict, one.worst.diagnosis.kind) for one in found] == [("wrong", "part_missing"), ("wrong", "on_chips")]
