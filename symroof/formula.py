@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, ClassVar, dataclass_transform
 
 from symroof.errors import AlgebraError
@@ -62,12 +63,27 @@ class Frozen:
 
     _parts: ClassVar[tuple[str, ...]] = ()  # the fields that hold formulas, in reading order
     _rule: ClassVar[str] = ""  # what the rule of a fold for it is called
+    _key: ClassVar[attrgetter[Any]] = attrgetter("__class__")  # what is compared of it
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        dataclass(frozen=True)(cls)
+        dataclass(frozen=True, repr=False, eq=False)(cls)  # comparing and showing is the same for all: below, once
         cls._rule = cls.__name__.lower()
         cls._parts = tuple(part.name for part in fields(cls) if "Formula" in str(part.type))  # type: ignore[arg-type]
+        compared = [part.name for part in fields(cls) if part.compare]  # type: ignore[arg-type]
+        cls._key = attrgetter(*compared) if compared else Frozen._key
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return self._key(self) == self._key(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key(self))
+
+    def __repr__(self) -> str:
+        shown = (f"{part.name}={getattr(self, part.name)!r}" for part in fields(self) if part.repr)  # type: ignore[arg-type]
+        return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 class Formula(Frozen):
@@ -244,20 +260,6 @@ def names(formula: Formula) -> tuple[str, ...]:
     ('D', 'B')
     """
     return tuple(dict.fromkeys(node.name for node in nodes(formula) if isinstance(node, Name | Figure)))
-
-
-def opaque(words: str) -> str:
-    """The name of what only words of a document name, which nothing explains: they stand in quotation marks.
-
-    >>> opaque("batch  size"), is_opaque(opaque("batch size")), is_opaque("T_math")
-    ('"batch size"', True, False)
-    """
-    return f'"{" ".join(words.split())}"'
-
-
-def is_opaque(name: str) -> bool:
-    """Whether a name is words of a document that nothing explains."""
-    return name.startswith('"')
 
 
 def number(value: int | Fraction) -> Number:

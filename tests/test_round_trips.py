@@ -6,12 +6,12 @@ from random import Random
 import pytest
 from statements import NoValueError, value
 
-from symroof.formula import Call, Name, Negative, Number, Power, Product, Quotient, Sum, opaque
+from symroof.formula import Call, Name, Negative, Number, Power, Product, Quotient, Sum
 from symroof.reading.claims import read_claim
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
-from symroof.reading.scope import Scope
+from symroof.reading.scope import Scope, opaque
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 

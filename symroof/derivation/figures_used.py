@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
+from typing import TYPE_CHECKING
 
 from sympy import Expr, Integer
 
@@ -14,11 +15,13 @@ from symroof.formula import Compare, Name, Number
 from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import NETWORKS, NODE, Mesh, MeshAxis
-from symroof.model.one_statement import Exchange, exchanges
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.statement_costs import amounts, busy_links, of_statement
 from symroof.symbols import symbol
+
+if TYPE_CHECKING:
+    from symroof.model.one_statement import Exchange
 
 # Links between chips: what crosses them is an exchange, not the operands.
 NETWORK = tuple(NETWORKS)
@@ -138,7 +141,19 @@ def _sent(problem: Problem) -> Mapping[str, Expr]:
         program = wired(replace(operation, mesh=tuple(problem.mesh.values())), problem.hardware)
         found = amounts(program, problem.count)
         return {resource: found[of_statement("sent", resource)].expand() for resource in busy_links(program)}
-    return sent_over(exchanges(operation, wired_mesh(problem)))
+    return sent_over(exchanges_of(problem))
+
+
+def exchanges_of(problem: Problem) -> tuple[Exchange, ...]:
+    """What a product exchanges on the mesh of its problem."""
+    from symroof.model.one_statement import exchanges
+
+    return exchanges(problem.operation, wired_mesh(problem))
+
+
+def over_link(exchanges: tuple[Exchange, ...], link: str) -> tuple[Exchange, ...]:
+    """The exchanges over a link, whatever its figure is called."""
+    return tuple(exchange for exchange in exchanges if exchange.link.partition(".")[0] == link.partition(".")[0])
 
 
 def sent_over(exchanges: Iterable[Exchange]) -> dict[str, Expr]:

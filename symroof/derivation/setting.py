@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sympy import Add, Expr, Integer, Rational
 
@@ -11,12 +12,13 @@ from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.figures_used import (
     bandwidth_of,
+    exchanges_of,
     is_network,
     link_over,
+    over_link,
     peak_of,
     require_own_wirings,
     wired,
-    wired_mesh,
 )
 from symroof.derivation.layout import Layout
 from symroof.derivation.splitting import require_played
@@ -25,12 +27,14 @@ from symroof.formula import Compare, Frozen, Sizes, several_of
 from symroof.model.cost import Cost
 from symroof.model.hardware import Known
 from symroof.model.mesh import chips_at_work, local_bytes, open_axes
-from symroof.model.one_statement import Exchange, exchanges
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import Rates, figures_of, rates_of, time_over_rates
 from symroof.model.statement_costs import amounts, of_statement
 from symroof.symbols import expression, rational, symbol
+
+if TYPE_CHECKING:
+    from symroof.model.one_statement import Exchange
 
 LARGEST_NUMBER = 10**100
 
@@ -213,7 +217,7 @@ def setting_of(problem: Problem) -> Setting:
         chips, moved_name = found["chips"], of_statement("sent", comms) if comms else "bytes_per_chip"
         moved = found[moved_name]
     elif operation.axes:
-        needed, chips = exchanges(operation, wired_mesh(problem)), chips_at_work(operation, problem.mesh)
+        needed, chips = exchanges_of(problem), chips_at_work(operation, problem.mesh)
         if any(axis.chips != 1 for axis in problem.mesh.values()):
             moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
     if is_network(link) and not isinstance(operation, Program):
@@ -254,11 +258,6 @@ def setting_of(problem: Problem) -> Setting:
             rates=rates,
         )
     )
-
-
-def over_link(exchanges: tuple[Exchange, ...], link: str) -> tuple[Exchange, ...]:
-    """The exchanges over a link, whatever its figure is called."""
-    return tuple(exchange for exchange in exchanges if exchange.link.partition(".")[0] == link.partition(".")[0])
 
 
 def _require_readable(relations: tuple[tuple[Expr, str, Expr], ...]) -> None:

@@ -10,17 +10,18 @@ from symroof.derivation.figures_used import is_network, network_of
 from symroof.formula import Name, Quotient, Sum
 from symroof.model.dtype import Tensor
 from symroof.model.mesh import split_of
-from symroof.model.one_statement import Exchange
 from symroof.proof.check import checked
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.ledger import Ledger
-from symroof.proof.script import Act, Array, Script
-from symroof.proof.sharded import Meshed
-from symroof.proof.sharing import OnChip, Sent, Shared
 from symroof.proof.step import Reason, Step
 
 if TYPE_CHECKING:
     from symroof.derivation.setting import Setting
+    from symroof.model.one_statement import Exchange
+    from symroof.proof.sharded import Meshed
+    from symroof.proof.sharing import OnChip, Sent, Shared
+
+# One chip has nothing to do with the players of meshes: they are imported where there are several.
 
 
 def meshed_of(setting: Setting) -> Meshed:
@@ -35,6 +36,9 @@ def meshed_of(setting: Setting) -> Meshed:
 @lru_cache(maxsize=256)
 def _meshed(tensors: tuple[Tensor, ...], mesh: tuple[MeshAxis, ...]) -> Meshed:
     """A product as a script of one act, the tensors called by their places; what it is played once for is kept."""
+    from symroof.proof.script import Act, Array, Script
+    from symroof.proof.sharded import Meshed
+
     arrays = tuple(
         Array(str(i), t.labels, t.dtype.bits, "input" if i < len(tensors) - 1 else "", t.dtype.name, split_of(t))
         for i, t in enumerate(tensors)
@@ -48,6 +52,8 @@ def amounts_of_a_chip(setting: Setting) -> dict[str, OnChip]:
     """The names of what one chip does, each with the amount of the played mesh that it is."""
     if not setting.several_chips or setting.on_mesh:
         return {}
+    from symroof.proof.sharing import OnChip
+
     problem, names = setting.problem, sent_names(setting)
     operation, meshed = problem.operation, meshed_of(setting)
     called = tuple(operation.operand_name(place) for place in range(len(operation.tensors)))
@@ -105,10 +111,14 @@ def traffic_of_a_chip(setting: Setting) -> tuple[Step, ...]:
 
 
 def _shared(setting: Setting) -> Shared:
+    from symroof.proof.sharing import Shared
+
     return Shared(setting.layout.write(setting.chips), setting.exchanges)
 
 
 def _sent(setting: Setting, exchange: Exchange) -> Sent:
+    from symroof.proof.sharing import Sent
+
     write = setting.layout.write
     return Sent(exchange, write(exchange.size), write(exchange.payload), write(exchange.share))
 

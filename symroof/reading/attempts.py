@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from symroof.errors import ReadingError, SymroofError
-from symroof.formula import Formula, Gap, is_opaque, names
+from symroof.formula import Formula, Gap, names
 from symroof.reading.claims import Claim
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
+from symroof.reading.scope import is_opaque
 
 
 def read_formula(text: str, dialects: Sequence[Dialect]) -> tuple[tuple[Claim, ...], int]:

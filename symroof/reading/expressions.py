@@ -34,14 +34,13 @@ from symroof.formula import (
     Power,
     Product,
     Quotient,
-    is_opaque,
     product,
     total,
 )
 from symroof.model.units import UNITS
 from symroof.reading.numbers import LARGEST_EXPONENT, read_number
 from symroof.reading.scanner import Reader, T, scan
-from symroof.reading.scope import Scope, split_word
+from symroof.reading.scope import Scope, is_opaque, split_word
 from symroof.reading.series import series
 from symroof.reading.tokens import Token
 from symroof.reading.typography import as_printed

@@ -8,11 +8,11 @@ from dataclasses import field
 from functools import cached_property
 
 from symroof.errors import ReadingError
-from symroof.formula import KEYWORDS, Frozen, opaque
+from symroof.formula import KEYWORDS, Frozen
 from symroof.reading.latex_names import EQUALS, LETTERS_ALONE, arguments_at, index_at, tensor_at
 from symroof.reading.macros import Macro
 from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named, unit_words
-from symroof.reading.scope import Scope
+from symroof.reading.scope import Scope, opaque
 from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 from symroof.reading.typography import Brackets
 from symroof.reading.vocabulary import AMOUNTS, KNOWN, WORDS, folded, meanings, named

@@ -57,3 +57,17 @@ def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
         here = [name for name in dict.fromkeys(names) if name and word.startswith(name, start)]
         ways[start] = [(name, *rest) for name in here for rest in ways[start + len(name)]][:2]
     return ways[0]
+
+
+def opaque(words: str) -> str:
+    """The name of what only words of a document name, which nothing explains: they stand in quotation marks.
+
+    >>> opaque("batch  size"), is_opaque(opaque("batch size")), is_opaque("T_math")
+    ('"batch size"', True, False)
+    """
+    return f'"{" ".join(words.split())}"'
+
+
+def is_opaque(name: str) -> bool:
+    """Whether a name is words of a document that nothing explains."""
+    return name.startswith('"')

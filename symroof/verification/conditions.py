@@ -23,10 +23,11 @@ from functools import partial
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import written
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Both, Compare, Either, Formula, Verdict, is_opaque, names, nodes
+from symroof.formula import Both, Compare, Either, Formula, Verdict, names, nodes
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import OPEN, Settled, negated
 from symroof.proof.step import Check
+from symroof.reading.scope import is_opaque
 from symroof.verification.bounds import by_bound, by_implication
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness

@@ -15,24 +15,11 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import SymroofError
-from symroof.formula import (
-    Call,
-    Compare,
-    Formula,
-    Gap,
-    Group,
-    Infinity,
-    Name,
-    Number,
-    Product,
-    Quotient,
-    is_opaque,
-    names,
-    nodes,
-)
+from symroof.formula import Call, Compare, Formula, Gap, Group, Infinity, Name, Number, Product, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES, TABLE
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import negated
+from symroof.reading.scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.context import Question
 from symroof.verification.enclosures import is_numeric

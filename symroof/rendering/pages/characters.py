@@ -14,18 +14,26 @@ NBSP, JOINER = "\N{NO-BREAK SPACE}", "\N{WORD JOINER}"
 OPENING, CLOSING = "（［｛【〔《〈「『", "，。；：、！？）］｝】〕》〉」』％"
 HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 CHINESE = re.compile(f"[{HAN}{OPENING}{CLOSING}]")
-# Between two characters, behind what closes, before what opens; a quotation mark is Chinese beside a character.
-BREAKS = re.compile(
-    rf"(?<=[{HAN}”…—])(?=[{HAN}“])"
-    rf"|(?:(?<=[{CLOSING}])|(?<=[{CLOSING}]”))(?=[^{CLOSING}{JOINER}”’…—·,.;:!?%)\]}}\s])"
-    rf"|(?<=[^{OPENING}{JOINER}“‘(\[{{\s])(?=[{OPENING}])"
-)
-# Spaces that Chinese is set without: beside punctuation, which has its own, and between two characters.
-BESIDE = re.compile(
-    rf"(?<=\S) +(?=[{OPENING}{CLOSING}“”])|(?<=[{OPENING}{CLOSING}“”]) +(?=\S)|(?<=[{HAN}]) +(?=[{HAN}])"
-)
 # Characters that may be broader or narrower than a cell; letters of Europe and signs of mathematics are not.
 UNEVEN = re.compile(r"[^\0-\u02ff\u2010-\u2027\u2190-\u22ff]")
+
+
+@cache
+def breaks() -> re.Pattern[str]:
+    """Between two characters, behind what closes, before what opens; a quotation mark is Chinese beside a character."""
+    return re.compile(
+        rf"(?<=[{HAN}”…—])(?=[{HAN}“])"
+        rf"|(?:(?<=[{CLOSING}])|(?<=[{CLOSING}]”))(?=[^{CLOSING}{JOINER}”’…—·,.;:!?%)\]}}\s])"
+        rf"|(?<=[^{OPENING}{JOINER}“‘(\[{{\s])(?=[{OPENING}])"
+    )
+
+
+@cache
+def spaces_beside() -> re.Pattern[str]:
+    """Spaces that Chinese is set without: beside punctuation, which has its own, and between two characters."""
+    return re.compile(
+        rf"(?<=\S) +(?=[{OPENING}{CLOSING}“”])|(?<=[{OPENING}{CLOSING}“”]) +(?=\S)|(?<=[{HAN}]) +(?=[{HAN}])"
+    )
 
 
 def cells(text: str) -> int:
@@ -63,7 +71,7 @@ def pieces(text: str) -> list[str]:
     (['루프라인은', ' B', ' ≪', ' D'], ['即', '“屋', '顶', '线”', ' （见', ' B），', 'D'])
     """
     words = re.findall(" *[^ ]+", text)
-    return [piece for word in words for piece in BREAKS.split(word)] if _is_chinese(text) else words
+    return [piece for word in words for piece in breaks().split(word)] if _is_chinese(text) else words
 
 
 def whole(text: str) -> str:
@@ -72,7 +80,7 @@ def whole(text: str) -> str:
     >>> pieces(whole("否则不可能")) == [whole("否则不可能")]
     True
     """
-    return BREAKS.sub(JOINER, text) if _is_chinese(text) else text
+    return breaks().sub(JOINER, text) if _is_chinese(text) else text
 
 
 def plain(text: str) -> str:
@@ -86,7 +94,7 @@ def closed_up(text: str) -> str:
     >>> closed_up("强度 为 B ， 即 “屋顶线” （ 见 D ）。 于是 B > 240"), closed_up("say “when” so")
     ('强度为 B，即“屋顶线”（见 D）。于是 B > 240', 'say “when” so')
     """
-    return BESIDE.sub("", text) if _is_chinese(text) else text
+    return spaces_beside().sub("", text) if _is_chinese(text) else text
 
 
 def _is_chinese(text: str) -> bool:
