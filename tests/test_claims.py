@@ -456,3 +456,10 @@ def test_links_say_what_decided_them():
 
 def test_a_sum_over_nothing_is_zero():
     assert [verdict(claim, **MATMUL).verdict for claim in ("sum(i, i, 1, 0) = 0", "sum(i, i, 3, 2) + 2 = 2", "sum(i, i, 1, 0) = 1")] == ["holds", "holds", "wrong"]
+
+
+def test_the_same_whole_sizes_are_left_by_a_bound_on_a_multiple():
+    """B > 240.24 is B >= 241, as is 2B > 481; 2B > 482 begins at 242."""
+    right, wrong = (verdict(f"compute-bound when 2B > {bound}", **REGIME) for bound in (481, 482))
+    assert (right.verdict, right.worst.remarks[0].kind, right.worst.remarks[0].facts["first"]) == ("holds", "whole", 241)
+    assert wrong.verdict == "wrong"

@@ -301,3 +301,10 @@ def test_a_table_of_figures_is_added_to_and_a_chip_is_another():
     figures, more = {"HBM": "1e12"}, {"peak": "1e14"}
     assert comments._added("given", figures, more) == {**figures, **more}
     assert comments._added("hardware", figures, more) == more
+
+
+def test_a_chip_is_named_by_whole_words(tmp_path):
+    """What is said of an A100 says nothing of the chip of the comment; an A1000 is no chip that anybody knows."""
+    for chip, expected in (("A100", []), ("A1000", ["wrong"])):
+        found = judged(tmp_path, f"{REGIME}On an {chip} the product is compute-bound when $B > 120$.\n")
+        assert [judgement.verdict for judgement in found.judgements] == expected

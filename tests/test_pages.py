@@ -239,3 +239,9 @@ def test_where_both_take_the_same_time_neither_bounds_the_operation():
     d = sr.derive("matmul", on={"peak": 2, "HBM": 1}, at="B=D=F=6")
     assert "intensity 2, balanced" in d.to_text(brief=True)
     assert "intensity $2$, balanced" in d.to_markdown(brief=True)
+
+
+def test_a_ratio_that_is_constant_has_its_own_sign_beside_what_is_about_equal():
+    text = sr.derive("bf16[T, H] * bf16[S, H] -> bf16[T, S]", on="tpu-v5e", assume="T ~ S, H << S").to_text()
+    assert "T ~ S, H ≪ S" in text
+    assert "≈ 2THS" in text

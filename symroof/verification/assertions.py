@@ -206,7 +206,7 @@ def _is_held(definition: Definition, claim: Claim) -> bool:
         for link in claim.links
         for side in (link.left, link.right)
         for node in nodes(side)
-        if isinstance(node, Call) and node.function == "diff" and len(node.arguments) == 2
+        if isinstance(node, Call) and node.function == "diff"
     )
     return any(
         definition.name in names(body)
