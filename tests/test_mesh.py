@@ -322,25 +322,25 @@ def one_chip(m):
 
 
 def no_exchange_but_one(m):
-    original = settings.exchanges
-    m.setattr(settings, "exchanges", lambda *given: original(*given)[:1])
+    original = settings.exchanges_of
+    m.setattr(settings, "exchanges_of", lambda *given: original(*given)[:1])
 
 
 def no_exchange(m):
-    m.setattr(settings, "exchanges", lambda *given: ())
+    m.setattr(settings, "exchanges_of", lambda *given: ())
 
 
 def changed(**fields):
     def fault(m):
-        original = settings.exchanges
-        m.setattr(settings, "exchanges", lambda *given: tuple(dataclasses.replace(e, **fields) for e in original(*given)))
+        original = settings.exchanges_of
+        m.setattr(settings, "exchanges_of", lambda *given: tuple(dataclasses.replace(e, **fields) for e in original(*given)))
 
     return fault
 
 
 def five_times_the_payload(m):
-    original = settings.exchanges
-    m.setattr(settings, "exchanges", lambda *given: tuple(dataclasses.replace(e, payload=5 * e.payload) for e in original(*given)))
+    original = settings.exchanges_of
+    m.setattr(settings, "exchanges_of", lambda *given: tuple(dataclasses.replace(e, payload=5 * e.payload) for e in original(*given)))
 
 
 def half_the_share(m):
