@@ -258,6 +258,7 @@ UNUSUAL = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_inputs_are_answered(run, name):
     arguments, line = UNUSUAL[name]

@@ -145,6 +145,7 @@ def test_json_page(golden):
     golden(GOLDEN / "matmul.json", page("matmul").to_json())
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", EXPLORED)
 @pytest.mark.parametrize("form", ["md", "tex", "txt", "json"])
 def test_exploration(name, form, golden):

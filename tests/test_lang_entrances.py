@@ -21,7 +21,7 @@ BARE = f"<!-- symroof derive\n{KEYS}id = 'mm'\nsections = ['threshold']\n-->\n"
 BLOCK = BARE.replace("-->", "lang = '@'\n-->")
 COMMENT = "<!-- symroof lang = '@' -->\n\n"
 VALUE = "v <!-- symroof = mm.threshold -->?<!-- / -->\n\n"
-pytestmark = [pytest.mark.skipif(not {"ko", "zh"} <= set(languages()), reason="there are no words of Korean and Chinese"), pytest.mark.part(8)]
+pytestmark = [pytest.mark.skipif(not {"ko", "zh"} <= set(languages()), reason="there are no words of Korean and Chinese"), pytest.mark.part(5)]
 
 
 def language(text):

@@ -94,6 +94,7 @@ def handed_out(program, role, sizes, chips):
     return next(iter(most.values()))
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("program", [BOTH, MLP, STACK, DECODE])
 @pytest.mark.parametrize("each", [2, 3])
 def test_what_is_declared_is_handed_out_to_the_chips(program, each):
@@ -149,6 +150,7 @@ def test_the_fewest_chips_that_fit_and_their_guard():
     assert point["solution"]["smallest_integer"] == -(-cache // (96 * 10**9 - weights))
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("lang", ["en", "ko", "zh"])
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_pages_say_that_gathered_copies_are_not_counted(lang, form):

@@ -157,6 +157,7 @@ ORIGINS = {
 }  # fmt: skip
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", ORIGINS)
 def test_a_page_says_where_a_wiring_is_known_from(name):
     mesh, on, said = ORIGINS[name]

@@ -15,6 +15,7 @@ def test_there_are_commands():
     assert len(BLOCKS) >= 3
 
 
+@pytest.mark.part(8)
 @pytest.mark.parametrize(("command", "shown"), BLOCKS, ids=[command[:30] for command, _ in BLOCKS])
 def test_command(run, command, shown):
     done = run(*shlex.split(command))
@@ -44,6 +45,7 @@ def test_there_is_a_figure_of_each_kind():
     assert len(FIGURES) == 5
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("command", "picture"), FIGURES, ids=[picture for _, picture in FIGURES])
 def test_figure(run, command, picture, tmp_path):
     """The commands draw the committed pictures: the same words at the same places, to a tenth of a point."""

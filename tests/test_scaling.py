@@ -129,6 +129,7 @@ def test_rows_are_numbers_of_chips_that_there_are():
         assert by == ("compute" if longest == "T_math" else longest.removeprefix("T_"))
 
 
+@pytest.mark.thorough
 def test_times_of_every_resource_with_their_bounds():
     found = plot("X=1:256:log", {"Y": 8, **LARGE}, kind="times")
     head, *rows = cells(found)
@@ -302,6 +303,7 @@ def test_a_split_that_cannot_be_drawn_is_refused(table, options, says):
         sr.plot(asked, kind="split", **options)
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", ["throughput", "times", "roofline", "split"])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_labels_lie_apart(name, lang):

@@ -58,6 +58,7 @@ def test_a_folder_of_ones_own_replaces_a_template(tmp_path):
     assert d.to_markdown(template=str(tmp_path)) == d.to_markdown()
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("text", "message"),
     [

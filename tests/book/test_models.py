@@ -106,6 +106,7 @@ def derived(derivation, name):
     return expression(step.right)
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("title", TITLES)
 def test_parameters_are_those_of_the_checkpoint(derivations, title):
     elements = sum(map(prod, CHECKPOINTS[title].values()))
