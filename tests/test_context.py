@@ -308,3 +308,8 @@ def test_a_chip_is_named_by_whole_words(tmp_path):
     for chip, expected in (("A100", []), ("A1000", ["wrong"])):
         found = judged(tmp_path, f"{REGIME}On an {chip} the product is compute-bound when $B > 120$.\n")
         assert [judgement.verdict for judgement in found.judgements] == expected
+
+
+def test_a_derivative_with_other_arguments_is_left_out_beside_a_definition(tmp_path):
+    text = f"{MATMUL}Let $N = BD$.\n\nWe see $diff(NB, B, B) = 2D$ and $2N = 2BD = diff(NB)$. $\\frac{{d}}{{dB}}(N B) = N$.\n"
+    assert [judgement.verdict for judgement in judged(tmp_path, text).judgements] == ["holds"]

@@ -21,9 +21,12 @@ from symroof.model.einsum import Einsum
 from symroof.model.mesh import division
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
 from symroof.model.one_statement import Exchange
+from symroof.proof import sharded
 from symroof.proof.check import check
+from symroof.proof.collectives import MeshAxis as Axis
 from symroof.proof.collectives import played
 from symroof.proof.ledger import Ledger
+from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.sharing import OnChip
 from symroof.proof.step import Reason
 from symroof.reading.catalogue import chip
@@ -439,3 +442,13 @@ def test_an_elementwise_product_is_shared_out(count):
     """One multiplication of bf16 for 6 bytes; of three operands two for 8: on every chip as on all."""
     two, three = (sr.derive(text, on="tpu-v5e", mesh="X=4", count=count).answer.intensity for text in ("bf16[B_X, D] * bf16[B_X, D] -> bf16[B_X, D]", "bf16[B_X] * bf16[B_X] * bf16[B_X] -> bf16[B_X]"))
     assert (two, three) == (Rational(1, 6), Rational(1, 4))
+
+
+@pytest.mark.parametrize("wrong", [4, 5, 6])
+def test_a_formula_of_an_open_axis_is_played_with_even_and_odd_numbers(wrong, monkeypatch):
+    """What a link carries is compared with a switch of 4, of 5 and of 6 chips: an error at one of them alone is found."""
+    taken, axis = sharded._taken, Axis("X", None, "switch", None, "NVLink")
+    sharded._require_played("all-gather", axis, 1)
+    monkeypatch.setattr(sharded, "_taken", lambda kind, chips, ways: taken(kind, chips, ways) * Rat(Poly.number(Fraction(2 if chips.constant == wrong else 1))))
+    with pytest.raises(CheckError, match=f"{wrong} chips along X carry something else"):
+        sharded._require_played("all-gather", axis, 1)
