@@ -1,4 +1,4 @@
-"""Which figures of a chip a problem uses: the peak, the bandwidth of its link, how axes are wired and what they carry."""
+"""Which figures of a chip a problem uses: its peak, bandwidth of its link, how axes are wired and what they carry."""
 
 from __future__ import annotations
 
