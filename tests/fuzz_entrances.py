@@ -29,7 +29,7 @@ MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SECONDS, BYTES = 2.0, 1 << 29
 CANARY = Path(tempfile.gettempdir()) / f"symroof-canary-{os.getpid()}"
 CODE = [f"__import__('os').system('touch {CANARY}')", "{{ ''.__class__.__mro__[1].__subclasses__() }}", f"$(touch {CANARY})", "eval(1)", "B.__class__"]  # fmt: skip
-STRANGE = ["", " ", "\n", "\t", "\x00", "\ufeff", "é", "필", "𝛼", "∞", "−", "·", "1" * 50, "9" * 5000, "1e9999", "-1", "1e-400", "0", "oo", "nan", "(" * 60, "a." * 60, "[" * 60, '"', "'", "\\", "{", "}", "#", "%", "$", "`", "--", "=", ",", ";", "|", "..", "/", "~", "<!--"]  # fmt: skip
+STRANGE = ["", " ", "\n", "\t", "\x00", "\ufeff", "é", "필", "𝛼", "∞", "−", "·", "1" * 50, "9" * 5000, "1e9999", "1e999", "-1", "1e-400", "0", "oo", "nan", "(" * 60, "a." * 60, "[" * 60, '"', "'", "\\", "{", "}", "#", "%", "$", "`", "--", "=", ",", ";", "|", "..", "/", "~", "<!--"]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -493,7 +493,22 @@ def test_a_condition_is_still_solved_for_its_own_size_beside_a_relation():
 
 def test_a_factor_with_a_number_that_python_does_not_write_is_refused():
     with pytest.raises(SymroofError, match="too long"):
-        sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", let={"T_x": "T_math 1e9999 T_comms"})
+        sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", let={"T_x": "T_math 1e999 * 1e999 * 1e999 * 1e999 * 1e999 T_comms"})
+
+
+@pytest.mark.parametrize("text", ["1e1001 T_comms", "9" * 1001 + "T_comms"])
+def test_a_number_beyond_a_thousand_digits_is_refused_where_it_stands(text):
+    with pytest.raises(SymroofError, match=r"is too (large|long)(.|\n)*\^"):
+        sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", let={"T_x": text})
+
+
+@pytest.mark.parametrize("text", ["1e999/(B + D)", "BDF/(BD + DF + 1e999)", "1e999B + 1e999D", "1e999"])
+def test_numbers_beyond_every_float_are_written_on_every_page(text):
+    d = sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e", let={"T_x": text})
+    assert json.loads(d.to_json())["answer"]["let"]["T_x"]["float"] is None
+    assert d.to_markdown()
+    assert d.to_latex()
+    assert str(sr.regimes("bf16[B, D] * bf16[D, F] -> bf16[B, F]", of=text))
 
 
 def test_what_is_best_is_judged_without_an_operation():

@@ -124,7 +124,7 @@ class Layout(Frozen):
 
     def _rank(self, value: Expr) -> tuple[int, str]:
         places = [self.order.index(s.name) for s in value.free_symbols if s.name in self.order]
-        return (min(places, default=-1), str(value))
+        return (min(places, default=-1), spelled(value))
 
     def _term_key(self, term: Expr) -> tuple[object, ...]:
         names = frozenset(s.name for s in term.free_symbols)
@@ -139,7 +139,7 @@ class Layout(Frozen):
             not constant,
             quotient,
             [self._rank_of(n) for n in sorted(names, key=self._rank_of)],
-            str(term),
+            spelled(term),
         )
 
     def _rank_of(self, name: str) -> int:

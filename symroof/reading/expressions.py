@@ -38,7 +38,7 @@ from symroof.formula import (
     total,
 )
 from symroof.model.units import UNITS
-from symroof.reading.numbers import LARGEST_EXPONENT, read_number
+from symroof.reading.numbers import read_number
 from symroof.reading.scanner import Reader, T, scan
 from symroof.reading.scope import Scope, is_opaque, split_word
 from symroof.reading.series import series
@@ -46,6 +46,7 @@ from symroof.reading.tokens import Token
 from symroof.reading.typography import as_printed
 
 DEEPEST = 64
+LARGEST_POWER = 10_000
 NO_NAMES = KEYWORDS - {"oo"}
 
 
@@ -144,8 +145,8 @@ class ExpressionReader(Reader):
         if token.kind not in ("number", "word") and not self.at("("):
             raise self.error(expected="an exponent")
         base = self._atom()
-        if isinstance(base, Number) and abs(base.value) > LARGEST_EXPONENT:
-            raise self.error("the exponent is too large", f"at most {LARGEST_EXPONENT} in size", token=token)
+        if isinstance(base, Number) and abs(base.value) > LARGEST_POWER:
+            raise self.error("the exponent is too large", f"at most {LARGEST_POWER} in size", token=token)
         if isinstance(base, Product):
             raise self.error(f"the exponent {token.text} is a product", "brackets, as in 2^(BD)", token=token)
         return Power(base, self._exponent()) if self.accept("^") else base

@@ -15,8 +15,8 @@ from symroof.model.units import UNITS
 from symroof.reading.scanner import Reader
 from symroof.reading.vocabulary import WORDS, meanings
 
-# Decimal exponents beyond this size are refused, never expanded.
-LARGEST_EXPONENT = 10_000
+# Longer numbers are refused, and exponents never expanded: Python writes 4300 digits, products of a few of them.
+LARGEST_EXPONENT = MOST_DIGITS = 1_000
 # Known quantities outside of this range are refused: no machine has them.
 SMALLEST = Fraction(1, 10**100)
 # What people write for a unit; what stands for a power of ten; what is counted, and is no unit.
@@ -37,6 +37,8 @@ def exact(digits: str) -> Fraction:
         raise ReadingError(
             f"the exponent of {digits[:20]} is too large", expected=f"at most {LARGEST_EXPONENT} in size"
         )
+    if len(mantissa) > MOST_DIGITS:
+        raise ReadingError(f"the number {digits[:20]}… is too long", expected=f"at most {MOST_DIGITS} digits")
     return Fraction(mantissa.rstrip(".") + (f"e{exponent}" if exponent else ""))
 
 

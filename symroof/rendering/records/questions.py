@@ -16,7 +16,7 @@ from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
+from symroof.rendering.records.scalars import SCHEMA, beside, fields, nearest_float, spelled, text
 from symroof.symbols import expression
 
 PLAIN = PlainPrinter()
@@ -28,7 +28,7 @@ def let_record(said: Said, let: Mapping[str, Formula]) -> dict[str, Any] | None:
     for name, formula in let.items():
         value = said.formula(role_of(name))
         number = None if value is None else numeric(expression(value))
-        found[name] = {"formula": formula, "value": value, "float": None if number is None else float(number)}
+        found[name] = {"formula": formula, "value": value, "float": nearest_float(number)}
     return found or None
 
 

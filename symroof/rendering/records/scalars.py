@@ -42,7 +42,19 @@ def beside(key: str, known: Expr | Root | Fraction | None, shown: Formula | None
     """An expression under its key, as a step shows it, and beside it a float where it is known to be a number."""
     number = known if isinstance(known, Fraction) or known is None else numeric(known)
     value = str(known) if isinstance(known, Fraction) else shown or known
-    return {key: value, f"{key}_float": None if number is None else float(number)}
+    return {key: value, f"{key}_float": nearest_float(number)}
+
+
+def nearest_float(value: Fraction | None) -> float | None:
+    """The float beside an exact number; none where the number is larger than all of them.
+
+    >>> nearest_float(Fraction(9850, 41)), nearest_float(Fraction(10) ** 309)
+    (240.2439024390244, None)
+    """
+    try:
+        return None if value is None else float(value)
+    except OverflowError:
+        return None
 
 
 def fields(value: object, *names: str) -> dict[str, Any]:
@@ -61,7 +73,7 @@ def spelled(value: Any, write: Callable[[Any], Formula] | None = None) -> Any:
         case Formula() | Expr() | Root():
             return text(value, write)
         case Fraction():
-            return {"exact": str(value), "float": float(value)}
+            return {"exact": str(value), "float": nearest_float(value)}
         case Check():
             return {"status": value.status, "by": value.by}
         case dict():
