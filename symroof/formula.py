@@ -7,13 +7,15 @@ holds its value. Every printer, and every evaluator, is one :func:`fold` over th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field, fields
 from fractions import Fraction
-from operator import attrgetter
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar
 
 from symroof.errors import AlgebraError
+from symroof.values import Frozen as Frozen
+from symroof.values import Sizes as Sizes
+from symroof.values import several_of as several_of
 
 # The functions of formulas, and how many arguments each takes: None for any number of them.
 FUNCTIONS: Mapping[str, int | None] = {
@@ -25,69 +27,16 @@ FUNCTIONS: Mapping[str, int | None] = {
 KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo"])
 
 
-class Sizes(frozenset[Any]):
-    """What is at least 1; those of ``several`` are above 1, as the chips of an axis are.
-
-    >>> "X" in Sizes("BD", several="X"), several_of(frozenset("B"))
-    (True, frozenset())
-    """
-
-    several: frozenset[Any]
-
-    def __new__(cls, items: Iterable[Any] = (), several: Iterable[Any] = ()) -> Sizes:
-        several = frozenset(several)
-        sizes = super().__new__(cls, (*items, *several))
-        sizes.several = several
-        return sizes
-
-    def __eq__(self, other: object) -> bool:
-        return super().__eq__(other) and self.several == several_of(other)
-
-    def __hash__(self) -> int:
-        return hash((frozenset(self), self.several))
-
-    @property
-    def named(self) -> Sizes:
-        """The same of names, where these are symbols."""
-        return Sizes((s.name for s in self), (s.name for s in self.several))
-
-
-def several_of(sizes: Any) -> frozenset[Any]:
-    """What of sizes is above 1."""
-    return sizes.several if isinstance(sizes, Sizes) else frozenset()
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Frozen:
-    """A value: every subclass is a frozen dataclass, with its fields as it writes them down."""
+class Formula(Frozen):
+    """A node of the tree; the subclasses are the whole grammar."""
 
     _parts: ClassVar[tuple[str, ...]] = ()  # the fields that hold formulas, in reading order
     _rule: ClassVar[str] = ""  # what the rule of a fold for it is called
-    _key: ClassVar[attrgetter[Any]] = attrgetter("__class__")  # what is compared of it
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        dataclass(frozen=True, repr=False, eq=False)(cls)  # comparing and showing is the same for all: below, once
         cls._rule = cls.__name__.lower()
-        cls._parts = tuple(part.name for part in fields(cls) if "Formula" in str(part.type))  # type: ignore[arg-type]
-        compared = [part.name for part in fields(cls) if part.compare]  # type: ignore[arg-type]
-        cls._key = attrgetter(*compared) if compared else Frozen._key
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return self._key(self) == self._key(other) if other.__class__ is self.__class__ else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._key(self))
-
-    def __repr__(self) -> str:
-        shown = (f"{part.name}={getattr(self, part.name)!r}" for part in fields(self) if part.repr)  # type: ignore[arg-type]
-        return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-class Formula(Frozen):
-    """A node of the tree; the subclasses are the whole grammar."""
+        cls._parts = tuple(part.name for part in fields(cls) if "Formula" in str(part.type))
 
 
 class Number(Formula):

@@ -184,7 +184,7 @@ FAULTS = {
     "a large power": (["derive", "matmul", "--assume", "B << D^9999"], "a power of 9999 is too large"),
     "figures out of range": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=1e400"], "out of range"),
     "sizes out of range": (["derive", "dot", "--at", "N=1e300"], "out of range"),
-    "numbers out of range": (["derive", "matmul", "--assume", "D = 1e5000"], "out of range"),
+    "numbers out of range": (["derive", "matmul", "--assume", "D = 1e500"], "out of range"),
     "digits of another script": (["derive", TWO_CHIPS, "--mesh", "X=²"], "is not a number of chips"),
     "a figure that nothing uses": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBN=8e11"], "did you mean HBM?"),
     "a figure of another unit": (["derive", "dot", "--on", "tpu-v5e", "--given", "peak=HBM"], "peak is in FLOPs/s, and HBM in bytes/s"),

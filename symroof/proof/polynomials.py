@@ -192,7 +192,7 @@ class Poly(dict[Monomial, Fraction]):
 ONE = Poly.number(Fraction(1))
 
 
-class Rat(Frozen):
+class Rat(Frozen, often=True):
     """A quotient of polynomials, with the denominators as they come: nothing is cancelled. ``factors`` multiply to the
     denominator, where it is known of what it was made.
 

@@ -42,7 +42,7 @@ class Kind(Enum):
     LETTER, COMMAND, WORD, NUMERAL, FRACTION, BRACKET, CHAIN = range(7)
 
 
-class Part(Frozen):
+class Part(Frozen, often=True):
     """What a rule gives: the text, how tightly it binds, whether it is taller than a line, and what it looks like."""
 
     text: str
