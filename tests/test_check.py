@@ -285,3 +285,11 @@ def test_what_no_coefficients_tell_apart_from_zero_z3_does():
     assert outcome(step("(B^3 + D^3)/(B^2 - BD + D^2)", "=", "B + D")).by == "exact identity"
     with pytest.raises(CheckError, match="a denominator may vanish"):
         outcome(step("(D^2 - F^2)/(D - F)", "=", "D + F"))
+
+
+def test_as_many_points_are_tried_as_are_said(monkeypatch):
+    tried = []
+    monkeypatch.setattr("symroof.proof.sampling.truth_of", lambda *_: (lambda point: tried.append(point) or True, []))
+    monkeypatch.setattr("symroof.proof.sampling._close", lambda *_: ())
+    check = sampled(step("B", "<", "2B"), Ledger(DIMS))
+    assert check.by == f"{len(tried)} exact points"

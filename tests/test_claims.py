@@ -13,9 +13,11 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Group, Number, Product, Quotient
 from symroof.reading.claims import Chain, read_claim
 from symroof.reading.exercises import read_exercise
+from symroof.reading.expressions import Scope, read_expression
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 from symroof.verification.judgement import GOOD
+from symroof.verification.literals import stands_in_print
 
 pytestmark = pytest.mark.part(6)
 
@@ -107,6 +109,7 @@ REGIME = {**MATMUL, "assume": "B << D, F"}
     ("claim", "options", "kind"),
     [
         ("compute-bound when B < 240", REGIME, "turned"),
+        ("T_math <= BDF/1.97e14", MATMUL, "turned"),
         ("T_upper = max(T_math, T_comms)", MATMUL, "other_extreme"),
         ("T_lower = T_math + T_comms", MATMUL, "other_extreme"),
         ("bytes = BD + DF + BF", MATMUL, "elements_for_bytes"),
@@ -463,3 +466,22 @@ def test_the_same_whole_sizes_are_left_by_a_bound_on_a_multiple():
     right, wrong = (verdict(f"compute-bound when 2B > {bound}", **REGIME) for bound in (481, 482))
     assert (right.verdict, right.worst.remarks[0].kind, right.worst.remarks[0].facts["first"]) == ("holds", "whole", 241)
     assert wrong.verdict == "wrong"
+
+
+def test_the_worst_link_of_a_chain_is_what_a_claim_comes_to():
+    (found,) = sr.verify({**MATMUL, "claims": ["bytes = 2BD + 2DF + 2BF = 4BD"]}).judgements
+    assert [finding.verdict for finding in found.findings] == ["holds", "wrong"]
+    assert found.worst.verdict == found.verdict == "wrong"
+
+
+@pytest.mark.parametrize(("problem", "network"), [(MATMUL, False), ({**MATMUL, "operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 2}, "link": "ICI"}, True)])
+def test_a_factor_two_is_asked_of_both_directions_only_on_a_network(problem, network):
+    (found,) = sr.verify({**problem, "claims": ["T_lower = 2max(T_math, T_comms)"]}).judgements
+    assert found.worst.diagnosis.kind == "factor_two"
+    assert found.worst.diagnosis.facts["network"] is network
+
+
+@pytest.mark.parametrize(("side", "printed"), [("2.5x", True), ("2.5xy^2", True), ("2.5bytes", False), ("2.5 bytes x", False), ("2.5 x bytes", False), ("2.5(x + y)", False)])
+def test_a_number_before_free_names_stands_in_print(side, printed):
+    context = context_of(read_exercise(MATMUL))
+    assert stands_in_print(read_expression(side, Scope(("bytes", "x", "y"))), context) is printed

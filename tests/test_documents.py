@@ -490,3 +490,14 @@ def test_a_changed_threshold_in_a_pasted_answer_is_wrong(tmp_path):
     page.write_text(head + text.replace("240.24", "250.24"))
     (wrong,) = (judgement for judgement in judge_file(page).judgements if judgement.verdict == "wrong")
     assert page.read_text().splitlines()[wrong.line - 1].startswith("| compute-bound")
+
+
+def test_beside_an_arrow_to_what_cannot_be_read_the_rest_is_judged_alone(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text("Here $4 > 3 \\iff B \\heartsuit D > 1$.\n")
+    report = judge_file(path)
+    ((verdict, links),) = ((j.verdict, [finding.link for finding in j.findings]) for j in report.judgements)
+    assert verdict == "holds"
+    assert [(link.left.value, link.relation, link.right.value) for link in links] == [(4, ">", 3)]
+    (skipped,) = report.skipped
+    assert skipped.column == 6

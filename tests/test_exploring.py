@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import symroof as sr
 from symroof.errors import SymroofError
+from symroof.formula import Verdict
 from symroof.reading.grids import read_grid, size_of
 
 pytestmark = pytest.mark.part(4)
@@ -327,3 +328,22 @@ def test_a_grid_has_chips_that_are_wired_as_the_axis_is(tmp_path):
     with pytest.raises(SymroofError, match="X = 3 is a line"):
         sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|3, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh)
     assert sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|8, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh) == 2
+
+
+def test_regimes_without_a_corner_show_the_first():
+    """All sizes of one order: no size is small beside the others, and the knobs are those of the one regime that is left."""
+    found = sr.regimes("bf16[B, D] * bf16[D, F] -> bf16[B, F]", assume="B ~~ D ~~ F")
+    assert [row.corner for row in found.map.rows] == [False]
+    assert found.map.corner_rows == found.map.rows
+    assert "| knobs: the factor on the intensity when | any sizes |" in found.to_markdown()
+
+
+@pytest.mark.parametrize(("operation", "on", "verdict"), [("dot", "tpu-v5e", False), ("softmax", "h100", False)])
+def test_a_form_without_sizes_is_above_the_ridge_always_or_never(operation, on, verdict):
+    first = sr.regimes(operation, on=on).map.rows[0]
+    assert [step.right for step in first.steps if step.role == "condition"] == [Verdict(verdict)]
+
+
+def test_every_record_says_its_schema():
+    shown = [sr.regimes(MATMUL), sr.regimes(MATMUL, of="intensity ~ B"), sr.compare(MATMUL, on="tpu-v5e,h100"), sr.derive(MATMUL), sr.verify({"claims": ["1 = 1"]})]
+    assert [json.loads(one.to_json())["schema"] for one in shown] == [1] * 5

@@ -281,3 +281,27 @@ def test_numbers_of_an_axis_do_not_touch():
         shown = [t.get_window_extent(renderer) for t, x in zip(canvas.axes.get_xticklabels(), canvas.axes.get_xticks(), strict=True) if low <= x <= high]
         assert len(shown) >= 3
         assert all(a.x1 + 2 < b.x0 for a, b in itertools.pairwise(shown))
+
+
+@pytest.mark.parametrize("kind", ["times", "throughput"])
+def test_a_ring_stands_where_another_time_becomes_the_longest(kind, monkeypatch):
+    """At the beginning of the stretch, on the line; worked out again from both times."""
+    rings = []
+    monkeypatch.setattr("symroof.rendering.figures.canvas.Canvas.ring", lambda self, place, *_, **__: rings.append(place))
+    draw(sr.plot(MATMUL, on="tpu-v5e", over="B=1..4096", at="D=F=8192", kind=kind).drawing)
+    ((size, height),) = rings
+    flops, moved = 2 * size * 8192**2, 4 * size * 8192 + 2 * 8192**2
+    assert flops / 1.97e14 == pytest.approx(moved / 8.2e11, rel=1e-6)
+    assert height == pytest.approx(flops / 1.97e14 if kind == "times" else 1.97e14, rel=1e-6)
+
+
+def test_a_ring_of_times_on_a_mesh_stands_at_the_size_beside_it(monkeypatch):
+    """``from B = 17`` is written at a ring between 16 and 17."""
+    rings, said = [], []
+    monkeypatch.setattr("symroof.rendering.figures.canvas.Canvas.ring", lambda self, place, *_, **__: rings.append(place))
+    monkeypatch.setattr("symroof.rendering.figures.canvas.Canvas.label", lambda self, text, *_, **__: said.append(str(text)))
+    split = "mesh X = 4; input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]"
+    draw(sr.plot(split, on="tpu-v5p", over="B=1..100000", at="D=F=8192", kind="times").drawing)
+    firsts = [int(found[1]) for text in said if (found := re.search(r"from B = (\d+)", text))]
+    assert [math.ceil(size) for size, _ in rings] == firsts
+    assert firsts

@@ -7,6 +7,7 @@ from symroof.formula import Gap
 from symroof.reading.attempts import read_formula
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
+from symroof.reading.latex_tokens import scan_latex
 from symroof.reading.macros import definitions
 from symroof.reading.scope import Scope
 from symroof.reading.spelling import spelling
@@ -203,6 +204,13 @@ def test_macros_of_the_document_are_put_in_and_errors_keep_their_places():
         with pytest.raises(ReadingError, match=problem.replace("\\", "\\\\")) as caught:
             read_latex(text, dialect)
         assert caught.value.column == column
+
+
+def test_tokens_stand_where_they_were_written_beside_macros():
+    source = r"A = \n + 1024 + \frac{32}{16}"
+    dialect = Dialect(Scope(open=True), {}, {one.name: one.macro for one in definitions(r"\def\n{4096}")})
+    found = {token.text: source[token.start : token.end] for token in scan_latex(source, dialect)}
+    assert {text: found[text] for text in ("4096", "1024", "\\frac", "32")} == {"4096": r"\n", "1024": "1024", "\\frac": r"\frac", "32": "32"}
 
 
 @pytest.mark.parametrize(

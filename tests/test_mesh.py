@@ -98,7 +98,7 @@ def test_a_flag_overrides_an_axis_of_the_file():
     assert problem.mesh == {"X": MeshAxis("X", 8, "line"), "Y": MeshAxis("Y", 2)}
 
 
-@pytest.mark.parametrize(("mesh", "message"), [("X=8 rng", "is no wiring"), ("X=2 ring", "is no ring"), ("X=7x", "is not a number of chips"), ("X=2 on", "is no wiring"), ("X=2; X=4", "given twice"), ("X,,Y", "is no axis"), ([1], "is not a mesh")])
+@pytest.mark.parametrize(("mesh", "message"), [("X=8 rng", "is no wiring"), ("X=8 ring line", "is no wiring"), ("X=2 ring", "is no ring"), ("X=7x", "is not a number of chips"), ("X=2 on", "is no wiring"), ("X=2; X=4", "given twice"), ("X,,Y", "is no axis"), ([1], "is not a mesh")])
 def test_wirings_that_are_none(mesh, message):
     with pytest.raises(sr.SymroofError, match=message):
         sr.derive(SUMMED, mesh=mesh)
@@ -452,3 +452,9 @@ def test_a_formula_of_an_open_axis_is_played_with_even_and_odd_numbers(wrong, mo
     monkeypatch.setattr(sharded, "_taken", lambda kind, chips, ways: taken(kind, chips, ways) * Rat(Poly.number(Fraction(2 if chips.constant == wrong else 1))))
     with pytest.raises(CheckError, match=f"{wrong} chips along X carry something else"):
         sharded._require_played("all-gather", axis, 1)
+
+
+def test_an_irrational_threshold_on_a_link_is_no_point_from_which_chips_pay():
+    d = sr.derive("bf16[A, B, D] * bf16[D_X, F] -> bf16[A, B, F]", assume="A = B, B = D, F = 8192", mesh="X=4", on="tpu-v5e", link="ICI")
+    assert not d.answer.threshold.bound.exact
+    assert not [step for step in d.answer.steps if step.reason.name == "PAYS"]

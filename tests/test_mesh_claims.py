@@ -189,3 +189,13 @@ def test_a_forward_pass_is_missed_of_what_a_chip_does_alone():
     text = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight V: bf16[D_X, F_Y]; weight W: bf16[F_Y, D_X]; h = x * V -> bf16[B_X, F_Y]; a = gelu(h); y = a * W -> bf16[B_X, D_Y]"
     found = sr.verify({"operation": text, "hardware": "tpu-v5p", "training": True, "claims": ["ops = 9BF", "ops_per_chip = 9BF/(XY)"]}).judgements
     assert [(one.verdict, one.worst.diagnosis.kind) for one in found] == [("wrong", "part_missing"), ("wrong", "on_chips")]
+
+
+def test_axes_that_share_a_switch_are_not_wired_apart():
+    """What one ring in place of the switch would send is a mistake where the axis is alone on it, and none of two axes."""
+    split = "mesh X = 4 on NVLink; {}input x: bf16[B, D_X]; weight W: bf16[D_X, F{}]; y = x * W -> bf16[B, F{}]"
+    for more, index, claim, alone in (("", "", "sent(NVLink) = 3BF/2", True), ("mesh Y = 2 on NVLink; ", "_Y", "sent(NVLink) = 3BF/4", False)):
+        (found,) = sr.verify({"operation": split.format(more, index, index), "hardware": "h100", "claims": [claim]}).judgements
+        mistake = found.worst.diagnosis
+        assert found.verdict == "wrong"
+        assert (mistake is not None and mistake.facts["how"] == "wiring") is alone

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import math
 import re
 from fractions import Fraction
 
@@ -11,12 +12,13 @@ from sympy import cancel
 
 import symroof as sr
 from symroof.algebra.rational import cancelled
-from symroof.errors import CheckError, ModelError
+from symroof.errors import CheckError, ModelError, quote
+from symroof.formula import Call, Quotient, number
 from symroof.model.dtype import DTYPES, dtype
 from symroof.model.library import LIBRARY
 from symroof.model.operation import written
 from symroof.reading.catalogue import catalogue, chip, figure
-from symroof.symbols import expression, symbol
+from symroof.symbols import VALUES, expression, symbol
 
 WIDTHS = {"int4": 4, "fp4": 4, "fp6": 6, "int8": 8, "fp8": 8, "bf16": 16, "fp16": 16, "int16": 16, "fp32": 32, "int32": 32, "fp64": 64, "int64": 64}
 
@@ -388,3 +390,23 @@ def test_only_one_return_is_set_as_it_is_written():
     shown = [sr.derive(sr.Operation("odd", flops=f, reads=lambda N: N, writes=lambda N: N)).to_text() for f in (guarded_flops, negative_flops)]
     assert "flops = 2N + 2\n" in shown[0]
     assert "flops = -3 + 5N" in shown[1]
+
+
+def test_an_intensity_without_sizes_is_one_quotient():
+    """Of sixteen products of bytes 32 FLOPs, and 16 + 16 + 1 bytes: which the page adds up."""
+    d = sr.derive("int8[16] . int8[16] -> int8[]")
+    assert r"\frac{32}{16 + 16 + 1} \\ &= \frac{32}{33}" in d.to_markdown().replace("\n", " ")
+
+
+def test_functions_have_their_values():
+    known = {"max": max, "min": min, "sqrt": math.sqrt, "log": math.log, "exp": math.exp, "floor": math.floor, "ceil": math.ceil, "abs": abs}
+    assert known.keys() == VALUES.keys()
+    for name, function in known.items():
+        two = name in ("max", "min")
+        arguments = (Quotient(number(-7 if name == "abs" else 7), number(2)), *([number(5)] if two else []))
+        assert float(expression(Call(name, arguments))) == pytest.approx(function(*([3.5, 5] if two else [-3.5 if name == "abs" else 3.5])))
+
+
+def test_the_line_of_a_fault_is_quoted_without_the_break_before_it():
+    assert quote("\nB +\nD", (1, 2)) == ("B +", "^")
+    assert quote("A\nB +\nD", (4, 5)) == ("B +", "  ^")

@@ -18,6 +18,7 @@ from symroof.reading.grids import read_bindings
 from symroof.reading.numbers import quantity
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import read_problem
+from symroof.reading.scanner import scan
 from symroof.reading.toml import claim_places
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.symbols import expression
@@ -227,3 +228,8 @@ def test_the_nearest_unit_is_offered():
 def test_claims_of_a_file_end_where_their_list_does():
     text = 'claims = ["1 = 1", { claim = "2 = 2" }]\nhardware = "tpu-v5e"\n[[problems]]\nclaims = ["3 = 3"]\nassume = ["B << D"]\n'
     assert [(claim, text[place : place + len(claim)]) for place, claim in claim_places(text)] == [(c, c) for c in ("1 = 1", "2 = 2", "3 = 3")]
+
+
+def test_commas_group_digits_only_where_that_is_said():
+    assert [t.text for t in scan("max(12,300)")][2:5] == ["12", ",", "300"]
+    assert [t.text for t in scan("x = 12,300", grouping=True)][2:] == ["12300", ""]

@@ -201,7 +201,7 @@ class Regime(Frozen):
             small, large = (left, right) if relation == "<=" else (right, left)
             if small.is_Symbol and large.is_Rational:
                 high[small] = min(large, high.get(small, large))
-            if large.is_Symbol and small.is_Rational:
+            if small.is_Rational:
                 low[large] = max(small, low.get(large, small))
         for x, most in high.items():
             if x in low and low[x] > most:

@@ -254,5 +254,6 @@ class Answer(Said):
 
     @property
     def at(self) -> tuple[Point, ...]:
-        rows = ((i, values, tuple(s for s in self.steps if s.point == i)) for i, values in enumerate(self.points))
-        return tuple(Point(steps, values) for _, values, steps in rows if steps)
+        return tuple(
+            Point(tuple(s for s in self.steps if s.point == i), values) for i, values in enumerate(self.points)
+        )

@@ -211,7 +211,7 @@ def _applied(sign: str, left: Any, right: Any, *, own: bool) -> Any:
 def _power(base: Any, exponent: Expr) -> Any:
     if exponent.is_Integer and 0 < exponent <= 4:
         return _joined("*", [(base, False)] * int(exponent))
-    if exponent.is_Integer and exponent < 0:
+    if exponent.is_Integer and exponent.is_negative:
         return 1.0 / _power(base, -exponent)
     return base ** float(exponent)
 

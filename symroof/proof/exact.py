@@ -228,6 +228,9 @@ def blocks(poly: Poly, least_one: frozenset[str]) -> Poly:
     >>> B, D, N = map(Poly.name, "BDN")
     >>> blocks(B * N + D, frozenset("BDN")) == B + D
     True
+    >>> from symroof.formula import Sizes
+    >>> [len(blocks(B * N + D, sizes).names) for sizes in (frozenset("BD"), frozenset("DN"), Sizes("BD", several="N"))]
+    [3, 3, 3]
     """
     columns: dict[tuple[int, ...], str] = {}
     gone = set()

@@ -31,7 +31,7 @@ class SizeReader(StatementReader):
         if token.text in self.where:
             raise self.error(f"{token.text} is defined twice", "one formula for each size", token=token)
         self.expect("=")
-        formula = self._formula(lambda: self.at(",", END, "}") or self.token.kind == "end")
+        formula = self._formula(lambda: self.at(",", END, "}"))
         if token.text in names(formula):
             raise self.error(f"{token.text} is defined by itself", "a formula of other sizes", token=token)
         if not names(formula) and not expression(formula).is_positive:

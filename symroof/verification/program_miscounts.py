@@ -115,7 +115,7 @@ def traffic(counted: Counted) -> Worlds:
     for role in ("input", "weight", "cache"):
         declared = tuple(str(t.name) for t in program.declared_as(role))
         if len(declared) > 1:
-            read = [move for move in moves if move.tensor in declared and move.kind == "reads"]
+            read = [move for move in moves if move.tensor in declared]
             yield {"how": "not_read", "names": tuple(map(Name, declared))}, counted.without(read)
     stores = [move for move in moves if move.kind == "writes"]
     if len(stores) > 1:
