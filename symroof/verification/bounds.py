@@ -7,14 +7,16 @@ as whole numbers, by the rounding rule; in the stated regime, or in one that is 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from math import ceil, floor
 
 from sympy import Expr
 
+from symroof.algebra.dominance import limit
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
-from symroof.derivation.solving import PLAIN
+from symroof.derivation.solving import PLAIN, derivative
 from symroof.formula import Name, Number
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction
@@ -23,6 +25,9 @@ from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
 from symroof.verification.literals import bare, in_print, may_stand, precise, printed_digits
 from symroof.verification.nearness import IDENTITY, eventually_positive, near, number_near
 from symroof.verification.unknowns import Unknown
+
+# How much of a change of the unknown a left side has to show, in proportion.
+TELLING = Fraction(1, 2)
 
 
 def by_bound(unknown: Unknown, regime: Regime) -> Finding | None:
@@ -42,7 +47,7 @@ def by_implication(unknown: Unknown, *, explicit_first: bool) -> Finding | None:
         return None
     solved, explicit = number[0], enclosed(unknown.claimed)
     first, second = (explicit, solved) if explicit_first else (solved, explicit)
-    beyond = first.low > second.high if unknown.rises else first.high < second.low
+    beyond = first.low > second.high if unknown.rises == unknown.climbs else first.high < second.low
     return Finding(unknown.question.link, "holds", number[1]) if beyond else None
 
 
@@ -59,12 +64,14 @@ def _agreeing(unknown: Unknown, regime: Regime) -> Finding | None:
         return None
     if is_numeric(unknown.claimed):
         number = _number(value, regime)
-        return None if number is None else _as_numbers(unknown, *number)
+        return None if number is None else _as_numbers(unknown, regime, *number)
     claimed = expression(unknown.claimed)
     if isinstance(value, Root) or not (claimed.is_rational_function() and value.is_rational_function()):
         return None
     tends = number_near(value, claimed, regime) if precise(unknown.printed) else None
-    if tends is not None and eventually_positive(claimed, regime):  # B > 164 E/k: its number is one in print
+    if (
+        tends is not None and eventually_positive(claimed, regime) and _tells(unknown, regime)
+    ):  # B > 164 E/k: its number is one in print
         needed = unknown.question.context.layout.write(claimed * tends[0])
         printed = in_print(unknown.question, needed, unknown.printed, tends[1])
         if printed is not None:
@@ -72,7 +79,23 @@ def _agreeing(unknown: Unknown, regime: Regime) -> Finding | None:
     shown = near(value, claimed, regime) if regime.scaling else None
     if shown is None or not eventually_positive(claimed, regime):
         return None
-    return Finding(unknown.question.link, "holds", shown) if shown != IDENTITY or _same_edge(unknown) else None
+    agrees = _same_edge(unknown) if shown == IDENTITY else _tells(unknown, regime)
+    return Finding(unknown.question.link, "holds", shown) if agrees else None
+
+
+def _tells(unknown: Unknown, regime: Regime) -> bool:
+    """Whether a left side of Q that is nearly right at the edge says that x is nearly there: whether it changes by a half
+    as much as x there, in proportion. A term may hide all of it: any B is near the bound of B + 10^6 > 1000240."""
+    if unknown.plain:
+        return True
+    slope = cancelled(derivative(unknown.side, unknown.x) * unknown.x / unknown.side)
+    share = _of_edge(replace(unknown, side=slope), regime)
+    if isinstance(share, Root):
+        return share.low * share.high > 0 and min(abs(share.low), abs(share.high)) >= TELLING
+    if share is None or not share.is_rational_function():
+        return False
+    tends = limit(share, regime) if regime.scaling else share
+    return tends is not None and bool(tends.is_Rational) and abs(fraction(tends)) >= TELLING
 
 
 def _same_edge(unknown: Unknown) -> bool:
@@ -90,12 +113,12 @@ def _number(value: Expr | Root, regime: Regime) -> tuple[Enclosure, Check] | Non
     return None if tends is None else (Enclosure(fraction(tends[0]), fraction(tends[0])), tends[1])
 
 
-def _as_numbers(unknown: Unknown, true: Enclosure, by: Check) -> Finding | None:
+def _as_numbers(unknown: Unknown, regime: Regime, true: Enclosure, by: Check) -> Finding | None:
     """The true bound and the claimed one as numbers: equal, the same whole numbers, or rounded."""
     claimed = enclosed(unknown.claimed)
     if true.low <= 0:
         return None
-    if true.exact and claimed == true and (by != IN_NUMBERS or _same_edge(unknown)):
+    if true.exact and claimed == true and (_same_edge(unknown) if by == IN_NUMBERS else _tells(unknown, regime)):
         return Finding(unknown.question.link, "holds", by)
     whole = _whole(unknown, true, claimed)
     if whole is not None:
@@ -103,7 +126,7 @@ def _as_numbers(unknown: Unknown, true: Enclosure, by: Check) -> Finding | None:
     rounded = printed_digits(true, unknown.printed, unknown.question.context)
     if rounded is None or rounded.kind == "exact" or not isinstance(bare(unknown.printed), Number):
         return None
-    if may_stand(rounded, unknown.question.link.left, unknown.question.context):
+    if may_stand(rounded, unknown.question.link.left, unknown.question.context) and _tells(unknown, regime):
         return Finding(unknown.question.link, "rounded", by, remarks=(rounded,))
     return None
 

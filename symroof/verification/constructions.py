@@ -51,6 +51,7 @@ CONSTRUCTIONS = {
     "minimum": "one change",
     "diff": "chain rule",
 }
+EXTREMES = frozenset(["sup", "argmin", "minimum"])
 SHOWN_BY = {
     "telescopes": "the sum telescopes",
     "added up": "the terms are added up",
@@ -63,8 +64,9 @@ LONGEST_SUM = 10_000
 LAST = symbol("last index")
 
 
-def worked_out(node: Call, least_one: frozenset[str]) -> tuple[Formula, str]:
+def worked_out(node: Call, least_one: frozenset[str], bounded: frozenset[str] = frozenset()) -> tuple[Formula, str]:
     """What a call of which the names are put in is for the judge, and what shows that a construction has that value.
+    An extreme is one over all sizes: where the size is ``bounded`` by what is assumed, it is another, and not worked out.
 
     >>> from symroof.reading.expressions import read_expression
     >>> from symroof.reading.scope import Scope
@@ -82,6 +84,8 @@ def worked_out(node: Call, least_one: frozenset[str]) -> tuple[Formula, str]:
         return Call("max", (body, Negative(Group(body)))), ""
     if node.function not in CONSTRUCTIONS:
         return node, ""
+    if node.function in EXTREMES and isinstance(place := node.arguments[1], Name) and place.name in bounded:
+        raise AlgebraError(f"{node.function} over {place.name}, of which something is assumed, is not worked out")
     weighed(node)
     added = _added_up(node)
     if added is not None:

@@ -105,13 +105,20 @@ class Context:
                 workings.update(dict.fromkeys(known.workings))
                 node = Group(known.formula)
             elif isinstance(node, Call):
-                node, by = worked_out(node, self.least_one)
+                node, by = worked_out(node, self.least_one, self.bounded)
                 workings.update({by: None} if by else {})
             if length > LONGEST_EXPANSION:
                 raise ModelError("the formulas are too long once their names are put in")
             return node
 
         return Expansion(mapped(formula, replaced), length, tuple(workings))
+
+    @cached_property
+    def bounded(self) -> frozenset[str]:
+        """The names of which something is assumed beyond being a size: a bound, or an equality."""
+        facts = (side for left, _, right in self.regime.facts for side in (left, right))
+        tied = (n for equation in self.equations for side in (equation.left, equation.right) for n in names(side))
+        return frozenset((*(s.name for side in facts for s in side.free_symbols), *tied))
 
     @cached_property
     def _expansions(self) -> dict[Formula, Expansion]:

@@ -17,7 +17,7 @@ from symroof.algebra.approximation import weakest_regimes
 from symroof.algebra.dominance import leading
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.solving import PLAIN, is_positive
+from symroof.derivation.solving import PLAIN, derivative, is_positive
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Number, Verdict, mapped, number
 from symroof.proof.exact import ORDER
@@ -31,6 +31,8 @@ from symroof.verification.literals import precise, rounding
 from symroof.verification.nearness import near
 
 OPEN = symbol("printed number")
+# How many times as much, in proportion, a printed number may move the edge when it is rounded.
+HIDDEN = 2
 UP = (">", ">=")
 
 
@@ -126,7 +128,8 @@ def _with(condition: Formula, literal: Number, instead: Formula, context: Contex
 
 
 def _needed(p: Compare, q: Compare) -> Fraction | None:
-    """The open number of Q that puts its edge on that of P, where P is linear in a symbol; None where there is none."""
+    """The open number of Q that puts its edge on that of P, where P is linear in a symbol; None where there is none, and
+    where the edge of Q hardly tells it: of B + 10^6 > 1000240, any B is near the edge."""
     edge, other = (expression(condition.left) - expression(condition.right) for condition in (p, q))
     if not (edge.is_rational_function() and other.is_rational_function()):
         return None
@@ -135,7 +138,12 @@ def _needed(p: Compare, q: Compare) -> Fraction | None:
         place = _root(edge, x)
         if place is not None:
             value = _root(cancelled(other).subs(x, place), OPEN)
-            return fraction(value) if value is not None and value.is_Rational and value > 0 else None
+            if value is None or not value.is_Rational or value <= 0:
+                return None
+            slopes = derivative(other, OPEN) * OPEN, derivative(other, x) * x
+            above, below = (cancelled(slope.subs({OPEN: value, x: place})) for slope in slopes)
+            hidden = below == 0 or ((share := cancelled(above / below)).is_Rational and abs(share) > HIDDEN)
+            return None if hidden else fraction(value)
     return None
 
 

@@ -18,7 +18,21 @@ from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import PLAIN, monotony, solve_condition
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Both, Cases, Compare, Formula, Name, Verdict, names
+from symroof.formula import (
+    Both,
+    Cases,
+    Compare,
+    Formula,
+    Group,
+    Name,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Verdict,
+    names,
+    nodes,
+)
 from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.context import Context, Question
@@ -26,6 +40,7 @@ from symroof.verification.enclosures import MIRRORED, enclosed, is_numeric
 from symroof.verification.nearness import eventually_positive, near
 
 UP = (">", ">=")
+POWERS = (Name, Number, Product, Quotient, Power, Group)
 solved_condition = lru_cache(maxsize=256)(solve_condition)
 
 
@@ -39,7 +54,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Q as ``side relation claimed``, where ``side`` rises in x; and P solved for x.
+    """Q as ``side relation claimed``, and P solved for x. ``climbs`` is whether ``side`` rises in x; where it falls,
+    ``relation`` is the one that x has to its bound, the other way round than that of the sides. ``written`` is the side
+    as its author wrote it.
 
     ``solved`` is the solution of P where P is strict; of its opposite, where P is ``closed``: it holds at its edge.
     """
@@ -52,11 +69,24 @@ class Unknown:
     printed: Formula
     solved: Solution
     closed: bool
+    climbs: bool
+    written: Formula
 
     @property
     def rises(self) -> bool:
         """Whether Q is everything above its bound."""
         return self.relation in UP
+
+    @property
+    def plain(self) -> bool:
+        """Whether the side is a product of powers of sizes, or what P compares but for a factor, as the intensity is."""
+        known, p = self.question.context.definitions, self.question.left
+        parts = nodes(self.written)
+        if all(isinstance(n, POWERS) and (not isinstance(n, Name) or n.name not in known) for n in parts):
+            return True
+        ratio = expression(p.left) / expression(p.right) if isinstance(p, Compare) else self.x
+        factors = (self.side / ratio, self.side * ratio)
+        return any(value.is_rational_function() and not cancelled(value).free_symbols for value in factors)
 
     @property
     def regime(self) -> Regime:
@@ -143,9 +173,9 @@ def unknown_of(question: Question) -> Unknown | None:
         return None
     if p.relation not in ORDER or q.relation not in ORDER:
         return None
-    side, relation, bound, printed = q.left, q.relation, q.right, written.right
+    side, relation, bound, printed, author = q.left, q.relation, q.right, written.right, written.left
     if is_numeric(side):
-        side, relation, bound, printed = bound, MIRRORED[relation], side, written.left
+        side, relation, bound, printed, author = bound, MIRRORED[relation], side, author, printed
     value, limits = expression(side), expression(bound).free_symbols
     least_one = frozenset(map(symbol, context.least_one))
     closed = p.relation in (">=", "<=")
@@ -157,7 +187,7 @@ def unknown_of(question: Question) -> Unknown | None:
         solved = _single(solved_condition(above, below, x, least_one))
         if solved is not None and solved.bound is not None:
             relation = relation if way == 1 else MIRRORED[relation]
-            return Unknown(question, x, value, relation, bound, printed, solved, closed)
+            return Unknown(question, x, value, relation, bound, printed, solved, closed, way == 1, author)
     return None
 
 
