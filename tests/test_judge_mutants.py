@@ -251,8 +251,30 @@ def the_first_of_two_conditions_is_rounded(m):
     m.setattr(conditions, "_in_print", lambda link, context: False)
 
 
+def sides_always_climb(m):
+    original = unknowns.unknown_of
+    for module in (unknowns, conditions):
+        m.setattr(module, "unknown_of", lambda question: (found := original(question)) and replace(found, climbs=True))
+
+
+def every_side_tells_its_unknown(m):
+    m.setattr(bounds, "_tells", lambda unknown, regime: True)
+
+
+def no_term_hides_a_number(m):
+    m.setattr(ratios, "HIDDEN", 10**9)
+
+
+def nothing_is_bounded(m):
+    m.setattr(Context, "bounded", frozenset())
+
+
 # Each fault, and a problem of the corpus in which it changes a verdict.
 FAULTS = {
+    sides_always_climb: "Conditions whose left side falls, in a regime",
+    every_side_tells_its_unknown: "A term that hides the bound",
+    no_term_hides_a_number: "A term that hides the bound",
+    nothing_is_bounded: "Extremes over a size of which something is assumed",
     arithmetic_is_rounded: "Numbers in print are rounded to nearest, and arithmetic is exact",
     what_stands_in_print_is_cut_off: "Numbers in print are rounded to nearest, and arithmetic is exact",
     trailing_zeros_are_nothing: "Figures stand in print",

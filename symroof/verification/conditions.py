@@ -59,7 +59,7 @@ def equivalent(question: Question) -> Finding | None:
     if settled.truth:
         return Finding(link, "holds", Check("proved", settled.by), remarks=_vacuous(question))
     readings, reason = _readings(question)
-    for attempt in _attempts(readings, context):
+    for attempt in _attempts(readings, context, refuted=settled.truth is False and not context.regime.scaling):
         try:
             finding = attempt()
         except (AlgebraError, CheckError) as error:
@@ -94,8 +94,11 @@ def _length(formula: Formula) -> int:
     return sum(1 for _ in nodes(formula))
 
 
-def _attempts(readings: Iterable[Reading], context: Context) -> Iterator[Callable[[], Finding | None]]:
-    """The ways in which P <=> Q, and so P => Q, may be right, one after the other."""
+def _attempts(
+    readings: Iterable[Reading], context: Context, *, refuted: bool
+) -> Iterator[Callable[[], Finding | None]]:
+    """The ways in which P <=> Q, and so P => Q, may be right, one after the other. What is ``refuted`` at real sizes may
+    be right of whole ones, or rounded; one bound beyond the other is neither."""
     (question, solved), (_, other) = readings
     for one, unknown in readings:
         yield partial(_in_regime, one, unknown, context.regime, turned=one is not question)
@@ -103,7 +106,7 @@ def _attempts(readings: Iterable[Reading], context: Context) -> Iterator[Callabl
         return
     if question.link.relation == "<=>":
         yield from (partial(_inferred, one, unknown, turned=one is not question) for one, unknown in readings)
-    else:
+    elif not refuted:
         yield from (partial(by_implication, one, explicit_first=one is other) for one in (solved, other) if one)
 
 
