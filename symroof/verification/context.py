@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from sympy import Expr
 
-from symroof.algebra.regime import Regime, Relation
+from symroof.algebra.regime import Regime
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelError
@@ -26,10 +26,10 @@ from symroof.proof.exact import ORDER, Exact
 from symroof.proof.settling import OPEN, Settled, read, settle
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
-from symroof.symbols import expression, symbol
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend, weight
 from symroof.verification.constructions import ends_of_sums, worked_out
 from symroof.verification.enclosures import enclosed
+from symroof.verification.nearness import regime_of
 
 LONGEST_EXPANSION = 20_000
 
@@ -115,10 +115,10 @@ class Context:
 
     @cached_property
     def bounded(self) -> frozenset[str]:
-        """The names of which something is assumed beyond being a size: a bound, or an equality."""
-        facts = (side for left, _, right in self.regime.facts for side in (left, right))
-        tied = (n for equation in self.equations for side in (equation.left, equation.right) for n in names(side))
-        return frozenset((*(s.name for side in facts for s in side.free_symbols), *tied))
+        """The names of which something is assumed beyond being a size: an order, or that another size depends on them."""
+        equal = (self.definitions[size] for size in self.least_one & self.definitions.keys())
+        orders = (r for r in self.relations if r.relation in ORDER)
+        return frozenset(n for formula in self._reached((*orders, *equal, *self.equations)) for n in names(formula))
 
     @cached_property
     def _expansions(self) -> dict[Formula, Expansion]:
@@ -182,15 +182,20 @@ class Context:
 
     def summing(self, formulas: Iterable[Formula]) -> Context:
         """With the symbols at which the sums of these formulas begin or end, which are whole numbers."""
-        reached = list(formulas)
-        for formula in reached:
-            known = (self.definitions[name] for name in names(formula) if name in self.definitions)
-            reached += (meaning for meaning in known if meaning not in reached)
-        ends = {name for formula in reached for end in ends_of_sums(formula) for name in names(self.put(end))}
+        reached = (end for formula in self._reached(formulas) for end in ends_of_sums(formula))
+        ends = {name for end in reached for name in names(self.put(end))}
         if not ends:
             return self
         other = None if self.other is None else self.other.summing(formulas)
         return replace(self, whole=self.whole | ends, least_one=self.least_one | ends, other=other)
+
+    def _reached(self, formulas: Iterable[Formula]) -> list[Formula]:
+        """The formulas, and those that their names stand for."""
+        reached = list(formulas)
+        for formula in reached:
+            known = (self.definitions[name] for name in names(formula) if name in self.definitions)
+            reached += (meaning for meaning in known if meaning not in reached)
+        return reached
 
     def _equal(self, left: Formula, right: Formula) -> Context:
         """With an equality: put in for a name that stands for nothing yet, a fact otherwise."""
@@ -250,7 +255,7 @@ class Context:
     def regime(self) -> Regime:
         """The regime with its facts; equalities are put in already."""
         facts = self._put(r for r in self.relations if r.relation in ("<=", ">="))
-        return regime_of(relations_of((*self.growing, *facts)), frozenset(map(symbol, self.least_one)))
+        return regime_of((*self.growing, *facts), self.least_one)
 
     def _put(self, relations: Iterable[Compare]) -> tuple[Compare, ...]:
         return tuple(
@@ -265,18 +270,3 @@ class Context:
         if self.growing:
             _ = self.regime  # raises where it contradicts itself
         return self
-
-
-def relations_of(relations: Iterable[Compare]) -> tuple[Relation, ...]:
-    """Relations between formulas as relations between values."""
-    return tuple((expression(r.left), r.relation, expression(r.right)) for r in relations)
-
-
-@lru_cache(maxsize=256)
-def regime_of(relations: tuple[Relation, ...], least_one: frozenset[Expr]) -> Regime:
-    """The regime of expanded relations.
-
-    A symbol that grows without bound is at least 1 from some point on, which is all that a limit asks of it.
-    """
-    grown = {left for left, relation, _ in relations if relation == "->" and left.is_Symbol}
-    return Regime(relations, least_one | grown)

@@ -1,4 +1,4 @@
-"""That a quotient tends to 1 in a regime: found by the algebra, and multiplied out again by the second engine."""
+"""The regime of a claim, and that a quotient tends to 1 in it: found by the algebra, multiplied out by the second engine."""
 
 from __future__ import annotations
 
@@ -14,15 +14,31 @@ from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import dominated, written
 from symroof.derivation.solving import PLAIN, is_positive
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Sizes, several_of
+from symroof.formula import Compare, Sizes, several_of
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Check, Reason, Step
+from symroof.symbols import expression, symbol
 from symroof.verification.budget import COEFFICIENTS, spend
 
 IDENTITY = Check("proved", "exact identity")
 # Where a symbol grows without bound, small sizes of it do not matter.
 FAR = 64
+
+
+def regime_of(relations: Iterable[Compare], least_one: frozenset[str]) -> Regime:
+    """The regime of expanded relations.
+
+    A symbol that grows without bound is at least 1 from some point on, which is all that a limit asks of it.
+    """
+    between = tuple((expression(r.left), r.relation, expression(r.right)) for r in relations)
+    return _regime(between, frozenset(map(symbol, least_one)))
+
+
+@lru_cache(maxsize=256)
+def _regime(relations: tuple[Relation, ...], least_one: frozenset[Expr]) -> Regime:
+    grown = {left for left, relation, _ in relations if relation == "->" and left.is_Symbol}
+    return Regime(relations, least_one | grown)
 
 
 def joined(regime: Regime, relations: Iterable[Relation]) -> Regime:
