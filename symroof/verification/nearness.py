@@ -1,4 +1,4 @@
-"""The regime of a claim, and that a quotient tends to 1 in it: found by the algebra, multiplied out by the second engine."""
+"""The regime of a claim, and that a quotient tends to 1 in it: found by the algebra, and proved by the second engine."""
 
 from __future__ import annotations
 
