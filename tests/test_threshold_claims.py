@@ -5,6 +5,7 @@ from operator import ge, gt, le, lt
 from random import Random
 
 import pytest
+from effort import draws
 
 import symroof as sr
 
@@ -17,12 +18,13 @@ SIDES = {
 HOLDS = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_conditions_that_are_accepted_are_true_or_nearly_so(seed):
     """Random thresholds, with a bound somewhere near the true one: accepted as they stand only where no whole size refutes them,
     and as rounded only where the sizes that they part are within a few percent of each other."""
     draw, claims = Random(seed), []
-    for _ in range(40):
+    for _ in range(draws(40)):
         side, relation, arrow = draw.choice([*SIDES]), draw.choice([*HOLDS]), draw.choice(["<=>", "=>"])
         bound = SIDES[side](Fraction(draw.choice([100, 200, 240, 254, 255, 256, 257, 270, 300, 512])))
         if draw.random() < 0.5 and bound > 0:
