@@ -69,9 +69,8 @@ def _agreeing(unknown: Unknown, regime: Regime) -> Finding | None:
     if isinstance(value, Root) or not (claimed.is_rational_function() and value.is_rational_function()):
         return None
     tends = number_near(value, claimed, regime) if precise(unknown.printed) else None
-    if (
-        tends is not None and eventually_positive(claimed, regime) and _tells(unknown, regime)
-    ):  # B > 164 E/k: its number is one in print
+    # Of B > 164 E/k the number is one in print.
+    if tends is not None and eventually_positive(claimed, regime) and _tells(unknown, regime):
         needed = unknown.question.context.layout.write(claimed * tends[0])
         printed = in_print(unknown.question, needed, unknown.printed, tends[1])
         if printed is not None:

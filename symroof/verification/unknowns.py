@@ -84,8 +84,8 @@ class Unknown:
         parts = nodes(self.written)
         if all(isinstance(n, POWERS) and (not isinstance(n, Name) or n.name not in known) for n in parts):
             return True
-        ratio = expression(p.left) / expression(p.right) if isinstance(p, Compare) else self.x
-        factors = (self.side / ratio, self.side * ratio)
+        left, right = (expression(p.left), expression(p.right)) if isinstance(p, Compare) else (self.x, self.x * 0)
+        factors = () if 0 in (left, right) else (self.side * right / left, self.side * left / right)
         return any(value.is_rational_function() and not cancelled(value).free_symbols for value in factors)
 
     @property
