@@ -137,9 +137,13 @@ class TimeRow(Frozen):
         return self.relation == ">"
 
     @property
-    def busiest(self) -> str:
-        """What is busy for as long as T_comms, where that is the longest of several times: a memory, a link, an axis."""
-        return next((name.name.removeprefix("T_") for name, time in self.others if time == self.t_comms), "")
+    def longest(self) -> tuple[str, ...]:
+        """What is busy for as long as the lower bound says: math, vector, a memory, a link, an axis; comms is what T_comms is
+        the time of, where no other says so."""
+        each = (("math", self.t_math), *((name.name.removeprefix("T_"), time) for name, time in self.others))
+        found = tuple(name for name, time in each if time == self.lower)
+        moving = any(name not in ("math", "vector") for name in found)
+        return (*found, "comms") if self.t_comms == self.lower and not moving else found
 
 
 class Point(Said):

@@ -24,7 +24,7 @@ from symroof.derivation.solving import solution_of
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, number
 from symroof.model.program import Program
 from symroof.model.resources import time_name
-from symroof.model.statement_costs import amounts, of_statement
+from symroof.model.statement_costs import amounts, sent_over
 from symroof.proof.facts import Solved
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
@@ -42,7 +42,8 @@ def resources(draft: Draft) -> Draft:
     if rates is None or rates.mixed or not isinstance(program, Program) or not program.axes:
         return draft
     for resource, figure in rates.links:
-        draft = _against(draft, program, resource, figure, setting.equalities, {}, None)
+        if resource != rates.comms or program.line is None:  # that of a product is what the threshold says
+            draft = _against(draft, program, resource, figure, setting.equalities, {}, None)
     whole = draft.answer.step("threshold")
     if rates.joint and whole is not None:
         draft = _jointly(draft, whole, None)
@@ -63,7 +64,7 @@ def _against(
     """Where arithmetic takes longer than one link."""
     setting, rates, known = draft.setting, draft.setting.rates, amounts(program, draft.setting.problem.count)
     assert rates is not None
-    sent, rate = of_statement("sent", resource), rates.rate(resource)
+    sent, rate = sent_over(resource), rates.rate(resource)
     ratio = cancelled(valued(draft, known["flops_per_chip"] / known[sent], values))
     x, level, name = _asked(draft, ratio, program, resource), PEAK / symbol(rate), Name(f"T_{resource}")
     numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in ("peak", rate)}

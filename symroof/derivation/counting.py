@@ -9,8 +9,8 @@ from sympy import Expr
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import KINDS
-from symroof.derivation.splitting import traffic_of_a_chip, work_of_a_chip
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
+from symroof.model.cost import Counting
 from symroof.model.einsum import Einsum
 from symroof.model.operation import written
 from symroof.model.program import Program
@@ -28,10 +28,16 @@ def work(draft: Draft) -> Draft:
         from symroof.derivation.itemizing import work_of_program
         from symroof.derivation.sharding import work_of_chips
 
-        return work_of_chips(work_of_program(draft, whole), whole)
+        counted = work_of_program(draft, whole) if whole.line is None else _work_of(draft, whole.line, count)
+        return work_of_chips(counted, whole)
     operation = whole.product
     if operation is None:
         return _kinds(_given(draft, "work", "flops", Reason.AS_GIVEN))
+    return _work_of(draft, operation, count)
+
+
+def _work_of(draft: Draft, operation: Einsum, count: Counting) -> Draft:
+    """The FLOPs of a product."""
     cost = draft.setting.cost
     facts = Counted(
         draft.write(operation.output.elements),
@@ -42,7 +48,7 @@ def work(draft: Draft) -> Draft:
     formula = _exact_count(operation, draft.layout)
     if count == "exact" or not operation.contracted:
         counted = Step("work", Reason.COUNT, FLOPS, "=", formula, evidence=_of(draft, FLOPS), facts=facts)
-        return _summed(draft.add(counted), FLOPS, cost.flops).add(*work_of_a_chip(draft.setting))
+        return _summed(draft.add(counted), FLOPS, cost.flops)
     excess, value = draft.write(operation.output.elements), draft.write(cost.flops)
     share = draft.write(operation.output.elements / cost.flops)
     draft = draft.add(Step("work", Reason.COUNT, EXACT, "=", formula, evidence=_of(draft, EXACT), facts=facts))
@@ -50,7 +56,6 @@ def work(draft: Draft) -> Draft:
         Step("work", Reason.MULTIPLY_ADD, EXACT, "~", value, evidence=Excess(excess)),
         Step("work", Reason.MULTIPLY_ADD, FLOPS, "=", value, evidence=_of(draft, FLOPS), role="flops"),
         Step("work", Reason.EXCESS, Quotient(excess, FLOPS), "=", share),
-        *work_of_a_chip(draft.setting),
     )
 
 
@@ -71,23 +76,30 @@ def _exact_count(operation: Einsum, layout: Layout) -> Formula:
 
 
 def traffic(draft: Draft) -> Draft:
-    """Bytes read and written by the whole operation; and what one chip moves over the link."""
-    operation, cost = draft.setting.problem.operation, draft.setting.cost
+    """Bytes read and written by the whole operation; and what one chip moves in its memory and over its links."""
+    operation = draft.setting.problem.operation
     if isinstance(operation, Program):
         from symroof.derivation.itemizing import traffic_of_program
         from symroof.derivation.sharding import exchanges_of_chips, traffic_of_chips
 
-        return exchanges_of_chips(traffic_of_chips(traffic_of_program(draft, operation), operation), operation)
+        counted = traffic_of_program(draft, operation) if operation.line is None else _traffic_of_product(draft)
+        return exchanges_of_chips(traffic_of_chips(counted, operation), operation)
     if operation.functions:
         draft = _given(draft, "traffic", "reads", Reason.READS)
         return _total_bytes(_given(draft, "traffic", "writes", Reason.WRITES))
+    return _traffic_of_product(draft)
+
+
+def _traffic_of_product(draft: Draft) -> Draft:
+    """The bytes of the operands and of the output."""
+    cost = draft.setting.cost
     loads, stores = (total(*map(draft.write, amounts)) for amounts in (cost.loads, cost.stores))
     draft = draft.add(
         Step("traffic", Reason.READS, READS, "=", loads, evidence=_of(draft, READS)),
         Step("traffic", Reason.WRITES, WRITES, "=", stores, evidence=_of(draft, WRITES)),
     )
     draft = _summed(_summed(draft, READS, cost.reads), WRITES, cost.writes)
-    return _total_bytes(draft).add(*traffic_of_a_chip(draft.setting))
+    return _total_bytes(draft)
 
 
 def _summed(draft: Draft, name: Name, value: Expr) -> Draft:

@@ -12,7 +12,6 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.setting import Setting
-from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.formula import Number, names
 from symroof.model.cost import Counting
 from symroof.model.mesh import stride
@@ -47,7 +46,7 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
     problem = setting.problem
     formulas = {name: meaning(name, setting.flops_name, setting.moved_name) for name in TABLE}
     found: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
-    found |= _counts(problem.operation, problem.count) | amounts_of_a_chip(setting)
+    found |= _counts(problem.operation, problem.count)
     if isinstance(problem.operation, Program) and setting.rates is not None:
         found |= _times(problem.operation, setting.rates)
     if setting.mixed:
@@ -68,7 +67,8 @@ def _counts(operation: AnyOperation, count: Counting) -> dict[str, Any]:
     if isinstance(operation, Program):
         from symroof.derivation.scripts import costs_of_program
 
-        return costs_of_program(operation, count)
+        found = costs_of_program(operation, count)
+        return found if operation.line is None else found | _counts(operation.line, count)
     if operation.product is None:
         kinds = {KINDS: Kinds(tuple(operation.counted), tuple(map(_function, operation.counted.values())))}
         return {name: _function(f) for name, f in operation.functions.items()} | (kinds if operation.counted else {})

@@ -10,7 +10,7 @@ from sympy import Add, Expr
 from symroof.algebra.rational import sign_of
 from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft
 from symroof.derivation.meanings import costs
-from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, total
+from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, number, product, total
 from symroof.model.program import Program
 from symroof.model.resources import MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
 from symroof.proof.step import Reason, Step
@@ -118,6 +118,10 @@ def time_of_program(draft: Draft, program: Program) -> Draft:
         each = (*each, Step("time", Reason.TIME, T_COMMS, "=", meanings["T_comms"]))
     shown = each
     draft = draft.add(*shown, Step("time", Reason.LOWER, T_LOWER, "=", meanings["T_lower"]))
+    if program.line is not None:  # one statement overlaps with itself alone
+        twice = product(number(len(table.resources)), T_LOWER)
+        upper = Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"])
+        return draft.add(upper, Step("time", Reason.TWICE, T_UPPER, "<=", twice), *bounds)
     draft = steps_defined(draft, program)
     draft = draft.add(Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"]), *bounds)
     amounts = (amount for group in table.groups for parts in group.values() for amount, _ in parts)
@@ -149,10 +153,11 @@ def each_time(
         longest += [Call("max", parts)] if len(parts) > 1 else parts
     sums = tuple(values.values())
     longest_of = tuple(values[Name(time_name(resource))] for resource in table.moving)
+    steps = said(T_STEPS, Reason.STEPS, total(*longest))
     bounds = (
         said(T_COMMS, Reason.DEFINE_TIMES, Call("max", longest_of) if table.joint else values[memory]),
         said(T_LOWER, Reason.LOWER, Call("max", sums)),
-        said(T_STEPS, Reason.STEPS, total(*longest)),
+        *((steps,) if draft.setting.problem.operation.product is None else ()),
         said(T_UPPER, Reason.UPPER, total(*sums)),
     )
     return each, bounds

@@ -66,12 +66,12 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     script = script_of(program)
     found: dict[str, Any] = {}
     kinds = {"flops": "flops_exact" if count == "exact" else "flops"}
-    for name in program.owners:
+    for name in program.owners if program.line is None else ():
         for what in ("flops_exact", "flops", "ops", "reads", "writes", "bytes"):
             found[of_statement(what, name)] = Run(script, kinds.get(what, what), name)
     for what in ("flops_exact", "flops", "ops", "reads", "writes"):
         found[what] = Run(script, "ops" if program.vector and "flops" in what else kinds.get(what, what))
-    for name in program.arrays:
+    for name in program.arrays if program.line is None else ():
         for what in ("elements", "size"):
             found[of_statement(what, name)] = Run(script, what, name)
     for tensor in program.declared_as("weight"):

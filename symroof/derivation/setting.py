@@ -4,37 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from sympy import Add, Expr, Integer, Rational
+from sympy import Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.figures_used import (
-    bandwidth_of,
-    exchanges_of,
-    is_network,
-    link_over,
-    over_link,
-    peak_of,
-    require_own_wirings,
-    wired,
-)
+from symroof.derivation.figures_used import bandwidth_of, peak_of, require_own_wirings
 from symroof.derivation.layout import Layout
-from symroof.derivation.splitting import require_played
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
 from symroof.model.cost import Cost
 from symroof.model.hardware import Known
-from symroof.model.mesh import chips_at_work, local_bytes, open_axes
+from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.resources import Rates, figures_of, rates_of, time_over_rates
-from symroof.model.statement_costs import amounts, of_statement
+from symroof.model.resources import MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
+from symroof.model.statement_costs import amounts, sent_over
+from symroof.model.wiring import is_network, link_over, wired
 from symroof.symbols import expression, rational, symbol
-
-if TYPE_CHECKING:
-    from symroof.model.one_statement import Exchange
 
 LARGEST_NUMBER = 10**100
 
@@ -47,7 +34,6 @@ class Setting(Frozen):
     layout: Layout
     cost: Cost
     chips: Expr
-    exchanges: tuple[Exchange, ...]
     flops: Expr
     moved: Expr
     moved_name: str
@@ -75,23 +61,12 @@ class Setting(Frozen):
     @property
     def several_chips(self) -> bool:
         """Whether the operation is split over a mesh, whoever does what there."""
-        return bool(self.problem.operation.axes) and (
-            self.on_mesh or any(axis.chips != 1 for axis in self.problem.mesh.values())
-        )
-
-    @property
-    def on_mesh(self) -> bool:
-        """Whether a program is split over a mesh."""
-        return isinstance(self.problem.operation, Program) and bool(self.problem.operation.axes)
+        return bool(self.problem.operation.axes)
 
     @property
     def over_network(self) -> bool:
-        return bool(self.exchanges) and is_network(self.problem.link)
-
-    @property
-    def over_link(self) -> tuple[Exchange, ...]:
-        """The exchanges over the link of the problem: they follow one another."""
-        return over_link(self.exchanges, self.problem.link)
+        """Whether the problem asks about a link between chips."""
+        return self.moved_name.startswith("sent(")
 
     @property
     def least_one(self) -> Sizes:
@@ -119,6 +94,17 @@ class Setting(Frozen):
     def slower(self) -> str:
         """The time on the other side of the ridge: T_comms, or that of the memory where T_comms is the longest of several."""
         return "T_comms" if self.rates is None else self.rates.compared
+
+    def waits_for(self, longest: tuple[str, ...]) -> str:
+        """What all else waits for, in a word: compute, vector, memory, a link; both, where arithmetic and another are as long."""
+        comms = self.rates.comms if self.rates is not None else self.problem.link
+        found = dict.fromkeys(comms if name == "comms" else name for name in longest)
+        if len(found) > 1 and MATH in found:
+            return "both"
+        name = next(iter(found))
+        own = {MATH: "compute", VECTOR: "vector"}.get(name)
+        links = {link for link, _ in self.rates.links} if self.rates is not None else ()
+        return own or ("link" if name in links else "memory")
 
     @property
     def compared(self) -> Expr:
@@ -202,61 +188,47 @@ def setting_of(problem: Problem) -> Setting:
     _require_positive("FLOPs", cost.flops, least_one, (-1, 0))
     _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
     chip = problem.hardware
-    needed: tuple[Exchange, ...] = ()
-    found: dict[str, Expr] = {}
-    comms = ""
-    chips, moved, moved_name = Integer(1), cost.bytes, "bytes"
+    comms, memory = "", link
+    flops, moved, moved_name, chips = cost.flops, cost.bytes, "bytes", Integer(1)
     if problem.mesh and not operation.axes:
         raise ModelError(
             "the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X"
         )
     if isinstance(operation, Program) and operation.axes:
-        operation = wired(operation, chip)
-        problem, found = replace(problem, operation=operation), amounts(operation, problem.count)
+        operation = wired(operation, chip, link)
+        problem = replace(problem, operation=operation, mesh={axis.name: axis for axis in operation.mesh})
         comms, link = link_over(operation, link)
-        chips, moved_name = found["chips"], of_statement("sent", comms) if comms else "bytes_per_chip"
+        memory = link if not comms else "HBM"
+        found = amounts(operation, problem.count)
+        flops, chips, moved_name = found["flops_per_chip"], found["chips"], sent_over(comms) if comms else "bytes_per_chip"
         moved = found[moved_name]
-    elif operation.axes:
-        needed, chips = exchanges_of(problem), chips_at_work(operation, problem.mesh)
-        if any(axis.chips != 1 for axis in problem.mesh.values()):
-            moved, moved_name = Add(*local_bytes(operation, problem.mesh)), "bytes_per_chip"
-    if is_network(link) and not isinstance(operation, Program):
-        crossing = over_link(needed, link)
-        if not crossing:
-            raise ModelError(
-                f"nothing crosses {link}: the operation needs no exchange between chips",
-                hint="--link HBM, or split a contracted dimension, as in D_X",
-            )
-        moved, moved_name = Add(*(exchange.sent for exchange in crossing)), "sent"
+    elif is_network(link):
+        raise ModelError(
+            f"nothing crosses {link}: the operation needs no exchange between chips",
+            hint="--link HBM, or split a contracted dimension, as in D_X",
+        )
     require_own_wirings(problem)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
     rates = None
     if isinstance(operation, Program):
-        memory = link if not is_network(link) else "HBM"
         rates = rates_of(operation, chip, problem.compute, memory, comms, problem.joint)
     peak_name, peak = (", ".join(rates.names), None) if rates and rates.mixed else peak_of(problem, chip)
     regime = Regime(relations, least_one)
-    flops = cost.flops / chips
-    if isinstance(operation, Program) and operation.axes:
-        flops = found["flops_per_chip"]
-    return require_played(
-        Setting(
-            problem=problem,
-            layout=_layout(problem),
-            cost=cost,
-            chips=chips,
-            exchanges=needed,
-            flops=flops.expand(),
-            moved=moved.expand(),
-            moved_name=moved_name,
-            peak=peak,
-            peak_name=peak_name,
-            bandwidth=bandwidth_of(chip, link),
-            regime=regime,
-            intensity=cancelled(regime.apply(flops / moved)),
-            rates=rates,
-        )
+    return Setting(
+        problem=problem,
+        layout=_layout(problem),
+        cost=cost,
+        chips=chips,
+        flops=flops.expand(),
+        moved=moved.expand(),
+        moved_name=moved_name,
+        peak=peak,
+        peak_name=peak_name,
+        bandwidth=bandwidth_of(chip, link),
+        regime=regime,
+        intensity=cancelled(regime.apply(flops / moved)),
+        rates=rates,
     )
 
 

@@ -16,7 +16,7 @@ from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
 from symroof.model.placing import Move
 from symroof.model.program import Program
-from symroof.model.statement_costs import amounts, busy_links, of_statement
+from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
 from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, OnEach, Wired
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.script import Script
@@ -35,7 +35,9 @@ HELD = {
 
 def meshed_of(program: Program, script: Script) -> Meshed:
     """The script on the mesh as the user wrote it: nothing that was computed from it."""
-    axes = (MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "") for a in program.mesh)
+    axes = (
+        MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "", a.speed) for a in program.mesh
+    )
     return Meshed(script, tuple(axes), program.keep, program.regather)
 
 
@@ -51,9 +53,9 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
         found[what] = OnEach(meshed, "ops" if program.vector and kind == flops else kind)
         found |= {of_statement(what, name): OnEach(meshed, kind, name) for name in program.owners}
     for resource in {resource_of(axis) for axis in program.mesh}:
-        found[of_statement("sent", resource)] = OnEach(meshed, "sent", None, resource)
+        found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
         for name in program.owners:
-            found[of_statement(f"sent_{resource}", name)] = OnEach(meshed, "sent", name, resource)
+            found[sent_over(resource, name)] = OnEach(meshed, "sent", name, resource)
     return found
 
 
@@ -92,10 +94,10 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
         for resource, amount in cost.sent.items():
             if amount != 0:
                 facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)), _turns(program, name))
-                draft = _add(draft, "exchanges", of_statement(f"sent_{resource}", name), known, Reason.SENT, facts)
+                draft = _add(draft, "exchanges", sent_over(resource, name), known, Reason.SENT, facts)
     for resource in busy_links(program):
-        names = [of_statement(f"sent_{resource}", name) for name in program.owners]
-        draft = _sum(draft, "exchanges", of_statement("sent", resource), known, names)
+        names = [sent_over(resource, name) for name in program.owners]
+        draft = _sum(draft, "exchanges", sent_over(resource), known, names)
     return draft
 
 
@@ -147,10 +149,9 @@ def _sum(draft: Draft, section: str, what: str, known: dict[str, Expr], names: l
     if not parts:
         return draft
     evidence = draft.ledger.meanings[what]
-    return draft.add(
-        Step(section, Reason.STATEMENTS, Name(what), "=", total(*parts), evidence=evidence),
-        Step(section, Reason.TOTAL, Name(what), "=", _written(draft, known[what]), role=what),
-    )
+    if parts != [Name(what)]:
+        draft = draft.add(Step(section, Reason.STATEMENTS, Name(what), "=", total(*parts), evidence=evidence))
+    return draft.add(Step(section, Reason.TOTAL, Name(what), "=", _written(draft, known[what]), role=what))
 
 
 def _written(draft: Draft, value: Expr) -> Formula:

@@ -88,13 +88,17 @@ def time(draft: Draft) -> Draft:
     """T_math, T_comms and the two bounds; and a table of them where sizes are known."""
     setting, program = draft.setting, draft.setting.problem.operation
     draft = time_of_program(draft, program) if isinstance(program, Program) else _time_of_product(draft)
+    if setting.over_network and setting.ridge is not None and setting.problem.operation.product is not None:
+        value = draft.layout.factored(cancelled(rational(setting.ridge) / setting.intensity))
+        draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, setting.equalities))
+        draft = _pays(draft)
     for point in range(len(setting.problem.at)):
         draft = _timed(draft, point)
     return draft
 
 
 def _time_of_product(draft: Draft) -> Draft:
-    """T_math, T_comms and the two bounds of an operation; and from where several chips pay."""
+    """T_math, T_comms and the two bounds of an operation."""
     setting = draft.setting
     equal, apply = setting.equalities, setting.regime.apply
     amounts = apply(setting.flops), apply(setting.moved)
@@ -110,21 +114,16 @@ def _time_of_product(draft: Draft) -> Draft:
         Step("time", Reason.TWICE, T_UPPER, "<=", Product((number(2), T_LOWER))),
         *_bounds(math, comms),
     )
-    if setting.over_network and setting.ridge is not None:
-        value = draft.layout.factored(cancelled(rational(setting.ridge) / setting.intensity))
-        draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, equal))
-        draft = _pays(draft)
     return draft
 
 
 def _each(
     draft: Draft, amounts: tuple[Expr, ...], where: tuple[Formula, ...], point: int | None = None
 ) -> tuple[Step, Step]:
-    """T_math and T_comms, each an amount over its rate; what chips of a mesh send is a product."""
-    write = draft.layout.factored if draft.setting.several_chips else draft.write
+    """T_math and T_comms, each an amount over its rate."""
     math, comms = (
         Step("time", Reason.TIME, name, "=", draft.in_digits(value), where, role=name.name, point=point)
-        for name, value in zip((T_MATH, T_COMMS), map(over, map(write, amounts), (PEAK, BANDWIDTH)), strict=True)
+        for name, value in zip((T_MATH, T_COMMS), map(over, map(draft.write, amounts), (PEAK, BANDWIDTH)), strict=True)
     )
     return math, comms
 

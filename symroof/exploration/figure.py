@@ -97,7 +97,7 @@ def figure(
         return best_split(problem, *over)
     if kind == "roofline":
         return roofline(problem, chips or [problem.hardware], links or links_of(setting), *over)
-    return (scaling if setting.on_mesh else curves)(problem, kind, *over)
+    return (scaling if setting.several_chips else curves)(problem, kind, *over)
 
 
 def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:

@@ -17,9 +17,7 @@ from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, Draft, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
-from symroof.derivation.splitting import sent_names
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, total
-from symroof.model.mesh import local_bytes
 from symroof.model.program import Program
 from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
 from symroof.proof.certificates import Case, Partition
@@ -94,8 +92,8 @@ def _case(fan: Fan, mask: int, relations: tuple[Relation, ...] | None, layout: L
 
 
 class Traffic(Frozen):
-    """What one tensor, one exchange or one given count adds to the bytes of a chip over the link, or one statement to the
-    work or the bytes of a program: ``name`` is its own in the steps, ``amount`` has the equal sizes put in."""
+    """What one tensor or one given count adds to the bytes, or one statement to the work or the bytes of a program: ``name``
+    is its own in the steps, ``amount`` has the equal sizes put in."""
 
     label: str
     name: Name
@@ -114,14 +112,11 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
     operation, apply = setting.problem.operation, setting.regime.apply
     if isinstance(operation, Program) and setting.several_chips:
         return ()  # what a chip moves of each tensor has no name of its own
-    if setting.over_network:
-        sent = zip(setting.over_link, sent_names(setting), strict=True)
-        parts = [Traffic(exchange.collective, Name(name), exchange.sent) for exchange, name in sent]
-    elif isinstance(operation, Program):
+    if isinstance(operation, Program):
         parts = [Traffic(n, moved_name(n), amount) for n, amount in traffic_of_tensors(operation).items()]
     elif operation.tensors:
         labels = (operation.operand_name(i).removesuffix(" operand") for i in range(len(operation.tensors)))
-        amounts = enumerate(zip(labels, local_bytes(operation, setting.problem.mesh), strict=True))
+        amounts = enumerate(zip(labels, (tensor.bytes for tensor in operation.tensors), strict=True))
         parts = [Traffic(label, Name(f"part_{i}"), amount) for i, (label, amount) in amounts]
     else:
         parts = [Traffic(name, Name(name), getattr(setting.cost, name)) for name in ("reads", "writes")]
@@ -131,13 +126,12 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
 def parts(draft: Draft) -> tuple[Step, ...]:
     """The bytes of each tensor on a chip, counted; exchanges and given counts have names already."""
     setting, operation = draft.setting, draft.setting.problem.operation
-    if setting.over_network or not shares(setting) or not (operation.tensors or isinstance(operation, Program)):
+    if not shares(setting) or not (operation.tensors or isinstance(operation, Program)):
         return ()
     if isinstance(operation, Program):
         amounts = [(moved_name(name).name, amount) for name, amount in traffic_of_tensors(operation).items()]
     else:
-        each = local_bytes(operation, setting.problem.mesh)
-        amounts = [(f"part_{i}", amount) for i, amount in enumerate(each)]
+        amounts = [(f"part_{i}", tensor.bytes) for i, tensor in enumerate(operation.tensors)]
     meanings = draft.ledger.meanings
     return tuple(
         Step("regime", Reason.SHARE_BYTES, Name(name), "=", draft.write(amount), evidence=meanings[name])

@@ -116,7 +116,7 @@ def intensities(setting: Setting) -> dict[str, QuantityFunction]:
 
 def links_of(setting: Setting) -> tuple[str, ...]:
     """What has a roof: on a mesh without a link that was asked for the memory and each axis, else the link."""
-    if setting.rates is None or not setting.on_mesh or not setting.problem.joint:
+    if setting.rates is None or not setting.several_chips or not setting.problem.joint:
         return (setting.problem.link,)
     return (setting.rates.memory, *(name for name, _ in setting.rates.links))
 

@@ -21,9 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import lcm, prod
 
-from sympy import Expr, Mul
-
-from symroof.errors import ModelError, suggestion
+from symroof.errors import ModelError
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
 from symroof.model.operation import AnyOperation
@@ -36,20 +34,16 @@ def open_axes(mesh: Mesh) -> tuple[str, ...]:
     return tuple(name for name, axis in mesh.items() if axis.chips is None)
 
 
-def require_axes(operation: AnyOperation, mesh: Mesh) -> None:
-    """Every axis that the operation names has a size that divides what it splits, and splits no tensor twice."""
-    for axis in operation.axes:
-        if axis not in mesh:
-            hint = suggestion(axis, mesh) or f"say --mesh {axis}=2"
-            raise ModelError(f"the operation is split over {axis}, and the mesh has no such axis", hint=hint)
-    for tensor in operation.tensors:
+def require_axes(tensors: Iterable[Tensor], mesh: Mesh) -> None:
+    """Every axis divides what it splits, and splits no tensor twice."""
+    for tensor in tensors:
         axes = [axis for dim in tensor.dims for axis in dim.axes]
         for dim in tensor.dims:
             for axis in dim.axes:
                 if axes.count(axis) > 1:
                     expected = "an axis at most once in a tensor"
                     raise ModelError(f"{tensor} is split over {axis} twice", expected=expected)
-            chips = prod(mesh[axis].chips or 1 for axis in dim.axes)
+            chips = prod(mesh[axis].chips or 1 for axis in dim.axes if axis in mesh)
             if dim.fixed and int(dim.label) % chips:
                 raise ModelError(f"{dim.label} is not a multiple of {' '.join(dim.axes)} = {chips}")
 
@@ -58,32 +52,6 @@ def stride(operation: AnyOperation, mesh: Mesh, label: str) -> int:
     """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known."""
     dims = (dim for tensor in operation.held for dim in tensor.dims if dim.label == label)
     return lcm(*(prod(mesh[axis].chips or 1 for axis in dim.axes) for dim in dims))
-
-
-def division(operation: AnyOperation) -> Split:
-    """What the work is split by: a chip multiplies the part of each of these dimensions that has its own place.
-
-    >>> from symroof.model.dtype import dtype
-    >>> from symroof.model.einsum import Einsum
-    >>> from symroof.model.dtype import Dim
-    >>> bf16, D = dtype("bf16"), Dim("D", ("X",))
-    >>> product = Einsum((Tensor(bf16, (Dim("B"), D)), Tensor(bf16, (D, Dim("F")))), Tensor(bf16, (Dim("B"), Dim("F"))))
-    >>> division(product)
-    frozenset({('D', 'X')})
-    """
-    *operands, output = operation.tensors
-    return frozenset(filter(None, (divided_by(operands, output, axis) for axis in operation.axes)))
-
-
-def chips_at_work(operation: AnyOperation, mesh: Mesh) -> Expr:
-    """Over how many chips the arithmetic is split; the others repeat what these do."""
-    return Mul(*(mesh[axis].size for _, axis in division(operation)))
-
-
-def local_bytes(operation: AnyOperation, mesh: Mesh) -> tuple[Expr, ...]:
-    """What one chip reads of each operand, namely all that it multiplies, and what it writes: all that it computes."""
-    divided = division(operation)
-    return tuple(_part(tensor, divided, mesh) for tensor in operation.tensors)
 
 
 def divided_by(
@@ -159,8 +127,3 @@ def shared_split(tensor: Tensor, divided: Split) -> Split:
 
 def axes_in(split: Iterable[tuple[str, str]]) -> set[str]:
     return {axis for _, axis in split}
-
-
-def _part(tensor: Tensor, split: Split, mesh: Mesh) -> Expr:
-    """The bytes of a tensor on one chip, where it is split so."""
-    return tensor.bytes / Mul(*(mesh[axis].size for _, axis in shared_split(tensor, split)))

@@ -14,8 +14,9 @@ all-to-all, half of the chips send to the other half over the middle of a line.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from sympy import Expr, Integer, Rational, floor
 
@@ -43,6 +44,7 @@ class MeshAxis(Frozen):
 
     ``origin`` is where its wiring is known from, once it has one: ``said``, a switched ``network``, an ``open`` axis, a
     ``pair`` of chips, or the ``chip``, where multiples of ``closing`` close to a ring. ``said`` stays what the user wrote.
+    ``speed`` is the bandwidth of its link, in bytes/s, where a figure says it.
     """
 
     name: str
@@ -52,6 +54,7 @@ class MeshAxis(Frozen):
     origin: str | None = None
     closing: int | None = None
     said: str | None = None
+    speed: Fraction | None = None
 
     @property
     def size(self) -> Expr:
@@ -65,6 +68,12 @@ class MeshAxis(Frozen):
     def ways(self) -> int:
         """The directions that carry a collective at once: two chips are a line, however they are wired."""
         return 2 if self.wiring == "ring" and (self.chips is None or self.chips > 2) else 1
+
+    def numbered(self, chips: int) -> MeshAxis:
+        """The axis with a number of chips, wired as that many are."""
+        wiring = self.wiring if self.origin is None else self.said
+        unsaid = replace(self, chips=chips, wiring=wiring, origin=None)
+        return unsaid if self.origin is None else unsaid.wired(str(self.link), self.closing)
 
     def wired(self, link: str, closing: int | None) -> MeshAxis:
         """The axis with its link and its wiring, where nobody says them: one of any size is a ring, or on a switch.
@@ -89,3 +98,19 @@ class MeshAxis(Frozen):
 
 
 Mesh = Mapping[str, MeshAxis]
+
+
+def fast_first(axes: Iterable[MeshAxis]) -> tuple[str, ...]:
+    """The links of axes from fast to slow: by their figures; else as these networks are anywhere; else as they stand.
+
+    >>> slow, fast = MeshAxis("X", 2, link="fabric", speed=Fraction(10)), MeshAxis("Y", 2, link="rail", speed=Fraction(40))
+    >>> fast_first((slow, fast)), fast_first((MeshAxis("X", link="DCN"), MeshAxis("Y", link="ICI.bidirectional")))
+    (('rail', 'fabric'), ('ICI.bidirectional', 'DCN'))
+    """
+    speeds = {str(axis.link or ""): axis.speed for axis in axes}
+    order, families = tuple(NETWORKS), {link: link.partition(".")[0] for link in speeds}
+    if None not in speeds.values():
+        return tuple(sorted(speeds, key=lambda link: (-(speeds[link] or 0), link)))
+    if {*families.values()} <= {*order}:
+        return tuple(sorted(speeds, key=lambda link: (order.index(families[link]), link)))
+    return tuple(speeds)

@@ -22,6 +22,8 @@ from symroof.symbols import expression
 
 ROLES = ("input", "weight", "cache")
 PRODUCT, SUM, DIFFERENCE, EXCHANGE = "*", "+", "-", "->"
+# What a product on one line is called: what it costs is what the whole costs.
+NAMELESS = ""
 
 
 class Declared(Frozen):

@@ -20,12 +20,10 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, shared_split, split_of
-from symroof.model.mesh_axes import NETWORKS, MeshAxis
+from symroof.model.mesh_axes import MeshAxis, fast_first
 from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line
 from symroof.model.program import Program
 
-# From fast to slow: the fast one is inside.
-SPEED = tuple(NETWORKS)
 # How many numbers of each row the chips of an axis add up: a maximum and a sum, a sum of squares, …
 ROW_NUMBERS = {"softmax": 2, "softmax'": 1, "layer_norm": 2, "layer_norm'": 2, "rms_norm": 1, "rms_norm'": 1}
 
@@ -246,7 +244,7 @@ class _Chips:
         for axis in self.mesh:
             if axis.name in set(axes):
                 groups.setdefault(axis.link or "", []).append(axis.name)
-        links = sorted(groups, key=lambda link: SPEED.index(link) if link in SPEED else len(SPEED))
+        links = [link for link in fast_first(self.mesh) if link in groups]
         for link in links[::-1] if slow_first else links:
             inside = [name for fast in links[: links.index(link)] for name in groups[fast]]
             yield tuple(groups[link]), tuple(sorted({*apart, *inside} - {*groups[link]}))

@@ -6,7 +6,7 @@ What a program costs is in :mod:`symroof.model.kernels`. In training it goes on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,10 +16,12 @@ from sympy import Add, Expr, Integer
 from symroof.formula import Formula, Frozen, names
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
+from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import (
     DIFFERENCE,
     EXCHANGE,
+    NAMELESS,
     PRODUCT,
     ROLES,
     SUM,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DIFFERENCE",
     "EXCHANGE",
+    "NAMELESS",
     "PRODUCT",
     "ROLES",
     "SUM",
@@ -64,7 +67,8 @@ class Program(Frozen):
 
     ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention.
     ``returned`` is what is returned although a statement uses it. ``keep`` are weights that stay gathered for the backward
-    pass, ``regather`` other tensors that do not.
+    pass, ``regather`` other tensors that do not. ``line`` is the product that was written on one line instead: its one
+    statement has no name, and what that costs is what the program costs.
     """
 
     declared: tuple[Declared, ...]
@@ -75,11 +79,39 @@ class Program(Frozen):
     mesh: tuple[MeshAxis, ...] = ()
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
+    line: Einsum | None = None
     # A program is counted statement by statement: it has no cost functions, and is no single product.
     functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
-    tensors: ClassVar[tuple[Tensor, ...]] = ()
-    product: ClassVar[None] = None
+
+    @classmethod
+    def of(cls, product: Einsum, mesh: Iterable[MeshAxis] = ()) -> Program:
+        """The program of one statement that a product is; its tensors are called as prose calls them.
+
+        >>> from symroof.model.dtype import Dim, dtype
+        >>> bf16, (B, D, F) = dtype("bf16"), map(Dim, "BDF")
+        >>> program = Program.of(Einsum((Tensor(bf16, (B, D)), Tensor(bf16, (D, F))), Tensor(bf16, (B, F))))
+        >>> str(program), list(program.arrays)
+        ('bf16[B, D] * bf16[D, F] -> bf16[B, F]', ['left operand', 'right operand', ''])
+        """
+        called = (*(product.operand_name(place) for place in range(len(product.inputs))), NAMELESS)
+        *operands, result = (replace(tensor, name=name) for tensor, name in zip(product.tensors, called, strict=True))
+        declared = tuple(Declared("input", tensor) for tensor in operands)
+        return cls(declared, (Statement(PRODUCT, tuple(operands), result),), mesh=tuple(mesh), line=product)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Those of a product on one line: a program has statements instead."""
+        return () if self.line is None else self.line.tensors
+
+    @property
+    def product(self) -> Einsum | None:
+        """The product whose loops are counted, where that is all."""
+        return self.line
+
+    def called(self, name: str) -> str:
+        """What prose calls a tensor: its name, or what it is to a product on one line."""
+        return name if self.line is None or name != NAMELESS else self.line.operand_name(len(self.line.inputs))
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -173,7 +205,7 @@ class Program(Frozen):
         return self.computes[0]
 
     def operand_name(self, place: int) -> str:
-        return ""
+        return "" if self.line is None else self.line.operand_name(place)
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -185,12 +217,16 @@ class Program(Frozen):
         """The same program with other axes for those that its dimensions are split over."""
         from symroof.model.retyping import rewritten
 
+        if self.line is not None:
+            return Program.of(self.line.split_over(axes), self.mesh)
         return rewritten(self, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)))
 
     def stored(self, types: Mapping[int, Dtype]) -> Program:
         """The program with other element types: tensors by their place, the declared ones first."""
         from symroof.model.retyping import retyped
 
+        if self.line is not None:
+            return Program.of(self.line.stored(types), self.mesh)
         return retyped(self, {name: types[place] for place, name in enumerate(self.arrays) if place in types})
 
     def resolved(self, value: Expr) -> Expr:
@@ -219,6 +255,10 @@ class Program(Frozen):
 
         return chip_costs(self) if self.axes and {*self.axes} <= {axis.name for axis in self.mesh} else {}
 
+    def sent(self, resource: str) -> Expr:
+        """The bytes that an axis carries in one direction of a link, or the port of a switch."""
+        return Add(*(cost.sent.get(resource, Integer(0)) for cost in self.on_chip.values())).expand()
+
     def cost(self, count: Counting = "fma") -> Cost:
         """FLOPs and bytes of the whole program; its elementwise work counts as FLOPs where nothing is contracted."""
         owners, kinds = self.owners.values(), ("ops", "ops") if self.vector else ("flops_exact", "flops")
@@ -246,11 +286,13 @@ class Program(Frozen):
 
     @property
     def title(self) -> str:
-        """``x -> y``: what goes in and what comes out."""
+        """``x -> y``: what goes in and what comes out; a product as it was written."""
+        if self.line is not None:
+            return str(self.line)
         first = self.declared_as("input") or tuple(d.tensor for d in self.declared[:1])
         return f"{', '.join(str(t.name) for t in first)} -> {', '.join(str(t.name) for t in self.results)}"
 
     def __str__(self) -> str:
         from symroof.model.program_text import spelled
 
-        return spelled(self)
+        return spelled(self) if self.line is None else str(self.line)

@@ -18,7 +18,7 @@ from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.program import Program
 from symroof.model.quantities import PEAK
-from symroof.model.statement_costs import amounts, busy_links, of_statement
+from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
 from symroof.symbols import symbol
 
 MATH, VECTOR = "math", "vector"
@@ -53,11 +53,6 @@ class Rates(Frozen):
     def compared(self) -> str:
         """The time that an intensity stands for: that of the memory, where T_comms is the longest of several."""
         return time_name(self.comms) if self.joint else "T_comms"
-
-    def awaited(self, longest: str) -> str:
-        """The link that arithmetic waits for where T_comms is longer, and that of several is the ``longest``; else nothing."""
-        link = longest if self.joint else self.comms
-        return "" if link == self.memory else link
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -139,12 +134,12 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
         )
         for link, _ in rates.links:
             sends = program.on_chip[name].sent.get(link, 0) != 0
-            found[time_name(link, name)] = _over(of_statement(f"sent_{link}", name), rates.rate(link), sends)
+            found[time_name(link, name)] = _over(sent_over(link, name), rates.rate(link), sends)
     parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
     found["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{each}"), PEAK)
     found[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
     for link, _ in rates.links:
-        found[time_name(link)] = Quotient(Name(of_statement("sent", link)), Name(rates.rate(link)))
+        found[time_name(link)] = Quotient(Name(sent_over(link)), Name(rates.rate(link)))
     moving = tuple(Name(time_name(name)) for name in (rates.memory, *(link for link, _ in rates.links)))
     found["T_comms"] = Call("max", moving) if rates.joint else found[time_name(rates.comms)]
     if rates.vector is not None:

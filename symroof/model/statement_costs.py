@@ -11,17 +11,26 @@ from symroof.model.cost import Counting
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of
 from symroof.model.mesh import split_of
-from symroof.model.program import EXCHANGE, SUM, Line, Program, Repeat, Statement, turns_of
+from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.symbols import rational
 
 
 def of_statement(what: str, name: str) -> str:
-    """The name of a cost of one statement, or of an amount of one tensor.
+    """The name of a cost of one statement, or of an amount of one tensor; that of a nameless one is that of the whole.
 
-    >>> of_statement("flops", "h")
-    'flops(h)'
+    >>> of_statement("flops", "h"), of_statement("flops", NAMELESS)
+    ('flops(h)', 'flops')
     """
-    return f"{what}({name})"
+    return what if name == NAMELESS else f"{what}({name})"
+
+
+def sent_over(resource: str, name: str = NAMELESS) -> str:
+    """The name of what an axis or a switch carries in all, or for one statement.
+
+    >>> sent_over("X"), sent_over("X", "h")
+    ('sent(X)', 'sent_X(h)')
+    """
+    return f"sent({resource})" if name == NAMELESS else f"sent_{resource}({name})"
 
 
 class StatementCost(Frozen):
@@ -58,7 +67,7 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
         loads, stores = (Add(*(amount for _, amount in moves)) for moves in (cost.loads, cost.stores))
         costs = {"flops": flops, "ops": cost.ops, "reads": loads, "writes": stores, "bytes": loads + stores}
         found |= {of_statement(what, name): value for what, value in costs.items()}
-    for name, tensor in program.arrays.items():
+    for name, tensor in program.arrays.items() if program.line is None else ():
         found |= {of_statement("elements", name): tensor.elements, of_statement("size", name): tensor.bytes}
     for tensor in program.declared_as("weight"):
         found[of_statement("params", str(tensor.name))] = program.turns(tensor) * tensor.elements
@@ -78,7 +87,7 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
     for name, cost in program.on_chip.items():
         found |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
         found[of_statement("bytes_per_chip", name)] = cost.reads + cost.writes
-        found |= {of_statement(f"sent_{r}", name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
+        found |= {sent_over(r, name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
     costs = program.on_chip.values()
     if costs:
         found |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}
@@ -87,7 +96,7 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
         found["chips"] = Mul(*(axis.size for axis in program.mesh))
         found |= _held(program)
     for resource in busy_links(program):
-        found[of_statement("sent", resource)] = Add(*(cost.sent.get(resource, Integer(0)) for cost in costs))
+        found[sent_over(resource)] = Add(*(cost.sent.get(resource, Integer(0)) for cost in costs))
     return found
 
 

@@ -25,13 +25,14 @@ SWITCHES = ("NVLink", "InfiniBand", "DCN")
 
 class MeshAxis(Frozen):
     """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring. Without a number
-    of ``chips`` it stands for every even one from four."""
+    of ``chips`` it stands for every even one from four. ``speed`` is the bandwidth of its link, where that is known."""
 
     name: str
     chips: int | None
     wiring: str | None = None
     wraparound: int | None = None
     link: str = ""
+    speed: Fraction | None = None
 
     @property
     def is_ring(self) -> bool:

@@ -14,7 +14,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.reading.languages import language_of
 from symroof.reading.numbers import exact
-from symroof.reading.problems import GIVE_WAY, claims_of, model_of, read_problem, require_known
+from symroof.reading.problems import GIVE_WAY, claims_of, hardware_of, model_of, read_problem, require_known
 from symroof.reading.toml import table, text, unfit
 
 TOLERANCE = Fraction(1, 20)
@@ -74,7 +74,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     for key in ("mesh", "link", *asked):
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
-    return Exercise(None, **model_of(options, None, spoken), **stated)
+    return Exercise(None, **model_of(options, hardware_of(options), None, spoken), **stated)
 
 
 def _stated(claim: Any) -> Stated:

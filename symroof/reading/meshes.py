@@ -16,6 +16,8 @@ from dataclasses import replace
 from typing import Any
 
 from symroof.errors import ReadingError, suggestion
+from symroof.model.einsum import Einsum
+from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import WIRINGS, Mesh, MeshAxis
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
@@ -87,23 +89,30 @@ def laid_out(operation: AnyOperation, mesh: Iterable[str]) -> AnyOperation:
 
 
 def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
-    """An operation on a mesh: the axes of a program are those of its text and those that are said beside it.
+    """An operation on a mesh: the axes of a program are those of its text and those that are said beside it. An axis of one
+    chip is no axis; a product that is split over another one is the program of its statement.
 
     Raises :class:`~symroof.errors.ReadingError` where the two say different things of one axis.
     """
-    if isinstance(operation, Program):
-        own = {axis.name: axis for axis in operation.mesh}
-        for name, axis in mesh.items():
-            for what in ("chips", "wiring", "link"):
-                said = [value for one in (own.get(name), axis) if one and (value := getattr(one, what)) is not None]
-                if len({*said}) > 1:
-                    raise ReadingError(f"mesh: {name} has {said[0]} in the program and {said[1]} beside it")
-                if said:
-                    own[name] = replace(own.get(name, axis), **{what: said[0]})
-            own.setdefault(name, axis)
-        mesh, operation = own, replace(operation, mesh=tuple(own.values()))
-    _require_distinct(operation, mesh)
-    return laid_out(operation, mesh), mesh
+    own = {axis.name: axis for axis in getattr(operation, "mesh", ())}
+    for name, axis in mesh.items():
+        for what in ("chips", "wiring", "link"):
+            said = [value for one in (own.get(name), axis) if one and (value := getattr(one, what)) is not None]
+            if len({*said}) > 1:
+                raise ReadingError(f"mesh: {name} has {said[0]} in the program and {said[1]} beside it")
+            if said:
+                own[name] = replace(own.get(name, axis), **{what: said[0]})
+        own.setdefault(name, axis)
+    _require_distinct(operation, own)
+    operation = laid_out(operation, own)
+    require_axes(operation.held, own)
+    single = {name for name, axis in own.items() if axis.chips == 1}
+    if single:
+        operation = operation.split_over(lambda axes: tuple(axis for axis in axes if axis not in single))
+        own = {name: axis for name, axis in own.items() if name not in single}
+    if isinstance(operation, Einsum) and operation.axes:
+        return Program.of(operation, own.values()), own
+    return replace(operation, mesh=tuple(own.values())) if isinstance(operation, Program) else operation, own
 
 
 def _require_distinct(operation: AnyOperation, mesh: Mesh) -> None:

@@ -17,6 +17,7 @@ from symroof.model.operation import AnyOperation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
+from symroof.model.wiring import wired
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
@@ -55,10 +56,14 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     operation = operation_of(options)
     said = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
     operation, mesh = meshed(operation, said)
+    hardware = hardware_of(options)
+    named = operation  # what questions can speak of: the times of axes, or of the switch that they are on
+    if isinstance(operation, Program) and operation.axes:
+        named = wired(operation, hardware, text(options, "link") or "")
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
-    model = model_of(options, operation, spoken, axes)
-    names = names_of(sizes, operation, model["symbols"], model["let"], model["hardware"], options)
+    model = model_of(options, hardware, named, spoken, axes)
+    names = names_of(sizes, named, model["symbols"], model["let"], model["hardware"], options)
     solve, solve_for = read_solve(options, Scope(names))
     least = read_minimize(options, Scope(names), sizes)
     shares = shared(least["subject"], Scope(names))
@@ -81,13 +86,15 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
 
 
 def model_of(
-    options: Mapping[str, Any], operation: AnyOperation | None, spoken: Iterable[str], axes: tuple[str, ...] = ()
+    options: Mapping[str, Any],
+    hardware: Accelerator | None,
+    operation: AnyOperation | None, spoken: Iterable[str], axes: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """What is stated with an operation or without one: the chip, the names and their formulas, and the regime.
 
     Without an operation names declare themselves, and what is a quantity elsewhere may be given a formula.
     """
-    symbols, hardware = texts(options, "symbols"), hardware_of(options)
+    symbols = texts(options, "symbols")
     for name in symbols:
         if not is_name(name):
             raise ReadingError(f"symbols: {name!r} is no name", expected="letters, digits and _, as in n_heads")

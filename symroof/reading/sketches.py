@@ -10,7 +10,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.model.sketch import Sketch
 from symroof.reading.inquiries import figure_names, points_of, read_minimize, read_solve
 from symroof.reading.languages import language_of
-from symroof.reading.problems import model_of, require_known, sections_of
+from symroof.reading.problems import hardware_of, model_of, require_known, sections_of
 from symroof.reading.scope import Scope
 from symroof.reading.toml import text
 
@@ -28,7 +28,7 @@ def read_sketch(options: Mapping[str, Any]) -> Sketch:
     for key in OF_OPERATIONS:
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
-    model = model_of(options, None, ())
+    model = model_of(options, hardware_of(options), None, ())
     growing = [relation for relation in model["assume"] if relation.relation != "="]
     if growing:
         raise ReadingError("assume: a regime is of an operation", expected="an equality, or an operation to derive")

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from sympy import Mul
-
-from symroof.derivation.figures_used import is_network, sent_over
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sharding import HELD
-from symroof.derivation.splitting import amounts_of_a_chip
 from symroof.errors import ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
@@ -19,7 +15,8 @@ from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
 from symroof.model.resources import steps_of, times_of
 from symroof.model.statement_costs import amounts as amounts_of_program
-from symroof.model.statement_costs import of_statement
+from symroof.model.statement_costs import busy_links, sent_over
+from symroof.model.wiring import is_network
 from symroof.proof.check import checked
 from symroof.proof.step import Reason, Step
 from symroof.reading.exercises import Exercise, giving_way
@@ -94,41 +91,29 @@ def _of_program(setting: Setting) -> dict[str, Formula]:
 
 def _over(setting: Setting, link: str) -> Setting | None:
     """The same over another link; None where nothing crosses it, or where no one axis is known to be the busiest on it."""
-    if not setting.exchanges:
-        return None if is_network(link) else setting
+    if is_network(link) and not setting.several_chips:
+        return None
     try:
-        return setting_of(replace(setting.problem, link=link))
+        return setting_of(replace(setting.problem, link=link, joint=False))
     except ModelError:
         return None
 
 
 def _over_axes(setting: Setting) -> dict[str, Formula]:
-    """What a chip does for a product on a mesh in its own memory, and what it sends over each axis: as a mesh is played with
-    each of the settings that this takes."""
-    if not setting.several_chips or setting.on_mesh:
-        return {}
-    problem, write = setting.problem, setting.layout.write
-    chip = problem.hardware
-    found: dict[str, Formula] = {"chips": write(Mul(*(axis.size for axis in problem.mesh.values())))}
-    if setting.moved_name == "bytes_per_chip" or chip is None or "HBM" in chip.figures:
-        in_memory = setting_of(replace(problem, link="HBM")) if setting.over_network else setting
-        found["bytes_per_chip"] = write(in_memory.moved)
-    exchanged = {name: exchange for exchange in setting.exchanges for name, _ in exchange.carried}
-    for resource, amount in sent_over(setting.exchanges).items():
-        link = exchanged[resource].link
-        alone = [name for name in exchanged[resource].axes if _is_alone(name, setting)]  # it has the port of its switch
-        for name in dict.fromkeys((resource, *alone)):
-            sent = of_statement("sent", name)
-            found[sent] = write(amount)
-            if chip is None or link in chip.figures:
-                found[f"T_{name}"] = Quotient(Name(sent), Name(link))
-    return found
-
-
-def _is_alone(axis: str, setting: Setting) -> bool:
-    """Whether nothing else is exchanged over the link of an axis."""
-    links = {exchange.link for exchange in setting.exchanges if axis in exchange.axes}
-    return all(exchange.axes == (axis,) for exchange in setting.exchanges if exchange.link in links)
+    """What a mesh sends under the names that it has beside those of its resources: over the link that is asked about, and
+    over an axis that has the port of its switch alone."""
+    program, known = setting.problem.operation, dict[str, Formula]()
+    if not isinstance(program, Program) or not setting.several_chips:
+        return known
+    if setting.over_network:
+        known["sent"] = Name(setting.moved_name)
+    busy = busy_links(program)
+    for axis in program.mesh:
+        shared = [other.name for other in program.mesh if other.link == axis.link and other.name in program.axes]
+        if axis.wiring == "switch" and str(axis.link) in busy and shared == [axis.name]:
+            known[sent_over(axis.name)] = Name(sent_over(str(axis.link)))
+            known[f"T_{axis.name}"] = Name(f"T_{axis.link}")
+    return known
 
 
 def _of_model(exercise: Exercise) -> Context:
@@ -169,16 +154,13 @@ def costs(setting: Setting) -> dict[str, Formula]:
 
 
 def counted_again(setting: Setting) -> dict[str, Formula]:
-    """The costs, each decided by the second engine; what one chip of several does was played with the setting.
+    """The costs, each decided by the second engine.
 
     Raises :class:`~symroof.errors.CheckError` where something else is counted.
     """
     ledger, operation, found = ledger_of(setting), setting.problem.operation, costs(setting)
     derived = dict(operation.where) if isinstance(operation, Program) else {}
-    of_a_chip = amounts_of_a_chip(setting)
     for name, formula in {**derived, **found}.items():
-        if name in of_a_chip:
-            continue
         meant = ledger.meanings[name]
         evidence = None if isinstance(meant, Formula) else meant
         checked([Step("work", Reason.TOTAL, Name(name), "=", formula, evidence=evidence)], ledger)

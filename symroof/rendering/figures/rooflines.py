@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
-from symroof.derivation.figures_used import NETWORK
+from symroof.model.wiring import NETWORK
 from symroof.exploration.curves import Roof
 from symroof.exploration.roofs import Roofline, Track
 from symroof.rendering.figures.canvas import Canvas
@@ -144,7 +144,7 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
     """Filled on the first roof, open on the others, joined by a thin line: what the slower memory costs. A program on a mesh
     uses all of its links, so that it is filled where it is lowest, and each has the name of its link."""
     points = [point for curve in track.curves for point in curve.points("throughput", "intensity")]
-    every, lowest_first = found.setting.on_mesh and not found.several_chips, sorted(points, key=lambda p: p[1])
+    every, lowest_first = found.setting.several_chips and not found.several_chips, sorted(points, key=lambda p: p[1])
     if len(points) > 1 and not every:
         canvas.line(points, INK, 0.9, layer=4)
     for i, place in enumerate(points):

@@ -69,7 +69,7 @@ class _Writer:
 
     def _program(self) -> Iterator[Code]:
         """The text of a program."""
-        if isinstance(self.view.operation, Program):
+        if isinstance(self.view.operation, Program) and self.view.operation.line is None:
             yield listing(self.view.operation, self.pen.form, self.say, self.pen.style.width - len(GAP))
 
     def _statements(self) -> Iterator[Grid]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number, product
-from symroof.model.program import Program
-from symroof.model.statement_costs import busy_links, of_statement
+from symroof.model.program import NAMELESS, Program
+from symroof.model.statement_costs import busy_links, of_statement, sent_over
 from symroof.proof.step import Reason, Step
 
 ONE = number(1)
@@ -45,8 +45,12 @@ class Mesh:
 
     def __init__(self, derivation: Derivation, program: Program) -> None:
         self.program, self.resources = program, busy_links(program)
+        rates = derivation.setting.rates
+        self.comms = "" if rates is None or rates.joint else rates.comms  # the link that the answer is about
         self.right = {step.left: step.right for step in derivation.written}
         self.steps = {reason: tuple(s for s in derivation.written if s.reason is reason) for reason in Reason}
+        line = () if program.line is None else enumerate(program.line.tensors)
+        self.unnamed = {program.operand_name(place) for place, tensor in line if not tensor.name}
         self.by_role = {step.role: step for step in derivation.written if step.role and step.point is None}
 
     @property
@@ -66,7 +70,7 @@ class Mesh:
         groups: dict[tuple[Formula, Formula], list[str]] = {}
         for step in self.steps[Reason.ON_EACH]:
             if step.facts is not None:
-                groups.setdefault((step.facts.chips, step.facts.repeated), []).append(_statement(step))
+                groups.setdefault((step.facts.chips, step.facts.repeated), []).append(about(step))
         return [(names, *kind) for kind, names in groups.items()]
 
     @property
@@ -79,11 +83,17 @@ class Mesh:
         """Every exchange, in the order of the statements; one over several axes is on a step for each."""
         found: dict[tuple[Exchanged, str], Said] = {}
         for step in self.steps[Reason.SENT]:
-            name, turns = _statement(step), step.facts.turns
+            name, turns = about(step), step.facts.turns
             for exchange in step.facts.exchanges:
                 back = self.program.owners[name].backward
                 found.setdefault((exchange, name), Said(exchange, name, back, product(*turns) if turns else None))
         return tuple(found.values())
+
+    def over(self, resource: str) -> tuple[Said, ...]:
+        """The exchanges that keep a link busy."""
+        named = {Name(sent_over(resource, name)) for name in self.program.owners}
+        mine = [each for step in self.steps[Reason.SENT] if step.left in named for each in step.facts.exchanges]
+        return tuple(said for said in self.exchanges if said.exchange in mine)
 
     def first(self, step: Step) -> tuple[Said, ...]:
         """The exchanges of a step that none before it says."""
@@ -92,19 +102,19 @@ class Mesh:
 
     def _place(self, said: Said) -> Step:
         steps = self.steps[Reason.SENT]
-        return next(s for s in steps if _statement(s) == said.statement and said.exchange in s.facts.exchanges)
+        return next(s for s in steps if about(s) == said.statement and said.exchange in s.facts.exchanges)
 
     def opens_pass(self, step: Step) -> bool:
         """Whether a step is the first one on exchanges of its pass, in a training step."""
-        back = self.program.owners[_statement(step)].backward
-        steps = [s for s in self.steps[Reason.SENT] if self.program.owners[_statement(s)].backward == back]
+        back = self.program.owners[about(step)].backward
+        steps = [s for s in self.steps[Reason.SENT] if self.program.owners[about(s)].backward == back]
         return self.program.training and steps[0] == step
 
     def is_backward(self, step: Step) -> bool:
-        return self.program.owners[_statement(step)].backward
+        return self.program.owners[about(step)].backward
 
     def sent(self, resource: str) -> Formula | None:
-        return self.right.get(Name(of_statement("sent", resource)))
+        return self.right.get(Name(sent_over(resource)))
 
     def passes(self, resource: str) -> list[list[tuple[str, list[str]]]]:
         """The collectives over a link in each pass, each with what it moves."""
@@ -112,9 +122,7 @@ class Mesh:
         for back in (False, True):
             moved: dict[str, list[str]] = {}
             for step in self.steps[Reason.SENT]:
-                if self.is_backward(step) == back and step.left == Name(
-                    of_statement(f"sent_{resource}", _statement(step))
-                ):
+                if self.is_backward(step) == back and step.left == Name(sent_over(resource, about(step))):
                     for exchange in step.facts.exchanges:
                         moved.setdefault(exchange.collective, []).append(exchange.array)
             found.append(list(moved.items()))
@@ -137,9 +145,10 @@ class Mesh:
 
     def rows(self, name: str) -> list[tuple[str, str]]:
         """The rows of the answer behind one: what each link carries, and where arithmetic takes longer than that."""
+        others = [resource for resource in self.resources if resource != self.comms]
         if name == "bytes":
-            return [("sent", resource) for resource in self.resources]
-        return [("against", resource) for resource in self.resources if name == "compute" and self.against(resource)]
+            return [("sent", resource) for resource in others]
+        return [("against", resource) for resource in others if name == "compute" and self.against(resource)]
 
     def of_chip(self, what: str, name: str) -> Formula | None:
         """What a chip does of a statement, or sends for it."""
@@ -156,6 +165,13 @@ def labelled(label: str) -> Formula:
     return number(int(label)) if label.isdigit() else Name(label)
 
 
-def _statement(step: Step) -> str:
+def about(step: Step) -> str:
+    """The statement that an amount of one chip is about; a product on one line has no name."""
     assert isinstance(step.left, Name)
-    return step.left.name.partition("(")[2][:-1]
+    what, _, name = step.left.name.partition("(")
+    return NAMELESS if what == "sent" else name[:-1]
+
+
+def moved_by(step: Step) -> tuple[Exchanged, ...]:
+    """The collectives of a step that says what a link carries."""
+    return step.facts.exchanges if step.reason is Reason.SENT else ()

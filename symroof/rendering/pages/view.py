@@ -35,8 +35,9 @@ class View(Splitting):
         self.derivation, self.answer, self.setting = derivation, derivation.answer, derivation.setting
         self.problem = problem = self.setting.problem
         self.operation, self.chip, self.outcome = problem.operation, problem.hardware, self.answer.outcome
-        self.program = Statements(derivation, self.operation) if isinstance(self.operation, Program) else None
-        self.mesh = Mesh(derivation, self.program.program) if self.program and self.program.program.axes else None
+        program = self.operation if isinstance(self.operation, Program) else None
+        self.program = Statements(derivation, program) if program and program.line is None else None
+        self.mesh = Mesh(derivation, program) if program and program.axes else None
         self.variable = Name(self.setting.variable.name)
         asked = problem.solve_for if problem.solve is None else None
         self.unknown = Name(str(problem.solve_for))  # of the relation that is solved
@@ -44,8 +45,6 @@ class View(Splitting):
         axes = tuple(axis for axis in problem.mesh.values() if problem.operation.axes)
         self.chips = self.setting.layout.write(Mul(*(axis.size for axis in axes)))
         self.unsplit = [a.name for a in axes if a.name not in problem.operation.axes and a.chips != 1]
-        told_apart = Mul(*(axis.size for axis in axes if axis.name not in self.unsplit))
-        self.some_repeat = not self.program and told_apart != self.setting.chips
         self.links = tuple(self._bounds_of_links()) if self.setting.joint else ()
         self.matrix_unit, self.rates = self.setting.matrix_unit, self.setting.rates
         self.said = self.answer.formula

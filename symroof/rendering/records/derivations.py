@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from symroof.derivation.answer import Answer, Point, TimeRow
+from sympy import Mul
+
+from symroof.derivation.answer import Answer, Point
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
 from symroof.model.program import Program
 from symroof.model.resources import time_name
-from symroof.model.statement_costs import of_statement
-from symroof.proof.step import Reason
+from symroof.model.statement_costs import of_statement, sent_over
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.pages.exchanges import about, moved_by
 from symroof.rendering.records.questions import let_record, optimum_record, solution_record, step_record
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 
@@ -45,7 +48,7 @@ def record(derivation: Derivation) -> dict[str, Any]:
             "peak": setting.peak_name,
             "link": problem.link,
         },
-        "exchanges": [str(exchange) for exchange in setting.exchanges],
+        "exchanges": _exchanged(derivation),
         "answer": _answer(derivation.answer, setting),
         "steps": [step_record(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
     }
@@ -109,7 +112,7 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
 
 def _thresholds(point: Point, setting: Setting) -> dict[str, Any]:
     """The conditions against the memory and each link of a mesh at a set of sizes, and against all of them."""
-    if not setting.on_mesh or setting.rates is None:
+    if not setting.several_chips or setting.rates is None:
         return {}
     names = (setting.rates.comms, *(name for name, _ in setting.rates.links))
     return {"thresholds": {name: _against(point, name) for name in names}, "condition": point.formula("all")}
@@ -143,9 +146,6 @@ def _condition(solution: Solution, bound: Formula | None) -> Formula | str:
 
 
 def _point(point: Point, setting: Setting) -> dict[str, Any]:
-    def link(row: TimeRow) -> bool:
-        return bool(setting.rates.awaited(row.busiest)) if setting.rates else setting.over_network
-
     return {
         "values": {name: text(value) for name, value in point.values.items()},
         **beside("exact_bound", point.bound),
@@ -165,7 +165,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
                 "T_upper": float(row.upper),
                 **{name.name: float(time) for name, time in row.others},
                 **({} if row.steps is None else {"T_steps": float(row.steps)}),
-                "bound_by": "compute" if row.compute_bound else "link" if link(row) else "memory",
+                "bound_by": setting.waits_for(tuple(name for name in row.longest if name != "math") or row.longest),
             }
             for row in point.times
         ],
@@ -180,34 +180,43 @@ def _of_program(said: Callable[[str], Formula | None], answer: Answer, setting: 
     costs = {
         step.left.name: step.right for step in answer.steps if isinstance(step.left, Name) and step.relation == "="
     }
-    written = {line.statement.name: str(line.statement) for line in program.lines}
+    written = {line.statement.name: str(program.line or line.statement) for line in program.lines}
     statements: list[dict[str, Any]] = [
         {
-            "name": name,
+            "name": program.called(name),
             "text": written[name],
             **{what: costs.get(of_statement(what, name)) for what in ("flops", "ops", "reads", "writes", "bytes")},
-            "exchanges": _exchanges(answer, name, cost.backward),
+            "exchanges": _exchanges(answer, program, name),
         }
-        for name, cost in program.owners.items()
+        for name in program.owners
     ]
     chips = {name: said(name) for name in (*OF_PROGRAMS, *OF_CHIPS)}
     return {**chips, **_over_links(answer, setting), **_times(said, setting), "statements": statements}
 
 
-def _exchanges(answer: Answer, name: str, backward: bool) -> list[dict[str, Any]]:
-    """The collectives of a statement, each once: one over several axes is on the step of each."""
-    about = [s for s in answer.steps if s.reason is Reason.SENT and f"({name})" in names(s.left)[0]]
-    found = dict.fromkeys(exchange for step in about for exchange in step.facts.exchanges)
+def _exchanges(answer: Answer, program: Program, name: str) -> list[dict[str, Any]]:
+    """The collectives of a statement, each once: one over several axes is on the step of each, with what that carries."""
+    moved = (each for step in answer.steps for each in moved_by(step) if about(step) == name)
+    found = {replace(each, share=number(0)): each for each in moved}
     return [
         {
             "collective": exchange.collective,
             "axes": exchange.axes,
-            "operand": exchange.array,
+            "operand": program.called(exchange.array),
             "payload": exchange.message,
-            "pass": "backward" if backward else "forward",
+            "pass": "backward" if program.owners[name].backward else "forward",
         }
-        for exchange in found
+        for exchange in found.values()
     ]
+
+
+def _exchanged(derivation: Derivation) -> list[str]:
+    """Every collective in a few words, once."""
+    mesh, moved = derivation.setting.problem.mesh, (each for step in derivation.written for each in moved_by(step))
+    sizes = {name: axis.size for name, axis in mesh.items()}
+    each = ((one.collective, "".join(one.axes), Mul(*(sizes[axis] for axis in one.axes))) for one in moved)
+    written = (f"{kind} over {axes}" + (f" = {chips}" if chips.is_Integer else "") for kind, axes, chips in each)
+    return list(dict.fromkeys(written))
 
 
 def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
@@ -219,7 +228,7 @@ def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
     links = [name for name, _ in rates.links]
     main = answer.threshold and _threshold(answer, answer.threshold)
     against = {name: _against(answer, name) for name in links}
-    sent = {name: answer.formula(of_statement("sent", name)) for name in links}
+    sent = {name: answer.formula(sent_over(name)) for name in links}
     return {
         "sent_over": sent,
         "condition": answer.formula("all"),

@@ -1,0 +1,111 @@
+"""How the chips of a mesh are wired: the network of every axis, rings, lines and switches, and what joins how many."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import replace
+from math import prod
+
+from symroof.errors import ModelError, suggestion
+from symroof.model.hardware import Accelerator
+from symroof.model.mesh_axes import NETWORKS, NODE, MeshAxis
+from symroof.model.program import Program
+from symroof.model.statement_costs import busy_links
+
+# Links between chips: what crosses them is an exchange, not the operands.
+NETWORK = tuple(NETWORKS)
+
+
+def is_network(link: str) -> bool:
+    """
+    >>> is_network("ICI.bidirectional"), is_network("HBM")
+    (True, False)
+    """
+    return link.partition(".")[0] in NETWORK
+
+
+def network_of(chip: Accelerator | None) -> str:
+    """The network that chips speak over where nobody says which: the first one of the chip."""
+    return next((name for name in (chip.links if chip else ()) if name in NETWORK), "ICI")
+
+
+def wired(program: Program, chip: Accelerator | None, link: str = "") -> Program:
+    """The program with the link and the wiring of every axis, where the text does not say them: the ``link`` that is asked
+    about where that is a network, else the first one of the chip."""
+    network = link if is_network(link) else network_of(chip)
+    mesh = wired_axes(program.mesh, network, chip)
+    known = {axis.name for axis in mesh}
+    for axis in program.axes:
+        if axis not in known:
+            cure = f"say --mesh {axis}=2" if program.line else f"declare it: mesh {axis} on {network}"
+            what = "operation" if program.line else "program"
+            raise ModelError(
+                f"the {what} is split over {axis}, and the mesh has no such axis", hint=suggestion(axis, known) or cure
+            )
+    return replace(program, mesh=mesh)
+
+
+def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) -> tuple[MeshAxis, ...]:
+    """The axes with their links and wirings, where nobody says them. Raises where a node has fewer chips than its axes, and
+    where one link is a switch and something else."""
+    known = tuple(axis.wired(link, chip.closing if chip else None) for axis in axes)
+    figures = {} if chip is None else chip.figures
+    known = tuple(replace(a, speed=f.value if (f := figures.get(str(a.link))) is not None else None) for a in known)
+    _require_one_wiring(known)
+    joined = [axis for axis in known if (axis.link, axis.origin) == (NODE, "network") and axis.chips]
+    if chip is not None and chip.domain is not None and prod(axis.chips or 1 for axis in joined) > chip.domain.value:
+        raise _beyond_a_node(chip, int(chip.domain.value), joined, {axis.name for axis in known})
+    return known
+
+
+def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
+    """A link joins its chips by a switch, or by cables between neighbours."""
+    for link in dict.fromkeys(axis.link for axis in axes):
+        switched = [axis for axis in axes if axis.link == link and axis.wiring == "switch"]
+        others = [axis for axis in axes if axis.link == link and axis.wiring != "switch" and axis.chips != 1]
+        if switched and others:
+            one, other = switched[0], others[0]
+            raise ModelError(
+                f"the mesh has {one.name} as a switch and {other.name} as a {other.wiring} on {link}",
+                expected=f"one wiring for {link}, or a network of its own for each: {one.name} on DCN switch",
+            )
+
+
+def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], taken: Container[str]) -> ModelError:
+    """More chips than a switch joins: the last axis may go on over the network between nodes."""
+    *others, last = joined
+    within = most // prod(axis.chips or 1 for axis in others)
+    slower = next((name for name in chip.links if name in NETWORK and name != NODE), None)
+    hint = f"say {last.name}={last.chips} on {NODE} switch where one joins them all"
+    if slower and within > 1 and (last.chips or 1) % within == 0:
+        free = next(name for name in "MNPQRSUV" if name not in taken)
+        axes = f"{last.name}={within} on {NODE}; {free}={(last.chips or 1) // within} on {slower}"
+        hint = f'split it: --mesh "{axes}", with D_{last.name}{free} for D_{last.name}; or {hint}'
+    said = " x ".join(f"{axis.name}={axis.chips}" for axis in joined)
+    shown = f"{NODE} joins {most} {chip.title}, and on the mesh it joins {said}"
+    return ModelError(shown, expected=f"at most {most} chips on {NODE}", hint=hint)
+
+
+def link_over(program: Program, link: str) -> tuple[str, str]:
+    """What the link of a problem on a mesh keeps busy, nothing for a memory; and the figure of that.
+
+    Axes of one link that carry the same, as those of a torus do, are as busy as the first of them.
+    """
+    figures: dict[str, str] = {}
+    for axis in program.mesh:
+        figures.setdefault(axis.name if axis.wiring != "switch" else str(axis.link), str(axis.link))
+    busy = busy_links(program)
+    named = [name for name in busy if link in (name, figures[name])]
+    if not is_network(link) and link not in (*figures, *figures.values()):
+        return "", link
+    if not named:
+        raise ModelError(
+            f"nothing crosses {link}: the operation needs no exchange between chips over it",
+            expected=f"one of {', '.join(busy)}" if busy else None,
+            hint="--link HBM" + ("" if busy else ", or split a contracted dimension, as in D_X"),
+        )
+    carried = {program.sent(name) for name in named}
+    if len(carried) > 1:
+        expected = f"one of {', '.join(named)}"
+        raise ModelError(f"several axes are on {link}: {', '.join(named)}", expected=expected, hint="--link HBM")
+    return named[0], figures[named[0]]
