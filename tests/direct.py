@@ -99,6 +99,22 @@ class Machine:
         t_math, t_comms = self.times(sizes)
         return t_math > t_comms
 
+    def moving(self, sizes):
+        """The times of the memory and of the link between chips that is used."""
+        return {"memory": self.times(sizes)[1]}
+
+    def all_times(self, sizes):
+        """T_math, T_comms, T_lower, T_upper: T_comms is of the link that is asked about, else the longest of those that move."""
+        (t_math, compared), moving = self.times(sizes), self.moving(sizes)
+        comms = compared if self.link is not None else max(moving.values())
+        return t_math, comms, max(t_math, *moving.values()), t_math + sum(moving.values())
+
+    def bound_by(self, sizes):
+        """What takes longest."""
+        (t_math, _), moving = self.times(sizes), self.moving(sizes)
+        longest = max(moving, key=moving.get)
+        return "compute" if t_math > moving[longest] else longest
+
 
 @dataclass(frozen=True, kw_only=True)
 class Costs(Machine):
@@ -165,10 +181,23 @@ class Product(Machine):
 
     def moved(self, sizes):
         """Bytes over the link that is compared with: of a chip's memory, or of one direction of a link between chips."""
-        if self.link is not None:
-            crosses = self.left.split and self.left.split <= set(self.summed)
-            return Fraction(2 * (self.chips - 1), self.chips * self.ways) * self.writes(sizes) if crosses else Fraction(0)
+        return self.sent(sizes) if self.link is not None else self.held(sizes)
+
+    def sent(self, sizes):
+        """Over one direction of a link: the partial sums of a split contraction."""
+        crosses = self.left.split and self.left.split <= set(self.summed)
+        return Fraction(2 * (self.chips - 1), self.chips * self.ways) * self.writes(sizes) if crosses else Fraction(0)
+
+    def held(self, sizes):
+        """What a chip reads and writes in its own memory."""
         return sum(array.size(sizes) / (self.chips if array.split else 1) for array in self.arrays.values())
+
+    def moving(self, sizes):
+        if self.chips == 1:
+            return super().moving(sizes)
+        sizes = self.full(sizes)
+        sent, held = self.sent(sizes) / figure("tpu-v5e", "ICI"), self.held(sizes) / figure("tpu-v5e", "HBM")
+        return {"memory": held, **({"link": sent} if sent else {})}
 
     def shares(self, sizes):
         """What part of the bytes each array is."""

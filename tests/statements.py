@@ -107,6 +107,10 @@ def nodes(formula: object) -> Iterator[Formula]:
             yield from nodes(part)
 
 
+# What the steps call the bytes of each array on a chip.
+MOVED = ("moved(left operand)", "moved(right operand)", "moved")
+
+
 class Meaning:
     """What the names of one derivation stand for, at any sizes."""
 
@@ -128,8 +132,19 @@ class Meaning:
             "flops": flops, "flops_exact": Fraction(truth.flops(full, "exact")), "flops_per_chip": flops / truth.chips,
             "reads": Fraction(reads), "writes": Fraction(writes), "bytes": Fraction(reads + writes), "bytes_per_chip": moved, "sent": moved,
             "intensity": flops / truth.chips / moved, "T_math": t_math, "T_comms": t_comms,
-            "T_lower": max(t_math, t_comms), "T_upper": t_math + t_comms,
+            "T_lower": max(t_math, t_comms), "T_upper": t_math + t_comms, **self.of_chips(full),
         }  # fmt: skip
+
+    def of_chips(self, full: dict[str, Fraction]) -> dict[str, Fraction]:
+        """What one of several chips holds and sends, and every time."""
+        truth = self.truth
+        if truth.chips == 1:
+            return {}
+        _, t_comms, lower, upper = truth.all_times(full)
+        moving, bandwidth = truth.moving(full), truth.bandwidth if truth.link else direct.figure("tpu-v5e", "ICI")
+        times = {"T_HBM": moving["memory"], "T_X": moving["link"], "T_comms": t_comms, "T_lower": lower, "T_upper": upper}
+        amounts = {"chips": truth.chips, "bytes_per_chip": truth.held(full), "sent(X)": truth.sent(full), "ICI": bandwidth}
+        return {name: Fraction(amount) for name, amount in (times | amounts | {"HBM": direct.figure("tpu-v5e", "HBM")}).items()}
 
     def of_tensors(self, full: dict[str, Fraction]) -> dict[str, Fraction]:
         """How often an element of each array is used, and the bytes of each array on a chip."""
@@ -137,7 +152,8 @@ class Meaning:
             return {}
         arrays, labels = list(self.truth.arrays.values()), self.truth.labels
         uses = {f"uses_{i}": prod(full[x] for x in labels if x not in a.labels) for i, a in enumerate(arrays)}
-        parts = {f"part_{i}": a.size(full) / (self.truth.chips if a.split else 1) for i, a in enumerate(arrays)}
+        parts = {f"part_{i}": a.size(full) for i, a in enumerate(arrays)}
+        parts |= {name: a.size(full) / (self.truth.chips if a.split else 1) for name, a in zip(MOVED, arrays, strict=True)}
         return {name: Fraction(size) for name, size in (uses | parts).items()}
 
 
@@ -306,7 +322,7 @@ def _false_evidence(step, meaning: Meaning, random: Random) -> str | None:
     evidence, kind = step.evidence, type(step.evidence).__name__
     if kind == "Arrays" and any(direct.BITS.get(name) != bits for _, bits, name in evidence.arrays):
         return "a dtype of other bits"
-    if kind == "OnChip" and [array.bits for array in meaning.truth.arrays.values()] != [array.bits for array in evidence.meshed.script.arrays]:
+    if kind == "OnEach" and [array.bits for array in meaning.truth.arrays.values()] != [array.bits for array in evidence.meshed.script.arrays]:
         return "the arrays have other bits"
     if kind == "Growing" and not any(a.relation == "->" and a.left == Name(evidence.name) for a in step.assumptions):
         return "another name grows"
@@ -400,10 +416,12 @@ def _on_chip(step, evidence, point, meaning) -> str | None:
     if truth.link and truth.ways != (2 if ring else 1):
         return "it is wired otherwise"
     sizes = {label: point[label] for label in truth.labels}
-    count = "exact" if evidence.amount == "flops_exact" else "fma"
-    amount = truth.flops(sizes, count) / Fraction(axis.chips) if evidence.amount.startswith("flops") else truth.moved(sizes)
-    kind = {"flops": True, "flops_exact": True, "bytes": not truth.link, "link": truth.link, "sending": truth.link and not evidence.number}
-    return None if kind.get(evidence.amount) and value(step.right, point) == amount else "a chip does another amount"
+    amounts = {
+        "chips": axis.chips, "bytes": truth.held(sizes), "sent": truth.sent(sizes) if evidence.resource == "X" else None,
+        **{what: truth.flops(sizes, count) / Fraction(axis.chips) for what, count in (("flops", "fma"), ("flops_exact", "exact"))},
+        "moved": point.get(f"moved({evidence.name})" if evidence.name else "moved"),
+    }  # fmt: skip
+    return None if value(step.right, point) == amounts.get(evidence.what) else "a chip does another amount"
 
 
 def _uses(evidence, point, meaning) -> Fraction:
@@ -441,7 +459,7 @@ FALSE = {
     "OneRoot": _one_root,
     "Whole": _whole,
     "Dominated": _dominated,
-    "OnChip": _on_chip,
+    "OnEach": _on_chip,
 }
 
 
@@ -461,11 +479,15 @@ def _false_facts(step, point, meaning: Meaning) -> str | None:
             wrong = any(end.left != Name(facts.variable) for end in ends)
         case "AtSize":
             wrong = Compare(Name(meaning.variable), "=", Number(facts.size)) not in step.assumptions
-        case "Shared":
-            wrong = value(facts.chips, point) != truth.chips or len(facts.exchanges) != 1
-        case "Sent":
-            payload, share = value(facts.payload, point), value(facts.share, point)
-            wrong = payload != truth.writes(point) or payload * share != value(step.right, point) or value(facts.chips, point) != truth.chips
+        case "Divided":
+            wrong = value(facts.chips, point) != truth.chips or value(facts.repeated, point) != 1
+        case "Axes":
+            (axis,) = facts.axes
+            wrong = (axis.name, axis.chips, axis.wiring == "ring", axis.link) != ("X", truth.chips, truth.ways == 2, "ICI") or facts.busy != {"X"}
+        case "Exchanges":
+            ((one,), _) = facts.exchanges, facts.turns
+            message, share = value(one.message, point), value(one.share, point)
+            wrong = one.collective != "all-reduce" or message != truth.writes(point) or message * share != value(step.right, point)
         case _:
             wrong = False
     return f"the facts of {type(facts).__name__} are others" if wrong else None

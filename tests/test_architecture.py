@@ -95,7 +95,7 @@ def test_no_two_files_have_one_name():
 def test_modules_are_rooms_and_not_halls(module):
     path = PACKAGE.parent / module.replace(".", "/")
     lines = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8").count("\n")
-    assert lines <= 280
+    assert lines <= 400
     assert not {"utils", "helpers", "core", "base", "manager"} & set(module.split("."))
 
 

@@ -124,7 +124,7 @@ REGIME = {**MATMUL, "assume": "B << D, F"}
         (
             "T_comms = 4BF/4.5e10",
             {**MATMUL, "operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 2}, "link": "ICI"},
-            "other_rate",
+            "exchanged",
         ),
         ("flops = 2BDD", MATMUL, "other_letter"),
         ("T_math = 174.4 ms at B = 256, D = F = 8192", MATMUL, "other_unit"),
@@ -474,9 +474,9 @@ def test_the_worst_link_of_a_chain_is_what_a_claim_comes_to():
     assert found.worst.verdict == found.verdict == "wrong"
 
 
-@pytest.mark.parametrize(("problem", "network"), [(MATMUL, False), ({**MATMUL, "operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 2}, "link": "ICI"}, True)])
-def test_a_factor_two_is_asked_of_both_directions_only_on_a_network(problem, network):
-    (found,) = sr.verify({**problem, "claims": ["T_lower = 2max(T_math, T_comms)"]}).judgements
+@pytest.mark.parametrize(("problem", "times", "network"), [(MATMUL, "T_comms", False), ({**MATMUL, "operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 2}, "link": "ICI"}, "T_HBM, T_X", True)])
+def test_a_factor_two_is_asked_of_both_directions_only_on_a_network(problem, times, network):
+    (found,) = sr.verify({**problem, "claims": [f"T_lower = 2max(T_math, {times})"]}).judgements
     assert found.worst.diagnosis.kind == "factor_two"
     assert found.worst.diagnosis.facts["network"] is network
 

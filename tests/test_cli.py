@@ -493,8 +493,6 @@ def test_a_bound_never_denies_its_least_size(run):
         (["int8[B, D] * int8[D, F] -> int8[B, F]", "--on", "a100"], ["on an A100", "An int8 element"]),
         ([MATMUL, "--on", "tpu-v5e"], ["on a TPU v5e", "A bf16 element"]),
         ([MATMUL, "--on", "b200"], ["on a B200"]),
-        (["bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F_X]", "--on", "tpu-v5e", "--mesh", "X=4", "--link", "ICI"], ["exchange is a reduce-scatter"]),
-        (["bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "--on", "tpu-v5e", "--mesh", "X=4", "--link", "ICI"], ["exchange is an all-reduce"]),
     ],
 )  # fmt: skip
 def test_articles_follow_the_sound(run, arguments, words):

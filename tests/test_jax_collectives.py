@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from symroof.derivation.setting import setting_of
+from symroof.model.chip_costs import message
 from symroof.model.nodes import PRODUCT
 from symroof.model.placing import placed
 from symroof.reading.meshes import laid_out
@@ -183,9 +184,11 @@ def test_the_partitioner_puts_in_the_same_exchanges():
     expected, found, texts = {}, {}, compiled_elsewhere()
     lengths = {symbol(label): size for label, size in LENGTHS.items()}
     for name, setting in settings().items():
-        said = [(e.collective.replace("reduce-scatter", "all-reduce"), e) for e in setting.exchanges]
-        expected[name] = sorted((kind, int(e.payload.subs(lengths))) for kind, e in said)
-        chips = {kind: e.chips for kind, e in said if kind == "all-to-all"}
+        program = setting.problem.operation
+        moves = [move for cost in program.on_chip.values() for move in cost.moves]
+        said = [(m.collective.replace("reduce-scatter", "all-reduce"), m) for m in moves]
+        expected[name] = sorted((kind, int(message(m, program).subs(lengths))) for kind, m in said)
+        chips = {kind: prod(axis.chips for axis in program.mesh if axis.name in m.axes) for kind, m in said if kind == "all-to-all"}
         made = [m.groups() for m in map(COLLECTIVE.search, texts[name].splitlines()) if m]
         sizes = [sum(4 * prod(map(int, filter(None, dims.split(",")))) for dims in SHAPE.findall(shapes)) for shapes, _ in made]
         found[name] = sorted((kind, size * chips.get(kind, 1)) for (_, kind), size in zip(made, sizes, strict=True))

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sympy import Integer
 from test_gate import _nothing_is_remembered, put_in  # noqa: F401 (a fixture)
 
 import symroof as sr
@@ -157,7 +156,7 @@ def places(change):
 FAULTS = [
     ("model.chip_costs.chip_costs", costs(lambda c: replace(c, sent={n: 2 * x for n, x in c.sent.items()})), "sent(X) = 4DF(X - 1)/(XY)"),
     ("model.chip_costs.chip_costs", costs(lambda c: replace(c, flops=2 * c.flops, flops_exact=2 * c.flops_exact)), "flops_per_chip = 8BDF/(XY)"),
-    ("model.chip_costs.chip_costs", costs(lambda c: replace(c, reads=Integer(0))), "bytes_per_chip = 2BF/(XY) + 2BD/X"),
+    ("model.chip_costs.chip_costs", costs(lambda c: replace(c, loads=())), "bytes_per_chip = 2BF/(XY) + 2BD/X"),
     ("model.chip_costs.message", lambda f: lambda *a: f(*a) / 2, "sent(X) = DF(X - 1)/(XY)"),
     ("model.chip_costs.placed", places(lambda p: {"moves": p.moves[:1] if p.line.statement.name == "h" else p.moves}), "sent(X) = DF(X - 1)/(XY)"),
     ("model.chip_costs.placed", places(lambda p: {"moves": tuple(replace(m, collective="all-reduce") for m in p.moves)}), "sent(X) = 4DF(X - 1)/(XY)"),

@@ -7,13 +7,13 @@ from fractions import Fraction
 import pytest
 
 import symroof as sr
-from symroof.derivation.figures_used import wired
 from symroof.derivation.pipeline import derive
 from symroof.derivation.scripts import script_of
 from symroof.derivation.sharding import meshed_of
 from symroof.errors import SymroofError
 from symroof.model.placing import placed
 from symroof.model.statement_costs import amounts
+from symroof.model.wiring import wired
 from symroof.reading.problems import read_problem
 from symroof.symbols import symbol
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import laws
 import pytest
-from sympy import Integer
 
 import symroof.algebra.approximation
 import symroof.algebra.dominance
@@ -24,7 +23,6 @@ from symroof.model.cost import Cost
 from symroof.model.dtype import Dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES
-from symroof.model.one_statement import Exchange
 
 pytestmark = pytest.mark.part(4)
 
@@ -164,12 +162,13 @@ def all_reduce_costed_as_all_gather(m):
 
 
 def exchange_of_the_wrong_tensor(m):
-    original = Exchange.sent.fget
-    m.setattr(Exchange, "sent", property_of(lambda self: original(self) * laws.D))
+    original = symroof.model.chip_costs.message
+    swap(m, symroof.model.chip_costs, "message", lambda move, program: original(move, program) * laws.D)
 
 
 def chips_do_not_share_the_work(m):
-    swap(m, symroof.model.mesh, "chips_at_work", lambda operation, mesh: Integer(1))
+    original = symroof.model.chip_costs.placed
+    swap(m, symroof.model.chip_costs, "placed", lambda program: tuple(replace(p, division=frozenset()) for p in original(program)))
 
 
 def threshold_turned_round(m):

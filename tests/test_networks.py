@@ -175,10 +175,10 @@ def test_axes_of_several_origins():
 
 def test_a_single_product_says_it_too():
     page = sr.derive(SUMMED, on="tpu-v5e", mesh="X=16", link="ICI")
-    assert "Over a ring of 16 chips (on TPU v5e only multiples of 16 close to a ring) each direction" in page.to_markdown()
-    assert "of the ring carries 15/16 of it (on TPU v5e only multiples of 16 close to a ring)" in words(page.to_text())
+    assert "is a ring of 16 chips on ICI (on TPU v5e only multiples of 16 close to a ring)" in page.to_markdown()
+    assert "each direction of a link carries 15/16 of it" in words(page.to_text())
     said = sr.derive(SUMMED, on="tpu-v5e", mesh="X=8 ring", link="ICI").to_markdown()
-    assert "Over a ring of 8 chips (as the mesh says) each direction" in said
+    assert "is a ring of 8 chips on ICI (as the mesh says)" in said
     assert "(no wraparound is known)" in sr.derive(SUMMED, mesh="X=8", link="ICI").to_markdown()
 
 
@@ -197,12 +197,12 @@ def test_another_origin_is_refused(change):
 @pytest.mark.parametrize("change", [{"origin": "said"}, {"closing": 4}, {"wiring": "line"}])
 def test_another_origin_of_a_product_is_refused(change):
     d = sr.derive(SUMMED, on="tpu-v5e", mesh="X=16", link="ICI")
-    told = next(s for s in d.steps if s.reason is Reason.EXCHANGE)
+    told = next(s for s in d.steps if s.reason is Reason.CHIPS)
     ledger = begun(d.setting.problem).ledger
     assert checked((told,), ledger)
-    exchange = replace(told.facts.exchange, over=(replace(told.facts.exchange.over[0], **change),))
+    axes = (replace(told.facts.axes[0], **change),)
     with pytest.raises(CheckError):
-        checked((replace(told, facts=replace(told.facts, exchange=exchange)),), ledger)
+        checked((replace(told, facts=replace(told.facts, axes=axes)),), ledger)
 
 
 WIRED = MeshAxis.wired

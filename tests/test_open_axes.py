@@ -4,12 +4,12 @@ import random
 from fractions import Fraction
 
 import pytest
-from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, random_product
+from exchanging import exchanges
+from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, half_the_share, random_product
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
-from symroof.model.one_statement import Exchange
 from symroof.reading.meshes import axes_of, read_mesh
 from symroof.symbols import fraction, rational, symbol
 
@@ -26,13 +26,15 @@ def at(value, **sizes):
 @pytest.mark.parametrize("text", [SUMMED, GATHERED, SCATTERED, MOVED, FETCHED, WEIGHTS])
 @pytest.mark.parametrize("wiring", ["ring", "line", "switch"])
 def test_a_number_put_in_is_the_mesh_of_that_size(text, wiring):
-    whole = sr.derive(text, mesh=f"X {wiring}", **LINK).setting
+    d = sr.derive(text, mesh=f"X {wiring}", **LINK)
+    whole = d.setting
     for chips in (4, 6, 16):
-        one = sr.derive(text, mesh=f"X={chips} {wiring}", **LINK).setting
+        numbered = sr.derive(text, mesh=f"X={chips} {wiring}", **LINK)
+        one = numbered.setting
         for amount in ("moved", "flops", "chips"):
             sizes = {"B": 7, "D": 11, "F": 13}
             assert at(getattr(whole, amount), X=chips, **sizes) == at(getattr(one, amount), **sizes)
-        assert [e.collective for e in whole.exchanges] == [e.collective for e in one.exchanges]
+        assert [e.collective for e in exchanges(d)] == [e.collective for e in exchanges(numbered)]
 
 
 @pytest.mark.thorough
@@ -84,8 +86,7 @@ def test_claims_speak_of_axes():
 
 
 def test_another_share_is_refused(monkeypatch):
-    original = Exchange.share.fget
-    monkeypatch.setattr(Exchange, "share", property(lambda self: original(self) / 2))
+    half_the_share(monkeypatch)
     with pytest.raises(CheckError):
         sr.derive(FSDP, mesh="X", **LINK)
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symroof as sr
+from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError, SymroofError
 from symroof.model.units import TIMES, UNITS
 from symroof.reading.claims import read_regime
@@ -213,9 +214,13 @@ def test_what_is_said_of_a_problem_that_was_read_replaces_what_it_says():
     base = {"operation": text, "hardware": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI", "solve_for": "D"}
     asked = {"mesh": "X=8 line", "link": "HBM", "at": "D=F=8192", "given": {"HBM": "1e12"}, "count": "exact", "title": "other", "let": {"T": "T_math"}}
     problem = read_problem(base)
-    assert sr.derive(problem, **asked).setting.problem == read_problem({**base, **asked})
-    assert sr.derive(problem, on="tpu-v5p").setting.problem == read_problem({**base, "hardware": "tpu-v5p"})
-    assert sr.derive(problem).setting.problem == problem
+
+    def asked_of(table):  # with the mesh wired
+        return setting_of(read_problem(table)).problem
+
+    assert sr.derive(problem, **asked).setting.problem == asked_of({**base, **asked})
+    assert sr.derive(problem, on="tpu-v5p").setting.problem == asked_of({**base, "hardware": "tpu-v5p"})
+    assert sr.derive(problem).setting.problem == asked_of(base)
     named = read_problem({"operation": "matmul", "symbols": ["n"], "let": {"twice": "2n"}})
     assert sr.derive(named, assume="B << n").setting.problem.let == named.let
 

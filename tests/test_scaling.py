@@ -246,12 +246,12 @@ def test_what_cannot_be_drawn_is_refused_with_a_cure(over, points, options, says
         plot(over, *points, **options)
 
 
-def test_a_product_in_one_line_is_drawn_at_numbers_of_chips_or_as_a_program():
+def test_a_product_in_one_line_is_drawn_as_its_program_is():
     product, sizes = "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "B=4096,D=F=8192"
-    with pytest.raises(SymroofError, match=r"not drawn over X(?s:.*)as a program"):
-        sr.plot(product, mesh="X", link="ICI", on="tpu-v5p", over="X=4..64", at=sizes)
+    (drawn,) = sr.plot(product, mesh="X", on="tpu-v5p", over="X=8..64", at=sizes).drawing.curves
     program = "mesh X; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
     (curve,) = sr.plot(program, on="tpu-v5p", over="X=8..64", at=sizes).drawing.curves
+    assert drawn.points("throughput") == curve.points("throughput")
     one = sr.plot(product, mesh="X=8", link="ICI", on="tpu-v5p", kind="roofline", at=sizes).drawing.tracks[0].curves[0]
     assert curve.lines["throughput"][0] == pytest.approx(8 * one.lines["throughput"][0])
 

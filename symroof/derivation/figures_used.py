@@ -49,7 +49,9 @@ def require_own_wiring(problem: Problem, values: Mapping[str, Fraction]) -> None
         if number.denominator != 1 or number < 1:
             raise ModelError(f"{name} = {number} is no number of chips", expected="a whole number from 1")
         numbered = tuple(axis.numbered(int(number)) if axis.name == name else axis for axis in program.mesh)
-        before, after = (wired(replace(program, mesh=mesh), problem.hardware, problem.link) for mesh in (program.mesh, numbered))
+        before, after = (
+            wired(replace(program, mesh=mesh), problem.hardware, problem.link) for mesh in (program.mesh, numbered)
+        )
         here = {symbol(name): int(number)}
         if any((before.sent(r).subs(here) - after.sent(r)).expand() != 0 for r in busy_links(before)):
             wiring = next(axis.wiring for axis in after.mesh if axis.name == name) if number > 2 else "line"

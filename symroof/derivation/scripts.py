@@ -78,7 +78,7 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
         found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
     for name in traffic_of_tensors(program):
         found[of_statement("moved", name)] = Transfers(script, "moved", name)
-    found |= costs_of_chips(program, script, count)
+    found |= costs_of_chips(program, script, count)  # on a mesh what moves is what one chip moves
     stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
     if program.training:
         part = "ops" if program.vector else kinds.get("flops", "flops")

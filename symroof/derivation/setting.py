@@ -200,7 +200,11 @@ def setting_of(problem: Problem) -> Setting:
         comms, link = link_over(operation, link)
         memory = link if not comms else "HBM"
         found = amounts(operation, problem.count)
-        flops, chips, moved_name = found["flops_per_chip"], found["chips"], sent_over(comms) if comms else "bytes_per_chip"
+        flops, chips, moved_name = (
+            found["flops_per_chip"],
+            found["chips"],
+            sent_over(comms) if comms else "bytes_per_chip",
+        )
         moved = found[moved_name]
     elif is_network(link):
         raise ModelError(

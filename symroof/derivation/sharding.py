@@ -16,9 +16,10 @@ from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
 from symroof.model.placing import Move
 from symroof.model.program import Program
-from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
+from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over, traffic_of_tensors
 from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, OnEach, Wired
 from symroof.proof.collectives import MeshAxis
+from symroof.proof.ledger import Ledger
 from symroof.proof.script import Script
 from symroof.proof.sharded import Meshed
 from symroof.proof.step import Reason, Step
@@ -36,7 +37,8 @@ HELD = {
 def meshed_of(program: Program, script: Script) -> Meshed:
     """The script on the mesh as the user wrote it: nothing that was computed from it."""
     axes = (
-        MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "", a.speed) for a in program.mesh
+        MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "", a.speed)
+        for a in program.mesh
     )
     return Meshed(script, tuple(axes), program.keep, program.regather)
 
@@ -47,11 +49,14 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
         return {}
     meshed, flops = meshed_of(program, script), "flops_exact" if count == "exact" else "flops"
     kinds = {"flops_per_chip": flops, "ops_per_chip": "ops", "bytes_per_chip": "bytes"}
+    moved = {of_statement("moved", name): OnEach(meshed, "moved", name) for name in traffic_of_tensors(program)}
     found: dict[str, Any] = {"chips": OnEach(meshed, "chips")}
     found |= {name: OnEach(meshed, kind) for name, kind in HELD.items()}
     for what, kind in kinds.items():
         found[what] = OnEach(meshed, "ops" if program.vector and kind == flops else kind)
-        found |= {of_statement(what, name): OnEach(meshed, kind, name) for name in program.owners}
+        own = "ops" if program.vector and program.line is not None and kind == flops else kind
+        found |= {of_statement(what, name): OnEach(meshed, own, name) for name in program.owners}
+    found |= moved
     for resource in {resource_of(axis) for axis in program.mesh}:
         found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
         for name in program.owners:
@@ -64,13 +69,20 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
     if not program.axes:
         return draft
     known = amounts(program, draft.setting.problem.count)
-    evidence, chips = draft.ledger.meanings["chips"], draft.write(known["chips"])
-    facts = Axes(tuple(Wired(a.name, a.chips, _wiring(a), str(a.link), a.origin, a.closing) for a in program.mesh))
-    draft = draft.add(Step("work", Reason.CHIPS, CHIPS, "=", chips, (), evidence, facts, "chips"))
-    kinds = ("ops_per_chip",) if program.vector else ("flops_per_chip", "ops_per_chip")
-    for what in kinds:
+    draft = draft.add(chips_of(program, draft.write(known["chips"]), draft.ledger))
+    apart = program.vector and program.line is None
+    for what in (
+        ("ops_per_chip",) if apart else ("flops_per_chip", "ops_per_chip")[: None if program.line is None else 1]
+    ):
         draft = _each(draft, "work", what, known, program)
-    return _each(draft, "work", "flops_per_chip", known, program, "ops_per_chip") if program.vector else draft
+    return _each(draft, "work", "flops_per_chip", known, program, "ops_per_chip") if apart else draft
+
+
+def chips_of(program: Program, chips: Formula, ledger: Ledger) -> Step:
+    """How many chips there are, how their axes are wired, and everything that they send over."""
+    axes = (Wired(a.name, a.chips, _wiring(a), str(a.link), a.origin, a.closing) for a in program.mesh)
+    facts = Axes(tuple(axes), frozenset(busy_links(program)))
+    return Step("work", Reason.CHIPS, CHIPS, "=", chips, (), ledger.meanings["chips"], facts, "chips")
 
 
 def traffic_of_chips(draft: Draft, program: Program) -> Draft:
@@ -122,7 +134,8 @@ def _turns(program: Program, name: str) -> tuple[Formula, ...]:
 
 def _divided(draft: Draft, program: Program, name: str) -> Divided:
     """Over how many chips a contraction is split, and how many do the same."""
-    shared = cancelled(program.owners[name].flops / program.on_chip[name].flops)
+    whole, part = program.owners[name], program.on_chip[name]
+    shared = cancelled(whole.ops / part.ops if program.vector else whole.flops / part.flops)
     every = Mul(*(axis.size for axis in program.mesh))
     return Divided(draft.write(shared), draft.write(cancelled(every / shared)))
 

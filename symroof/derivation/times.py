@@ -104,7 +104,7 @@ def _time_of_product(draft: Draft) -> Draft:
     amounts = apply(setting.flops), apply(setting.moved)
     math, comms = _each(draft, amounts, equal)
     lower, upper = Call("max", (T_MATH, T_COMMS)), Sum((T_MATH, T_COMMS))
-    draft = draft.add(
+    return draft.add(
         math,
         *_in_seconds(T_MATH, amounts[0], setting.peak),
         comms,
@@ -114,7 +114,6 @@ def _time_of_product(draft: Draft) -> Draft:
         Step("time", Reason.TWICE, T_UPPER, "<=", Product((number(2), T_LOWER))),
         *_bounds(math, comms),
     )
-    return draft
 
 
 def _each(

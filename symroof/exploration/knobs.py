@@ -102,8 +102,7 @@ def _stored(draft: Draft, value: Expr) -> Iterable[Knob]:
             continue
         what = (operation.operand_name(place),)
         yield _restored(draft, value, operation.stored({place: narrow}), "stored", what, narrow)
-    if not setting.over_network:
-        parts = shares(setting)
+    if parts := shares(setting):
         total = sum(t.amount for t in parts)
         factor = total / (total - parts[-1].amount)
         moved = Name(setting.moved_name)

@@ -110,10 +110,11 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
     [('left', '2*B*D'), ('right', '2*D*F'), ('output', '2*B*F')]
     """
     operation, apply = setting.problem.operation, setting.regime.apply
-    if isinstance(operation, Program) and setting.several_chips:
-        return ()  # what a chip moves of each tensor has no name of its own
+    if setting.over_network:
+        return ()  # what a link carries is moved by statements, and not by tensors
     if isinstance(operation, Program):
-        parts = [Traffic(n, moved_name(n), amount) for n, amount in traffic_of_tensors(operation).items()]
+        moved = traffic_of_tensors(operation).items()
+        parts = [Traffic(operation.called(n).removesuffix(" operand"), moved_name(n), amount) for n, amount in moved]
     elif operation.tensors:
         labels = (operation.operand_name(i).removesuffix(" operand") for i in range(len(operation.tensors)))
         amounts = enumerate(zip(labels, (tensor.bytes for tensor in operation.tensors), strict=True))

@@ -25,6 +25,7 @@ from symroof.exploration.curves import PLACES, along, require_numbers_of_chips, 
 from symroof.exploration.regime_map import equality
 from symroof.exploration.stretches import Longest, Stretch, longest_at, stretches
 from symroof.formula import Compare, Frozen
+from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import time_name
@@ -181,7 +182,11 @@ def _stride(program: Program, x: str, values: Mapping[str, Fraction]) -> int:
 
 def _numbered(problem: Problem, x: str, chips: int) -> Problem:
     """The problem with a number of chips on an axis."""
-    mesh = {**problem.mesh, x: replace(problem.mesh[x], chips=chips)}
+    return _with_axis(problem, problem.mesh[x].numbered(chips))
+
+
+def _with_axis(problem: Problem, changed: MeshAxis) -> Problem:
+    mesh = {**problem.mesh, changed.name: changed}
     assert isinstance(problem.operation, Program)
     return replace(problem, mesh=mesh, operation=replace(problem.operation, mesh=tuple(mesh.values())))
 
@@ -214,10 +219,11 @@ def _from_the_least_ring(setting: Setting, over: Axis) -> tuple[int, Axis]:
 def _ring(problem: Problem, x: str) -> int:
     """What the numbers of chips come in where an axis closes, and where each sends what the formulas say: over the middle
     of a ring half of the chips send to the other half in an all-to-all, so that it is even."""
-    own, closed = problem.mesh[x], replace(problem.mesh[x], wiring="ring")
-    multiple = problem.hardware.closing if problem.hardware and own.wiring is None else None
+    own = problem.mesh[x]
+    closed = replace(own, wiring="ring", said="ring", origin="said")
+    multiple = problem.hardware.closing if problem.hardware and own.origin != "said" else None
     try:
-        require_own_wiring(replace(problem, mesh={**problem.mesh, x: closed}), {x: Fraction(ODD_RING)})
+        require_own_wiring(_with_axis(problem, closed), {x: Fraction(ODD_RING)})
     except ModelError:
         return lcm(multiple or 1, 2)
     return multiple or 1

@@ -24,15 +24,21 @@ from symroof.symbols import rational
 
 
 class ChipCost(Frozen):
-    """What a chip does of a statement and of those that join it, in all turns; ``sent`` is by resource, in bytes."""
+    """What a chip does of a statement and of those that join it, in all turns; ``loads`` and ``stores`` are bytes by tensor,
+    ``sent`` is by resource."""
 
     flops_exact: Expr
     flops: Expr
     ops: Expr
-    reads: Expr
-    writes: Expr
+    loads: tuple[tuple[str, Expr], ...]
+    stores: tuple[tuple[str, Expr], ...]
     sent: Mapping[str, Expr]
     moves: tuple[Move, ...]
+
+    @property
+    def moved(self) -> Expr:
+        """The bytes that are read and written."""
+        return Add(*(amount for _, amount in (*self.loads, *self.stores)))
 
 
 def chip_costs(program: Program) -> Mapping[str, ChipCost]:
@@ -49,13 +55,16 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
         owners, turns = owners_of(kernel, program), turns_of(kernel[0].repeats)
         for owner in dict.fromkeys(owners.values()):
             mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
-            reads = (
-                tensor.bytes / part(axes_in(shared_split(tensor, places[_user(line, tensor)].division)))
+            loads = tuple(
+                (
+                    str(tensor.name),
+                    turns * tensor.bytes / part(axes_in(shared_split(tensor, places[_user(line, tensor)].division))),
+                )
                 for line, tensor in fetched(kernel, program)
                 if owners[line.statement.name] == owner
             )
-            writes = (
-                place.line.statement.result.bytes / part(axes_in(place.made))
+            stores = tuple(
+                (place.line.statement.name, turns * place.line.statement.result.bytes / part(axes_in(place.made)))
                 for place in mine
                 if place.line.statement.name in kept
             )
@@ -63,8 +72,8 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             ops = Add(*(_elementwise(place, part) for place in mine))
             moves = tuple(move for place in mine for move in place.moves)
             sent = {name: turns * amount for name, amount in _sent(moves, program).items()}
-            exact, flops, ops, read, written = (turns * x for x in (exact, flops, ops, Add(*reads), Add(*writes)))
-            found[owner] = ChipCost(exact, flops, ops, read, written, sent, moves)
+            exact, flops, ops = (turns * x for x in (exact, flops, ops))
+            found[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
 

@@ -82,10 +82,10 @@ def divided_by(
 
 def _ambiguous(operands: Sequence[Tensor], output: Tensor, label: str, axis: str) -> ModelError:
     """Nobody wrote who gathers what: the operand first, or the result afterwards."""
-    named = [str(tensor.name or tensor) for tensor in operands]
+    named = [str((tensor.name if output.name else None) or tensor) for tensor in operands]
     place = next(i for i, tensor in enumerate(operands) if (label, axis) in split_of(tensor))
     whole, apart = without(operands[place], axis), replace(output, dims=_also_split(output, label, axis))
-    if output.name is None:
+    if not output.name:
         written, span = f"{' * '.join(named)} -> {output}", sum(len(name) + 3 for name in named[:place])
         first = " * ".join((*named[:place], str(whole), *named[place + 1 :]))
         ways = f"{first} -> {output}, gathered first, or {' * '.join(named)} -> {apart}, gathered afterwards"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from symroof.model.dtype import Dtype, Tensor
+from symroof.model.einsum import Einsum
 from symroof.model.program import Node, Program, Statement
 
 
@@ -34,7 +35,12 @@ def rewritten(program: Program, tensor: Callable[[Tensor], Tensor]) -> Program:
         return replace(old, body=tuple(map(node, old.body)))
 
     declared = (replace(one, tensor=tensor(one.tensor)) for one in program.declared)
-    return replace(program, declared=tuple(declared), body=tuple(map(node, program.body)))
+    changed = replace(program, declared=tuple(declared), body=tuple(map(node, program.body)))
+    if program.line is None:
+        return changed
+    made = (*(one.tensor for one in changed.declared), changed.lines[0].statement.result)
+    *operands, output = (replace(new, name=old.name) for new, old in zip(made, program.line.tensors, strict=True))
+    return replace(changed, line=Einsum(tuple(operands), output))
 
 
 def numbers(program: Program) -> tuple[str, ...]:

@@ -86,13 +86,13 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
     kinds = {"flops_per_chip": "flops_exact" if count == "exact" else "flops", "ops_per_chip": "ops"}
     for name, cost in program.on_chip.items():
         found |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
-        found[of_statement("bytes_per_chip", name)] = cost.reads + cost.writes
+        found[of_statement("bytes_per_chip", name)] = cost.moved
         found |= {sent_over(r, name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
     costs = program.on_chip.values()
     if costs:
         found |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}
         found["flops_per_chip"] = found["ops_per_chip"] if program.vector else found["flops_per_chip"]
-        found["bytes_per_chip"] = Add(*(cost.reads + cost.writes for cost in costs))
+        found["bytes_per_chip"] = Add(*(cost.moved for cost in costs))
         found["chips"] = Mul(*(axis.size for axis in program.mesh))
         found |= _held(program)
     for resource in busy_links(program):
@@ -173,14 +173,14 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
 
 
 def traffic_of_tensors(program: Program) -> dict[str, Expr]:
-    """The bytes of each tensor that moves, all its loads and stores together.
+    """The bytes of each tensor that moves, all its loads and stores together; on a mesh those of one chip.
 
     >>> from symroof.reading.programs import read_program
     >>> traffic_of_tensors(read_program("input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]; z = relu(y)"))
     {'x': 2*D*N, 'W': 2*D*F, 'z': 2*F*N}
     """
     found: dict[str, Expr] = {}
-    for cost in program.owners.values():
+    for cost in (program.on_chip or program.owners).values():
         for name, amount in (*cost.loads, *cost.stores):
             found[name] = found.get(name, Integer(0)) + amount
     return {name: program.resolved(amount) for name, amount in found.items()}

@@ -15,7 +15,8 @@ from symroof.proof.step import Check, Step
 
 class OnEach(Evidence):
     """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``what`` is
-    flops, flops_exact, ops, bytes, chips, sent over a ``resource``, or one of the stocks of a run, as it is split."""
+    flops, flops_exact, ops, bytes, moved (of the tensor ``name``), chips, sent over a ``resource``, or one of the stocks of
+    a run, as it is split."""
 
     counts = True
 
@@ -53,7 +54,7 @@ class OnEach(Evidence):
                         total += shares[self.resource] * self.meshed.message(moved, exact) * turns
         if self.what in STOCKS:
             return self._held(run, exact)
-        return total if self.what != "bytes" else self._traffic(run, exact)
+        return total if self.what not in ("bytes", "moved") else self._traffic(run, exact)
 
     def _held(self, run: Run, exact: Exact) -> Rat:
         """Of every array that stays the blocks that a chip has of its own."""
@@ -76,11 +77,11 @@ class OnEach(Evidence):
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         act = {act.result: act for act in script.acts}
         for (payer, name), user in zip(script.run.loads, script.run.users, strict=True):
-            if self.name in (None, payer):
+            if self.name in (None, name if self.what == "moved" else payer):
                 cut = parts[user].operands[act[user].operands.index(name)]
                 total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
         for payer, name in script.run.stores:
-            if self.name in (None, payer):
+            if self.name in (None, name if self.what == "moved" else payer):
                 cut = parts[name].result
                 total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
         return total
@@ -115,14 +116,25 @@ class Wired(Frozen):
 
 
 class Axes(Facts):
-    """Facts of the chips of a mesh: its axes, in their order."""
+    """Facts of the chips of a mesh: its axes, in their order; every resource that something is sent over; and its links
+    from fast to slow, where a message goes over several of them."""
 
     axes: tuple[Wired, ...]
+    busy: frozenset[str]
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
-        return isinstance(step.evidence, OnEach) and self.axes == tuple(
-            Wired(axis.name, axis.chips, axis.kind, axis.link, axis.origin, axis.wraparound)
-            for axis in step.evidence.meshed.mesh
+        if not isinstance(step.evidence, OnEach):
+            return False
+        meshed, exact = step.evidence.meshed, ledger.exact(figures=False)
+        if any(
+            figure.value != axis.speed for axis in meshed.mesh if (figure := ledger.figures.get(axis.link)) is not None
+        ):
+            return False
+        busy = {
+            name for part in meshed.parts.values() for one in part.moved for name in dict(meshed.shares(one, exact))
+        }
+        return self.busy == busy and self.axes == tuple(
+            Wired(axis.name, axis.chips, axis.kind, axis.link, axis.origin, axis.wraparound) for axis in meshed.mesh
         )
 
 

@@ -21,6 +21,8 @@ Way = tuple[tuple[int, int], list[int]]
 
 
 SWITCHES = ("NVLink", "InfiniBand", "DCN")
+# Where no figure says which link is faster: the fast one is inside.
+FAST = ("NVLink", "ICI", "InfiniBand", "DCN")
 
 
 class MeshAxis(Frozen):
@@ -68,6 +70,20 @@ class MeshAxis(Frozen):
     def is_split(self) -> bool:
         """Whether there are several chips."""
         return self.chips is None or self.chips > 1
+
+
+def fast_first(axes: tuple[MeshAxis, ...]) -> list[str]:
+    """The links of axes from fast to slow, as their bandwidths say; as these networks are anywhere; else as they stand."""
+    speeds = {axis.link: axis.speed for axis in axes}
+    known, named = (
+        [(speed, link) for link, speed in speeds.items() if speed is not None],
+        [link.split(".")[0] for link in speeds],
+    )
+    if len(known) == len(speeds):
+        return [link for _, link in sorted(known, key=lambda each: (-each[0], each[1]))]
+    return (
+        sorted(speeds, key=lambda link: (FAST.index(link.split(".")[0]), link)) if {*named} <= {*FAST} else list(speeds)
+    )
 
 
 @lru_cache(maxsize=512)

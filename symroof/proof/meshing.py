@@ -17,11 +17,10 @@ from itertools import product
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
-from symroof.proof.collectives import MeshAxis
+from symroof.proof.collectives import MeshAxis, fast_first
 from symroof.proof.placement import Board, Placement, Split, Spread, disjoint
 from symroof.proof.script import Act, Array, Script
 
-FAST = ("NVLink", "ICI", "InfiniBand", "DCN")
 SIZES = (3, 4)
 
 
@@ -244,7 +243,7 @@ class Game:
         for axis in self.mesh:
             if axis.name in {*axes}:
                 of_link.setdefault(axis.link, []).append(axis.name)
-        order = sorted(of_link, key=lambda link: FAST.index(link) if link in FAST else len(FAST))
+        order = [link for link in fast_first(self.axes) if link in of_link]
         faster: list[str] = []
         found = []
         for link in order:

@@ -42,7 +42,7 @@ class Schedule(Evidence):
     def _longest(self, group: list[str], ledger: Ledger) -> Formula | None:
         parts: list[Formula] = []
         for resource in self.resources:
-            every = (f"T_{resource}({name})" for name in group)
+            every = (f"T_{resource}({name})" if name else f"T_{resource}" for name in group)
             used = [Name(name) for name in every if not isinstance(ledger.meanings[name], Number)]
             parts += [total(*used)] if used else []
         return Call("max", tuple(parts)) if len(parts) > 1 else parts[0] if parts else None

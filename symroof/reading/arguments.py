@@ -108,7 +108,7 @@ def problem_on_each(
         changed = {
             "hardware",
             *said,
-            *(("operation",) if said.keys() & {"training", "keep", "regather"} else ()),
+            *(("operation",) if said.keys() & {"training", "keep", "regather", "mesh"} else ()),
             *(("joint",) if "link" in said else ()),
         } & Problem.__dataclass_fields__.keys()
         problem = replace(asked, **{name: getattr(problem, name) for name in changed})

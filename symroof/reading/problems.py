@@ -88,7 +88,9 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
 def model_of(
     options: Mapping[str, Any],
     hardware: Accelerator | None,
-    operation: AnyOperation | None, spoken: Iterable[str], axes: tuple[str, ...] = ()
+    operation: AnyOperation | None,
+    spoken: Iterable[str],
+    axes: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """What is stated with an operation or without one: the chip, the names and their formulas, and the regime.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
-from symroof.derivation.sharding import HELD
+from symroof.derivation.sharding import HELD, chips_of
 from symroof.errors import ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
@@ -160,6 +160,8 @@ def counted_again(setting: Setting) -> dict[str, Formula]:
     """
     ledger, operation, found = ledger_of(setting), setting.problem.operation, costs(setting)
     derived = dict(operation.where) if isinstance(operation, Program) else {}
+    if isinstance(operation, Program) and setting.several_chips:
+        checked([chips_of(operation, found["chips"], ledger)], ledger)
     for name, formula in {**derived, **found}.items():
         meant = ledger.meanings[name]
         evidence = None if isinstance(meant, Formula) else meant

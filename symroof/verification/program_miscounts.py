@@ -205,7 +205,7 @@ def other_amount(counted: Counted) -> Worlds:
     narrow = retyped(program, lambda tensor: replace(tensor, dtype=dtype("int8" if tensor.dtype.integer else "fp8")))
     yield {"how": "elements"}, {n: x for n, x in counted.of(narrow).items() if not n.startswith(("flops", "ops"))}
     sizes = {"params": known["weights"]}
-    for name, tensor in program.arrays.items():
+    for name, tensor in program.arrays.items() if program.line is None else ():
         sizes[of_statement("elements", name)] = known[of_statement("size", name)]
         if of_statement("params", name) in known:
             sizes[of_statement("params", name)] = program.resolved(program.turns(tensor) * tensor.bytes)

@@ -7,9 +7,9 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
-from symroof.model.wiring import NETWORK
 from symroof.exploration.curves import Roof
 from symroof.exploration.roofs import Roofline, Track
+from symroof.model.wiring import NETWORK
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.captions import Say, called, captions, in_common, peak_of, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
