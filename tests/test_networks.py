@@ -11,8 +11,7 @@ from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError
 from symroof.model.mesh_axes import NETWORKS, MeshAxis
 from symroof.proof.check import checked
-from symroof.proof.collectives import SWITCHES
-from symroof.proof.meshing import FAST
+from symroof.proof.collectives import FAST, SWITCHES
 from symroof.proof.step import Reason
 from symroof.reading.catalogue import catalogue, chip
 
