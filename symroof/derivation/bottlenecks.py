@@ -65,7 +65,12 @@ def _against(
     setting, rates, known = draft.setting, draft.setting.rates, amounts(program, draft.setting.problem.count)
     assert rates is not None
     sent, rate = sent_over(resource), rates.rate(resource)
-    ratio = cancelled(valued(draft, known["flops_per_chip"] / known[sent], values))
+    carried = valued(draft, known[sent], values)
+    if carried == 0:  # an axis of one chip sends nothing
+        role, always = f"threshold({resource})", Compare(T_MATH, ">", Name(f"T_{resource}"))
+        nothing = Step("resources", Reason.SOLVE, always, "<=>", Verdict(True), where, None, Solved(resource), role, point)
+        return draft.add(nothing)
+    ratio = cancelled(valued(draft, known["flops_per_chip"], values) / carried)
     x, level, name = _asked(draft, ratio, program, resource), PEAK / symbol(rate), Name(f"T_{resource}")
     numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in ("peak", rate)}
     in_numbers = level.subs(numbers) if point is not None or x is None else level

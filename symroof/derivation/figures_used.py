@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import gcd, lcm, prod
 
 from symroof.errors import ModelError
 from symroof.formula import Compare, Name, Number
@@ -18,10 +19,10 @@ from symroof.model.wiring import wired
 from symroof.symbols import symbol
 
 
-def require_own_wirings(problem: Problem) -> None:
-    """Numbers put in for axes, for the rows of a table or by an assumption, are wired as the axes are."""
+def require_on_mesh(problem: Problem) -> None:
+    """Numbers put in, for the rows of a table or by an assumption, are there on the mesh."""
     for values in (*problem.at, dict(filter(None, map(_put_in, problem.assume)))):
-        require_own_wiring(problem, values)
+        require_there(problem, values)
 
 
 def _put_in(relation: Compare) -> tuple[str, Fraction] | None:
@@ -35,30 +36,87 @@ def _put_in(relation: Compare) -> tuple[str, Fraction] | None:
     return None
 
 
-def require_own_wiring(problem: Problem, values: Mapping[str, Fraction]) -> None:
-    """Numbers put in for axes are computed with their own wiring: where they are wired as the axis without a number is.
+def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
+    """Numbers of chips are wired as the formulas say, a network joins them all, and they share out what they split.
 
-    Raises :class:`ModelError` where a chip would send something else, as over a line of chips that close to no ring; and
-    where no such number is on the mesh.
+    Raises :class:`ModelError` where they are not: every command that puts numbers in asks here.
     """
     program = problem.operation
     if not isinstance(program, Program) or not program.axes:
         return
-    put = {name: values[name] for name in open_axes(problem.mesh) if name in values}
-    for name, number in put.items():
-        if number.denominator != 1 or number < 1:
-            raise ModelError(f"{name} = {number} is no number of chips", expected="a whole number from 1")
-        numbered = tuple(axis.numbered(int(number)) if axis.name == name else axis for axis in program.mesh)
-        before, after = (
-            wired(replace(program, mesh=mesh), problem.hardware, problem.link) for mesh in (program.mesh, numbered)
+    for name in open_axes(problem.mesh):
+        if name in values:
+            require_own_wiring(problem, name, values[name])
+    require_joined(problem, values)
+    chips = {a.name: a.chips or int(values.get(a.name, 1)) for a in program.mesh}
+    for label, axes in _split(program):
+        size, parts = values.get(label), prod(chips[axis] for axis in axes)
+        if size is not None and size.denominator == 1 and size % parts:
+            raise _no_multiple(label, int(size), axes, parts)
+
+
+def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
+    """A number put in for an axis is computed with its own wiring: where it is wired as the axis without a number is.
+
+    Raises :class:`ModelError` where a chip would send something else, as over a line of chips that close to no ring.
+    """
+    program = problem.operation
+    if not isinstance(program, Program) or not program.axes:
+        return
+    if number.denominator != 1 or number < 1:
+        raise ModelError(f"{name} = {number} is no number of chips", expected="a whole number from 1")
+    before, after = _wired_with(problem, {}), _wired_with(problem, {name: int(number)})
+    here = {symbol(name): int(number)}
+    if any((before.sent(r).subs(here) - after.sent(r)).expand() != 0 for r in busy_links(before)):
+        wiring = next(axis.wiring for axis in after.mesh if axis.name == name) if number > 2 else "line"
+        raise ModelError(
+            f"{name} = {number} is a {wiring} and {name} without a number stands for a ring of any even size from 4",
+            expected=f"a number of chips that are wired so, or --mesh {name}={number}",
         )
-        here = {symbol(name): int(number)}
-        if any((before.sent(r).subs(here) - after.sent(r)).expand() != 0 for r in busy_links(before)):
-            wiring = next(axis.wiring for axis in after.mesh if axis.name == name) if number > 2 else "line"
-            raise ModelError(
-                f"{name} = {number} is a {wiring} and {name} without a number stands for a ring of any even size from 4",
-                expected=f"a number of chips that are wired so, or --mesh {name}={number}",
-            )
+
+
+def require_joined(problem: Problem, values: Mapping[str, Fraction]) -> None:
+    """A network joins so many chips. Raises :class:`ModelError` where a node has fewer."""
+    if isinstance(problem.operation, Program) and problem.operation.axes:
+        _wired_with(problem, {name: int(values[name]) for name in open_axes(problem.mesh) if name in values})
+
+
+def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> None:
+    """Whatever values sizes and axes run through together, chips share out what they split."""
+    program = problem.operation
+    if not isinstance(program, Program) or not program.axes:
+        return
+    for label, axes in _split(program):
+        known = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
+        parts, sizes = prod(lcm(*_all(chips)) for chips in known), runs.get(label, ())
+        if sizes and gcd(*_all(sizes)) % parts:
+            raise _no_multiple(label, next((n for n in sizes if n % parts), sizes[0]), axes, parts)
+
+
+def _all(values: Sequence[int]) -> Sequence[int]:
+    """Values with the same common divisors and multiples as far as they are asked for: of a range its ends and its step."""
+    return (values[0], values[-1], values.step) if isinstance(values, range) and len(values) > 1 else values
+
+
+def _split(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The sizes that some tensor splits, with the axes."""
+    yield from dict.fromkeys((dim.label, dim.axes) for t in program.held for dim in t.dims if dim.axes and not dim.fixed)
+
+
+def _no_multiple(label: str, size: int, axes: tuple[str, ...], parts: int) -> ModelError:
+    over = "".join(axes)
+    return ModelError(
+        f"{label} = {size} is not a multiple of {over} = {parts}: some chips of {over} would have more of it than others",
+        expected=f"a multiple, as {label} = {-(-size // parts) * parts}",
+    )
+
+
+def _wired_with(problem: Problem, chips: Mapping[str, int]) -> Program:
+    """The program with numbers of chips on some axes."""
+    program = problem.operation
+    assert isinstance(program, Program)
+    mesh = tuple(axis.numbered(chips[axis.name]) if axis.name in chips else axis for axis in program.mesh)
+    return wired(replace(program, mesh=mesh), problem.hardware, problem.link)
 
 
 def peak_of(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:

@@ -10,7 +10,6 @@ from symroof.derivation.sharding import costs_of_chips
 from symroof.formula import Name
 from symroof.model.cost import Counting
 from symroof.model.mesh import split_of
-from symroof.model.placing import ROW_NUMBERS
 from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, Line, Program
 from symroof.model.statement_costs import of_statement, traffic_of_tensors
 from symroof.proof.gradients import in_training
@@ -46,7 +45,6 @@ def _act(program: Program, line: Line) -> Act:
         act = Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse)
         return replace(act, minus=statement.kind == DIFFERENCE, exchanges=statement.kind == EXCHANGE)
     act = Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
-    rows, back_rows = (ROW_NUMBERS.get(f"{function.name}{mark}", 0) for mark in ("", "'"))
     gains = len(operands) - function.operands
     return replace(
         act,
@@ -55,8 +53,7 @@ def _act(program: Program, line: Line) -> Act:
         gains=gains,
         back_each=function.back_each,
         back_row=function.back_row,
-        rows=rows,
-        back_rows=back_rows,
+        function=function.name if statement.over is not None else "",
     )
 
 

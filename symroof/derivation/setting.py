@@ -9,7 +9,7 @@ from sympy import Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.figures_used import bandwidth_of, peak_of, require_own_wirings
+from symroof.derivation.figures_used import bandwidth_of, peak_of, require_on_mesh
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
@@ -211,7 +211,7 @@ def setting_of(problem: Problem) -> Setting:
             f"nothing crosses {link}: the operation needs no exchange between chips",
             hint="--link HBM, or split a contracted dimension, as in D_X",
         )
-    require_own_wirings(problem)
+    require_on_mesh(problem)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
     rates = None

@@ -9,6 +9,7 @@ from sympy import Expr
 from symroof.algebra.approximation import approximation, weakest_regimes
 from symroof.algebra.regime import Regime
 from symroof.derivation.agreement import require_sizes_agree
+from symroof.derivation.figures_used import require_there
 from symroof.derivation.draft import INTENSITY, T_LOWER, written
 from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
@@ -51,6 +52,7 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     whole = outlined(plain, of)
     for values in problem.at:
         require_sizes_agree(whole.setting, values)
+        require_there(whole.setting.problem, values)
     points = [values for values in problem.at if covers(whole, values)]
     found = []
     if points or not problem.at:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from symroof.derivation.agreement import require_sizes_agree
+from symroof.derivation.figures_used import require_there
 from symroof.derivation.setting import setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.best_split import BestSplit, best_split
@@ -87,6 +88,7 @@ def figure(
             )
     for values in problem.at:
         require_sizes_agree(setting, values)
+        require_there(setting.problem, values)
     if kind == "regimes":
         return plane(problem, *over)
     if kind == "resources":

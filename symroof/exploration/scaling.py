@@ -16,7 +16,7 @@ from sympy import Expr
 
 from symroof.derivation.draft import Draft
 from symroof.derivation.evaluation import QuantityFunction, functions_of
-from symroof.derivation.figures_used import require_own_wiring
+from symroof.derivation.figures_used import require_joined, require_own_wiring
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting
@@ -144,6 +144,9 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
     for values in points:
         require_sizes(needed, {*values, x})
+    if x in setting.problem.mesh:
+        for values in points:
+            require_joined(setting.problem, {**values, x: Fraction(over.ends[1])})
     ring, drawn = _from_the_least_ring(setting, over)
     few = [_measured(_numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
     curves = []
@@ -223,7 +226,7 @@ def _ring(problem: Problem, x: str) -> int:
     closed = replace(own, wiring="ring", said="ring", origin="said")
     multiple = problem.hardware.closing if problem.hardware and own.origin != "said" else None
     try:
-        require_own_wiring(_with_axis(problem, closed), {x: Fraction(ODD_RING)})
+        require_own_wiring(_with_axis(problem, closed), x, Fraction(ODD_RING))
     except ModelError:
         return lcm(multiple or 1, 2)
     return multiple or 1

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from symroof.derivation.evaluation import QuantityFunction, functions_of
-from symroof.derivation.figures_used import require_own_wiring
+from symroof.derivation.figures_used import require_joined, require_own_wiring, require_shared_out
 from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
 from symroof.exploration.parts import held, join_parts, parts_in, require_table, write_part
@@ -106,10 +106,12 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
                 f"{name} is {setting.regime.substitution[symbol(name)]} here, and the grid has values for it",
                 hint=f"leave {name} out of the grid, or of --assume",
             )
-    for axis in grid:
-        for name in set(axis.names) & {*open_axes(setting.problem.mesh)}:
-            for value in axis.values[:LONGEST_AXIS]:
-                require_own_wiring(setting.problem, {name: Fraction(value)})
+    runs = {name: axis.values for axis in grid for name in axis.names}
+    for name in runs.keys() & {*open_axes(setting.problem.mesh)}:
+        for value in runs[name][:LONGEST_AXIS]:
+            require_own_wiring(setting.problem, name, Fraction(value))
+    require_joined(setting.problem, {name: Fraction(max(values)) for name, values in runs.items()})
+    require_shared_out(setting.problem, runs)
     functions = list(functions_of(setting, dict.fromkeys(names or QUANTITIES)))
     if not names:
         functions = [f for f in functions if not {"peak", "bandwidth"} & set(f.parameters)]

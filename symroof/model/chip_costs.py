@@ -81,7 +81,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
 def _user(line: Line, tensor: Tensor) -> str:
     """The statement that needs a tensor: the line's own, or one of those that its fuse makes once more."""
     again = line.fuse.again if line.fuse is not None else ()
-    return next(s.name for s in (line.statement, *again) if tensor in s.operands)
+    return next(s.name for s in (line.statement, *again) if tensor in s.read)
 
 
 def resource_of(axis: MeshAxis) -> str:

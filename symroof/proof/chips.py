@@ -76,10 +76,11 @@ class OnEach(Evidence):
         """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         act = {act.result: act for act in script.acts}
-        for (payer, name), user in zip(script.run.loads, script.run.users, strict=True):
+        for (payer, name), user, rows in zip(script.run.loads, script.run.users, script.run.gathered, strict=True):
             if self.name in (None, name if self.what == "moved" else payer):
-                cut = parts[user].operands[act[user].operands.index(name)]
-                total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
+                part = parts[user]  # of a table the rows are read that the result has
+                cut = part.operands[act[user].operands.index(name)] if rows is None else part.result
+                total += run.size(name, exact, rows) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
         for payer, name in script.run.stores:
             if self.name in (None, name if self.what == "moved" else payer):
                 cut = parts[name].result

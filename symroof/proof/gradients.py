@@ -142,7 +142,7 @@ class _Tape:
         if any(n in self.real for n in act.operands[:place]):
             return Act(name, (*act.operands, gradient), zero, over=act.over)
         assert act.back_each is not None
-        return Act(name, (*act.operands, gradient), act.back_each, act.back_row, act.over, rows=act.back_rows)
+        return Act(name, (*act.operands, gradient), act.back_each, act.back_row, act.over, function=f"{act.function}'")
 
     def _product(self, act: Act, place: int, gradient: str, name: str) -> Act:
         """The gradient in the place of an operand. Two others are multiplied first where something is summed."""

@@ -19,6 +19,7 @@ from symroof.errors import CheckError
 from symroof.formula import Frozen
 from symroof.proof.collectives import MeshAxis, fast_first
 from symroof.proof.placement import Board, Placement, Split, Spread, disjoint
+from symroof.proof.rows import exchanged
 from symroof.proof.script import Act, Array, Script
 
 SIZES = (3, 4)
@@ -157,10 +158,10 @@ class Game:
             moved += self._joined(board, act.result, held, summed)
         every = frozenset(axis for _, axis in work)
         over = frozenset(axis for label, axis in work if label == act.over)
-        if over and act.rows:
-            cut = every - over
+        if over and act.function:
+            cut, rows = every - over, exchanged(act.function)
             moved += (
-                Moved("all-reduce", a, act.result, c, "rows", (str(act.over),), (), act.rows, act.over)
+                Moved("all-reduce", a, act.result, c, "rows", (str(act.over),), (), rows, act.over)
                 for a, c in self._links(over, cut, False)
             )
         return Part(every, every - over, tuple(operands), frozenset(axis for _, axis in held), tuple(moved))

@@ -46,8 +46,8 @@ class Act(Frozen):
     One that ``sums`` a single operand saves one for each element of the result. ``minus`` is a difference, ``back_each``
     and ``back_row`` are what the derivative of a function takes. One that goes ``back`` is of the backward pass; what a
     fuse of the number ~n works on is made as in the fuse n. The last operands of a function may be ``gains``; one that
-    ``reshapes`` makes other dimensions of the same elements, one that ``exchanges`` lays them out otherwise. What is counted by its ``first`` operand says so. ``rows`` are
-    the numbers of each row that chips add up which share it out, ``back_rows`` those of the derivative.
+    ``reshapes`` makes other dimensions of the same elements, one that ``exchanges`` lays them out otherwise. What is counted by its
+    ``first`` operand says so. ``function`` is the name of one of rows, with a ' for its derivative.
     """
 
     result: str
@@ -68,8 +68,7 @@ class Act(Frozen):
     reshapes: bool = False
     first: bool = False
     exchanges: bool = False
-    rows: int = 0
-    back_rows: int = 0
+    function: str = ""
 
     @property
     def without_elements(self) -> Act:
