@@ -88,7 +88,7 @@ class Row:
         if self.name == "softmax":
             return [(np.max, lambda m: x.max(axis, keepdims=True)), (np.sum, lambda m: total(np.exp(x - m[0])))]
         if self.name == "softmax'":
-            return [(np.sum, lambda m: total(self.p(x) * dy))]
+            return [(np.sum, lambda m: total(x * dy))]  # x is the result that was kept
         if self.name == "layer_norm":
             return [(np.sum, lambda m: total(x) / n), (np.sum, lambda m: total(x * x) / n)]
         if self.name == "layer_norm'":
@@ -96,9 +96,6 @@ class Row:
         if self.name == "rms_norm":
             return [(np.sum, lambda m: total(x * x) / n)]
         return [(np.sum, lambda m: total(dy * x) / n)]
-
-    def p(self, x):
-        return np.exp(x - self.known[0]) / self.known[1]
 
     def centred(self, x):
         mean, square = self.known
@@ -108,7 +105,7 @@ class Row:
         if self.name == "softmax":
             return np.exp(x - m[0]) / m[1]
         if self.name == "softmax'":
-            return self.p(x) * (dy - m[0])
+            return x * (dy - m[0])
         if self.name == "layer_norm":
             return (x - m[0]) / np.sqrt(m[1] - m[0] ** 2 + 0.1)
         if self.name == "layer_norm'":

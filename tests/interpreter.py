@@ -43,15 +43,14 @@ FUNCTIONS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "gelu": _gelu,
     "silu": lambda x, axis: x / (1 + np.exp(-x)),
     "sigmoid": lambda x, axis: 1 / (1 + np.exp(-x)),
-    "convert": lambda x, axis: x,
+    "convert": lambda x, axis: x.copy(),
     "shift": lambda x, axis: x + 2,
     "softmax": _softmax,
     "layer_norm": _layer,
 }
 
 
-def _softmax_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
-    p = _softmax(x, axis)
+def _softmax_back(p: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
     return p * (dy - (p * dy).sum(axis, keepdims=True))
 
 
@@ -70,21 +69,17 @@ def _gelu_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
     return dy * ((1 + t) / 2 + x / 2 * (1 - t * t) * C * (1 + 3 * 0.044715 * x * x))
 
 
-def _sigmoid_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
-    s = 1 / (1 + np.exp(-x))
-    return dy * s * (1 - s)
-
-
 def _silu_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
     s = 1 / (1 + np.exp(-x))
     return dy * (s + x * s * (1 - s))
 
 
-DERIVATIVES: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
+# Of what the backward pass keeps: the operand of most, the result of those that have the same name for it, else nothing.
+DERIVATIVES: dict[str, Callable[..., np.ndarray]] = {
     "gelu'": _gelu_back,
     "silu'": _silu_back,
-    "sigmoid'": _sigmoid_back,
-    "convert'": lambda x, dy, axis: dy,
+    "sigmoid'": lambda s, dy, axis: dy * s * (1 - s),
+    "convert'": lambda dy, axis: dy,
     "softmax'": _softmax_back,
     "layer_norm'": _layer_back,
 }
@@ -115,7 +110,7 @@ OTHERS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]] =
     "divide": (
         lambda arrays, over: arrays[0] / arrays[1],
         lambda arrays, over, place, shape: (
-            -arrays[2] * arrays[0] / arrays[1] ** 2 if place == 1 else arrays[2] / arrays[1]
+            -arrays[2] * arrays[1] / arrays[0] if len(arrays) == 3 else arrays[1] / arrays[0]
         ),
     ),
     "rearrange": (lambda arrays, over: arrays[0], lambda arrays, over, place, shape: arrays[0].reshape(shape)),
@@ -247,7 +242,7 @@ class Interpreter:
             labels = statement.operands[0].labels
             axis = labels.index(statement.over) if statement.over is not None else -1
             aligned = [_aligned(a, t.labels, labels) for a, t in zip(arrays, statement.operands, strict=True)]
-            known = DERIVATIVES if len(aligned) == 2 else FUNCTIONS
+            known = DERIVATIVES if statement.function.name.endswith("'") else FUNCTIONS
             self._take(statement, arrays[0], axis)
             done = known[statement.function.name](*aligned, axis)  # type: ignore[operator]
             return _aligned(done, labels, statement.result.labels)

@@ -68,7 +68,9 @@ def _against(
     carried = valued(draft, known[sent], values)
     if carried == 0:  # an axis of one chip sends nothing
         role, always = f"threshold({resource})", Compare(T_MATH, ">", Name(f"T_{resource}"))
-        nothing = Step("resources", Reason.SOLVE, always, "<=>", Verdict(True), where, None, Solved(resource), role, point)
+        nothing = Step(
+            "resources", Reason.SOLVE, always, "<=>", Verdict(True), where, None, Solved(resource), role, point
+        )
         return draft.add(nothing)
     ratio = cancelled(valued(draft, known["flops_per_chip"], values) / carried)
     x, level, name = _asked(draft, ratio, program, resource), PEAK / symbol(rate), Name(f"T_{resource}")

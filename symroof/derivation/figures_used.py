@@ -100,7 +100,9 @@ def _all(values: Sequence[int]) -> Sequence[int]:
 
 def _split(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The sizes that some tensor splits, with the axes."""
-    yield from dict.fromkeys((dim.label, dim.axes) for t in program.held for dim in t.dims if dim.axes and not dim.fixed)
+    yield from dict.fromkeys(
+        (dim.label, dim.axes) for t in program.held for dim in t.dims if dim.axes and not dim.fixed
+    )
 
 
 def _no_multiple(label: str, size: int, axes: tuple[str, ...], parts: int) -> ModelError:

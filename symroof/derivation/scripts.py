@@ -53,6 +53,7 @@ def _act(program: Program, line: Line) -> Act:
         gains=gains,
         back_each=function.back_each,
         back_row=function.back_row,
+        kept=function.needs,
         function=function.name if statement.over is not None else "",
     )
 

@@ -25,7 +25,7 @@ class Backward(Frozen):
     >>> program = read_program("input x: bf16[N, D]; weight W: bf16[D, F]; h = x * W -> bf16[N, F]; y = relu(h)")
     >>> for statement in backward_of(program).body:
     ...     print(statement)
-    dh = relu'(h, dy)
+    dh = relu'(y, dy)
     dx = dh * W -> bf16[N, D]
     dW = x * dh -> bf16[D, F]
     """
@@ -98,9 +98,9 @@ class _Reverse:
                     self._repeat(node, scope, found)
                 case Fuse():
                     inner = self._nodes(node.body, scope)
-                    statements = tuple(s for s in node.body if isinstance(s, Statement))
-                    again = statements if any(s.contracts for s in statements) else ()
-                    found += [Fuse(tuple(inner), again)] if inner else []
+                    contracts = any(statement.contracts for statement in _statements(node.body))
+                    again = _again(node, inner) if contracts else ()
+                    found += [Fuse(tuple(inner), again, contracts)] if inner else []
                 case Block():
                     inner = self._nodes(node.body, scope)
                     found += [Block(f"d{node.name}", tuple(inner))] if inner else []
@@ -252,6 +252,18 @@ class _Reverse:
             if len(places.get(name, ())) > 1:
                 problem = f"{name} is used in a repeat and outside of it, so its gradient is one and several"
                 raise ModelError(problem, expected="a tensor of its own for each place")
+
+
+def _again(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
+    """What the backward pass of a fuse makes once more on the chip: what it reads of what was made there, and what that is
+    made of."""
+    needed = {str(t.name) for statement in _statements(tuple(inner)) for t in statement.operands}
+    found: list[Statement] = []
+    for statement in reversed(tuple(_statements(fuse.body))):
+        if statement.name in needed:
+            found.append(statement)
+            needed |= {str(t.name) for t in statement.operands}
+    return tuple(reversed(found))
 
 
 def _statements(nodes: tuple[Node, ...]) -> Iterator[Statement]:

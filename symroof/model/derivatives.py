@@ -57,4 +57,17 @@ def through_function(statement: Statement, place: int, gradient: Tensor, result:
     if function.gathers:
         return Statement("function", (*operands[1:], gradient), result, back)
     back = back if first else replace(back, kinds=())
-    return Statement("function", (*operands, gradient), result, back, statement.over)
+    return Statement("function", (*_kept(statement, place), gradient), result, back, statement.over)
+
+
+def _kept(statement: Statement, place: int) -> tuple[Tensor, ...]:
+    """What the derivative for an operand reads beside the gradient of the result."""
+    assert statement.function is not None
+    match statement.function.needs:
+        case "nothing":
+            return ()
+        case "result":
+            return (statement.result, *statement.operands[1:])
+        case "divisor":
+            return (statement.operands[1], *((statement.result,) if place else ()))
+    return statement.operands

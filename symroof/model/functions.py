@@ -31,6 +31,11 @@ MIKOLOV = "Mikolov et al., Efficient estimation of word representations in vecto
 IEEE = "IEEE Standard for Floating-Point Arithmetic, IEEE 754-2019"
 
 
+# What a derivative reads beside the gradient that comes in: the operands, the result that was made of them, nothing; and of
+# a quotient what it was divided by, with the result where that has a gradient.
+OPERANDS, RESULT, NOTHING, DIVISOR = "operands", "result", "nothing", "divisor"
+
+
 class Kind(Frozen):
     """Operations of one kind: ``each`` for an element of a row, and ``row`` more for the row."""
 
@@ -43,7 +48,8 @@ class Function(Frozen):
     """What a function takes, forward and ``back``; a function without ``back`` has no derivative that is known.
 
     It works on whole ``rows`` or on elements, takes ``operands`` and at most as many ``gains`` behind them. One that
-    ``reshapes`` makes a tensor of the type that is stated, one that ``gathers`` reads rows of a table.
+    ``reshapes`` makes a tensor of the type that is stated, one that ``gathers`` reads rows of a table. ``needs`` is what the
+    derivative reads: what a backward pass keeps.
     """
 
     name: str
@@ -55,6 +61,7 @@ class Function(Frozen):
     gains: int = 0
     reshapes: bool = False
     gathers: bool = False
+    needs: str = OPERANDS
 
     @property
     def each(self) -> Fraction:
@@ -94,19 +101,19 @@ def _kinds(written: str) -> tuple[Kind, ...]:
     return tuple(kinds)
 
 
-def _each(name: str, source: str, forward: str, back: str, operands: int = 1) -> Function:
-    return Function(name, _kinds(forward), source, _kinds(back), operands=operands)
+def _each(name: str, source: str, forward: str, back: str, needs: str = OPERANDS, operands: int = 1) -> Function:
+    return Function(name, _kinds(forward), source, _kinds(back), operands=operands, needs=needs)
 
 
-def _rows(name: str, source: str, forward: str, back: str, gains: int = 0) -> Function:
-    return Function(name, _kinds(forward), source, _kinds(back), rows=True, gains=gains)
+def _rows(name: str, source: str, forward: str, back: str, needs: str = OPERANDS, gains: int = 0) -> Function:
+    return Function(name, _kinds(forward), source, _kinds(back), rows=True, gains=gains, needs=needs)
 
 
 FUNCTIONS: Mapping[str, Function] = {
     function.name: function
     for function in (
-        # max(x, 0); dy where x > 0
-        _each("relu", NAIR, "comparisons N", "comparisons N, multiplications N"),
+        # y = max(x, 0); dy where y > 0
+        _each("relu", NAIR, "comparisons N", "comparisons N, multiplications N", RESULT),
         # x/2 (1 + t), t = tanh(a (x + b x^3)); dy ((1 + t)/2 + a x/2 (1 - t^2)(1 + 3b x^2))
         _each(
             "gelu",
@@ -120,6 +127,7 @@ FUNCTIONS: Mapping[str, Function] = {
             ELFWING,
             "negations N, exponentials N, additions N, divisions N",
             "subtractions N, multiplications 2N",
+            RESULT,
         ),
         # x s; dy s (1 + x (1 - s))
         _each(
@@ -130,39 +138,41 @@ FUNCTIONS: Mapping[str, Function] = {
         ),
         # log(1 + e), e = exp(x); dy e/(1 + e)
         _each("softplus", DUGAS, "exponentials N, additions N, logarithms N", "divisions N, multiplications N"),
-        _each("tanh", IEEE, "hyperbolic tangents N", "multiplications 2N, subtractions N"),
-        _each("exp", IEEE, "exponentials N", "multiplications N"),
+        _each("tanh", IEEE, "hyperbolic tangents N", "multiplications 2N, subtractions N", RESULT),
+        _each("exp", IEEE, "exponentials N", "multiplications N", RESULT),
         _each("log", IEEE, "logarithms N", "divisions N"),
         _each("square", IEEE, "multiplications N", "multiplications 2N"),
         # dy/(2 sqrt(x))
-        _each("sqrt", IEEE, "roots N", "multiplications N, divisions N"),
+        _each("sqrt", IEEE, "roots N", "multiplications N, divisions N", RESULT),
         # -dy y^3/2
-        _each("rsqrt", IEEE, "reciprocal roots N", "multiplications 4N"),
+        _each("rsqrt", IEEE, "reciprocal roots N", "multiplications 4N", RESULT),
         # -dy y^2
-        _each("reciprocal", IEEE, "divisions N", "multiplications 2N, negations N"),
+        _each("reciprocal", IEEE, "divisions N", "multiplications 2N, negations N", RESULT),
         # a product with a number, a sum with a number
-        _each("scale", IEEE, "multiplications N", "multiplications N"),
-        _each("shift", IEEE, "additions N", ""),
+        _each("scale", IEEE, "multiplications N", "multiplications N", NOTHING),
+        _each("shift", IEEE, "additions N", "", NOTHING),
         # y = a/b; dy/b, and -dy y/b to the divisor
-        _each("divide", IEEE, "divisions N", "divisions N, multiplications N, negations N", operands=2),
+        _each("divide", IEEE, "divisions N", "divisions N, multiplications N, negations N", DIVISOR, operands=2),
         # b m + (1 - b) g; b dy and (1 - b) dy
-        _each("ema", KINGMA, "multiplications 2N, additions N", "multiplications 2N", operands=2),
+        _each("ema", KINGMA, "multiplications 2N, additions N", "multiplications 2N", NOTHING, operands=2),
         # two products and a sum for each element; a rotation back
         _each(
             "rope",
             SU,
             "multiplications 2N, additions 1/2N, subtractions 1/2N",
             "multiplications 2N, additions 1/2N, subtractions 1/2N",
+            NOTHING,
         ),
-        _each("convert", IEEE, "conversions N", "conversions N"),
+        _each("convert", IEEE, "conversions N", "conversions N", NOTHING),
         # round(x/s) between two bounds; the straight-through gradient
-        _each("quantize", JACOB, "multiplications N, conversions N, comparisons 2N", ""),
+        _each("quantize", JACOB, "multiplications N, conversions N, comparisons 2N", "", NOTHING),
         # the maximum, exp(x - maximum), their sum, the quotients; p (dy - sum of dy p)
         _rows(
             "softmax",
             MILAKOV,
             "comparisons N - 1, subtractions N, exponentials N, additions N - 1, divisions N",
             "multiplications 2N, additions N - 1, subtractions N",
+            RESULT,
         ),
         # x r g, r = 1/sqrt(mean of x^2 + e); r (g dy - n mean of n g dy), n = x r
         _rows(

@@ -61,7 +61,7 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
 
 def contracted_in(fuse: Fuse) -> bool:
     """Whether a fuse keeps on the chip what a contraction makes: one of elementwise statements alone changes nothing."""
-    return bool(fuse.again) or any(isinstance(s, Statement) and s.contracts for s in fuse.body)
+    return fuse.backs or any(isinstance(s, Statement) and s.contracts for s in fuse.body)
 
 
 def _same_turn(one: Line, other: Line) -> bool:

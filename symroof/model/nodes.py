@@ -86,10 +86,12 @@ class Statement(Frozen):
 
 
 class Fuse(Frozen):
-    """``again`` are statements whose results the backward pass needs and makes once more on the chip, uncounted."""
+    """``again`` are statements whose results the backward pass needs and makes once more on the chip, uncounted; ``backs`` says
+    that it is the backward pass of a fuse in which something is contracted: one kernel, whatever stands in it."""
 
     body: tuple[Node, ...]
     again: tuple[Statement, ...] = ()
+    backs: bool = False
 
 
 class Block(Frozen):

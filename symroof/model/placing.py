@@ -63,6 +63,21 @@ def placed(program: Program) -> tuple[Placed, ...]:
     return tuple(_Chips(program).placed())
 
 
+def kept_forms(program: Program) -> Mapping[str, Split]:
+    """How the chips keep what the backward pass reads of the forward one: as it was gathered there, where that is what is
+    read, else as it is declared. What is gathered again is kept as it is declared."""
+    chips = _Chips(program)
+    divisions = {place.line.statement.name: place.division for place in chips.placed()}
+    kept: dict[str, Split] = {}
+    for line in (line for line in program.lines if line.backward):
+        for statement in (line.statement, *(line.fuse.again if line.fuse is not None else ())):
+            for tensor in statement.read:
+                name, own, needs = str(tensor.name), split_of(tensor), shared_split(tensor, divisions[statement.name])
+                form = own if own <= needs else next((f for f in chips.turned.get(name, ()) if f <= needs), own)
+                kept[name] = min(kept.get(name, own), form, key=len)
+    return kept
+
+
 def multiplies(line: Line) -> bool:
     """Whether a statement is placed as a product: one, a sum over a dimension, or the derivative of a function."""
     statement = line.statement
@@ -79,6 +94,7 @@ class _Chips:
     program: Program
     held: dict[str, list[Split]] = field(default_factory=dict)
     waiting: dict[str, tuple[Split, Split]] = field(default_factory=dict)
+    turned: dict[str, list[Split]] = field(default_factory=dict)  # what was gathered when the backward pass begins
 
     def placed(self) -> Iterator[Placed]:
         late, backward = self._reduced_late(), False
@@ -88,6 +104,7 @@ class _Chips:
                 weights = {str(t.name) for t in self.program.declared_as("weight")} - {*self.program.keep}
                 dropped = weights | {*self.program.regather}
                 self.held = {name: forms for name, forms in self.held.items() if name not in dropped}
+                self.turned = {name: list(forms) for name, forms in self.held.items()}
             yield self._placed(line, late)
 
     def _reduced_late(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ from symroof.model.cost import Counting
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of
 from symroof.model.mesh import split_of
+from symroof.model.placing import kept_forms
 from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.symbols import rational
 
@@ -101,7 +102,8 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
 
 
 def _held(program: Program) -> dict[str, Expr]:
-    """The bytes that one chip holds of what stays in memory, as its tensors are split; gathered copies are beside that."""
+    """The bytes that one chip holds of what stays in memory, as its tensors are split; of what is kept for the backward pass
+    in the form in which it is kept. Gathered copies of weights are beside that."""
     size = {axis.name: axis.size for axis in program.mesh}
     stays: dict[str, Iterable[tuple[Tensor, Expr]]] = {
         name: [(tensor, program.turns(tensor)) for tensor in program.declared_as(role)]
@@ -110,10 +112,13 @@ def _held(program: Program) -> dict[str, Expr]:
     if program.training:
         stays["gradients_per_chip"] = [(t, n) for t, n in stays["weights_per_chip"] if not t.dtype.integer]
         stays["saved_per_chip"] = kept_for_backward(program)
-    return {
-        name: Add(*(n * t.bytes / Mul(*(size[axis] for _, axis in split_of(t))) for t, n in tensors))
-        for name, tensors in stays.items()
-    }
+    gathered = kept_forms(program) if program.training else {}
+
+    def held(stock: str, tensor: Tensor) -> Expr:
+        split = gathered.get(str(tensor.name)) if stock == "saved_per_chip" else None
+        return tensor.bytes / Mul(*(size[axis] for _, axis in (split_of(tensor) if split is None else split)))
+
+    return {name: Add(*(n * held(name, t) for t, n in tensors)) for name, tensors in stays.items()}
 
 
 def busy_links(program: Program) -> tuple[str, ...]:

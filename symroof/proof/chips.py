@@ -57,10 +57,12 @@ class OnEach(Evidence):
         return total if self.what not in ("bytes", "moved") else self._traffic(run, exact)
 
     def _held(self, run: Run, exact: Exact) -> Rat:
-        """Of every array that stays the blocks that a chip has of its own."""
+        """Of every array that stays the blocks that a chip has of its own; of what is kept those that it will take."""
         return sum(
             (
-                run.size(name, exact) * run.turned(turns, exact) / self.meshed.chips(self.meshed.held(name), exact)
+                run.size(name, exact)
+                * run.turned(turns, exact)
+                / self.meshed.chips(self.meshed.saved(name) if self.what == "saved" else self.meshed.held(name), exact)
                 for name, turns in run.stays()
             ),
             ZERO,
@@ -80,7 +82,9 @@ class OnEach(Evidence):
             if self.name in (None, name if self.what == "moved" else payer):
                 part = parts[user]  # of a table the rows are read that the result has
                 cut = part.operands[act[user].operands.index(name)] if rows is None else part.result
-                total += run.size(name, exact, rows) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
+                total += (
+                    run.size(name, exact, rows) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
+                )
         for payer, name in script.run.stores:
             if self.name in (None, name if self.what == "moved" else payer):
                 cut = parts[name].result

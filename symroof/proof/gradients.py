@@ -139,10 +139,16 @@ class _Tape:
             return Act(name, (gradient,), act.back_each or zero, reshapes=act.reshapes)
         if act.gathers:
             return Act(name, (*act.operands[1:], gradient), zero)
+        kept = {
+            "nothing": (),
+            "result": (act.result, *act.operands[1:]),
+            "divisor": (act.operands[-1], act.result)[: 1 + (place > 0)],
+            "operands": act.operands,
+        }[act.kept]
         if any(n in self.real for n in act.operands[:place]):
-            return Act(name, (*act.operands, gradient), zero, over=act.over)
+            return Act(name, (*kept, gradient), zero, over=act.over)
         assert act.back_each is not None
-        return Act(name, (*act.operands, gradient), act.back_each, act.back_row, act.over, function=f"{act.function}'")
+        return Act(name, (*kept, gradient), act.back_each, act.back_row, act.over, function=f"{act.function}'")
 
     def _product(self, act: Act, place: int, gradient: str, name: str) -> Act:
         """The gradient in the place of an operand. Two others are multiplied first where something is summed."""

@@ -63,6 +63,7 @@ class Game:
     size: int
     gathered: dict[str, list[Split]] = field(default_factory=dict)
     partial: dict[str, tuple[Split, Split]] = field(default_factory=dict)
+    turned: dict[str, list[Split]] = field(default_factory=dict)  # what is gathered when the acts go back
 
     @cached_property
     def mesh(self) -> tuple[MeshAxis, ...]:
@@ -78,6 +79,7 @@ class Game:
                 weights = {a.name for a in script.arrays if a.role == "weight"} - {*self.keep}
                 for name in weights | {*self.regather}:
                     self.gathered.pop(name, None)
+                self.turned = {name: list(forms) for name, forms in self.gathered.items()}
             found[act.result] = self._part(act, late)
         return found
 
@@ -87,6 +89,27 @@ class Game:
         pairs = tuple((label, axis) for label in array.labels for axis in self._axes(array, label))
         spread = Board(Placement((pairs,), self.mesh)).declared(0)
         return frozenset(axis.name for axis in self.mesh if disjoint(spread.along(axis.name)))
+
+    def saved(self, name: str) -> frozenset[str]:
+        """The axes along which the chips keep other blocks of an array for the acts that go back: of what these need, in the
+        form in which it is there when they begin. After ``played``."""
+        array = self.script.array[name]
+        axes = {axis for _, axis in array.split} & {axis.name for axis in self.mesh}
+        for act in self.script.acts:
+            if not act.back:
+                continue
+            for user in (act, *self.script.made_again(act)):
+                for place, operand in enumerate(user.operands):
+                    if operand == name and not (user.gathers and place == 0):
+                        axes = min(axes, self._form(user, place), key=len)
+        return frozenset(axes)
+
+    def _form(self, act: Act, place: int) -> set[str]:
+        """The axes that cut the form in which an act takes an operand of what was there before."""
+        board = self._board(act)
+        own, wanted = board.declared(place), Spread(board, place, self._of(board, place, self._work(act, board)))
+        forms = (own, *(Spread(board, place, form) for form in self.turned.get(act.operands[place], ())))
+        return {axis for _, axis in next((form for form in forms if self._covers(form, wanted)), own).split}
 
     def _board(self, act: Act) -> Board:
         """The tensors of an act, its result last; what waits lies as it was made."""

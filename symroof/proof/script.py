@@ -47,7 +47,8 @@ class Act(Frozen):
     and ``back_row`` are what the derivative of a function takes. One that goes ``back`` is of the backward pass; what a
     fuse of the number ~n works on is made as in the fuse n. The last operands of a function may be ``gains``; one that
     ``reshapes`` makes other dimensions of the same elements, one that ``exchanges`` lays them out otherwise. What is counted by its
-    ``first`` operand says so. ``function`` is the name of one of rows, with a ' for its derivative.
+    ``first`` operand says so. ``function`` is the name of one of rows, with a ' for its derivative; ``kept`` is what
+    a derivative reads beside the gradient: operands, result, nothing, or divisor.
     """
 
     result: str
@@ -69,6 +70,7 @@ class Act(Frozen):
     first: bool = False
     exchanges: bool = False
     function: str = ""
+    kept: str = "operands"
 
     @property
     def without_elements(self) -> Act:
@@ -148,6 +150,20 @@ class Script(Frozen):
         busy = {act.fuse for act in self.acts if act.fuse is not None and self.contracts(act)}
         return frozenset(busy | {~fuse for fuse in busy if fuse >= 0})
 
+    def made_again(self, act: Act) -> list[Act]:
+        """What the acts that go back through the fuse of one read of what was made in it, and what that was made of: it is
+        made on the chip once more."""
+        fuse = ~act.fuse if act.back and act.fuse is not None else None
+        if fuse is None or fuse not in self._busy:
+            return []
+        wanted = {name for act in self.acts if act.fuse == ~fuse for name in act.operands}
+        made: list[Act] = []
+        for act in self.acts[::-1]:
+            if act.fuse == fuse and act.result in wanted:
+                made.insert(0, act)
+                wanted.update(act.operands)
+        return [act for act in made if not act.exchanges]
+
     def _first_alone(self, fuse: int, kernel: list[tuple[int, int | None]], here: int) -> int:
         """The first of the elementwise statements of a fuse that join no contraction outside of it."""
         own = (j for j in range(here) if self.acts[j].fuse == fuse and not self.acts[j].exchanges)
@@ -173,8 +189,7 @@ class Script(Frozen):
                 heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
                 own = self.contracts(act) or not heads
                 payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
-                again = [a for a in self.acts if act.back and act.fuse in self._busy and a.fuse == ~act.fuse]
-                again = [a for a in again if not a.exchanges]
+                again = self.made_again(act)
                 chip |= {a.result for a in again}
                 made |= {a.result for a in again}
                 for one in (act, *again):
@@ -186,7 +201,8 @@ class Script(Frozen):
                         chip |= {name} if rows is None else set()
                 chip.add(act.result)
                 made.add(act.result)
-        fetched, touched = {name for _, name in loads}, {name for act in self.acts for name in act.operands}
+        fetched, touched = {name for _, name in loads}, {n for act in self.acts if not act.back for n in act.operands}
+        touched |= {n for act in self.acts if act.back for n in act.operands if self.acts[maker.get(n, 0)].back}
         carried = {turn.leaves for act in self.acts for turn in act.turns}
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
         asked = {self.origin(name) for name in asked}

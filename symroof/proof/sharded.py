@@ -43,6 +43,17 @@ class Meshed(Frozen):
             raise CheckError("meshes of different sizes hold different parts")
         return first
 
+    def saved(self, name: str) -> frozenset[str]:
+        """The axes that an array is cut by as it is kept for the backward pass, on meshes of several sizes alike."""
+        found = []
+        for size in SIZES:
+            game = Game(self.script, self.mesh, self.keep, self.regather, size)
+            game.played()
+            found.append(game.saved(name))
+        if any(other != found[0] for other in found):
+            raise CheckError("meshes of different sizes keep different parts")
+        return found[0]
+
     def axis(self, name: str) -> MeshAxis:
         return next(axis for axis in self.mesh if axis.name == name)
 

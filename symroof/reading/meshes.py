@@ -95,7 +95,9 @@ def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
     Raises :class:`~symroof.errors.ReadingError` where the two say different things of one axis.
     """
     on_lines = isinstance(operation, Program) and operation.line is None
-    written = getattr(operation, "mesh", ()) if on_lines or not mesh else ()  # what is said beside a product is all of it
+    written = (
+        getattr(operation, "mesh", ()) if on_lines or not mesh else ()
+    )  # what is said beside a product is all of it
     own = {axis.name: axis for axis in written}
     for name, axis in mesh.items():
         for what in ("chips", "wiring", "link"):
