@@ -37,11 +37,14 @@ def _put_in(relation: Compare) -> tuple[str, Fraction] | None:
 
 
 def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
-    """Numbers of chips are wired as the formulas say, a network joins them all, and they share out what they split.
+    """Sizes leave a dimension nothing less than 1; numbers of chips are wired as the formulas say, a network joins them all,
+    and they share out what they split.
 
     Raises :class:`ModelError` where they are not: every command that puts numbers in asks here.
     """
     program = problem.operation
+    if isinstance(program, Program):
+        program.require_sizes(values)
     if not isinstance(program, Program) or not program.axes:
         return
     for name in open_axes(problem.mesh):
@@ -84,6 +87,8 @@ def require_joined(problem: Problem, values: Mapping[str, Fraction]) -> None:
 def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> None:
     """Whatever values sizes and axes run through together, chips share out what they split."""
     program = problem.operation
+    if isinstance(program, Program) and program.where:
+        program.require_sizes({name: Fraction(min(values)) for name, values in runs.items()})
     if not isinstance(program, Program) or not program.axes:
         return
     for label, axes in _split(program):

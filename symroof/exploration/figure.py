@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TypeAlias
 
 from symroof.derivation.agreement import require_sizes_agree
@@ -20,6 +21,7 @@ from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
+from symroof.model.program import Program
 from symroof.reading.grids import Axis
 from symroof.symbols import symbol
 
@@ -89,6 +91,8 @@ def figure(
     for values in problem.at:
         require_sizes_agree(setting, values)
         require_there(setting.problem, values)
+        if isinstance(program := setting.problem.operation, Program):
+            program.require_sizes({**values, **{axis.names[0]: Fraction(axis.ends[0]) for axis in over}})
     if kind == "regimes":
         return plane(problem, *over)
     if kind == "resources":

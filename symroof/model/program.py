@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Expr, Integer
+from sympy import Add, Expr, Integer, ceiling
 
+from symroof.errors import ModelError
 from symroof.formula import Formula, Frozen, names
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
@@ -36,7 +38,7 @@ from symroof.model.nodes import (
     sources_of,
     turns_of,
 )
-from symroof.symbols import expression, symbol
+from symroof.symbols import expression, rational, symbol
 
 if TYPE_CHECKING:
     from symroof.model.backward import Backward
@@ -233,6 +235,22 @@ class Program(Frozen):
         """A value with the sizes that others define put in."""
         return value.xreplace(self._definitions) if self.where else value
 
+    def require_sizes(self, values: Mapping[str, Fraction]) -> None:
+        """A dimension that other sizes define is at least 1, as all dimensions are: refused where these make it less."""
+        dimensions = {dim.label for tensor in self.written.values() for dim in tensor.dims}
+        put = {symbol(name): rational(value) for name, value in values.items()}
+        for name in self.where.keys() & dimensions:
+            value = self._definitions[symbol(name)]
+            there = value.subs(put)
+            if not there.is_Rational or there >= 1:
+                continue
+            larger = [(x, ceiling(given / there)) for x, given in put.items() if value.has(x)]
+            larger.sort(key=lambda pair: pair[0].name != "B")  # a batch is what people turn
+            cure = next((f", as with {x} = {n}" for x, n in larger if value.subs({**put, x: n}) >= 1), "")
+            said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
+            shown = f"at {said} a tensor would have {there} of {name} = {str(value).replace('**', '^')}"
+            raise ModelError(shown, expected=f"{name} of at least 1{cure}")
+
     @cached_property
     def _definitions(self) -> Mapping[Expr, Expr]:
         """The sizes that others define, in those that nothing does: each stands behind those that its formula mentions."""
@@ -281,8 +299,17 @@ class Program(Frozen):
 
     def turns(self, tensor: Tensor) -> Expr:
         """How many copies of a declared tensor there are: each turn of a repeat has weights and caches of its own."""
-        users = (line for line in self.lines if tensor in line.statement.operands)
-        return next((turns_of(line.repeats) for line in users), Integer(1))
+        return self._turns.get(str(tensor.name), Integer(1))
+
+    @cached_property
+    def _turns(self) -> Mapping[str, Expr]:
+        """How often the first statement that uses a tensor is run."""
+        found: dict[str, Expr] = {}
+        for line in self.lines:
+            for tensor in line.statement.operands:
+                if str(tensor.name) not in found:
+                    found[str(tensor.name)] = turns_of(line.repeats)
+        return found
 
     @property
     def title(self) -> str:

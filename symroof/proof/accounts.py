@@ -42,7 +42,7 @@ class Applied(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         run, _ = _run_of(step)
-        act = None if run is None else next((act for act in run.script.acts if act.result == self.result), None)
+        act = None if run is None else run.script.act.get(self.result)
         if run is None or act is None or run.script.contracts(act) or self.over != (act.over if act.row else None):
             return False
         if self.sums != act.sums:
@@ -65,8 +65,8 @@ class Members(Facts):
         script = run.script
         paid = tuple(
             act.result
-            for act in script.acts
-            if script.run.payer[act.result] == run.name and not script.contracts(act) and (act.each or act.row)
+            for act in run.acts()
+            if not script.contracts(act) and (act.each or act.row)
         )
         return paid == tuple(one.result for one in self.applied) and all(x.agree(step, ledger) for x in self.applied)
 
@@ -88,9 +88,9 @@ class Moves(Facts):
         if run is None or act is None:
             return False
         trace = run.script.run
-        acts = [act for act in run.script.acts if trace.payer[act.result] == run.name]
+        acts = list(run.acts())
         made = tuple(act.result for act in acts)
-        loaded, stored = (tuple(n for payer, n in moves if payer == run.name) for moves in (trace.loads, trace.stores))
+        loaded, stored = (tuple(name for _, name, _ in trace.moves(what, run.name)) for what in ("reads", "writes"))
         used = dict.fromkeys(name for act in acts for name in act.operands)
         return (
             self.loaded == loaded
@@ -108,7 +108,7 @@ def _run_of(step: Step) -> tuple[Run | None, Act | None]:
     run = step.evidence
     if not isinstance(run, Run):
         return None, None
-    return run, next((act for act in run.script.acts if act.result == run.name), None)
+    return run, run.script.act.get(str(run.name))
 
 
 def _elements(labels: tuple[str, ...]) -> Formula:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -42,12 +43,11 @@ class Ledger:
 
         A name that is left ``free`` is not replaced: what is proved then holds for each of its values.
         """
-        known = {name: formula for name, formula in self.definitions.items() if name != free}
-        if figures:
-            known |= self.figures
-        equal = replaced(assumptions, ("=",))
+        equal, known = replaced(assumptions, ("=",)), self.definitions
+        if free in known:
+            known = {name: formula for name, formula in known.items() if name != free}
         digits = {name: figure.value for name, figure in self.figures.items()}
-        exact = Exact(known | equal, self.least_one, digits)
+        exact = Exact(ChainMap(equal, *([self.figures] if figures else []), known), self.least_one, digits)
         if not equal and free is None:
             exact.known = self._known[figures]  # worked out once for all steps
         return exact

@@ -38,17 +38,15 @@ class Run(Evidence):
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, script = ledger.exact(figures=False), self.script
         total, by = ZERO, "the program run again"
-        for act in script.acts:
-            paid = self.name in (None, script.run.payer[act.result]) and self.back in (None, act.back)
-            if paid and self.what in ("flops", "flops_exact", "ops"):
+        for act in self.acts():
+            if self.back in (None, act.back) and self.what in ("flops", "flops_exact", "ops"):
                 total += self.work(act, exact, step) * self.turned(act.turns, exact)
             if self.what in ("flops", "flops_exact"):
                 by = "counted in loops"
         if self.what in ("reads", "writes", "bytes"):
             by = "loads and stores counted"
-            for payer, name, rows in script.run.moves(self.what):
-                if self.name in (None, payer):
-                    total += self.size(name, exact, rows) * self._paid(payer, exact)
+            for payer, name, rows in script.run.moves(self.what, self.name):
+                total += self.size(name, exact, rows) * self._paid(payer, exact)
         if self.what in STOCKS:
             by = STOCKS[self.what]
             for name, turns in self.stays():
@@ -60,6 +58,12 @@ class Run(Evidence):
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "running the program gives something else")
         return Check("proved", by)
+
+    def acts(self) -> Iterable[Act]:
+        """The acts of the statement, or all."""
+        if self.name is None:
+            return self.script.acts
+        return (self.script.act[name] for name in self.script.run.paid.get(self.name, ()))
 
     def work(self, act: Act, exact: Exact, step: Step) -> Rat:
         script = self.script
@@ -130,7 +134,7 @@ class Run(Evidence):
 
     def _paid(self, payer: str, exact: Exact) -> Rat:
         """How often a statement is run."""
-        return self.turned(next(act.turns for act in self.script.acts if act.result == payer), exact)
+        return self.turned(self.script.act[payer].turns, exact)
 
     def _copies(self, name: str) -> tuple[Turn, ...]:
         """In which turns a declared tensor is another: those of what uses it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -113,7 +114,8 @@ def _is_of(part: Formula, whole: Formula) -> bool:
 
 def _one_of_each(parts: list[Formula], groups: list[tuple[Formula, ...]], step: Step) -> bool:
     """Whether no group gives more than one part to a sum that is compared with the longest of each."""
-    return step.left == STEPS or all(sum(part in group for part in parts) <= 1 for group in groups)
+    often = Counter(parts)
+    return step.left == STEPS or all(sum(often[part] for part in {*group}) <= 1 for group in groups)
 
 
 class AboveAll(Evidence):

@@ -100,6 +100,10 @@ class Script(Frozen):
     def array(self) -> Mapping[str, Array]:
         return {array.name: array for array in self.arrays}
 
+    @cached_property
+    def act(self) -> Mapping[str, Act]:
+        return {act.result: act for act in self.acts}
+
     def labels(self, names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         return tuple(self.array[name].labels for name in names)
 
