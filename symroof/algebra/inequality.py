@@ -78,6 +78,10 @@ def _sign(
     return sign(evaluated(terms, symbols, values), symbols, least_one, weak=weak)
 
 
+# A root of more terms is a formula that nobody reads, and that no engine of proof compares in time.
+MOST_UNDER_A_ROOT = 20
+
+
 class _Solver(Frozen):
     """Where a polynomial in one symbol is positive; ``parts`` are its coefficients, from the constant upwards."""
 
@@ -143,7 +147,8 @@ class _Solver(Frozen):
     def _quadratic(self) -> Threshold:
         c, b, a = self.parts
         opens, start = self._sign(a), self._sign(c)
-        if opens is None or not start:
+        long = len(b) * (len(b) + 1) // 2 + len(a) * len(c) > MOST_UNDER_A_ROOT
+        if opens is None or not start or (long and opens != start):
             return self._implicit()
         high, middle, constant = map(self._expr, (a, b, c))
         discriminant = middle**2 - 4 * high * constant

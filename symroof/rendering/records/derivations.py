@@ -12,7 +12,7 @@ from symroof.derivation.answer import Answer, Point
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names, number
 from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import of_statement, sent_over
@@ -22,6 +22,7 @@ from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.exchanges import about, moved_by
 from symroof.rendering.records.questions import let_record, optimum_record, solution_record, step_record
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
+from symroof.symbols import expression
 
 OF_CHIPS = ("flops_per_chip", "ops_per_chip", "bytes_per_chip")
 OF_PROGRAMS = (
@@ -180,12 +181,19 @@ def _of_program(said: Callable[[str], Formula | None], answer: Answer, setting: 
     costs = {
         step.left.name: step.right for step in answer.steps if isinstance(step.left, Name) and step.relation == "="
     }
+
+    def resolved(cost: str) -> Formula | None:  # in the sizes of the answer: nothing speaks of those that others define
+        formula = costs.get(cost)
+        if formula is None or program.where.keys().isdisjoint(names(formula)):
+            return formula
+        return setting.layout.write(program.resolved(expression(formula)).expand())
+
     written = {line.statement.name: str(program.line or line.statement) for line in program.lines}
     statements: list[dict[str, Any]] = [
         {
             "name": program.called(name),
             "text": written[name],
-            **{what: costs.get(of_statement(what, name)) for what in ("flops", "ops", "reads", "writes", "bytes")},
+            **{what: resolved(of_statement(what, name)) for what in ("flops", "ops", "reads", "writes", "bytes")},
             "exchanges": _exchanges(answer, program, name),
         }
         for name in program.owners
