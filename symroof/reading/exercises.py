@@ -34,7 +34,8 @@ class Stated(Frozen):
 class Exercise(Frozen):
     """What claims are judged against. Without a ``problem`` the named formulas ``let`` are the whole model.
 
-    ``tolerance`` is how far ``~`` lets numbers differ. ``aliases`` are names that a document uses for known ones.
+    ``tolerance`` is how far ``~`` lets numbers differ. ``aliases`` are names that a document uses for known ones. ``count``
+    is the way of counting additions that was asked for, None where nothing is said of it.
     """
 
     problem: Problem | None = None
@@ -47,6 +48,7 @@ class Exercise(Frozen):
     tolerance: Fraction = TOLERANCE
     aliases: Mapping[str, str] = field(default_factory=dict)
     compute: Dtype | None = None
+    count: str | None = None
 
 
 def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Exercise:
@@ -67,7 +69,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     if options.get("operation"):
         problem = read_problem(options, spoken)
         shared = {name: getattr(problem, name) for name in ("hardware", "assume", "symbols", "let")}
-        return Exercise(problem, **shared, **stated)
+        return Exercise(problem, **shared, **stated, count=text(options, "count"))
     asked = (
         () if options.get("solve") or options.get("minimize") else ("solve_for", "at")
     )  # what is derived of the same table

@@ -16,6 +16,7 @@ from symroof.algebra.dominance import limit
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
+from symroof.derivation.meanings import multiples
 from symroof.derivation.solving import PLAIN, derivative
 from symroof.formula import Name, Number
 from symroof.proof.step import Check
@@ -133,15 +134,23 @@ def _as_numbers(unknown: Unknown, regime: Regime, true: Enclosure, by: Check) ->
 def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | None:
     """Whether both bounds leave the same whole numbers, where the unknown is a size and the claimed bound is whole."""
     x, rises = unknown.x, unknown.rises
-    if x.name not in unknown.question.context.least_one or claimed.low.denominator != 1 or not claimed.exact:
+    if x.name not in unknown.question.context.least_one or not claimed.exact or claimed.low <= 0:
         return None
-    slope, firsts = cancelled(unknown.side / x), set()
-    if not slope.is_Rational:
+    slope, below, firsts = cancelled(unknown.side / x), cancelled(unknown.side * x), set()
+    if not (slope.is_Rational or below.is_Rational):
         return None
+
+    def size(bound: Fraction) -> Fraction:  # of 2B > 486 and of 1/B < 1/243
+        return bound / fraction(slope) if slope.is_Rational else fraction(below) / bound
+
+    if (claimed.low if slope.is_Rational else size(claimed.low)).denominator != 1:
+        return None
+    setting = unknown.question.context.setting
+    step = 1 if setting is None else multiples(setting).get(x.name, 1)  # what chips share out comes in multiples
     for bound, strict in ((true, not unknown.closed), (claimed, unknown.relation in "<>")):
-        for end in (bound.low / fraction(slope), bound.high / fraction(slope)):
+        for end in (size(bound.low) / step, size(bound.high) / step):
             up, down = (floor(end) + 1, ceil(end) - 1) if strict else (ceil(end), floor(end))
-            firsts.add(up if rises else down)
+            firsts.add(step * (up if rises else down))
     if len(firsts) > 1:
         return None
     return Remark("whole", {"variable": Name(x.name), "first": firsts.pop(), "rises": rises, "value": true.middle})

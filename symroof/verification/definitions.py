@@ -48,7 +48,7 @@ def context_of(exercise: Exercise) -> Context:
         for count in (problem.count, "exact" if problem.count == "fma" else "fma")
     )
     context = _of_operation(exercise, stated)
-    if contrary.cost.flops != stated.cost.flops:
+    if exercise.count is None and contrary.cost.flops != stated.cost.flops:
         context = replace(context, other=_of_operation(exercise, contrary))
     return context.assuming(exercise.assume)
 

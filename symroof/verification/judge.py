@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Verdict
+from symroof.formula import Compare, Formula, Verdict, names
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Claim, read_claim
 from symroof.reading.exercises import Exercise, Stated
@@ -22,6 +22,10 @@ from symroof.verification.links import decide
 from symroof.verification.unit_agreement import unit_of
 
 
+# The counts themselves, of all statements or of one.
+COUNTS = ("flops", "flops_exact", "flops_forward", "flops_backward", "flops_per_chip")
+
+
 def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
     """A judgement for each claim of an exercise.
 
@@ -31,7 +35,41 @@ def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
     ['conditional', 'holds', 'wrong']
     """
     context = context_of(exercise)
+    found = _judged(exercise, context)
+    if context.other is None or not any(map(_counts_otherwise, found)):
+        return found
+    own, other = (_judged(exercise, one) for one in (replace(context, other=None), context.other))
+    if _right(own) >= _right(other):
+        return tuple(one if _of_counts(one) else alone for one, alone in zip(found, own, strict=True))
+    count = Remark("other_count", {"count": context.other.count})
+    counted = (_remarked(b, count) if a.verdict not in GOOD else b for a, b in zip(own, other, strict=True))
+    return tuple(one if _of_counts(one) else alone for one, alone in zip(found, counted, strict=True))
+
+
+def _judged(exercise: Exercise, context: Context) -> tuple[Judgement, ...]:
     return tuple(judge_stated(stated, context, exercise.title) for stated in exercise.claims)
+
+
+def _of_counts(judgement: Judgement) -> bool:
+    """Whether a claim says what the FLOPs are: an author may write both counts, one after the other."""
+    links = () if judgement.statement is None else judgement.statement.links
+    return any(name.partition("(")[0] in COUNTS for link in links for name in names(link))
+
+
+def _counts_otherwise(judgement: Judgement) -> bool:
+    """Whether a claim is right under the other way of counting additions alone: then one way is taken for all that is made
+    of the count."""
+    return not _of_counts(judgement) and any(remark.kind == "other_count" for finding in judgement.findings for remark in finding.remarks)
+
+
+def _remarked(judgement: Judgement, remark: Remark) -> Judgement:
+    findings = (replace(finding, remarks=(*finding.remarks, remark)) for finding in judgement.findings)
+    return replace(judgement, findings=tuple(findings))
+
+
+def _right(judgements: tuple[Judgement, ...]) -> int:
+    """How many are as they are expected, where that is said, or may stand."""
+    return sum(judgement.good for judgement in judgements)
 
 
 def judge_stated(stated: Stated, context: Context, title: str | None = None) -> Judgement:

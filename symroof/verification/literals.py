@@ -1,11 +1,13 @@
 """Numbers in print: when one stands for the true value, and the number that would have to stand in its place.
 
-The printed number is the true value rounded to nearest, or truncated toward zero, at its last significant digit.
+The printed number is the true value rounded to nearest, or truncated toward zero, at its last significant digit, and within
+a quarter of it: 5/3 is 2, 1999/1000 is not 1.
 Digits after a point are significant; trailing zeros of a number without one are not: 61000 has two digits. A number
 with two or more digits in print has at least two: 3000 has two, 4 and 6e10 have one.
 
 Nobody truncates what stands in print: of two numbers in print one is the other rounded to nearest. Arithmetic of whole
-numbers in print is exact below 10^4, and from there rounded to at least two digits.
+numbers in print is exact below 10^4. The bound of a condition is rounded to nearest with two digits or more, or is off by
+less than a hundredth.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
-from symroof.algebra.rounding import to_digits
 from symroof.errors import AlgebraError
 from symroof.formula import (
     Compare,
@@ -40,7 +41,9 @@ from symroof.verification.judgement import Finding, Remark
 
 WRITTEN = 10**100  # larger numbers without digits of their own are never in print
 COUNTED = 10**4  # below this, arithmetic of whole numbers is exact
-COARSE = Fraction(1, 20)  # a truncation that is off by more than this says so
+COARSE = Fraction(1, 20)  # a number that is off by more than this says so
+WILD = Fraction(1, 4)  # nothing that is off by more is the same number
+FINE = Fraction(1, 100)  # a bound that is off by less is the same bound
 NUMBER = re.compile(r"(\d*)(\.?)(\d*)(?:[eE]([+-]?\d+))?", re.ASCII)
 
 
@@ -55,18 +58,18 @@ def rounding(true: Enclosure, printed: Number) -> Remark | None:
     digits, unit = last_place(printed)
     c, facts = printed.value, {"digits": digits, "value": true.middle}
     if true.exact and true.low == c:
-        return Remark("exact", facts)
-    if c == 0:
+        return Remark("exact", {**facts, "share": Fraction(0)})
+    if c == 0 or true.low <= 0 <= true.high or any(abs(c / end - 1) > WILD for end in (true.low, true.high)):
         return None
+    share = c / true.middle - 1
+    facts |= {"share": share, "off": share if abs(share) > COARSE else None}
     half = unit / 2
     if max(abs(true.low), abs(true.high)) < unit:
         half /= 10  # no digit of the value stands at that place: 9.6 is 10, and 6 is not
     if true.low >= c - half and true.high <= c + half:
         return Remark("rounded", facts)
-    alike = true.low * c > 0 and true.high * c > 0
-    if alike and all(0 <= abs(end) - abs(c) < 2 * half for end in (true.low, true.high)):
-        off = c / true.middle - 1
-        return Remark("truncated", {**facts, "off": off if abs(off) > COARSE else None})
+    if all(0 <= abs(end) - abs(c) < 2 * half for end in (true.low, true.high)):
+        return Remark("truncated", facts)
     return None
 
 
@@ -123,6 +126,8 @@ def in_print(question: Question, other: Formula, side: Formula, check: Check) ->
     beside = next((one for one in (link.left, link.right) if one is not side), None) if link.relation == "=" else None
     if found is None or (beside is not None and not may_stand(found, beside, question.context)):
         return None
+    if link.relation in ("<=>", "=>") and not bounds_alike(found):
+        return None
     return Finding(link, "rounded", check, remarks=(found,))
 
 
@@ -153,18 +158,24 @@ def literals(side: Formula) -> Iterator[Number]:
 def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formula | None = None) -> bool:
     """Whether a number may be rounded in this way beside what it stands for.
 
-    Beside arithmetic of whole numbers not at all below 10^4, and from there to nearest with two digits or more; beside
-    other numbers and conditions in print only to nearest. Where a unit is ``printed`` with it, or it is 2M, it is no
-    whole number. One digit stands for the bound of a condition in print only within the share that ~ allows.
+    Beside arithmetic of whole numbers not at all below 10^4, and from there to nearest; beside other numbers and conditions
+    in print only to nearest. Where a unit is ``printed`` with it, or it is 2M, it is no whole number. A bound stands for the
+    bound of a condition as :func:`bounds_alike` says.
     """
     value, nearest = rounded.facts["value"], rounded.kind == "rounded"
-    if isinstance(other, Compare) and rounded.facts["digits"] == 1 and stands_in_print(other, context):
-        return nearest and abs(Fraction(to_digits(value, 1)) / value - 1) <= context.tolerance
+    if isinstance(other, Compare):
+        return bounds_alike(rounded) and (nearest or not stands_in_print(other, context))
     scaled = isinstance(printed, Number) and (printed.unit is not None or (printed.digits or "")[-1:].isalpha())
     whole = value.denominator == 1 and not scaled
     if whole and is_count(other, context) and not is_printed(other):
-        return nearest and rounded.facts["digits"] > 1 and abs(value) >= COUNTED
+        return nearest and abs(value) >= COUNTED and bounds_alike(rounded)
     return nearest or not stands_in_print(other, context)
+
+
+def bounds_alike(rounded: Remark) -> bool:
+    """Whether a number in print is the bound of a condition: to nearest with two digits or more, or off by less than 1 %."""
+    nearest = rounded.kind in ("rounded", "exact") and rounded.facts["digits"] > 1
+    return nearest or abs(rounded.facts["share"]) < FINE
 
 
 def stands_in_print(formula: Formula, context: Context) -> bool:

@@ -27,7 +27,7 @@ from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import Enclosure
 from symroof.verification.judgement import Finding
-from symroof.verification.literals import precise, rounding
+from symroof.verification.literals import bounds_alike, precise, rounding
 from symroof.verification.nearness import near
 
 OPEN = symbol("printed number")
@@ -60,7 +60,7 @@ def _by_literal(question: Question, condition: Compare, literal: Number, shown: 
     for value, _ in _forms(_with(link.right, literal, Name(OPEN.name), context)):
         needed = _needed(condition, value)
         rounded = None if needed is None else rounding(Enclosure(needed, needed), literal)
-        if needed is None or rounded is None:
+        if needed is None or rounded is None or not bounds_alike(rounded):
             continue
         for _, q in _forms(_with(link.right, literal, number(needed), context)):
             by = context.told(Compare(condition, "<=>", q))

@@ -32,7 +32,7 @@ MISPRINTS = (
     (r"$\text{reads}(h) = 2ND + 2DF$", r"$\text{reads}(h) = 2ND + 4DF$", None),
     (r"= 12NDF = 6N \cdot", r"= 12NDF = 2N \cdot", None),
     (r"$\text{FLOPs}_\text{backward} = 8NDF$", r"$\text{FLOPs}_\text{backward} = 4NDF$", None),
-    (r"$\text{saved} = 2ND + 4NF$", r"$\text{saved} = 4NF$", None),
+    (r"$\text{saved} = 2ND + 2NF$", r"$\text{saved} = 2NF$", None),
     (r"+ 12BTSKGHL", r"+ 4BTSKGHL", None),
     (r"/ (BS) = 4KHL", r"/ (BS) = 2KHL", "other_amount"),
 )
