@@ -24,7 +24,7 @@ FUNCTIONS: Mapping[str, int | None] = {
     **dict.fromkeys(("argmin", "minimum", "sup", "limit", "diff"), 2),
     "sum": 4,
 }
-KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "oo"])
+KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "or", "not", "oo"])
 
 
 class Formula(Frozen):

@@ -11,7 +11,7 @@ import pytest
 import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Group, Number, Product, Quotient
-from symroof.reading.claims import Chain, read_claim
+from symroof.reading.claims import Chain, Logic, read_claim
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope, read_expression
 from symroof.verification.definitions import context_of
@@ -45,6 +45,11 @@ def times(formula, factor):
 
 def falsified(claim):
     """Claims that are false where this one is true."""
+    if claim.alternative:
+        denied = Logic("not", (Logic("and", claim.propositions[-1]),))
+        if claim.connectives[-1:] != ("=>",):
+            yield replace(claim, propositions=(*claim.propositions[:-1], (denied,)))
+        return
     chain = claim.propositions[-1][-1]
     last, relation = chain.sides[-1], chain.relations[-1]
 

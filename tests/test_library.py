@@ -7,6 +7,7 @@ from math import prod
 import pytest
 
 import symroof as sr
+from symroof.errors import CheckError, SymroofError
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
 from symroof.model.library import LIBRARY
@@ -554,3 +555,20 @@ def test_functions_of_a_problem():
 def test_what_is_no_number_of_operations_is_refused(given):
     with pytest.raises(sr.SymroofError, match="functions"):
         functions_of({"functions": given})
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", list(LIBRARY))
+def test_every_size_of_every_program_can_be_asked_for(name):
+    """A condition for each size, proved; where a size is refused, it is in words of the problem."""
+    asked = 0
+    for training in (False, True):
+        for size in sr.operation(name).dimensions:
+            try:
+                page = sr.derive(name, on="h100-sxm", solve_for=size, training=training)
+            except CheckError:
+                raise
+            except SymroofError:
+                continue
+            asked += bool(page.counts()["proved"])
+    assert asked

@@ -4,8 +4,10 @@ left out; the links carry what the formulas say. The runner imports neither the 
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
+from random import Random
 
 import pytest
+import random_programs
 from chips import Chips, WrongChipError, routed, waiting
 from random_splits import random_splits
 from sympy import Add, Integer
@@ -156,6 +158,13 @@ def test_random_programs_are_refused_or_right(part):
 def test_random_programs_are_derived_with_every_check(seed, training):
     """That of the seed 262 just reaches the ridge, where every size is 1."""
     assert sr.derive(random_splits(seed), on="tpu-v5p", training=training).counts()["proved"] > 5
+
+
+# Of 330 programs these four were refuted once: a fuse has a gain, which the backward pass makes again or reads.
+@pytest.mark.parametrize("seed", [52, 114, 125, 283])
+def test_a_fuse_with_a_gain_is_trained_with_every_check(seed):
+    text = str(random_programs.program(Random(seed), dtypes=("bf16", "fp32")))
+    assert sr.derive(text, training=True).counts()["proved"] > 5
 
 
 @pytest.mark.parametrize("wiring", ["ring", "line", "switch"])

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 OTHERS = [lang for lang in languages() if lang != "en"]
 B, D, F = map(Name, "BDF")
 FACTS = {
-    "exact": {}, "rounded": {"value": Fraction("240.24"), "digits": 3}, "deviation": {"share": Fraction(1, 25)},
+    "exact": {}, "rounded": {"value": Fraction("240.24"), "digits": 3, "off": None}, "deviation": {"share": Fraction(1, 25)},
     "truncated": {"value": Fraction("59.81"), "digits": 2, "off": Fraction(-1, 10)},
     "whole": {"value": Fraction("240.24"), "variable": B, "rises": True, "first": 241},
     "other_count": {"count": "exact"}, "this_count": {"count": "fma", "exactly": B}, "factor": {"factor": B},

@@ -67,9 +67,9 @@ def _against(
     sent, rate = sent_over(resource), rates.rate(resource)
     carried = valued(draft, known[sent], values)
     if carried == 0:  # an axis of one chip sends nothing
-        role, always = f"threshold({resource})", Compare(T_MATH, ">", Name(f"T_{resource}"))
+        role, waits = f"threshold({resource})", Compare(T_MATH, ">", Name(f"T_{resource}"))
         nothing = Step(
-            "resources", Reason.SOLVE, always, "<=>", Verdict(True), where, None, Solved(resource), role, point
+            "resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, Solved(resource), role, point
         )
         return draft.add(nothing)
     ratio = cancelled(valued(draft, known["flops_per_chip"], values) / carried)

@@ -63,11 +63,7 @@ class Members(Facts):
         if run is None:
             return False
         script = run.script
-        paid = tuple(
-            act.result
-            for act in run.acts()
-            if not script.contracts(act) and (act.each or act.row)
-        )
+        paid = tuple(act.result for act in run.acts() if not script.contracts(act) and (act.each or act.row))
         return paid == tuple(one.result for one in self.applied) and all(x.agree(step, ledger) for x in self.applied)
 
 

@@ -47,7 +47,8 @@ class Ledger:
         if free in known:
             known = {name: formula for name, formula in known.items() if name != free}
         digits = {name: figure.value for name, figure in self.figures.items()}
-        exact = Exact(ChainMap(equal, *([self.figures] if figures else []), known), self.least_one, digits)
+        put: list[Any] = [equal, *([self.figures] if figures else []), known]
+        exact = Exact(ChainMap(*put), self.least_one, digits)
         if not equal and free is None:
             exact.known = self._known[figures]  # worked out once for all steps
         return exact

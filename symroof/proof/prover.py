@@ -7,7 +7,7 @@ is proved first too. So what a proposition needs for its values is asked before 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -27,13 +27,13 @@ class Prover:
     """Questions to z3 about formulas, where some facts hold.
 
     As rules for :func:`~symroof.formula.fold` it makes of a proposition what z3 takes; a term is what ``exact`` makes
-    of it.
+    of it. ``whole`` are names that stand for whole numbers alone, for multiples of the number beside them.
     """
 
-    def __init__(self, exact: Exact, facts: Iterable[Formula] = ()) -> None:
+    def __init__(self, exact: Exact, facts: Iterable[Formula] = (), whole: Mapping[str, int] | None = None) -> None:
         import z3
 
-        self.z3, self.exact = z3, exact
+        self.z3, self.exact, self.whole = z3, exact, whole or {}
         self.variables: dict[str, Any] = {}
         self.domain: list[Any] = []
         self.needs: dict[str, list[Any]] = {}
@@ -136,6 +136,8 @@ class Prover:
                 least_one = self.exact.least_one
                 above = name in several_of(least_one)
                 self.domain.append(v > 1 if above else v >= 1 if name in least_one else v > 0)
+                if name in self.whole:
+                    self.domain.append(v == self.whole[name] * self.z3.ToReal(self.z3.Int(f"{name} counted")))
         return self.variables[name]
 
     def _describe(self, v: Any, function: str, arguments: tuple[Rat, ...]) -> list[Any]:

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from symroof.formula import Both, Call, Cases, Compare, Formula, Name, Number, Sum, Verdict, names, total
+from symroof.formula import Both, Call, Compare, Formula, Name, Number, Sum, Verdict, names, total
 from symroof.proof.certificates import Dominated
 from symroof.proof.facts import Solved
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.script import Script
+from symroof.proof.settling import without_cases
 from symroof.proof.step import Check, Step
 
 STEPS = Name("T_steps")
@@ -156,10 +157,6 @@ def joined(conditions: Iterable[Formula]) -> Formula:
 
 
 def _parts(condition: Formula) -> tuple[Formula, ...]:
-    """What has to hold together: a case that holds under a guard and never otherwise is both."""
-    match condition:
-        case Both(parts=parts):
-            return parts
-        case Cases(rows=((consequence, guard),), otherwise=Verdict(holds=False)):
-            return consequence, guard
-    return (condition,)
+    """What has to hold together."""
+    whole = without_cases(condition)
+    return whole.parts if isinstance(whole, Both) else (whole,)

@@ -8,7 +8,8 @@ asked last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 
 from symroof.errors import AlgebraError, CheckError
@@ -48,6 +49,51 @@ def negated(formula: Formula) -> Formula:
     raise CheckError(f"{type(formula).__name__} is not negated")
 
 
+def without_cases(formula: Formula) -> Formula:
+    """A condition by cases as one that joins them: "if G; never otherwise" is *and G*, "if G; always otherwise" *or not G*.
+
+    >>> from symroof.formula import Name
+    >>> b, d, f = map(Name, "BDF")
+    >>> beyond, guard = Compare(b, ">", d), Compare(d, ">", f)
+    >>> without_cases(Cases(((beyond, guard),), Verdict(True))) == Either((beyond, Compare(d, "<=", f)))
+    True
+    """
+    if not isinstance(formula, Cases):
+        return formula
+    rows: list[Formula] = []
+    outside: tuple[Formula, ...] = ()
+    for then, guard in formula.rows:
+        here = (guard, *(before for before in outside if not _follows(guard, before)))
+        outside += (negated(guard),)
+        if then != Verdict(False):
+            rows.append(Both((*(() if then == Verdict(True) else (then,)), *here)))
+    rest = formula.otherwise
+    if rest == Verdict(True) and len(formula.rows) == 1 and formula.rows[0][0] != Verdict(False):
+        return Either((formula.rows[0][0], *outside))  # beyond, or where the guard does not hold
+    if rest is not None and rest != Verdict(False):
+        rows.append(Both((*(() if rest == Verdict(True) else (rest,)), *outside)))
+    flat = tuple(_flat(row) for row in rows)
+    return flat[0] if len(flat) == 1 else Either(flat) if flat else Verdict(False)
+
+
+def _follows(guard: Formula, other: Formula) -> bool:
+    """Whether ``D <= F`` says no more than ``D < F`` does beside it."""
+    strict = {"<=": "<", ">=": ">"}
+    if not (isinstance(guard, Compare) and isinstance(other, Compare)):
+        return False
+    return (guard.left, guard.right) == (other.left, other.right) and strict.get(other.relation) == guard.relation
+
+
+def _flat(row: Formula) -> Formula:
+    parts = tuple(_flattened(row)) if isinstance(row, Both) else (row,)
+    return parts[0] if len(parts) == 1 else Both(parts)
+
+
+def _flattened(both: Both) -> Iterator[Formula]:
+    for part in both.parts:
+        yield from _flattened(part) if isinstance(part, Both) else (part,)
+
+
 def settle(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] = ()) -> Settled:
     """Decide a proposition on the whole domain.
 
@@ -62,6 +108,20 @@ def settle(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] =
         return Settled(True, by) if by else asked(claim, exact, facts)
     except (CheckError, AlgebraError, RecursionError):
         return OPEN
+
+
+def settle_whole(claim: Formula, least_one: frozenset[str], size: str, step: int) -> bool:
+    """Whether a proposition holds for every whole number that a size may be, all of them multiples of a number of chips.
+
+    >>> from symroof.formula import Name, number
+    >>> b = Name("B")
+    >>> same = Compare(Compare(b, ">", number(255)), "<=>", Compare(b, ">=", number(256)))
+    >>> settle(same, frozenset("B")).truth, settle_whole(same, frozenset("B"), "B", 1)
+    (None, True)
+    """
+    with suppress(CheckError, AlgebraError, RecursionError):
+        return Prover(Exact(least_one=least_one), (), {size: step}).decide(claim) is True
+    return False
 
 
 def asked(claim: Formula, exact: Exact, facts: Facts) -> Settled:

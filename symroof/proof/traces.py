@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
 from functools import cached_property
 
 from symroof.formula import Frozen
@@ -23,7 +22,7 @@ class Trace(Frozen):
 
     def moves(self, what: str, payer: str | None = None) -> tuple[Moved, ...]:
         """Reads, writes, or the bytes of both: who pays, what is moved, and how much of it; all of them, or of one payer."""
-        loads, stores = self._moves[payer] if payer in self._moves else ((), ())
+        loads, stores = self._moves.get(payer, ((), ()))
         return (loads if what != "writes" else ()) + (stores if what != "reads" else ())
 
     @cached_property

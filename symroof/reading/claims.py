@@ -3,7 +3,9 @@
 claim  = ( sugar | prop { ( "<=>" | "=>" ) prop } ) { clause }
 sugar  = side ( "when" prop | "never" | "always" )
 side   = ( "compute" | "memory" | "comms" ) "-bound"
-prop   = ( side | chain ) { "and" ( side | chain ) }
+prop   = conj { "or" conj }
+conj   = term { "and" term }
+term   = side | chain | "not" term | "(" prop ")"
 chain  = expr rel expr { rel expr }             rel = "=" "~" "->" "<" "<=" ">" ">=" "<<" ">>"
 clause = "as" regime | "assuming" regime | "at" bind { "," bind }        each once, in any order
 bind   = NAME { "=" NAME } "=" expr
@@ -16,6 +18,7 @@ size   = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +30,8 @@ from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 
 RELATIONS = ("=", "~", "->", "<", "<=", ">", ">=", "<<", ">>")
 CONNECTIVES = ("<=>", "=>")
+# What may stand behind a condition in brackets.
+BEHIND = ("and", "or", ")", "as", "assuming", "at", *CONNECTIVES)
 SCALINGS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
 
 
@@ -42,7 +47,23 @@ class Chain:
         return tuple(Compare(self.sides[i], relation, self.sides[i + 1]) for i, relation in enumerate(self.relations))
 
 
-Proposition = tuple[Chain, ...]
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """Conditions joined by ``and`` or ``or``, or one after ``not``: what it says is true or false as a whole."""
+
+    word: str
+    parts: tuple[Chain | Logic, ...]
+    sides: tuple[Formula, ...] = ()
+    relations: tuple[str, ...] = ()
+
+    @property
+    def links(self) -> tuple[Compare, ...]:
+        """Every comparison in it, wherever it stands."""
+        return tuple(link for part in self.parts for link in part.links)
+
+
+# What has to hold together.
+Proposition = tuple[Chain | Logic, ...]
 BOUND = {
     kind: Chain(tuple(map(Name, sides)), (">",))
     for kind, sides in {
@@ -69,8 +90,13 @@ class Claim:
     start: int = 0
 
     @property
-    def chains(self) -> tuple[Chain, ...]:
+    def chains(self) -> tuple[Chain | Logic, ...]:
         return tuple(chain for proposition in self.propositions for chain in proposition)
+
+    @property
+    def alternative(self) -> bool:
+        """Whether some of its conditions are joined by more than ``and``."""
+        return any(isinstance(chain, Logic) for chain in self.chains)
 
     @property
     def links(self) -> tuple[Compare, ...]:
@@ -115,7 +141,34 @@ class ClaimReader(ExpressionReader):
         return Claim(self.source, tuple(propositions), tuple(connectives))
 
     def proposition(self) -> Proposition:
-        return tuple(self.separated(lambda: self._bound() or self.chain(), "and")[0])
+        first = self._conjunction()
+        if not self.at("or"):
+            return first
+        parts = [first]
+        while self.accept("or"):
+            parts.append(self._conjunction())
+        return (Logic("or", tuple(part[0] if len(part) == 1 else Logic("and", part) for part in parts)),)
+
+    def _conjunction(self) -> Proposition:
+        return tuple(part for parts in self.separated(self._condition, "and")[0] for part in parts)
+
+    def _condition(self) -> Proposition:
+        if self.accept("not"):
+            inner = self._condition()
+            return (Logic("not", (inner[0] if len(inner) == 1 else Logic("and", inner),)),)
+        return self._in_brackets() or (self._bound() or self.chain(),)
+
+    def _in_brackets(self) -> Proposition | None:
+        """A proposition in brackets; None where the bracket opens an expression."""
+        start = self.index
+        if not self.accept("("):
+            return None
+        with suppress(ReadingError):
+            inner = self.proposition()
+            if self.accept(")") and (self.token.kind == "end" or self.at(*BEHIND)):
+                return inner
+        self.go_to(start)
+        return None
 
     def _bound(self) -> Chain | None:
         """``compute-bound`` is ``T_math > T_comms``."""

@@ -54,19 +54,21 @@ def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundin
         context = _of_whole_numbers(claim, context)
         readings = tuple(_named(reading, said, around) for reading in _readings(claim, context, said, around))
         return Assertion(readings, Omission("no_claim"), said, condition_of(claim))
-    links = [(chain, _skips(chain, place, said)) for chain in claim.chains]
+    links = [(chain, _skips(chain, place, said)) for chain in claim.chains if isinstance(chain, Chain)]
     after = said
     for chain, skips in links:
         after = noted(chain, skips, place, after, around)
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
-    kept = tuple(run for chain, skips in links for run in _runs(chain, skips))
-    whole = claim.connectives and not any(isinstance(side, Gap) for chain in claim.chains for side in chain.sides)
+    kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
+    whole = (claim.connectives or claim.alternative) and not any(
+        isinstance(side, Gap) for chain in claim.chains for side in chain.sides
+    )
     readings = (Reading(claim, context, firm=False),) if whole else ()
     if kept:
         judged = replace(claim, propositions=(kept,), connectives=())
         readings += _readings(judged, context, said, around)
-    elif not claim.connectives:
+    elif not claim.connectives and not claim.alternative:
         readings = tuple(_otherwise(claim, context, said, around, otherwise.kind, place))
     if after.sizes is not said.sizes:
         otherwise = Omission("size")

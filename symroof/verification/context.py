@@ -82,6 +82,7 @@ class Context:
     hardware: Accelerator | None = None
     count: str | None = None
     other: Context | None = None
+    binding: bool = False
     sized: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
     equations: tuple[Compare, ...] = ()

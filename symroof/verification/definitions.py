@@ -48,8 +48,8 @@ def context_of(exercise: Exercise) -> Context:
         for count in (problem.count, "exact" if problem.count == "fma" else "fma")
     )
     context = _of_operation(exercise, stated)
-    if exercise.count is None and contrary.cost.flops != stated.cost.flops:
-        context = replace(context, other=_of_operation(exercise, contrary))
+    if exercise.count != "exact" and contrary.cost.flops != stated.cost.flops:
+        context = replace(context, other=_of_operation(exercise, contrary), binding=exercise.count is not None)
     return context.assuming(exercise.assume)
 
 

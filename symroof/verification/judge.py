@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Verdict, names
+from symroof.formula import Both, Compare, Either, Formula, Verdict, names
 from symroof.proof.exact import ORDER
-from symroof.reading.claims import Claim, read_claim
+from symroof.proof.settling import negated
+from symroof.reading.claims import Chain, Claim, Logic, read_claim
 from symroof.reading.exercises import Exercise, Stated
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.conditions import condition
@@ -20,7 +21,6 @@ from symroof.verification.diagnosis import SEARCH, diagnosed
 from symroof.verification.judgement import GOOD, Finding, Judgement, Remark, undecided, worst
 from symroof.verification.links import decide
 from symroof.verification.unit_agreement import unit_of
-
 
 # The counts themselves, of all statements or of one.
 COUNTS = ("flops", "flops_exact", "flops_forward", "flops_backward", "flops_per_chip")
@@ -36,30 +36,32 @@ def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
     """
     context = context_of(exercise)
     found = _judged(exercise, context)
-    if context.other is None or not any(map(_counts_otherwise, found)):
+    if context.other is None or context.binding or not any(map(_counts_otherwise, found)):
         return found
     own, other = (_judged(exercise, one) for one in (replace(context, other=None), context.other))
     if _right(own) >= _right(other):
-        return tuple(one if _of_counts(one) else alone for one, alone in zip(found, own, strict=True))
+        return tuple(one if _of_counts(one.statement) else alone for one, alone in zip(found, own, strict=True))
     count = Remark("other_count", {"count": context.other.count})
     counted = (_remarked(b, count) if a.verdict not in GOOD else b for a, b in zip(own, other, strict=True))
-    return tuple(one if _of_counts(one) else alone for one, alone in zip(found, counted, strict=True))
+    return tuple(one if _of_counts(one.statement) else alone for one, alone in zip(found, counted, strict=True))
 
 
 def _judged(exercise: Exercise, context: Context) -> tuple[Judgement, ...]:
     return tuple(judge_stated(stated, context, exercise.title) for stated in exercise.claims)
 
 
-def _of_counts(judgement: Judgement) -> bool:
+def _of_counts(claim: Claim | None) -> bool:
     """Whether a claim says what the FLOPs are: an author may write both counts, one after the other."""
-    links = () if judgement.statement is None else judgement.statement.links
+    links = () if claim is None else claim.links
     return any(name.partition("(")[0] in COUNTS for link in links for name in names(link))
 
 
 def _counts_otherwise(judgement: Judgement) -> bool:
     """Whether a claim is right under the other way of counting additions alone: then one way is taken for all that is made
     of the count."""
-    return not _of_counts(judgement) and any(remark.kind == "other_count" for finding in judgement.findings for remark in finding.remarks)
+    return not _of_counts(judgement.statement) and any(
+        remark.kind == "other_count" for finding in judgement.findings for remark in finding.remarks
+    )
 
 
 def _remarked(judgement: Judgement, remark: Remark) -> Judgement:
@@ -108,9 +110,10 @@ def placed(claim: Claim, context: Context) -> Context:
 
 def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
     """The findings under the stated way of counting additions; all of them under the other one, where that is right, or
-    where it makes fewer links wrong."""
+    where it makes fewer links wrong. To count as in a fused multiply-add, when asked for, binds all but what the FLOPs are:
+    a page says both."""
     findings = tuple(decide(place.question(link)) for link in links_of(claim))
-    if place.other is None or worst(findings) in GOOD:
+    if place.other is None or worst(findings) in GOOD or (place.binding and not _of_counts(claim)):
         return findings
     others = decided(claim, place.other)
     count = Remark("other_count", {"count": place.other.count})
@@ -130,16 +133,33 @@ def explained(finding: Finding, place: Context) -> Finding:
     return replace(finding, unit=unit_of(finding.link.left, place)) if isinstance(finding.link, Compare) else finding
 
 
+def logical(part: Chain | Logic) -> Formula:
+    """What conditions say that are joined by words."""
+    if isinstance(part, Chain):
+        return condition(part.links)
+    inner = tuple(map(logical, part.parts))
+    if part.word == "not":
+        return negated(inner[0])
+    return inner[0] if len(inner) == 1 else Both(inner) if part.word == "and" else Either(inner)
+
+
 def links_of(claim: Claim) -> Iterator[Compare]:
     """The links that are judged: those of a chain; those between conditions, and the equations within them.
 
     ``B > 9850/41 = 240`` says two things: its condition is B > 9850/41, and that equation is a claim of its own.
     """
     if not claim.connectives and claim.always is None:
-        yield from claim.links
+        for chain in claim.chains:
+            if isinstance(chain, Logic):
+                yield Compare(logical(chain), "<=>", Verdict(True))
+            else:
+                yield from chain.links
         return
     conditions: list[Formula] = []
     for proposition in claim.propositions:
+        if any(isinstance(chain, Logic) for chain in proposition):
+            conditions.append(logical(Logic("and", proposition)))
+            continue
         links = [link for chain in proposition for link in chain.links]
         orders = [link for link in links if link.relation in ORDER]
         yield from (link for link in links if orders and link not in orders)

@@ -46,7 +46,7 @@ def decide(question: Question) -> Finding:
         finding = _of_any_times(question) or proved(question)
     except (AlgebraError, CheckError) as error:
         return undecided(question.link, "not_decided", why=error.problem)
-    if finding.verdict == "holds" and context.count == "fma" and context.other is not None:
+    if finding.verdict == "holds" and context.count == "fma" and context.other is not None and not context.binding:
         finding = _with_exact_count(finding, context.other)
     if not question.workings or finding.check is None or finding.verdict not in GOOD:
         return finding

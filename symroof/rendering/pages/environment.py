@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import RenderingError
-from symroof.formula import Both, Cases, Formula, Name
+from symroof.formula import Either, Formula, Group, Name
+from symroof.proof.settling import without_cases
 from symroof.reading.languages import known, template_folders
 from symroof.rendering.pages.aloud import last_heard
 from symroof.rendering.pages.characters import cells, closed_up, padded
@@ -69,7 +70,8 @@ def environment(folder: str | None) -> Any:
         autoescape=False,
         bytecode_cache=_cache() if folder is None else None,
     )
-    environment.filters["first_case"] = first_case
+    environment.filters["on_one_line"] = without_cases
+    environment.filters["as_part"] = as_part
     environment.filters["heard"] = last_heard
     environment.filters["looked_up"] = looked_up
     environment.filters["cells"] = cells
@@ -89,9 +91,10 @@ def _cache() -> Any:
         return None
 
 
-def first_case(formula: Formula) -> Formula:
-    """A guarded condition on one line: the first case and its guard."""
-    return Both(formula.rows[0]) if isinstance(formula, Cases) else formula
+def as_part(formula: Formula) -> Formula:
+    """A condition as one of several that hold together: alternatives stand in brackets."""
+    plain = without_cases(formula)
+    return Group(plain) if isinstance(plain, Either) else plain
 
 
 def looked_up(text: str, table: Mapping[str, str]) -> str:

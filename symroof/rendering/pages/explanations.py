@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from symroof.errors import SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Gap, Infinity, Name, Number
 from symroof.proof.exact import ORDER
-from symroof.reading.claims import Claim
+from symroof.reading.claims import Claim, Logic
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -109,6 +109,12 @@ class Explainer:
         return text + (f" as {self.regime(claim.regime)}" if claim.regime else "")
 
     def _links(self, chain: Any) -> str:
+        if isinstance(chain, Logic):
+            inner = [self._links(part) for part in chain.parts]
+            inner = [
+                f"({text})" if isinstance(part, Logic) else text for text, part in zip(inner, chain.parts, strict=True)
+            ]
+            return f"not ({inner[0]})" if chain.word == "not" else f" {chain.word} ".join(inner)
         first, *rest = map(self.print, chain.sides)
         return first + "".join(f" {relation} {side}" for relation, side in zip(chain.relations, rest, strict=True))
 
