@@ -145,7 +145,7 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
             places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]
             if track.statement:
                 places = [", ".join(filter(None, (track.statement, place))) for place in places]
-            for place, x, y in zip(places, *curve.lines.values(), strict=True):
+            for place, x, y in zip(places if any(curve.lines.values()) else (), *curve.lines.values(), strict=True):
                 yield place, chip, roof.link, x, y, COMPUTE if x > roof.ridge else roof.link
 
 

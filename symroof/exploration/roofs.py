@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import compress
 
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
@@ -19,6 +20,9 @@ from symroof.model.problem import Problem
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
 from symroof.symbols import rational, symbol
+
+# Nothing crosses a link: there is no intensity to draw.
+UNDRAWN = Curve({}, (), {"intensity": (), "throughput": ()})
 
 
 class Track(Frozen):
@@ -60,7 +64,8 @@ def roofline(
 ) -> Roofline:
     """The roofline of a problem on chips, with a roof for every link.
 
-    Raises :class:`ModelError` where a chip has no such link, or a size is open and no axis is given for it.
+    On a mesh a link that nothing crosses at any of the sizes has no roof. Raises :class:`ModelError` where a chip has no
+    such link, nothing crosses the one that was asked for, or a size is open and no axis is given for it.
 
     >>> from symroof.reading.catalogue import chip
     >>> from symroof.reading.problems import read_problem
@@ -82,12 +87,19 @@ def roofline(
     for values in problem.at or ({},):
         runs = over.names if over is not None and over.names[0] in needed else ()
         require_sizes(needed, {*values, *runs}, ", or --over {}=1..1024")
-        for roof, function in zip(roofs, functions[""], strict=True):
-            _require_sent(roof, function, values)
+        crossed = [_sends(function, values) for function in functions[""]]
+        for roof, sends in zip(roofs, crossed, strict=True):
+            if not sends and not problem.joint:
+                at = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
+                hint = f"--link HBM, or more chips along {roof.link}"
+                raise ModelError(f"nothing crosses {roof.link} at {at}", hint=hint)
         for name, some in functions.items():
-            under = zip(roofs, some, strict=True)
-            tracks.append(Track(tuple(_curve(roof, f, values, over if runs else None) for roof, f in under), name))
-    return Roofline(roofs, over.names[0] if over else "", tuple(tracks))
+            under = ((*pair, values, over if runs else None) for pair in zip(roofs, some, strict=True))
+            drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
+            tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn), name))
+    used = [any(track.curves[i].lines["intensity"] for track in tracks) for i in range(len(roofs))]
+    kept = (replace(track, curves=tuple(compress(track.curves, used))) for track in tracks)
+    return Roofline(tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept))
 
 
 def intensities(setting: Setting) -> dict[str, QuantityFunction]:
@@ -121,12 +133,10 @@ def links_of(setting: Setting) -> tuple[str, ...]:
     return (setting.rates.memory, *(name for name, _ in setting.rates.links))
 
 
-def _require_sent(roof: Roof, intensity: QuantityFunction, values: Mapping[str, Fraction]) -> None:
-    """Something crosses the link at a set of sizes."""
+def _sends(intensity: QuantityFunction, values: Mapping[str, Fraction]) -> bool:
+    """Whether anything crosses a link at a set of sizes."""
     put = {symbol(name): rational(value) for name, value in values.items()}
-    if intensity.expression.as_numer_denom()[1].subs(put) == 0:
-        at = ", ".join(f"{name} = {value}" for name, value in values.items() if name in roof.setting.problem.mesh)
-        raise ModelError(f"nothing crosses {roof.link} at {at}", hint=f"--link HBM, or more chips along {roof.link}")
+    return bool(intensity.expression.as_numer_denom()[1].subs(put) != 0)
 
 
 def _curve(roof: Roof, intensity: QuantityFunction, values: Mapping[str, Fraction], over: Axis | None) -> Curve:

@@ -143,7 +143,10 @@ def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
 def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) -> None:
     """Filled on the first roof, open on the others, joined by a thin line: what the slower memory costs. A program on a mesh
     uses all of its links, so that it is filled where it is lowest, and each has the name of its link."""
-    points = [point for curve in track.curves for point in curve.points("throughput", "intensity")]
+    under = zip(found.roofs, track.curves, strict=True)
+    links, points = zip(
+        *((roof.link, place) for roof, curve in under for place in curve.points("throughput", "intensity")), strict=True
+    )
     every, lowest_first = found.setting.several_chips and not found.several_chips, sorted(points, key=lambda p: p[1])
     if len(points) > 1 and not every:
         canvas.line(points, INK, 0.9, layer=4)
@@ -151,7 +154,7 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
         bounds = place[1] == lowest_first[0][1] if every else i == 0
         canvas.ring(place, INK, shape=shape, filled=bounds)
         if every and len(points) > 1:
-            canvas.label(found.roofs[i].link, around(place, MARKS, (6, 11, 18)), size=8)
+            canvas.label(links[i], around(place, MARKS, (6, 11, 18)), size=8)
     canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, (6, 11, 18))], bold=True)
 
 
