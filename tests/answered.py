@@ -65,7 +65,7 @@ PROBLEMS = {
     "program on a mesh": {"operation": ON_MESH, "hardware": "tpu-v5p", "training": True},
     "program on lines and switches": {"operation": ON_LINES, "hardware": "tpu-v5p"},
     "axes together": {"operation": "bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F_XY]", "hardware": "tpu-v5p", "mesh": "X=4,Y=8,Z=2", "link": "ICI"},
-    "one after the other": {"operation": "bf16[B_Y, D_X] * bf16[D_XY, F] -> bf16[B_Y, F]", "hardware": "tpu-v5e", "mesh": "X=4,Y=2,Z=2,U=2", "link": "ICI"},
+    "one after the other": {"operation": "bf16[B_Y, D_X] * bf16[D_XY, F] -> bf16[B_Y, F]", "hardware": "tpu-v5e", "mesh": "X=4,Y=2,Z=2,U=2", "link": "X"},
     "open axis": {"operation": "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "hardware": "tpu-v5p", "mesh": "X", "link": "ICI"},
     "program on a mesh at sizes": {"operation": SHARED, "hardware": "tpu-v5p", "at": "F=32768,D=8192", "sections": ["answer", "resources"]},
     "best split": {"operation": SHARED, "hardware": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": ["N=64,B=196608,F=32768", "F=32768", "N=64,B=8,F=32768"], "sections": ["answer", "optimum"]},

@@ -174,7 +174,11 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
         another = tuple(repeat for repeat in reversed_ if repeat in around or repeat.enters == name)
         kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
-    return tuple((tensor, turns_of(repeats)) for tensor, repeats in kept.values())
+    handed_on = {  # after its first turn what enters is what left before, which is kept as well
+        name: tuple(r for r in repeats if r.enters != name or r.leaves not in kept or r not in kept[r.leaves][1])
+        for name, (_, repeats) in kept.items()
+    }
+    return tuple((tensor, turns_of(handed_on[name])) for name, (tensor, _) in kept.items())
 
 
 def traffic_of_tensors(program: Program) -> dict[str, Expr]:

@@ -103,7 +103,7 @@ class Run(Evidence):
 
     def _saved(self) -> Mapping[str, tuple[Turn, ...]]:
         """What the acts of the backward pass load of the forward one, beside weights and caches: once for each of the
-        turns in which it is another array."""
+        turns in which it is another array. What enters a turn and left the one before is one array of two names."""
         script = self.script
         acts, arrays = {act.result: act for act in script.acts}, script.array
         kept: dict[str, tuple[Turn, ...]] = {}
@@ -116,7 +116,10 @@ class Run(Evidence):
                 every = {turn.place: turn for act in script.acts for turn in act.turns if turn.place in forward}
                 turns = tuple(turn for turn in every.values() if turn in around or turn.enters == name)
                 kept[name] = max(kept.get(name, ()), turns, key=len)
-        return kept
+        return {
+            name: tuple(turn for turn in turns if turn.enters != name or turn not in kept.get(turn.leaves, ()))
+            for name, turns in kept.items()
+        }
 
     def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
         sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)

@@ -18,7 +18,6 @@ size   = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +29,8 @@ from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 
 RELATIONS = ("=", "~", "->", "<", "<=", ">", ">=", "<<", ">>")
 CONNECTIVES = ("<=>", "=>")
-# What may stand behind a condition in brackets.
+# What stands in the brackets of a condition alone, and what may stand behind them.
+SAID_IN_BRACKETS = frozenset((*RELATIONS, "and", "or", "not", "bound"))
 BEHIND = ("and", "or", ")", "as", "assuming", "at", *CONNECTIVES)
 SCALINGS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
 
@@ -153,21 +153,31 @@ class ClaimReader(ExpressionReader):
         return tuple(part for parts in self.separated(self._condition, "and")[0] for part in parts)
 
     def _condition(self) -> Proposition:
-        if self.accept("not"):
-            inner = self._condition()
+        if self.at("not"):
+            with self._nested("not", ""):
+                inner = self._condition()
             return (Logic("not", (inner[0] if len(inner) == 1 else Logic("and", inner),)),)
         return self._in_brackets() or (self._bound() or self.chain(),)
 
     def _in_brackets(self) -> Proposition | None:
-        """A proposition in brackets; None where the bracket opens an expression."""
-        start = self.index
-        if not self.accept("("):
+        """A proposition in brackets; None where the bracket opens an expression, in which no relation stands."""
+        end = self._closing() if self.at("(") else None
+        if end is None:
             return None
-        with suppress(ReadingError):
-            inner = self.proposition()
-            if self.accept(")") and (self.token.kind == "end" or self.at(*BEHIND)):
-                return inner
-        self.go_to(start)
+        inside = {token.text for token in self.tokens[self.index : end]}
+        behind = self.tokens[end + 1]
+        if inside.isdisjoint(SAID_IN_BRACKETS) or not (behind.kind == "end" or behind.text in BEHIND):
+            return None
+        with self._nested("(", ")"):
+            return self.proposition()
+
+    def _closing(self) -> int | None:
+        """Where the bracket ends that begins here."""
+        depth = 0
+        for index in range(self.index, len(self.tokens)):
+            depth += (self.tokens[index].text == "(") - (self.tokens[index].text == ")")
+            if not depth:
+                return index
         return None
 
     def _bound(self) -> Chain | None:

@@ -199,14 +199,15 @@ class ExpressionReader(Reader):
 
     @contextmanager
     def _nested(self, opening: str, closing: str) -> Iterator[None]:
-        """Brackets around what is read inside of the block."""
+        """Brackets around what is read inside of the block, or a word before it."""
         self.expect(opening)
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.error("the brackets are nested too deeply", f"at most {DEEPEST} levels")
         yield
         self.depth -= 1
-        self.expect(closing)
+        if closing:
+            self.expect(closing)
 
     def _bars(self) -> Formula:
         """What stands between bars: a name is a size there, anything else has its absolute value."""

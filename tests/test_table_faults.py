@@ -1,0 +1,253 @@
+"""A fault in a table that both engines read, or that one reads and nothing counts again, is noticed: when an answer is
+proved, or by an independent statement in the tests. Every table of the model is here, or says why nothing can be wrong in it."""
+
+import ast
+import datetime
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import test_library
+import test_model
+from interpreter import DERIVATIVES
+from interpreter import FUNCTIONS as VALUES
+from test_gate import _nothing_is_remembered  # noqa: F401
+
+import symroof as sr
+from symroof.errors import CheckError
+from symroof.model import derivatives, dtype, functions, library, mesh_axes, placing, quantities, units
+from symroof.model.training import in_training
+from symroof.reading.catalogue import catalogue
+from symroof.reading.operations import read_operation
+
+pytestmark = pytest.mark.part(6)
+MODEL = Path(sr.__file__).parent / "model"
+SPLIT = {
+    "all-gather": ("bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "X=4 on ICI"),
+    "reduce-scatter": ("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F_X]", "X=4 on ICI"),
+    "all-reduce": ("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4 on ICI"),
+    "all-to-all": ("bf16[B_X, D] * bf16[D, F] -> bf16[B, F_X]", "X=4 on ICI"),
+    "switched": ("bf16[B_X, D] * bf16[D, F] -> bf16[B, F_X]", "X=4 on NVLink switch"),
+}
+ROWS = "mesh X=4 on ICI; input x: bf16[B, D]; weight K: bf16[S_X, D]; s = x * K -> bf16[B, S_X]; y = {}(s, S)"
+
+
+def exchanged(collective):
+    text, mesh = SPLIT[collective]
+    sr.derive(text, mesh=mesh, on="h100-sxm" if "NVLink" in mesh else "tpu-v5p")
+
+
+def shared_row(name):
+    sr.derive(ROWS.format(name.rstrip("'")), on="tpu-v5p", training=name.endswith("'"))
+
+
+# The powers of ten, and of two, that a prefix says (IEC 80000-13).
+PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "m": Fraction(1, 10**3), "u": Fraction(1, 10**6), "n": Fraction(1, 10**9)}
+BINARY = {f"{prefix}i": 2 ** (10 * i) for i, prefix in enumerate("KMGTP", 1)}
+LONGER = {"minutes": 60, "hours": 3600, "days": 24 * 3600, "years": int(datetime.timedelta(days=365).total_seconds())}
+
+
+def says_its_prefix(unit):
+    for end, own in (("FLOPs", 1), ("OPs", 1), ("bytes", 1), ("bits", Fraction(1, 8)), ("bps", Fraction(1, 8)), ("B", 1), ("s", 1)):
+        prefix = unit.name.removesuffix(end)
+        if unit.base != "1" and unit.name.endswith(end) and prefix in PREFIXES | BINARY:
+            assert unit.scale == own * Fraction((PREFIXES | BINARY)[prefix]), unit.name
+            return
+    assert unit.scale == (LONGER[unit.name] if unit.base == "s" else 1), unit.name
+
+
+def networks_are_from_fast_to_slow():
+    """The chips that have several say it by their figures; and on a ring each chip has a neighbour, on a switch it has none."""
+    order, seen = list(mesh_axes.NETWORKS), 0
+    for chip in catalogue().values():
+        own = [name for name in order if name in chip.figures]
+        speeds = [chip.figures[name].value for name in own]
+        assert speeds == sorted(speeds, reverse=True), chip.name
+        seen += len(own) > 1
+    assert seen > 3
+    assert {name for name, switch in mesh_axes.NETWORKS.items() if not switch} == {"ICI"}
+
+
+# What a derivative is made of, where its result is enough, or nothing: by the result and the gradient that comes in.
+OF_RESULT: dict[str, Callable] = {
+    "relu": lambda y: y > 0,
+    "sigmoid": lambda y: y * (1 - y),
+    "tanh": lambda y: 1 - y * y,
+    "exp": lambda y: y,
+    "sqrt": lambda y: 1 / (2 * y),
+    "rsqrt": lambda y: -(y**3) / 2,
+    "reciprocal": lambda y: -y * y,
+}
+
+
+def derivative_reads_enough():
+    """Functions that are one-to-one, or flat elsewhere, have a derivative of the result alone; those with a constant one
+    need nothing; a softmax of its result. All others read the operands."""
+    for name, function in functions.FUNCTIONS.items():
+        if function.reshapes or function.gathers:
+            continue
+        linear = name in ("scale", "shift", "ema", "rope", "convert", "quantize")
+        of_result = name in OF_RESULT or name == "softmax"
+        needed = functions.NOTHING if linear else functions.RESULT if of_result else functions.DIVISOR if name == "divide" else functions.OPERANDS
+        assert function.needs == needed, name
+    import numpy as np
+
+    xs, h = np.linspace(0.3, 2.2, 9), 1e-6
+    known = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "exp": np.exp, "sqrt": np.sqrt, "rsqrt": lambda x: x**-0.5, "reciprocal": lambda x: 1 / x}
+    for name, slope in OF_RESULT.items():
+        f = known.get(name) or (lambda x, name=name: VALUES[name](x, 0))
+        assert np.allclose((f(xs + h) - f(xs - h)) / (2 * h), slope(f(xs)), atol=1e-5), name
+    row = VALUES["softmax"](xs, 0)
+    moved = (VALUES["softmax"](xs + h * xs, 0) - VALUES["softmax"](xs - h * xs, 0)) / (2 * h)  # the Jacobian is symmetric
+    assert np.allclose(DERIVATIVES["softmax'"](row, xs, 0), moved, atol=1e-5)
+
+
+def counted_by_hand(name):
+    if name in test_library.ROWS:
+        test_library.test_row_functions_take_the_operations_of_the_published_algorithm(name, 7)
+    elif name in test_library.ELEMENTWISE:
+        test_library.test_functions_of_elements_take_the_operations_of_their_formulas(name)
+    else:
+        test_library.test_functions_of_two_tensors_and_rotations()
+
+
+def a_gain_is_a_product_and_a_sum():
+    """Of a row of N elements in each of M rows: M N products, and as many sums into the N numbers of the gain."""
+
+    def back(text):
+        ahead = read_operation(text)
+        return test_library.at(in_training(ahead).cost().ops - ahead.cost().ops, M=3, N=5, F=2)
+
+    gained = back("input x: bf16[M, N]; weight g: bf16[N]; n = rms_norm(x, g); weight W: bf16[N, F]; y = n * W -> bf16[M, F]")
+    assert gained - back("input x: bf16[M, N]; n = rms_norm(x); weight W: bf16[N, F]; y = n * W -> bf16[M, F]") == 2 * 3 * 5
+
+
+def other(function, **columns):
+    return lambda m: m.setitem(functions.FUNCTIONS, function, replace(functions.FUNCTIONS[function], **columns))
+
+
+def one_more(kinds):
+    return (replace(kinds[0], each=kinds[0].each + 1), *kinds[1:])
+
+
+def faults_of_functions():
+    for name, function in functions.FUNCTIONS.items():
+        if function.kinds:
+            yield f"{name}: kinds", other(name, kinds=one_more(function.kinds)), lambda name=name: counted_by_hand(name)
+        if function.back and name not in ("ema", "divide", "windows"):
+            yield f"{name}: back", other(name, back=one_more(function.back)), lambda name=name: counted_by_hand(name)
+        if not (function.reshapes or function.gathers):
+            for needs in sorted({functions.OPERANDS, functions.RESULT, functions.NOTHING} - {function.needs}):
+                yield f"{name}: needs {needs}", other(name, needs=needs), derivative_reads_enough
+
+
+def scaled(table, name):
+    original = table[name]
+    return lambda m: m.setitem(table, name, lambda *sizes: 2 * original(*sizes))
+
+
+def wider(entry):
+    def fault(m):
+        changed = tuple(replace(one, bits=2 * one.bits) if one == entry else one for one in dtype.DTYPES)
+        for module in (dtype, test_model):
+            m.setattr(module, "DTYPES", changed)
+
+    return fault
+
+
+def larger(unit):
+    return lambda m: m.setitem(units.UNITS, unit.name, replace(unit, scale=7 * unit.scale))
+
+
+def more_numbers(name):
+    return lambda m: m.setitem(placing.ROW_NUMBERS, name, placing.ROW_NUMBERS[name] + 1)
+
+
+def exchanged_networks(m):
+    kept = dict(reversed(mesh_axes.NETWORKS.items()))
+    m.setattr(mesh_axes, "NETWORKS", kept)
+
+
+def switched_otherwise(name):
+    return lambda m: m.setitem(mesh_axes.NETWORKS, name, not mesh_axes.NETWORKS[name])
+
+
+def entry_of_another(name):
+    after = {"dot": "axpy"}.get(name, "dot")
+    return lambda m: m.setitem(library.LIBRARY, name, library.LIBRARY[after])
+
+
+def formula_of_another(m):
+    row = quantities.TABLE["intensity"]
+    m.setitem(quantities.TABLE, "intensity", replace(row, formula=quantities.TABLE["ridge"].formula))
+
+
+def sized(name):
+    return lambda: test_model.test_library_operations_cost_what_their_definition_says(name)
+
+
+def the_textbook_names():
+    claims = ["intensity = 2BDF/(2BD + 2DF + 2BF)", "ridge = peak/bandwidth", "T_lower = max(T_math, T_comms)", "T_upper = T_math + T_comms"]
+    report = sr.verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": claims})
+    assert [judgement.verdict for judgement in report.judgements] == ["holds"] * len(claims)
+
+
+FAULTS = {
+    "mesh_axes.COLLECTIVES": [(name, scaled(mesh_axes.COLLECTIVES, name), lambda name=name: exchanged(name)) for name in mesh_axes.COLLECTIVES],
+    "mesh_axes.SWITCHED": [(name, scaled(mesh_axes.SWITCHED, name), lambda: exchanged("switched")) for name in mesh_axes.SWITCHED],
+    "mesh_axes.NETWORKS": [("their order", exchanged_networks, networks_are_from_fast_to_slow)]
+    + [(name, switched_otherwise(name), networks_are_from_fast_to_slow) for name in mesh_axes.NETWORKS],
+    "placing.ROW_NUMBERS": [(name, more_numbers(name), lambda name=name: shared_row(name)) for name in placing.ROW_NUMBERS],
+    "functions.FUNCTIONS": list(faults_of_functions()),
+    "dtype.DTYPES": [(one.name, wider(one), test_model.test_dtypes_are_as_wide_as_their_names_say) for one in dtype.DTYPES],
+    "units.UNITS": [(name, larger(unit), lambda: [says_its_prefix(one) for one in units.UNITS.values()]) for name, unit in units.UNITS.items() if name == unit.name],
+    "library.LIBRARY": [(name, entry_of_another(name), sized(name)) for name in library.LIBRARY],
+    "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names)],
+}
+# Why no number of a table can be wrong unseen: it has none, or it is a part of one that is above.
+SAFE = {
+    "cost.COUNTINGS": "words of the command line",
+    "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
+    "dtype.BY_NAME": "made of DTYPES",
+    "hardware.SPELLINGS": "other names of networks",
+    "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
+    "mesh_axes.WIRINGS": "words of a mesh", "wiring.NETWORK": "the names of NETWORKS", "nodes.ROLES": "words of a program",
+    "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.DERIVED": "names of TABLE",
+    "units.TIMES": "a part of UNITS", "units.DURATIONS": "a part of UNITS", "units.BYTES": "a part of UNITS", "units.BIT_RATES": "a part of UNITS", "units.WORK": "a part of UNITS", "units.COUNTS": "a part of UNITS",
+}  # fmt: skip
+EVERY = [(table, *row) for table, rows in FAULTS.items() for row in rows]
+
+
+def tables():
+    """What is written down at the head of a module of the model and is no single word or number."""
+    for path in sorted(MODEL.glob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            for target in targets:
+                names = [target] if isinstance(target, ast.Name) else []
+                yield from (f"{path.stem}.{name.id}" for name in names if name.id.isupper() and not isinstance(node.value, ast.Constant))
+
+
+def test_every_table_of_the_model_has_a_fault():
+    assert set(tables()) == FAULTS.keys() | SAFE.keys()
+    assert {path.name for path in MODEL.glob("*.toml")} == {"hardware.toml", "programs.toml"}  # in test_model, test_library
+    assert all(len(rows) > 0 for rows in FAULTS.values())
+
+
+def test_a_gain_is_a_product_and_a_sum(monkeypatch):
+    a_gain_is_a_product_and_a_sum()
+    monkeypatch.setattr(derivatives, "GAIN", derivatives.GAIN[:1])
+    with pytest.raises((AssertionError, CheckError)):
+        a_gain_is_a_product_and_a_sum()
+
+
+@pytest.mark.usefixtures("_nothing_is_remembered")
+@pytest.mark.parametrize(("table", "fault", "notice"), [(table, fault, notice) for table, _, fault, notice in EVERY], ids=[f"{table} {name}" for table, name, *_ in EVERY])
+def test_a_fault_in_a_table_is_noticed(monkeypatch, table, fault, notice):
+    if table == EVERY[0][0] or table.startswith(("placing", "units", "quantities")):
+        notice()  # and what is right is not
+    fault(monkeypatch)
+    with pytest.raises((AssertionError, CheckError)):
+        notice()
