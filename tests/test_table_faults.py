@@ -18,6 +18,7 @@ from test_gate import _nothing_is_remembered  # noqa: F401
 import symroof as sr
 from symroof.errors import CheckError
 from symroof.model import derivatives, dtype, functions, library, mesh_axes, placing, quantities, units
+from symroof.model.statement_costs import amounts
 from symroof.model.training import in_training
 from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation
@@ -118,7 +119,7 @@ def a_gain_is_a_product_and_a_sum():
 
     def back(text):
         ahead = read_operation(text)
-        return test_library.at(in_training(ahead).cost().ops - ahead.cost().ops, M=3, N=5, F=2)
+        return test_library.at(amounts(in_training(ahead), "fma")["ops"] - amounts(ahead, "fma")["ops"], M=3, N=5, F=2)
 
     gained = back("input x: bf16[M, N]; weight g: bf16[N]; n = rms_norm(x, g); weight W: bf16[N, F]; y = n * W -> bf16[M, F]")
     assert gained - back("input x: bf16[M, N]; n = rms_norm(x); weight W: bf16[N, F]; y = n * W -> bf16[M, F]") == 2 * 3 * 5
