@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from sympy import Expr
+
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sharding import HELD, chips_of
@@ -139,17 +141,18 @@ def _of_model(exercise: Exercise) -> Context:
 
 def costs(setting: Setting) -> dict[str, Formula]:
     """What the operation does and moves, and what one chip of several does, as formulas of its dimensions."""
-    cost = setting.cost
-    amounts = {
+    cost, operation = setting.cost, setting.problem.operation
+    amounts: dict[str, Expr] = {}
+    if isinstance(operation, Program):
+        amounts |= amounts_of_program(operation, setting.problem.count)
+    amounts |= {
         "flops": cost.flops,
         "reads": cost.reads,
         "writes": cost.writes,
         "bytes": cost.bytes,
-        setting.flops_name: cost.flops / setting.chips,
+        setting.flops_name: setting.flops,
         setting.moved_name: setting.moved,
     }
-    if isinstance(setting.problem.operation, Program):
-        amounts |= amounts_of_program(setting.problem.operation, setting.problem.count)
     return {name: setting.layout.write(amount) for name, amount in amounts.items()}
 
 
