@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from sympy import Expr
-
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sharding import HELD, chips_of
@@ -142,17 +140,11 @@ def _of_model(exercise: Exercise) -> Context:
 def costs(setting: Setting) -> dict[str, Formula]:
     """What the operation does and moves, and what one chip of several does, as formulas of its dimensions."""
     cost, operation = setting.cost, setting.problem.operation
-    amounts: dict[str, Expr] = {}
+    counts = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "bytes": cost.bytes}
+    amounts = {**counts, setting.flops_name: cost.flops / setting.chips, setting.moved_name: setting.moved}
     if isinstance(operation, Program):
         amounts |= amounts_of_program(operation, setting.problem.count)
-    amounts |= {
-        "flops": cost.flops,
-        "reads": cost.reads,
-        "writes": cost.writes,
-        "bytes": cost.bytes,
-        setting.flops_name: setting.flops,
-        setting.moved_name: setting.moved,
-    }
+        amounts["flops"] = cost.flops  # that of a statement without a name is what it contracts
     return {name: setting.layout.write(amount) for name, amount in amounts.items()}
 
 
