@@ -217,9 +217,9 @@ def test_a_condition_on_a_page_is_a_claim_that_holds(part):
         else:
             other = draw.choice(("bf16", "fp32", "int8"))
             text = draw.choice(("bf16[B, D] * {0}[D, F] -> {0}[B, F]", "bf16[B, D] * {0}[D] -> bf16[B]", "bf16[N, B, D] * {0}[N, D, F] -> bf16[N, B, F]"))
-            problem = {"operation": text.format(other), "hardware": draw.choice(("tpu-v5e", "h100", "tpu-v5p")), "compute": "bf16"}
+            problem = {"operation": text.format(other), "hardware": draw.choice(("tpu-v5e", "h100", "tpu-v5p")), "compute": "bf16", "count": draw.choice(("fma", "exact"))}
         try:
-            page = sr.derive(problem).to_text()
+            page = sr.derive(problem).to_text(width=1000)
         except ModelError:
             continue
         for against, said in conditions(page):
