@@ -6,11 +6,15 @@ By hand: ``python tests/test_conditions.py 20000 [seed]``.
 import sys
 from collections import Counter
 from fractions import Fraction
+from itertools import product
+from operator import ge, gt, le, lt
 from random import Random
 
 from effort import draws
 
 import symroof as sr
+from symroof.formula import Both, Cases, Compare, Either, Name, Verdict, nodes
+from symroof.proof.settling import without_cases
 from symroof.reading.claims import read_claim
 from symroof.reading.exercises import read_exercise
 from symroof.verification.definitions import context_of
@@ -138,3 +142,33 @@ def test_the_threshold_of_a_random_chip_is_accepted_and_its_double_is_not():
 
 if __name__ == "__main__":
     print(judged(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1))
+
+
+def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
+    """Whatever its parts are true of: every list of up to two guards, with every outcome, at every point of a grid. The guards of
+    two cases exclude one another or do not."""
+    b, d, f = map(Name, "BDF")
+    guards, outcomes = (Compare(d, ">", f), Compare(d, "<", f), Compare(d, "<=", f)), (Compare(b, ">", f), Compare(b, "<=", d), Verdict(True), Verdict(False))
+    rows = [((then, guard),) for then, guard in product(outcomes, guards)]
+    rows += [(*one, *other) for one, other in product(rows, rows)]
+    order = {">": gt, "<": lt, "<=": le, ">=": ge}
+
+    def holds(formula, at):
+        match formula:
+            case Verdict(holds=known):
+                return known
+            case Both(parts=parts):
+                return all(holds(part, at) for part in parts)
+            case Either(parts=parts):
+                return any(holds(part, at) for part in parts)
+            case Cases(rows=cases, otherwise=rest):
+                return next((holds(then, at) for then, guard in cases if holds(guard, at)), rest is not None and holds(rest, at))
+        return order[formula.relation](at[formula.left.name], at[formula.right.name])
+
+    for cases, rest in product(rows, (None, *outcomes)):
+        said = Cases(cases, rest)
+        plain = without_cases(said)
+        assert not any(isinstance(node, Cases) for node in nodes(plain))
+        for point in product(range(3), repeat=3):
+            at = dict(zip("BDF", point, strict=True))
+            assert holds(plain, at) == holds(said, at), (said, plain, at)

@@ -143,13 +143,19 @@ def in_any_order(found):
     return found and found | {"rows": sorted(found["rows"], key=lambda row: str(row.get("resource")))}
 
 
+def drawn(seed, count):
+    """Random products with what draws them: on one line, on a mesh."""
+    draw = random.Random(seed)
+    for _ in range(count):
+        (left, right, result), mesh = random_product(draw)
+        yield draw, f"{left} * {right} -> {result}", mesh
+
+
 @pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(4))
 def test_the_names_of_axes_and_the_order_of_mesh_lines_say_nothing(part):
-    draw, compared = random.Random(part + 50), 0
-    for _ in range(12):
-        (left, right, result), mesh = random_product(draw)
-        line = f"{left} * {right} -> {result}"
+    compared = 0
+    for draw, line, mesh in drawn(part + 50, 12):
         found, _ = numbers(line, mesh)
         other = renamed(line), renamed(mesh)
         again, _ = numbers(*other)
@@ -164,11 +170,10 @@ def test_the_names_of_axes_and_the_order_of_mesh_lines_say_nothing(part):
 @pytest.mark.parametrize("part", range(2))
 def test_an_axis_of_one_chip_is_no_axis(part):
     """Written or not, whatever it splits: the numbers are the same."""
-    draw, compared = random.Random(part + 70), 0
-    for _ in range(12):
-        (left, right, result), mesh = random_product(draw)
-        plain, _ = numbers(f"{left} * {right} -> {result}", mesh)
-        one = [side.replace("]", "_W]") if "_" not in side.split(",")[-1] and draw.random() < 0.5 else side for side in (left, right, result)]
+    compared = 0
+    for draw, line, mesh in drawn(part + 70, 12):
+        plain, _ = numbers(line, mesh)
+        one = [side.replace("]", "_W]") if "_" not in side.split(",")[-1] and draw.random() < 0.5 else side for side in re.split(r" \* | -> ", line)]
         network = draw.choice(("DCN switch", "ICI")) if "NVLink" not in mesh else "ICI"
         beside, _ = numbers(f"{one[0]} * {one[1]} -> {one[2]}", f"{mesh}; W=1 on {network}")
         assert told_apart(plain, beside, draw) == [], (one, mesh)
@@ -180,10 +185,9 @@ def test_an_axis_of_one_chip_is_no_axis(part):
 @pytest.mark.parametrize("part", range(4))
 def test_what_is_derived_at_sizes_is_drawn_at_them(part):
     """And what is refused by one is refused by the other, of one axis of one chip as well."""
-    draw, kinds = random.Random(part + 90), set()
-    for _ in range(10):
-        (left, right, result), mesh = random_product(draw)
-        line, chip = f"{left} * {right} -> {result}", "h100" if "NVLink" in mesh else "tpu-v5p"
+    kinds = set()
+    for draw, line, mesh in drawn(part + 90, 10):
+        chip = "h100" if "NVLink" in mesh else "tpu-v5p"
         open_axes = {axis for axis in "XYZ" if re.search(rf"\b{axis}\b(?!=)", mesh)}
         at = {"B": draw.choice((240, 241)), "D": 480, "E": 720, "F": 960} | {axis: draw.choice((1, 2, 4)) for axis in sorted(open_axes)}
         told = []

@@ -12,8 +12,6 @@ from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError
 from symroof.symbols import rational, symbol
 
-# Links between chips: what crosses them is an exchange, not the operands.
-
 
 def require_sizes_agree(setting: Setting, values: Mapping[str, Fraction]) -> None:
     """Sizes that are put in must agree with what is assumed."""

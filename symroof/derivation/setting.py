@@ -20,7 +20,7 @@ from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
 from symroof.model.statement_costs import amounts, sent_over
-from symroof.model.wiring import is_network, link_over, wired
+from symroof.model.wiring import is_network, link_over, uncrossed, wired
 from symroof.symbols import expression, rational, symbol
 
 LARGEST_NUMBER = 10**100
@@ -207,10 +207,7 @@ def setting_of(problem: Problem) -> Setting:
         )
         moved = found[moved_name]
     elif is_network(link):
-        raise ModelError(
-            f"nothing crosses {link}: the operation needs no exchange between chips",
-            hint="--link HBM, or split a contracted dimension, as in D_X",
-        )
+        raise uncrossed(link)
     require_on_mesh(problem)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symroof.errors import ModelError
+from symroof.model import functions
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS, Function, Kind
 from symroof.model.nodes import SUM, Statement
@@ -64,10 +65,10 @@ def _kept(statement: Statement, place: int) -> tuple[Tensor, ...]:
     """What the derivative for an operand reads beside the gradient of the result."""
     assert statement.function is not None
     match statement.function.needs:
-        case "nothing":
+        case functions.NOTHING:
             return ()
-        case "result":
+        case functions.RESULT:
             return (statement.result, *statement.operands[1:])
-        case "divisor":
+        case functions.DIVISOR:
             return (statement.operands[1], *((statement.result,) if place else ()))
     return statement.operands

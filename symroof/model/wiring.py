@@ -12,21 +12,19 @@ from symroof.model.mesh_axes import NETWORKS, NODE, MeshAxis
 from symroof.model.program import Program
 from symroof.model.statement_costs import busy_links
 
-# Links between chips: what crosses them is an exchange, not the operands.
-NETWORK = tuple(NETWORKS)
-
 
 def is_network(link: str) -> bool:
-    """
+    """Whether a link is between chips: what crosses it is an exchange, not the operands.
+
     >>> is_network("ICI.bidirectional"), is_network("HBM")
     (True, False)
     """
-    return link.partition(".")[0] in NETWORK
+    return link.partition(".")[0] in NETWORKS
 
 
 def network_of(chip: Accelerator | None) -> str:
     """The network that chips speak over where nobody says which: the first one of the chip."""
-    return next((name for name in (chip.links if chip else ()) if name in NETWORK), "ICI")
+    return next((name for name in (chip.links if chip else ()) if name in NETWORKS), "ICI")
 
 
 def wired(program: Program, chip: Accelerator | None, link: str = "") -> Program:
@@ -75,7 +73,7 @@ def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], taken: 
     """More chips than a switch joins: the last axis may go on over the network between nodes."""
     *others, last = joined
     within = most // prod(axis.chips or 1 for axis in others)
-    slower = next((name for name in chip.links if name in NETWORK and name != NODE), None)
+    slower = next((name for name in chip.links if name in NETWORKS and name != NODE), None)
     hint = f"say {last.name}={last.chips} on {NODE} switch where one joins them all"
     if slower and within > 1 and (last.chips or 1) % within == 0:
         free = next(name for name in "MNPQRSUV" if name not in taken)
@@ -84,6 +82,15 @@ def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], taken: 
     said = " x ".join(f"{axis.name}={axis.chips}" for axis in joined)
     shown = f"{NODE} joins {most} {chip.title}, and on the mesh it joins {said}"
     return ModelError(shown, expected=f"at most {most} chips on {NODE}", hint=hint)
+
+
+def uncrossed(link: str, busy: tuple[str, ...] = ()) -> ModelError:
+    """That a link is asked for which nothing crosses, with those that are ``busy``."""
+    return ModelError(
+        f"nothing crosses {link}: the operation needs no exchange between chips over it",
+        expected=f"one of {', '.join(busy)}" if busy else None,
+        hint="--link HBM" + ("" if busy else ", or split a contracted dimension, as in D_X"),
+    )
 
 
 def link_over(program: Program, link: str) -> tuple[str, str]:
@@ -99,11 +106,7 @@ def link_over(program: Program, link: str) -> tuple[str, str]:
     if not is_network(link) and link not in (*figures, *figures.values()):
         return "", link
     if not named:
-        raise ModelError(
-            f"nothing crosses {link}: the operation needs no exchange between chips over it",
-            expected=f"one of {', '.join(busy)}" if busy else None,
-            hint="--link HBM" + ("" if busy else ", or split a contracted dimension, as in D_X"),
-        )
+        raise uncrossed(link, busy)
     carried = {program.sent(name) for name in named}
     if len(carried) > 1:
         expected = f"one of {', '.join(named)}"

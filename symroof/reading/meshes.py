@@ -94,11 +94,8 @@ def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
 
     Raises :class:`~symroof.errors.ReadingError` where the two say different things of one axis.
     """
-    on_lines = isinstance(operation, Program) and operation.line is None
-    written = (
-        getattr(operation, "mesh", ()) if on_lines or not mesh else ()
-    )  # what is said beside a product is all of it
-    own = {axis.name: axis for axis in written}
+    said_again = isinstance(operation, Program) and operation.line is not None and mesh  # beside a product: all of it
+    own = {axis.name: axis for axis in (() if said_again else getattr(operation, "mesh", ()))}
     for name, axis in mesh.items():
         for what in ("chips", "wiring", "link"):
             said = [value for one in (own.get(name), axis) if one and (value := getattr(one, what)) is not None]

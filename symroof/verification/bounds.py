@@ -131,18 +131,6 @@ def _as_numbers(unknown: Unknown, regime: Regime, true: Enclosure, by: Check) ->
     return None
 
 
-def first_of(unknown: Unknown, step: int) -> Remark | None:
-    """The first whole size that a condition leaves, where its bound is a number."""
-    edge = unknown.edge(unknown.regime)
-    number = (
-        None if edge is None or isinstance(edge.value, Root) or not edge.value.is_Rational else fraction(edge.value)
-    )
-    if edge is None or number is None:
-        return None
-    first = step * (floor(number / step) + 1 if edge.rises else ceil(number / step) - 1)
-    return Remark("whole", {"variable": Name(unknown.x.name), "first": first, "rises": edge.rises, "value": number})
-
-
 def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | None:
     """Whether both bounds leave the same whole numbers, where the unknown is a size and the claimed bound is whole."""
     x, rises = unknown.x, unknown.rises

@@ -29,7 +29,7 @@ from symroof.proof.exact import ORDER
 from symroof.proof.settling import OPEN, Settled, negated, settle_whole
 from symroof.proof.step import Check
 from symroof.reading.scope import is_opaque
-from symroof.verification.bounds import by_bound, by_implication, first_of
+from symroof.verification.bounds import by_bound, by_implication
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import enclosed
@@ -68,12 +68,12 @@ def equivalent(question: Question) -> Finding | None:
             continue
         if finding is not None:
             return replace(finding, link=link)
-    if (whole := _over_whole_numbers(question, claimed, readings)) is not None:
+    if (whole := _over_whole_numbers(question, claimed)) is not None:
         return whole
     return None if context.proofs_only else _refuted(question, readings, settled, reason)
 
 
-def _over_whole_numbers(question: Question, claimed: Formula, readings: Iterable[Reading]) -> Finding | None:
+def _over_whole_numbers(question: Question, claimed: Formula) -> Finding | None:
     """Where one size alone is open and its bounds are whole, both conditions are looked at for every whole number that it
     may be. A bound with decimals says that it was worked out to them: ``B > 129.35`` is not ``B > 129.48``."""
     context = question.context
@@ -88,9 +88,7 @@ def _over_whole_numbers(question: Question, claimed: Formula, readings: Iterable
     step = 1 if context.setting is None else multiples(context.setting).get(size, 1)
     if not settle_whole(claimed, context.least_one, size, step):
         return None
-    solved = (unknown for _, unknown in readings if unknown is not None and unknown.side == unknown.x)
-    remarks = [remark for unknown in solved if (remark := first_of(unknown, step)) is not None]
-    return Finding(question.link, "holds", Check("proved", "z3 over whole numbers"), remarks=tuple(remarks[:1]))
+    return Finding(link, "holds", Check("proved", "z3 over whole numbers"))
 
 
 def _vacuous(question: Question) -> tuple[Remark, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from symroof.exploration.curves import Roof
 from symroof.exploration.roofs import Roofline, Track
-from symroof.model.wiring import NETWORK
+from symroof.model.wiring import is_network
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.captions import Say, called, captions, in_common, peak_of, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
@@ -110,7 +110,7 @@ def _shade(canvas: Canvas, roofs: Sequence[Roof]) -> None:
 def _bound_by(say: Say, roofs: Sequence[Roof], index: int) -> str:
     """What the region of that number is bound by, from the lowest intensities up."""
     slower = [roof.link for roof in sorted(roofs, key=lambda r: r.ridge)[index:]]
-    what = "compute" if not slower else "comms" if slower[0].partition(".")[0] in NETWORK else "memory"
+    what = "compute" if not slower else "comms" if is_network(slower[0]) else "memory"
     return say("bound", what, len(roofs), [] if index in (0, len(roofs)) else slower)
 
 
