@@ -161,7 +161,7 @@ def compiled(product):
     *ins, out = (jax.sharding.NamedSharding(mesh, spec(tensor)) for tensor in product.tensors)
     *left, right = ("".join(tensor.labels) for tensor in product.tensors)
     run = jax.jit(lambda *arrays: jax.numpy.einsum(f"{','.join(left)}->{right}", *arrays), in_shardings=tuple(ins), out_shardings=out)
-    shapes = [jax.ShapeDtypeStruct(tuple(LENGTHS[x] for x in t.labels), "float32") for t in product.inputs]
+    shapes = [jax.ShapeDtypeStruct(tuple(LENGTHS[x] for x in t.labels), "float32") for t in product.tensors[:-1]]
     return run.lower(*shapes).compile().as_text()
 
 

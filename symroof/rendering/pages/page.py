@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
-from math import inf
 from typing import ClassVar, TypeAlias
 
 from symroof.formula import Frozen
@@ -96,7 +96,7 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
             "titled": lambda: _strong(titled(page.title, page.aside, pen.style.width), pen),
             "display": lambda rows: aligned(rows, pen, SHEET),
             "displayed": _numbered(pen),
-            "columns": lambda grid: _columns(grid, _room(page) if pen.inner else inf),
+            "columns": lambda grid: _columns(grid, _room(page), pen.inner is not None),
         }
         style = pen.style
         return render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
@@ -150,15 +150,22 @@ def _room(page: Page) -> float:
     return SHEET * 3 / 2 if page.landscape else SHEET
 
 
-def _columns(grid: Grid, room: float) -> str:
-    """The columns of a table in LaTeX; the broadest one goes over lines where the sheet is too small for all of them."""
-    breadths = [max(map(breadth, cells)) + 3 for cells in zip(grid.head, *grid.rows, strict=True)]
+def _columns(grid: Grid, room: float, breaks: bool) -> str:
+    """The columns of a table in LaTeX. Where the sheet is too small for all of them the broadest one goes over lines:
+    of those with words or, where formulas have ``breaks``, of all."""
+    columns = list(zip(grid.head, *grid.rows, strict=True))
+    breadths = [max(map(breadth, cells)) + 3 for cells in columns]
     kinds = ["r" if place in grid.right else "l" for place in range(len(breadths))]
-    broadest = max(breadths)
-    if (excess := sum(breadths) - room) > 0:
-        share = max(broadest - excess, room / 3) / room
-        kinds[breadths.index(broadest)] = rf"p{{{share:.2f}\linewidth}}"
+    folding = [place for place, (_, *cells) in enumerate(columns) if breaks or any(map(_wordy, cells))]
+    if folding and (excess := sum(breadths) - room) > 0:
+        place = max(folding, key=breadths.__getitem__)
+        kinds[place] = rf"p{{{max(breadths[place] - excess, room / 3) / room:.2f}\linewidth}}"
     return "".join(kinds)
+
+
+def _wordy(cell: str) -> bool:
+    """Whether a cell has enough words outside of its formulas to go over lines."""
+    return breadth(re.sub(r"\$.*?\$", "", cell)) > 20
 
 
 def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
