@@ -48,7 +48,7 @@ KINDS = FIGURES | {
     "no sizes": ("bf16[8, 64] * bf16[64, 16] -> bf16[8, 16]", {"on": "tpu-v5e"}),
 }  # fmt: skip
 # What no language translates: units, quantities of a table of points, and what a link is called.
-SIGNS = r"max|sqrt|[kMGTP]?(?:FLOPs|B|bytes?)(?:/(?:s|byte))?|T_\w+|bf16|int8|fp\d+|[nµm]?s|HBM|ICI|VMEM|PCIe|slow"
+SIGNS = r"max|sqrt|[kMGTP]?(?:FLOPs|B|bytes?)(?:/(?:s|byte))?|T_\w+|bf16|int8|fp\d+|[nµm]?s|peak(?:\.\w+)*|HBM|ICI|VMEM|PCIe|slow"
 TEXT = "{http://www.w3.org/2000/svg}"
 
 
@@ -71,7 +71,7 @@ def said(name, lang):
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_word_of_english_is_left_in_a_figure(lang, name):
     operation = plotted(name).drawing.setting.problem.operation
-    names = r"H100 SXM|A100|TPU v(?:5[ep]|6e)|softmax|dot|BN|" + "|".join(re.escape(part) for part in [str(operation), *str(operation).split()])
+    names = r"H100 SXM|A100|TPU v(?:5[ep]|6e)|softmax|dot|BN|" + "|".join(re.escape(part) for part in [operation.title, str(operation), *str(operation).split()])
     bare = [re.sub(rf"{names}|(?<![A-Za-z])(?:{SIGNS})(?![A-Za-z])", "", text) for text in said(name, lang)]
     assert [text for text in bare if re.search(r"[A-Za-z]{2,}", text)] == []
     assert any(c.isalpha() and ord(c) > 0x1100 for text in bare for c in text)

@@ -44,7 +44,7 @@ FAULTS = {
     "the last row of a chunk is lost": (sweeping.Sweep, "chunks", lambda f: property(lambda self: self.size // self.chunk), None),
     "weights are not read": (curves, "functions_of", lambda f: lambda setting, names: tuple(replace(g, name=n) for n, g in zip(names, f(setting, ["T_math" if n == "throughput" else n for n in names]), strict=True)), lambda: test_plots.test_question_3_point_by_point()),
     "a link has the intensity of memory": (roofs, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
-    "a statement stands where its bytes alone put it": (roofs, "intensities", lambda f: lambda setting: {n: replace(g, expression=g.expression / 2) for n, g in f(setting).items()}, lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
+    "a statement stands where its bytes alone put it": (roofs, "kernels", lambda f: lambda setting: {n: {u: replace(g, expression=g.expression / 2) for u, g in units.items()} for n, units in f(setting).items()}, lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
 }  # fmt: skip
 
 

@@ -305,3 +305,171 @@ def test_a_ring_of_times_on_a_mesh_stands_at_the_size_beside_it(monkeypatch):
     firsts = [int(found[1]) for text in said if (found := re.search(r"from B = (\d+)", text))]
     assert [math.ceil(size) for size, _ in rings] == firsts
     assert firsts
+
+
+# What stands beside the numbers.
+
+LOOKS = [*range(40), 4711]
+
+
+@pytest.mark.thorough
+def test_a_label_belongs_to_its_mark():
+    """From the label's box the centre of its own mark is the nearest, or a line joins them; marks on one another are one."""
+    read = 0
+    for seed in LOOKS:
+        operation, options = random_figure(seed)
+        canvas = draw(sr.plot(operation, **options).drawing)
+        canvas.drawn("svg")
+        rings = [(line.get_xdata()[0], line.get_ydata()[0] * canvas.scale) for line in canvas.axes.lines if line.get_marker() != "None"]
+        centres = [canvas.axes.transData.transform((x, y / canvas.scale)) * 72 / canvas.sheet.dpi for x, y in rings]
+        for text, shape, place, led in canvas.marked:
+            own = canvas.axes.transData.transform((place[0], place[1] / canvas.scale)) * 72 / canvas.sheet.dpi
+            others = [c for c in centres if math.dist(c, own) > 7]
+            read += 1
+            if not led and others:
+                edges = list(itertools.pairwise([(x + own[0], y + own[1]) for x, y in [*shape, shape[0]]]))
+                reach = [min(math.dist((x0 + (x1 - x0) * k / 60, y0 + (y1 - y0) * k / 60), c) for (x0, y0), (x1, y1) in edges for k in range(61)) for c in (own, *others)]
+                assert reach[0] + 2 <= min(reach[1:]), f"{text!r} is nearer to a mark that is not its own"
+    assert read > 100
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_peak_has_its_name_on_the_figure(seed):
+    draw_ = random.Random(seed)
+    size = lambda: draw_.choice([1, 7, 64, 256, 1000, 8192])  # noqa: E731
+    canvas = draw(sr.plot(MATMUL, on=draw_.choice(CHIPS), at=f"B={size()},D={size()},F={size()}").drawing, draw_.choice([5, 7.2, 11]))
+    canvas.drawn("svg")
+    assert any("peak" in t.get_text() for t in canvas.axes.texts)
+
+
+def test_what_was_assumed_is_said_under_the_title():
+    drawn = draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", given={"HBM": "8.1e11"}, count="exact").drawing)
+    assert drawn.aside == "peak.bf16 197 TFLOPs/s · HBM 810 GB/s (given) · every operation counted"
+    assert "given" not in draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192").drawing).aside
+    every = {"throughput": {"over": "B=1..400", "at": "F=512", "assume": "D = F"}, "times": {"over": "B=1..400", "at": "F=512", "assume": "D = F"}}
+    for kind, options in every.items():
+        assert "with D = F" in draw(sr.plot(MATMUL, on="tpu-v5e", kind=kind, **options).drawing).aside
+    trained = draw(sr.plot("mlp", on="h100", at="B=64,D=512,F=2048", training=True).drawing)
+    assert "training" in trained.aside
+    assert trained.title.startswith("mlp on an H100")
+
+
+def test_chips_and_sizes_are_not_torn_apart():
+    text = "mesh X=8 on NVLink; mesh M on InfiniBand; input x: bf16[B_XM, D]; weight W: bf16[D, F]; y = x*W -> bf16[B_XM, F]"
+    canvas = draw(sr.plot(text, on="h100", over="B=64:65536:log", at="D=F=8192,M=4").drawing)
+    assert "8 × M H100" in canvas.title
+    for inches in (3.5, 4, 5, 7.2):
+        rows = draw(sr.plot("decoder-layer", on="h100", at="B=1,T=2048,D=4096,F=14336,H=8,G=4,K=128").drawing, inches)._title.get_text().split("\n")
+        assert not [row for row in rows if re.search(r"(=|[A-Z])$", row) or row.startswith("=")]
+
+
+@pytest.mark.parametrize(("operation", "over", "at", "share"), [("axpy", "N=1..1000000", None, "0.14"), ("dot", "N=1:1000000:log", None, "0.21"), ("softmax", "B=1..4096", "N=4096", None)])
+def test_never_is_said_with_its_ceiling(operation, over, at, share):
+    drawing = sr.plot(operation, on="tpu-v5e", over=over, at=at).drawing
+    (curve,) = drawing.curves
+    canvas = draw(drawing)
+    canvas.drawn("svg")
+    words = " ".join(" ".join(t.get_text().split()) for t in canvas.axes.texts)
+    highest = max(curve.lines["throughput"])
+    assert highest < drawing.roof.top
+    assert "never compute-bound" in words
+    assert highest <= curve.ceiling * (1 + 1e-12)
+    if share:
+        assert f"{share} % of peak" in words
+
+
+def test_what_is_level_is_at_most_what_it_is():
+    drawing = sr.plot("fp32[N] * fp32[N] -> fp32[N]", on="h100", over="N=1..1000").drawing
+    (curve,) = drawing.curves
+    assert curve.attained
+    assert list(curve.lines["throughput"]) == pytest.approx([curve.ceiling] * len(curve.xs))
+    canvas = draw(drawing)
+    canvas.drawn("svg")
+    assert any("at most" in t.get_text() for t in canvas.axes.texts)
+
+
+def test_a_rule_of_thumb_has_its_regime_and_stays_within_it():
+    def words(**options):
+        canvas = draw(sr.plot(MATMUL, on="tpu-v5e", over="B=1..1000", **options).drawing)
+        canvas.drawn("svg")
+        return " ".join(" ".join(t.get_text().split()) for t in canvas.axes.texts)
+
+    assert "rule of thumb B ≥ 241 if D, F ≫ B" in words(at="D=F=8192")
+    assert "rule of thumb" not in words(at="D=F=256")  # never compute-bound
+    assert "rule of thumb" not in words(at="D=128,F=1000000")
+    assert "rule of thumb" in words(at=["D=F=256", "D=F=8192"])
+
+
+def test_percents_of_a_whole_add_up():
+    from symroof.rendering.figures.strokes import shares
+
+    draw_ = random.Random(23)
+    for _ in range(300):
+        parts = [draw_.random() ** draw_.choice([1, 4]) for _ in range(draw_.randint(1, 9))]
+        said = shares([part / sum(parts) for part in parts])
+        numbers = [float(text.removesuffix(" %")) for text in said]
+        decimals = {len(text.removesuffix(" %").partition(".")[2]) for text, x in zip(said, numbers, strict=True) if x >= 0.1}
+        assert sum(numbers) == (100 if decimals == {0} else pytest.approx(100, abs=0.05 * len(parts) + 0.01))
+        assert len(decimals) == 1
+        for part, x in zip(parts, numbers, strict=True):
+            assert x == pytest.approx(100 * part / sum(parts), abs=0.5001 if decimals == {0} else 0.0501)
+
+
+def test_numbers_of_an_axis_are_of_one_manner():
+    for over, wanted in (("B=1:1000000:log", r"1|10|10[⁰¹²³⁴⁵⁶⁷⁸⁹]"), ("B=1:10000:log", r"1|10|100|1,000|10,000"), ("B=1..4000", r"\d|\d{3}|\d,\d{3}"), ("B=1..5000000", r"0|[\d.]+ M")):
+        canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over).drawing)
+        canvas.drawn("svg")
+        shown = [t.get_text() for t in canvas.axes.get_xticklabels() if t.get_text()]
+        assert len(shown) >= 3
+        assert all(re.fullmatch(wanted, text) for text in shown), shown
+
+
+def test_lines_that_coincide_have_one_label():
+    canvas = draw(sr.plot("mlp", on="h100", at="D=4096,F=14336", over="B=1..2000", kind="times").drawing)
+    canvas.drawn("svg")
+    assert "lower bound: perfect overlap, T_steps" in [t.get_text() for t in canvas.axes.texts]
+    lines = {tuple(line.get_ydata()) for line in canvas.axes.lines if len(line.get_xdata()) > 20}
+    said = [t.get_text() for t in canvas.axes.texts if re.match("T_|upper|lower", t.get_text())]
+    assert len(said) == len(lines)
+
+
+def test_points_of_a_program_are_its_kernels():
+    """What overlaps as one is one point: the operations of the unit that takes longer in it, under the peak of that unit."""
+    at = "B=1,T=2048,D=4096,F=14336,H=8,G=4,K=128"
+    drawing = sr.plot("decoder-layer", on="h100", at=at).drawing
+    bars = {bar.time: dict(bar.parts) for bar in sr.plot("decoder-layer", on="h100", at=at, kind="breakdown").drawing.bars}
+    tracks = {track.statement: track for track in drawing.tracks if track.statement}
+    assert set(tracks) == set(bars["T_steps"])
+    for name, track in tracks.items():
+        math_, vector, memory = (float(sum(bars[time].get(part, 0) for part in name.split(", "))) for time in ("T_math", "T_vector", "T_HBM"))
+        (x,), (y,) = track.curves[0].lines.values()
+        assert track.vector == (vector > math_)
+        peak = 6.7e13 if track.vector else 9.89e14
+        assert x == pytest.approx(max(math_ * 9.89e14, 0) / (memory * 3.35e12) if not track.vector else vector * 6.7e13 / (memory * 3.35e12))
+        assert y == pytest.approx(min(peak, x * 3.35e12))
+        assert float(bars["T_steps"][name]) == pytest.approx(max(math_, vector, memory))
+    assert {track.vector for track in tracks.values()} == {True, False}
+    adam = sr.plot("adam", on="h100", at="P=1000").drawing
+    whole, kernel = adam.tracks
+    assert kernel.curves[0].lines == whole.curves[0].lines
+
+
+def test_many_points_have_numbers_and_a_table():
+    at = [f"B={b},D=F=8192" for b in (8, 16, 32, 64, 128, 256, 320, 384)]
+    canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at=at).drawing)
+    canvas.drawn("svg")
+    numbers = {t.get_text() for t in canvas.axes.texts if t.get_text().isdigit()}
+    assert numbers == {str(i) for i in range(1, 9)}
+    beneath = [t.get_text() for t in canvas.sheet.texts]
+    assert [text for text in beneath if text.startswith("B = ")] == [f"B = {b}" for b in (8, 16, 32, 64, 128, 256, 320, 384)]
+    left = [float(text.removeprefix("× ")) for text in beneath if text.startswith("× ")]
+    flops, moved = ([f(int(re.search(r"B=(\d+)", a)[1])) for a in at] for f in (lambda b: 2 * b * 8192**2, lambda b: 4 * b * 8192 + 2 * 8192**2))
+    assert left == [pytest.approx(max(1, m / 8.2e11 / (f / 1.97e14)), rel=5e-3) for f, m in zip(flops, moved, strict=True)]
+
+
+def test_points_on_one_another_are_one_mark():
+    canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at=["B=64,D=F=8192", "B=64,D=8192,F=8193"]).drawing)
+    canvas.drawn("svg")
+    squares = [line for line in canvas.axes.lines if line.get_marker() in "sD^v"]
+    assert len(squares) == 1
+    assert any(text.count("F = ") == 2 for text in (t.get_text() for t in canvas.axes.texts))

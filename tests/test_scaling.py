@@ -140,7 +140,7 @@ def test_times_of_every_resource_with_their_bounds():
         shown = dict(zip(head[2:-1], map(float, row[2:-1]), strict=True))
         assert shown == pytest.approx({name: float(value) for name, value in (each | bounds).items()}, rel=1e-5)
     words = found.description()
-    assert {"T_math: compute", "T_X: ICI", "T_Y: ICI", "T_HBM", "T_vector", "T_steps"} <= set(re.split(r"\. |: (?=upper)", words))
+    assert {"T_math: compute", "T_X: ICI", "T_Y: ICI", "T_HBM", "T_vector", "T_steps"} <= set(re.split(r"\. |, |: (?=upper)", words))
 
 
 @pytest.mark.thorough

@@ -21,7 +21,7 @@ EVERYWHERE = {
     "input", "weight", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "sum", "dE", "dX", "dY", "dA", "dH", "dW", "dV",
     "params", "weights", "caches", "saved", "gradients", "ops", "Batch", "ModelDim", "Hidden", "softmax", "mesh", "chips", "on", "ring", "line", "switch", "dP", "dZ", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
 }  # fmt: skip
-NAMES = r"all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+|(?m:^  mesh .* on \w+(?: ring| line| switch)?$)"
+NAMES = r"fsdp-megatron|all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+|(?m:^  mesh .* on \w+(?: ring| line| switch)?$)"
 
 
 def language_in(words):

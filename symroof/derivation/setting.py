@@ -138,6 +138,12 @@ class Setting(Frozen):
         return (dict(chip.figures) if chip else {}) | self.figures
 
     @property
+    def bandwidth_name(self) -> str:
+        """The figure of the link, or of the memory, that the ridge is about."""
+        links = dict(self.rates.links) if self.rates is not None and self.over_network else {}
+        return links.get(self.rates.comms, self.problem.link) if self.rates is not None else self.problem.link
+
+    @property
     def digits(self) -> dict[str, str]:
         """The figures, with the digits they were read with."""
         return {name: figure.digits for name, figure in self.figures.items()}

@@ -13,7 +13,7 @@ from symroof.derivation.evaluation import QuantityFunction, evaluated, functions
 from symroof.derivation.pipeline import counted
 from symroof.derivation.rule import first_size
 from symroof.derivation.setting import Setting
-from symroof.derivation.solving import limit, solution_of, supremum
+from symroof.derivation.solving import limit, monotony, solution_of
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator, Known
@@ -67,8 +67,8 @@ class Curve(Frozen):
     """Quantities over one size: ``xs`` are its values, ``values`` the other sizes, ``lines`` the quantities by name.
 
     ``bound`` is the size at which the intensity reaches the ridge, ``first`` the least whole size beyond; None where it
-    never does, or always is above. ``ceiling`` is what the throughput rises to and never reaches, where that is below
-    the peak. Without ``xs`` no size runs, and each of the lines is one number.
+    never does, or always is above. ``ceiling`` is the supremum of the throughput where it is never the peak, and it is
+    ``attained`` or only approached. Without ``xs`` no size runs, and each of the lines is one number.
     """
 
     values: Mapping[str, Fraction]
@@ -77,6 +77,7 @@ class Curve(Frozen):
     bound: float | None = None
     first: int | None = None
     ceiling: float | None = None
+    attained: bool = False
 
     def points(self, name: str, over: str | None = None) -> list[tuple[float, float]]:
         """One of the quantities over the size, or over another one."""
@@ -87,7 +88,7 @@ class Curves(Frozen):
     """Attainable throughput, or times, against a size: a curve for each point. ``rule`` is the throughput by the rule of
     thumb, in which the other sizes are large.
 
-    ``miss`` is where the rule says that the peak is reached, the curve that falls most short there, and its share.
+    ``large`` are the sizes that are large by it. ``miss`` is where the rule says that the peak is reached, the curve that falls most short there, and its share.
     """
 
     kind: str
@@ -96,6 +97,7 @@ class Curves(Frozen):
     log: bool
     curves: tuple[Curve, ...]
     rule: Curve | None = None
+    large: tuple[str, ...] = ()
     miss: tuple[int, Curve, float] | None = None
 
     @property
@@ -184,12 +186,15 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         bound, first = _reach(roof, form, x)
         xs = spread(over, bound)
         lines = {name: along(function, values, x.name, xs) for name, function in functions.items()}
-        ceiling = _ceiling(roof, form, x) if bound is None else None
-        found.append(Curve(values, xs, lines, bound, first, ceiling))
+        ceiling, attained = _ceiling(roof, form, x) if bound is None else (None, False)
+        found.append(Curve(values, xs, lines, bound, first, ceiling, attained))
     if kind == "times":
         return Curves(kind, roof, x.name, over.log, tuple(found))
-    rule = _rule(roof, x, over)
-    return Curves(kind, roof, x.name, over.log, tuple(found), rule, _miss(roof, x, found, rule, functions[kind]))
+    rule = _rule(roof, x, over, found)
+    large = tuple(
+        name for name in setting.problem.names if name != x.name and symbol(name) in setting.intensity.free_symbols
+    )
+    return Curves(kind, roof, x.name, over.log, tuple(found), rule, large, _miss(roof, x, found, rule, functions[kind]))
 
 
 def _of_statements(setting: Setting, kind: str) -> tuple[str, ...]:
@@ -209,24 +214,32 @@ def _reach(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, int | None]:
     return (None, None) if bound is None else (float(bound), first_size(setting, solution))
 
 
-def _ceiling(roof: Roof, form: Expr, x: Expr) -> float | None:
-    """The throughput of all chips at the supremum of a form in one size, where it rises and stays below the peak."""
-    highest = supremum(form, x, roof.setting.least_one) if form.has(x) else None
+def _ceiling(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, bool]:
+    """The throughput of all chips at the supremum of a form in one size, where it never is the peak, and whether it is
+    attained: by what rises it is approached, by what falls it is attained at 1, by what is level everywhere."""
+    least_one = roof.setting.least_one
+    way = monotony(form, x, least_one) if form.has(x) else 0
+    highest = limit(form, x, least_one) if way == 1 else form.subs(x, 1) if way in (0, -1) else None
     if highest is None or not highest.is_Rational:
-        return None
+        return None, False
     height = float(highest) * float(roof.bandwidth.value) * roof.chips
-    return height if height <= roof.top else None
+    below = height <= roof.top if way == 1 else height < roof.top
+    return (height, way != 1) if below else (None, False)
 
 
-def _rule(roof: Roof, x: Expr, over: Axis) -> Curve | None:
-    """The intensity with every other size without bound, times the bandwidth, up to the peak."""
+def _rule(roof: Roof, x: Expr, over: Axis, found: Sequence[Curve]) -> Curve | None:
+    """The intensity with every other size without bound, times the bandwidth, up to the peak. None where no curve gets to the
+    peak, or at none of their sizes the others are larger than where the rule says that it is reached."""
     setting, form = roof.setting, roof.setting.intensity
     for other in symbols_of(form):
         form = form if other == x else limit(form, other, setting.least_one)
         if form in (0, oo):
             return None
     bound, first = (None, None) if form == setting.intensity else _reach(roof, form, x)
-    if bound is None:
+    others = [other.name for other in symbols_of(setting.intensity) if other != x]
+    if bound is None or not any(
+        curve.ceiling is None and all(curve.values.get(name, bound) >= bound for name in others) for curve in found
+    ):
         return None
     xs = spread(over, bound)
     ys = tuple(roof.chips * roof.height(evaluated(form, {x.name: size})) for size in xs)

@@ -141,12 +141,14 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
     for roof, chip in zip(drawn.roofs, chips, strict=True):
         yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
     for track in drawn.tracks:
-        for roof, chip, curve in zip(drawn.roofs, chips, track.curves, strict=True):
+        tops = track.peaks or [float(roof.peak.value) for roof in drawn.roofs]
+        for roof, chip, curve, peak in zip(drawn.roofs, chips, track.curves, tops, strict=True):
             places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]
             if track.statement:
                 places = [", ".join(filter(None, (track.statement, place))) for place in places]
             for place, x, y in zip(places if any(curve.lines.values()) else (), *curve.lines.values(), strict=True):
-                yield place, chip, roof.link, x, y, COMPUTE if x > roof.ridge else roof.link
+                top = Label("vector_unit") if track.vector else COMPUTE
+                yield place, chip, roof.link, x, y, top if x > peak / float(roof.bandwidth.value) else roof.link
 
 
 def _broken_down(drawn: Breakdown) -> Iterable[Row]:

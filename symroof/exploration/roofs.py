@@ -7,16 +7,20 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import compress
 
+from sympy import Add, Expr
+
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
 from symroof.exploration.curves import Curve, Roof, along, require_numbers_of_chips, require_sizes, roof_of, spread
-from symroof.exploration.partition import statements
-from symroof.formula import Frozen, Quotient
+from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.model.resources import MATH, VECTOR, overlapping
+from symroof.model.statement_costs import amounts, of_statement
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
 from symroof.symbols import rational, symbol
@@ -27,10 +31,13 @@ UNDRAWN = Curve({}, (), {"intensity": (), "throughput": ()})
 
 class Track(Frozen):
     """An operation at a set of sizes, under every roof a curve of the intensity and of the throughput that is attainable
-    on one chip. ``statement`` is the one of the program that it is, empty for all of it."""
+    on one chip. ``statement`` is the one of the program that it is, or those that overlap as one; empty for all of it.
+    ``peaks`` are those of the unit that takes longer in it, under each roof; the vector unit where ``vector``."""
 
     curves: tuple[Curve, ...]
     statement: str = ""
+    peaks: tuple[float, ...] = ()
+    vector: bool = False
 
     @property
     def values(self) -> Mapping[str, Fraction]:
@@ -44,11 +51,13 @@ class Track(Frozen):
 
 class Roofline(Frozen):
     """Roofs, the highest first, and what is under them: the operation at each set of sizes, with the statements of a
-    program after it. A track over ``variable`` is a path, one without sizes a point."""
+    program after it, those that overlap as one together. A track over ``variable`` is a path, one without sizes a point.
+    ``undrawn`` are statements without work or without traffic."""
 
     roofs: tuple[Roof, ...]
     variable: str
     tracks: tuple[Track, ...]
+    undrawn: tuple[str, ...] = ()
 
     @property
     def setting(self) -> Setting:
@@ -78,52 +87,92 @@ def roofline(
         require_numbers_of_chips(problem, values)
     variants = (replace(problem, hardware=chip, link=link, at=(), joint=False) for chip in chips for link in links)
     roofs = tuple(sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value)))
-    functions = {"": [function_of(roof.setting, "intensity") for roof in roofs]}
-    if over is None:  # the paths of many statements would cover one another
-        each = [intensities(roof.setting) for roof in roofs]
-        functions |= {name: [found[name] for found in each] for name in each[0] if all(name in found for found in each)}
-    needed = {size for some in functions.values() for function in some for size in function.parameters}
+    whole = [function_of(roof.setting, "intensity") for roof in roofs]
+    # The paths of many statements would cover one another.
+    each = [kernels(roof.setting) for roof in roofs] if over is None else []
+    drawn_as = [name for name, units in each[0].items() if units] if each else []
+    every = [*whole, *(function for found in each for units in found.values() for function in units.values())]
+    needed = {size for function in every for size in function.parameters}
     tracks = []
     for values in problem.at or ({},):
         runs = over.names if over is not None and over.names[0] in needed else ()
         require_sizes(needed, {*values, *runs}, ", or --over {}=1..1024")
-        crossed = [_sends(function, values) for function in functions[""]]
+        crossed = [_sends(function, values) for function in whole]
         for roof, sends in zip(roofs, crossed, strict=True):
             if not sends and not problem.joint:
                 at = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
                 hint = f"--link HBM, or more chips along {roof.link}"
                 raise ModelError(f"nothing crosses {roof.link} at {at}", hint=hint)
-        for name, some in functions.items():
-            under = ((*pair, values, over if runs else None) for pair in zip(roofs, some, strict=True))
-            drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
-            tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn), name))
+        under = ((*pair, values, over if runs else None) for pair in zip(roofs, whole, strict=True))
+        drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
+        tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn)))
+        tracks += (_kernel(roofs, [found[name] for found in each], values, name) for name in drawn_as)
     used = [any(track.curves[i].lines["intensity"] for track in tracks) for i in range(len(roofs))]
-    kept = (replace(track, curves=tuple(compress(track.curves, used))) for track in tracks)
-    return Roofline(tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept))
+    kept = (
+        replace(track, curves=tuple(compress(track.curves, used)), peaks=tuple(compress(track.peaks, used)))
+        for track in tracks
+    )
+    undrawn = tuple(name for name, units in each[0].items() if not units) if each else ()
+    return Roofline(tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept), undrawn)
 
 
-def intensities(setting: Setting) -> dict[str, QuantityFunction]:
-    """The intensity of each statement of a program that does work: its own work over its own bytes.
+def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:
+    """The intensities of the statements of a program, those that overlap as one together: for each unit that works in them
+    its operations over their bytes. None for what has no work, or no traffic.
 
     >>> from symroof.derivation.setting import setting_of
     >>> from symroof.reading.programs import read_program
     >>> text = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F]; h = x * W -> bf16[N, F]; y = h * V -> bf16[N]"
-    >>> {name: str(f.expression) for name, f in intensities(setting_of(Problem(read_program(text)))).items()}
+    >>> found = kernels(setting_of(Problem(read_program(text))))
+    >>> {name: str(units["math"].expression) for name, units in found.items()}
     {'h': 'D*F*N/(D*F + D*N + F*N)', 'y': 'F*N/(F*N + F + N)'}
     """
-    parts, draft, found = statements(setting), compared(drafted(setting)), {}
-    moved = {part.label: part for part in parts.get("bytes", ())}
-    order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
+    program, rates = setting.problem.operation, setting.rates
+    if not isinstance(program, Program) or rates is None or len(program.owners) < 2 or setting.several_chips:
+        return {}
+    known, draft = amounts(program, setting.problem.count), compared(drafted(setting))
+    found: dict[str, dict[str, QuantityFunction]] = {}
+    order = {d: i for i, d in enumerate(program.dimensions)}
     figures = {figure: rational(x) for figure, x in setting.values.items()}
-    for part in parts.get("flops", ()):
-        if part.label in moved:
-            below = moved[part.label]
-            value = cancelled(part.amount / below.amount)
-            quotient = Quotient(part.name, below.name)
-            draft.add(Step("intensity", Reason.DIVIDE, quotient, "=", draft.write(value), setting.equalities))
-            sizes = sorted((s.name for s in symbols_of(value)), key=lambda s: order.get(s, len(order)))
-            found[part.label] = QuantityFunction(part.label, value.subs(figures), tuple(sizes))
+    units = {MATH: "ops" if program.vector else "flops", **({VECTOR: "ops"} if rates.vector else {})}
+
+    def sum_of(kind: str, names: tuple[str, ...]) -> tuple[Formula, Expr]:
+        each = [(of, setting.regime.apply(known[of])) for of in (of_statement(kind, name) for name in names)]
+        return total(*(Name(of) for of, amount in each if amount != 0)), Add(*(amount for _, amount in each))
+
+    for names in overlapping(program):
+        below, moved = sum_of("bytes", names)
+        label = ", ".join(names)
+        found[label] = {}
+        for unit, kind in units.items():
+            above, work = sum_of(kind, names)
+            if work != 0 and moved != 0:
+                value = cancelled(work / moved)
+                quotient = Quotient(above, below)
+                draft.add(Step("intensity", Reason.DIVIDE, quotient, "=", draft.write(value), setting.equalities))
+                sizes = sorted((s.name for s in symbols_of(value)), key=lambda s: order.get(s, len(order)))
+                found[label][unit] = QuantityFunction(label, value.subs(figures), tuple(sizes))
     return found
+
+
+def _kernel(
+    roofs: Sequence[Roof], each: Sequence[Mapping[str, QuantityFunction]], values: Mapping[str, Fraction], name: str
+) -> Track:
+    """Statements that overlap as one, at the operations of the unit that takes longer in them, under its peak."""
+    put = {size: float(value) for size, value in values.items()}
+    under = []
+    for roof in roofs:
+        rates = roof.setting.rates
+        vector = roof.setting.figures.get(rates.vector or "") if rates is not None else None
+        under.append({MATH: float(roof.peak.value), **({VECTOR: float(vector.value)} if vector else {})})
+    first = {u: evaluated(f.expression, put) / under[0][u] for u, f in each[0].items() if u in under[0]}
+    unit = max((u for u in first if all(u in peaks for peaks in under)), key=first.__getitem__)
+    curves = []
+    for roof, found, peaks in zip(roofs, each, under, strict=True):
+        x = evaluated(found[unit].expression, put)
+        y = min(peaks[unit], x * float(roof.bandwidth.value))
+        curves.append(Curve(values, (), {"intensity": (x,), "throughput": (y,)}))
+    return Track(tuple(curves), name, tuple(peaks[unit] for peaks in under), unit == VECTOR)
 
 
 def links_of(setting: Setting) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ class Program(Frozen):
     ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention.
     ``returned`` is what is returned although a statement uses it. ``keep`` are weights that stay gathered for the backward
     pass, ``regather`` other tensors that do not. ``line`` is the product that was written on one line instead: its one
-    statement has no name, and what that costs is what the program costs.
+    statement has no name, and what that costs is what the program costs. ``entry`` is its name in the library.
     """
 
     declared: tuple[Declared, ...]
@@ -82,6 +82,7 @@ class Program(Frozen):
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
     line: Einsum | None = None
+    entry: str = field(default="", compare=False)
     # A program is counted statement by statement: it has no cost functions, and is no single product.
     functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
@@ -313,7 +314,9 @@ class Program(Frozen):
 
     @property
     def title(self) -> str:
-        """``x -> y``: what goes in and what comes out; a product as it was written."""
+        """Its name in the library, or ``x -> y``: what goes in and what comes out; a product as it was written."""
+        if self.entry:
+            return self.entry
         if self.line is not None:
             return str(self.line)
         first = self.declared_as("input") or tuple(d.tensor for d in self.declared[:1])

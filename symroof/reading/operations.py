@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import reduce
 
 from symroof.errors import ReadingError, SymroofError
@@ -24,6 +25,7 @@ from symroof.model.einsum import Einsum
 from symroof.model.functions import Function
 from symroof.model.library import Entry
 from symroof.model.operation import AnyOperation
+from symroof.model.program import Program
 from symroof.model.training import in_training
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
 from symroof.reading.library_names import entry_named, suggestion_of
@@ -71,6 +73,8 @@ def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] |
     from symroof.reading.programs import read_program
 
     program = read_program(entry.typed(element), element, functions)
+    if isinstance(program, Program):
+        program = replace(program, entry=name)
     return in_training(program) if entry.training else program
 
 

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import atan2, degrees, prod
+from math import atan2, degrees, hypot, prod
 from textwrap import wrap
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from symroof.errors import RenderingError
 from symroof.rendering.figures.captions import captions
-from symroof.rendering.figures.labels import Point, Shape, Spot, around, beside, box, meet, nearest, placed, segments
+from symroof.rendering.figures.labels import (
+    Point,
+    Shape,
+    Spot,
+    around,
+    beside,
+    box,
+    distance,
+    meet,
+    nearest,
+    placed,
+    segments,
+)
 from symroof.rendering.figures.strokes import GREY, INK, between, legible
-from symroof.rendering.pages.characters import cells, closed_up
+from symroof.rendering.pages.characters import NBSP, cells, closed_up
 from symroof.rendering.pages.terminal import fold
 
 WIDTH = 7.2
@@ -22,14 +34,22 @@ LEFT, SIDES, FOOT = 0.85, 1.45, 0.6
 Dash = Any
 # Words, their spots, how they look, and what a thin line joins them to.
 Label = tuple[str, tuple[Spot, ...], dict[str, Any], Point | None]
+# A spot on the sheet, and whether a thin line joins the words to their mark.
+Choice = tuple[Spot, Shape, bool]
 BACKED = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 FAR = 12  # from where on a thin line joins words to their place, in points
+# A space at which no row ends: beside a sign, and before a unit.
+UNBROKEN = re.compile(r"((?<=\s[=≈≪≫≤≥<>×·])|(?<=\S)(?=\s[=≈≪≫≤≥<>×·]\s)|(?<=\d)(?=\s[kMGTP]?(?:B/s|FLOPs/s|%)))\s")
 ROW = 0.17  # the height of a row of the key, in inches
+# By how much the centre of its own mark is nearer to words than that of any other, and from where on a line that joins
+# words and mark is seen, in points.
+NEARER, SEEN = 3.0, 14.0
+COVERED = 7  # how near a mark is to one that covers it, in points
 
 
 class Canvas:
     """Axes on a sheet of that many ``inches`` across, from the first to the second of ``ranges``. Heights are drawn in
-    units of ``scale``; logarithmic axes have plain numbers on their ticks. Type has the same size on every sheet."""
+    units of ``scale``. ``aside`` is said in grey under the title. Type has the same size on every sheet."""
 
     def __init__(
         self,
@@ -41,6 +61,7 @@ class Canvas:
         scale: float = 1,
         inches: float = WIDTH,
         lang: str = "en",
+        aside: str = "",
     ) -> None:
         try:
             from symroof.rendering.figures.sheet import Sheet, number
@@ -50,19 +71,28 @@ class Canvas:
             ) from None
         self.scale, ((self.left, self.right), (self.foot, self.top)) = scale, ranges
         self.title, self.log, self.inches, self.lang, self.say = title, log, inches, lang, captions(lang)
+        self.aside = aside
         self._labels: list[Label] = []
+        self._first: list[Label] = []
+        self._table: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None
+        # What was written beside a mark: the words, where they stand from its centre, it, and whether a thin line joins them.
+        self.marked: list[tuple[str, Shape, Point, bool]] = []
         self.words: list[str] = []
         self._drawn: list[Sequence[Point]] = []
         self._rings: list[tuple[Point, float]] = []
         self._lines: list[Shape] = []
         self._margin = (SIDES - LEFT) * 72 - 4  # on the right of the axes, in points
         rows, below = _rows(title, int(9.5 * inches) - 2), _rows(names[0], int(11 * (inches - LEFT)))
-        self._head, self._foot = 0.3 + 0.2 * len(rows), FOOT + 0.16 * (len(below) - 1)
+        grey = _rows(re.sub("(?<!·) (?!·)", NBSP, aside), int(13 * inches) - 2) if aside else []
+        self._over = 0.12 + 0.2 * len(rows)
+        self._head, self._foot = 0.18 + self._over + 0.15 * len(grey), FOOT + 0.16 * (len(below) - 1)
         self.sheet = Sheet(lang)
         with self.sheet.styled():
             self.axes = self.sheet.add_axes((0, 0, 1, 1))
             look: Any = {"ha": "left", "va": "top", "fontsize": 10.5, "fontweight": "bold", "color": INK}
             self._title = self.sheet.text(0.15 / inches, 1, "\n".join(rows), **look)
+            look = {"ha": "left", "va": "top", "fontsize": 8, "color": GREY}
+            self._aside = self.sheet.text(0.15 / inches, 1, "\n".join(grey), **look)
             self._lay_out()
             self.axes.set_xlabel("\n".join(below), color=INK)
             self.axes.set_ylabel(names[1], color=INK)
@@ -75,8 +105,7 @@ class Canvas:
                 self.axes.spines[side].set_visible(False)
             self.axes.tick_params(colors=INK, labelsize=8.5)
             for axis, ends, logarithmic in zip((self.axes.xaxis, self.axes.yaxis), ranges, log, strict=True):
-                if logarithmic:
-                    number(axis, ends, int(1.1 * inches))
+                number(axis, ends, int(1.1 * inches), logarithmic)
 
     def _lay_out(self, below: float = 0) -> None:
         """The sheet with its axes in their place, and room for a key below them."""
@@ -86,6 +115,7 @@ class Canvas:
         place = LEFT / self.inches, (self._foot + below) / height, (self.inches - SIDES) / self.inches, body / height
         self.axes.set_position(place)
         self._title.set_y(1 - 0.12 / height)
+        self._aside.set_y(1 - self._over / height)
 
     def name_places(self, names: Sequence[tuple[float, str]]) -> None:
         """Words in place of numbers on the axis at the foot."""
@@ -134,27 +164,40 @@ class Canvas:
         bold: bool = False,
         size: float = 8.5,
         leader: Point | None = None,
+        first: bool = False,
     ) -> None:
         """Words at the best of the spots that is free when all of the figure is there; else a number, and the words
-        in a key beneath the figure. A ``leader`` is what a thin line joins them to."""
+        in a key beneath the figure. A ``leader`` is what a thin line joins them to; words that come ``first`` give way
+        to none."""
         weight = "bold" if bold else "normal"
         look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
         self.words.append(" ".join(_in_one(text).split()))
-        self._labels.append((text, tuple(spots), look, leader))
+        (self._first if first else self._labels).append((text, tuple(spots), look, leader))
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table beneath the figure."""
+        self._table = head, rows
 
     def _place_labels(self) -> None:
         """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath. Where a
         number has no room, the largest label gives way to it, and has a number as well."""
         self._lines = [s for places in self._drawn for s in segments([self._on_sheet(place) for place in places])]
+        named = self._places(self._first, [])
+        above = [choice[1] for choice in named if choice]
+        for label, choice in zip(self._first, named, strict=True):
+            if choice is None:
+                self._labels.append(label)
+            else:
+                self._write(label, *choice)
         labels, stay = self._labels, list(range(len(self._labels)))
         while True:
-            words = dict(zip(stay, self._places([labels[i] for i in stay], []), strict=True))
+            words = dict(zip(stay, self._places([labels[i] for i in stay], above), strict=True))
             lost = [labels[i] for i in range(len(labels)) if words.get(i) is None]
             numbers = [
                 (str(i), around(spots[0].place, gaps=(4, 8, 14, 22, 32)), {**look, "fontsize": 7.5}, None)
                 for i, (_, spots, look, _) in enumerate(lost, 1)
             ]
-            beside_them = self._places(numbers, [place[1] for place in words.values() if place])
+            beside_them = self._places(numbers, [*above, *(place[1] for place in words.values() if place)])
             large = [i for i in stay if words[i] is not None]
             if None not in beside_them or not large:
                 break
@@ -162,33 +205,54 @@ class Canvas:
         for label, place in (*((labels[i], words[i]) for i in stay), *zip(numbers, beside_them, strict=True)):
             if place is not None:
                 self._write(label, *place)
-        if lost:
-            self._key([text for text, *_ in lost])
-        self._labels = []
+        if lost or self._table:
+            self._beneath([text for text, *_ in lost])
+        self._labels, self._first = [], []
 
-    def _places(self, labels: Sequence[Label], taken: Sequence[Shape]) -> list[tuple[Spot, Shape] | None]:
+    def _places(self, labels: Sequence[Label], taken: Sequence[Shape]) -> list[Choice | None]:
         """Where each label stands beside what is taken; None for those that fit nowhere."""
-        sizes = [self._size(text, look) for text, _, look, _ in labels]
-        shapes = [
-            tuple(beside(self._on_sheet(spot.place), spot, *size) for spot in spots)
-            for (_, spots, *_), size in zip(labels, sizes, strict=True)
-        ]
+        choices = [self._choices(label) for label in labels]
         rings = [beside(self._on_sheet(place), Spot(place, ""), size + 2, size + 2) for place, size in self._rings]
+        shapes = [[shape for _, shape, _ in own] for own in choices]
         chosen = placed(shapes, [*taken, *rings], self._lines, self._frame())
-        return [
-            None if at is None else (label[1][at], spots[at])
-            for label, spots, at in zip(labels, shapes, chosen, strict=True)
-        ]
+        return [None if at is None else own[at] for own, at in zip(choices, chosen, strict=True)]
 
-    def _write(self, label: Label, spot: Spot, shape: Shape) -> None:
+    def _choices(self, label: Label) -> list[Choice]:
+        """The spots of a label, those first at which nobody takes it for that of another mark: its own is the nearest, or
+        a thin line joins it to its own and passes no other."""
+        text, spots, look, leader = label
+        size = self._size(text, look)
+        near, far = [], []
+        for spot in spots:
+            shape = beside(self._on_sheet(spot.place), spot, *size)
+            own = self._on_sheet(spot.place)
+            others = self._others(spot.place)
+            if leader is not None or not others or self._is_nearest(shape, own, others):
+                near.append((spot, shape, leader is not None or spot.gap > FAR))
+            elif spot.gap >= SEEN and min(distance((own, nearest(shape, own)), other) for other in others) > 5:
+                far.append((spot, shape, True))
+        return [*near, *far]
+
+    def _others(self, place: Point) -> list[Point]:
+        """The centres of the other marks, for the place of a mark; those that it covers are none."""
+        if all(ring != place for ring, _ in self._rings):
+            return []
+        return [self._on_sheet(ring) for ring, _ in self._rings if hypot(*self._way(place, ring)) > COVERED]
+
+    def _is_nearest(self, shape: Shape, own: Point, others: Sequence[Point]) -> bool:
+        return distance(shape, own) + NEARER <= min(distance(shape, other) for other in others)
+
+    def _write(self, label: Label, spot: Spot, shape: Shape, led: bool) -> None:
         """The words at a spot; backed by white where lines pass behind them."""
         text, _, look, leader = label
         (x, y), (x0, y0) = self._on_sheet(spot.place), shape[0]
-        leader = spot.place if leader is None and spot.gap > FAR else leader
-        if leader is not None:
+        if any(ring == spot.place for ring, _ in self._rings):
+            self.marked.append((text, tuple((a - x, b - y) for a, b in shape), spot.place, led))
+        if led:
+            mark = self._on_sheet(leader or spot.place)
             line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4}
-            (x1, y1), (x2, y2) = self._on_sheet(leader), nearest(shape, self._on_sheet(leader))
-            self._note("", leader, (x2 - x1, y2 - y1), arrowprops=line)
+            x2, y2 = nearest(shape, mark)
+            self._note("", leader or spot.place, (x2 - mark[0], y2 - mark[1]), arrowprops=line)
         crossed = any(meet(shape, line) for line in self._lines)
         self._note(text, spot.place, (x0 - x, y0 - y), rotation=spot.angle, bbox=BACKED if crossed else None, **look)
 
@@ -197,16 +261,31 @@ class Canvas:
         fixed: Any = {"ha": "left", "va": "bottom", "rotation_mode": "anchor", "zorder": 8, "annotation_clip": False}
         self.axes.annotate(text, at, xytext=shift, textcoords="offset points", **fixed, **look)
 
-    def _key(self, texts: Sequence[str]) -> None:
-        """Words that had no room, by their numbers, beneath the figure, which grows by as much."""
+    def _beneath(self, texts: Sequence[str]) -> None:
+        """Beneath the figure, which grows by as much: words that had no room, by their numbers, and the table."""
         broad = int(13 * (self.inches - LEFT))
         rows = [row for i, text in enumerate(texts, 1) for row in _rows(f"{i}  {text}", broad, "    ")]
-        below = ROW * len(rows) + 0.05
+        head, cells_of = self._table or ((), ())
+        table = [head, *cells_of] if self._table else []
+        below = ROW * (len(rows) + len(table) + bool(rows and table)) + 0.05
         self._lay_out(below)
         height = float(self.sheet.get_size_inches()[1])
-        for i, row in enumerate(rows, 1):
-            at = LEFT / self.inches, (below - ROW * (i - 0.5)) / height
-            self.sheet.text(*at, row, va="center", fontsize=8.5, color=INK)
+
+        def write(row: float, text: str, at: float = LEFT, **look: Any) -> None:
+            up = (below - ROW * (row + 0.5)) / height
+            self.sheet.text(at / self.inches, up, text, va="center", **{"fontsize": 8.5, "color": INK, **look})
+
+        for i, row in enumerate(rows):
+            write(i, row)
+        edge = LEFT
+        for j in range(len(head)):
+            column = [row[j] for row in table]
+            numbers = all(re.match(r"[×\d.,]+", cell) for cell in column[1:])
+            breadth = max(self.sheet.extent(cell, {"fontsize": 8})[0] for cell in column) / 72
+            for i, cell in enumerate(column):
+                look = {"fontsize": 8, "color": INK if i else GREY, "ha": "right" if numbers else "left"}
+                write(len(rows) + bool(rows) + i, cell, edge + (breadth if numbers else 0), **look)
+            edge += breadth + 0.16
 
     def _size(self, text: str, look: Any) -> Point:
         """The width and height of words, in points, with a rim of one."""
@@ -236,6 +315,11 @@ class Canvas:
         (x0, y0), (x1, y1) = self._on_sheet(start), self._on_sheet(end)
         return x1 - x0, y1 - y0
 
+    def together(self, some: Sequence[Point], others: Sequence[Point], points: float) -> bool:
+        """Whether places lie pairwise nearer to one another than that many points on the sheet."""
+        ways = [self._way(place, other) for place, other in zip(some, others, strict=False)]
+        return len(some) == len(others) and all(hypot(*way) < points for way in ways)
+
     def angle(self, start: Point, end: Point) -> float:
         """The slope of a line on the sheet, in degrees."""
         across, up = self._way(start, end)
@@ -260,7 +344,7 @@ class Canvas:
 def _rows(text: str, width: int, indent: str = "") -> list[str]:
     """Rows of so many letters, later ones indented, a Korean or Chinese character counting as two; a name that is longer
     than a row is cut."""
-    rows = fold(_in_one(text), width, indent)
+    rows = fold(UNBROKEN.sub(r"\1" + NBSP, _in_one(text)), width, indent)
     return [part for row in rows for part in (wrap(row, width) if cells(row) > width else [row])]
 
 

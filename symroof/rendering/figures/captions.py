@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from sympy import Mul
+
 from symroof.derivation.setting import Setting
+from symroof.formula import Number
 from symroof.model.hardware import Accelerator
-from symroof.rendering.figures.strokes import share
+from symroof.rendering.figures.strokes import rate, share, shares
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import load, words
@@ -37,6 +40,16 @@ def share_in(lang: str, part: float, *, up: bool = False) -> str:
     return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
 
 
+def shares_in(lang: str, parts: Sequence[float]) -> list[str]:
+    """The parts of one whole in percent, as a language writes them.
+
+    >>> shares_in("zh", [0.25, 0.75])
+    ['25%', '75%']
+    """
+    apart = words(None, lang).percent_stands_apart
+    return [text if apart else text.replace(" ", "") for text in shares(parts)]
+
+
 def in_common(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The sizes that are the same at all points.
 
@@ -53,9 +66,10 @@ def called(say: Say, chip: Accelerator) -> str:
 
 
 def chips_of(setting: Setting) -> str:
-    """Over how many chips the arithmetic is split; nothing for one."""
+    """Over how many chips the arithmetic is split, as ``8 × M``; nothing for one."""
     printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
-    return "" if setting.chips == 1 else printer.print(setting.layout.write(setting.chips))
+    factors = (printer.print(setting.layout.write(factor)) for factor in Mul.make_args(setting.chips))
+    return "" if setting.chips == 1 else " × ".join(factors)
 
 
 def title_of(say: Say, setting: Setting, *more: str) -> str:
@@ -63,6 +77,34 @@ def title_of(say: Say, setting: Setting, *more: str) -> str:
     chip = setting.problem.hardware
     title = "" if chip is None or chip.unnamed else chip.title
     return say("title", setting.problem.operation.title, title, chips_of(setting), [part for part in more if part])
+
+
+def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
+    """What a figure stands on, beside its title: the figures of the chips, and which of them were given; the regime, training,
+    how operations are counted; and what is not drawn.
+
+    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.reading.problems import read_problem
+    >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e", "given": {"HBM": "8.1e11"}, "assume": "D = F"})
+    >>> assumed(captions("en"), setting_of(problem))
+    'peak.bf16 197 TFLOPs/s · HBM 810 GB/s (given) · with D = F'
+    """
+    setting, several = settings[0], len({s.problem.hardware.name for s in settings if s.problem.hardware}) > 1
+    figures = {}
+    for one in settings:
+        chip = one.problem.hardware
+        for name, known in one.figures.items():
+            given = known.source == "given" and chip is not None and not chip.unnamed
+            if chip is not None and (given or not several):
+                figure = {"peak": one.peak_name, "bandwidth": one.bandwidth_name}.get(name, name)
+                unit = known.unit.replace("bytes", "B")
+                figures[figure, several and chip.title] = (f"{figure} {rate(float(known.value), unit, 6)}", given)
+    named = [(f"{chip} {text}" if chip else text, given) for (_, chip), (text, given) in figures.items()]
+    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
+    sized = [r for r in setting.problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
+    regime = [printer.print(relation) for relation in setting.problem.assume if relation not in sized]
+    problem = setting.problem
+    return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
 
 
 def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:

@@ -12,7 +12,7 @@ from symroof.exploration.scaling import Scaling
 from symroof.exploration.territories import Territories
 from symroof.rendering.figures.bars import draw_breakdown
 from symroof.rendering.figures.canvas import WIDTH, Canvas
-from symroof.rendering.figures.captions import captions, chips_of, peak_of, share_in, title_of
+from symroof.rendering.figures.captions import assumed, captions, chips_of, peak_of, share_in, title_of
 from symroof.rendering.figures.durations import HEIGHTS, draw_times
 from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.planar import draw_plane, draw_territories
@@ -52,7 +52,14 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     names = say("size", x), say("throughput", unit, chips_of(setting), False)
     ranges = (first if first > 1 or found.log else 0, last), (0, top * 1.13)
     canvas = Canvas(
-        title_of(say, setting), names, ranges, log=(found.log, False), scale=scale, inches=inches, lang=lang
+        title_of(say, setting),
+        names,
+        ranges,
+        log=(found.log, False),
+        scale=scale,
+        inches=inches,
+        lang=lang,
+        aside=assumed(say, setting),
     )
     canvas.percent_axis(top, say("of_peak"))
     canvas.line([(canvas.left, top), (last, top)], INK, 0.9)
@@ -63,7 +70,7 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
         canvas.line(rule.points("throughput"), GREY, 1.2, DOTTED, layer=2)
         if first <= rule.bound <= last:
             canvas.line([(rule.bound, 0), (rule.bound, top)], GREY, 0.7, DOTTED, layer=2)
-            canvas.label(say("rule_from", x, rule.first), _feet(rule.bound, top), GREY, bold=True)
+            canvas.label(say("rule_from", x, rule.first, found.large), _feet(rule.bound, top), GREY, bold=True)
     for i, curve in enumerate(found.curves):
         _throughput(canvas, found, i, curve)
     if found.miss is not None and first <= found.miss[0] <= last:
@@ -90,8 +97,9 @@ def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None
         canvas.label(f"{name}\n{variable} ≥ {curve.first}", _feet(curve.bound, top), colour, bold=True)
         return
     if curve.ceiling is not None:
-        canvas.line([(canvas.left, curve.ceiling), (last, curve.ceiling)], colour, 0.7, DOTTED, layer=2)
-        words = say("never", name, share_in(canvas.lang, curve.ceiling / top, up=True))
+        if not curve.attained:
+            canvas.line([(canvas.left, curve.ceiling), (last, curve.ceiling)], colour, 0.7, DOTTED, layer=2)
+        words = say("never", name, share_in(canvas.lang, curve.ceiling / top, up=True), curve.attained)
     elif start >= top * (1 - 1e-12):
         words = say("from_the_first", name)
     else:

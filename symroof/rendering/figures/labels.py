@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import cos, radians, sin
+from math import cos, hypot, radians, sin
 
 from symroof.formula import Frozen
 
@@ -96,6 +96,23 @@ def segments(line: Sequence[Point], shortest: float = 3) -> Iterator[Shape]:
         if i == len(line) or abs(end[0] - start[0]) + abs(end[1] - start[1]) >= shortest:
             yield start, end
             start = end
+
+
+def distance(shape: Shape, place: Point) -> float:
+    """How far a place is from a shape, 0 inside of it.
+
+    >>> distance(box((0, 0), 2, 1), (5, 1)), distance(box((0, 0), 2, 1), (1, 0.5))
+    (3.0, 0.0)
+    """
+    (x, y), far = place, []
+    turns = []
+    for (x0, y0), (x1, y1) in zip(shape, (*shape[1:], shape[0]), strict=True):
+        across, up = x1 - x0, y1 - y0
+        turns.append(across * (y - y0) - up * (x - x0))
+        part = max(0.0, min(1.0, ((x - x0) * across + (y - y0) * up) / ((across**2 + up**2) or 1)))
+        far.append(hypot(x0 + part * across - x, y0 + part * up - y))
+    inside = len(shape) > 2 and (min(turns) >= 0 or max(turns) <= 0)
+    return 0.0 if inside else min(far)
 
 
 def nearest(shape: Shape, place: Point) -> Point:

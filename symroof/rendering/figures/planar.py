@@ -8,8 +8,9 @@ from math import log10
 from symroof.derivation.setting import Setting
 from symroof.exploration.planes import Plane
 from symroof.exploration.territories import Territories
+from symroof.formula import Number
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import captions, title_of
+from symroof.rendering.figures.captions import assumed, captions, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import FIELDS, INK
 from symroof.rendering.formulas.letters import Letters
@@ -66,9 +67,17 @@ def draw_territories(found: Territories, inches: float, lang: str) -> Canvas:
 def _plane(found: Plane | Territories, inches: float, lang: str) -> Canvas:
     """The plane of two sizes, with what is put in for the others."""
     say, printer = captions(lang), _printer(found.setting)
-    fixed = (printer.print(relation) for relation in found.setting.equalities)
+    fixed = (printer.print(relation) for relation in found.setting.equalities if isinstance(relation.right, Number))
     title, (x, y) = title_of(say, found.setting, *fixed), found.names
-    return Canvas(title, (say("size", x), say("size", y)), found.ranges, log=(True, True), inches=inches, lang=lang)
+    return Canvas(
+        title,
+        (say("size", x), say("size", y)),
+        found.ranges,
+        log=(True, True),
+        inches=inches,
+        lang=lang,
+        aside=assumed(say, found.setting),
+    )
 
 
 def _printer(setting: Setting) -> PlainPrinter:

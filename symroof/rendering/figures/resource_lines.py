@@ -6,8 +6,8 @@ from symroof.exploration.scaling import Scaling, ScalingCurve
 from symroof.exploration.stretches import Stretch
 from symroof.model.resources import VECTOR, time_name
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, captions, chips_of, in_common, peak_of, title_of
-from symroof.rendering.figures.durations import HEIGHTS, along, draw_bounds
+from symroof.rendering.figures.captions import Say, assumed, captions, chips_of, in_common, peak_of, title_of
+from symroof.rendering.figures.durations import HEIGHTS, along, bounds_said, draw_bounds, said_once
 from symroof.rendering.figures.labels import Spot, around
 from symroof.rendering.figures.strokes import DOTTED, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
@@ -37,7 +37,16 @@ def _throughput(found: Scaling, inches: float, lang: str) -> Canvas:
     names = _size(say, found), say("throughput", unit, chips_of(setting), False)
     ranges = _ends(found), (foot, top * (2 if found.log else 1))
     title = title_of(say, setting, sizes(shared))
-    canvas = Canvas(title, names, ranges, log=(found.log, found.log), scale=scale, inches=inches, lang=lang)
+    canvas = Canvas(
+        title,
+        names,
+        ranges,
+        log=(found.log, found.log),
+        scale=scale,
+        inches=inches,
+        lang=lang,
+        aside=assumed(say, setting),
+    )
     if level and len(peaks) == 1 and not found.log:
         canvas.percent_axis(peak, say("of_peak"))
     for line in peaks.values():
@@ -99,22 +108,26 @@ def _times(found: Scaling, inches: float, lang: str) -> Canvas:
     ranges = _ends(found), (min(every) / 1.6, max(every) * 2.2)
     names, log = (_size(say, found), say("time", unit)), (found.log, True)
     title = title_of(say, setting, sizes(curve.values))
-    canvas = Canvas(title, names, ranges, log=log, scale=scale, inches=inches, lang=lang)
-    draw_bounds(canvas, curve.points("T_lower"), curve.points("T_upper"))
+    canvas = Canvas(title, names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=assumed(say, setting))
     assert setting.rates is not None
     links = dict(setting.rates.links)
+
+    def called(name: str) -> str:
+        link = links.get(name.removeprefix("T_"), "")
+        plain = say("t_math", setting.matrix_stands_in, "") if name == "T_math" else name
+        return say("t_link", name, link) if link and name != time_name(link) else plain
+
+    others = [name for name in curve.lines if name not in ("T_lower", "T_upper", "T_steps")]
+    words = said_once(
+        say, curve.lines, {name: called(name) for name in others} | bounds_said(say) | {"T_steps": "T_steps"}
+    )
+    draw_bounds(canvas, curve.lines, curve.xs, words)
     for i, name in enumerate(name for name in curve.lines if name not in ("T_lower", "T_upper")):
         (colour, dash), line = stroke(i), [place for place in curve.points(name) if place[1] > 0]
         thin = name in ("T_steps", time_name(VECTOR))
         canvas.line(line, colour, 1.2 if thin else 2.2, dash)
-        words = say("t_math", setting.matrix_stands_in, "") if name == "T_math" else name
-        link = links.get(name.removeprefix("T_"), "")
-        canvas.label(
-            say("t_link", name, link) if link and name != time_name(link) else words,
-            along(canvas, line),
-            colour,
-            bold=not thin,
-        )
+        if name in words:
+            canvas.label(words[name], along(canvas, line), colour, bold=not thin)
     lower = dict(curve.points("T_lower"))
     for stretch in curve.stretches[1:]:
         size = float(stretch.ends[0])

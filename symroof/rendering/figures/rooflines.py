@@ -9,19 +9,17 @@ from typing import Any
 
 from symroof.exploration.curves import Roof
 from symroof.exploration.roofs import Roofline, Track
+from symroof.formula import Frozen
 from symroof.model.wiring import is_network
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, called, captions, in_common, peak_of, title_of
+from symroof.rendering.figures.captions import Say, assumed, called, captions, in_common, peak_of, share_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
-from symroof.rendering.figures.strokes import DASHES, DOTTED, INK, RATES, SHADES, SHAPES, rate, scaled, stroke
+from symroof.rendering.figures.strokes import DASHES, DOTTED, GREY, INK, RATES, SHADES, SHAPES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
 
-# Marks whose intensities differ by less, in powers of ten, are one.
-NEAR = 0.01
-# On which sides of the peak its name stands, and how far; higher where statements are named along it.
-BESIDE_PEAK = (("nw", 3), ("sw", 3))
-ABOVE_NAMES = ("nw", 18)
-MARKS = "se ne sw nw s n e w"
+# How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers.
+WIDE, FEW = 7, 4
+MARKS, GAPS = "se ne sw nw s n e w", (5, 11, 16, 22, 30)
 
 
 def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
@@ -43,24 +41,97 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
     each = any(roof.setting.chips != 1 for roof in roofs)
     names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, "", each)
-    ranges = (low, high), (min(roof.height(low) for roof in roofs) / 3, peak * 2.4)
-    canvas = Canvas(title, names, ranges, log=(True, True), scale=scale, inches=inches, lang=lang)
+    ranges = (low, high), (min(roof.height(low) for roof in roofs) / 3, peak * 3)
+    aside = assumed(say, *(roof.setting for roof in roofs), undrawn=found.undrawn)
+    canvas = Canvas(title, names, ranges, log=(True, True), scale=scale, inches=inches, lang=lang, aside=aside)
     if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
     alike = _alike(roofs)
     for i, links in alike.items():
         _roof(canvas, found, i, links)
-    points = [track for track in found.tracks if not track.statement]
-    itemized = len(points) < len(found.tracks)
-    for i, track in enumerate(points):
+    paths = [track for track in found.tracks if track.runs]
+    for i, track in enumerate(paths):
         own = {name: value for name, value in track.values.items() if name not in shared}
-        if track.runs:
-            _path(canvas, track, found.variable, i, own)
-            continue
-        words = sizes(own) or (canvas.say("in_all") if itemized else sizes(track.values) or canvas.say("everywhere"))
-        _mark(canvas, found, track, words, SHAPES[i % len(SHAPES)])
-        _statements(canvas, [t for t in found.tracks if t.statement and t.values == track.values], i)
+        _path(canvas, track, found.variable, i, own)
+    _vector_roof(canvas, found)
+    _points(canvas, found, shared)
     return canvas
+
+
+class Mark(Frozen):
+    """Points that are one mark: their places under every roof, nearest roof first, their names and tracks."""
+
+    places: tuple[Point, ...]
+    names: tuple[str, ...]
+    tracks: tuple[Track, ...]
+    shape: str
+
+
+def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
+    """The points under the roofs. Those that are nearer than a mark is wide are one, with the names of all; more than a few
+    have numbers, and a table beneath."""
+    tracks = [track for track in found.tracks if not track.runs]
+    itemized, marks = any(track.statement for track in tracks), list[Mark]()
+    points = [track.values for track in tracks if not track.statement]
+    for track in tracks:
+        own = {name: value for name, value in track.values.items() if name not in shared}
+        everything = canvas.say("in_all") if itemized else sizes(track.values) or canvas.say("everywhere")
+        name = ": ".join(filter(None, (sizes(own), track.statement))) or everything
+        places = tuple(place for curve in track.curves for place in curve.points("throughput", "intensity"))
+        shape = SHAPES[points.index(track.values) % len(SHAPES)]
+        near = next((i for i, mark in enumerate(marks) if canvas.together(mark.places, places, WIDE)), None)
+        if near is None:
+            marks.append(Mark(places, (name,), (track,), shape))
+        else:
+            known = marks[near]
+            marks[near] = Mark(known.places, (*known.names, name), (*known.tracks, track), known.shape)
+    several = len(marks) > FEW
+    for i, mark in enumerate(marks, 1):
+        words = str(i) if several else (", " if all(t.statement for t in mark.tracks) else "\n").join(mark.names)
+        if all(track.statement for track in mark.tracks):
+            colour, _ = stroke(points.index(mark.tracks[0].values))
+            for place in mark.places[:1]:
+                canvas.ring(place, colour, shape=mark.shape, filled=True, size=4)
+                canvas.label(words, around(place, MARKS, GAPS), colour, size=8)
+        else:
+            first = next(track for track in mark.tracks if not track.statement)
+            _mark(canvas, found, first, words, mark.shape)
+    if several:
+        _tabulate(canvas, found, marks)
+
+
+def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
+    """The points by their numbers: where each is under the roof that holds it down, and how far below the peak."""
+    say, rows = canvas.say, []
+    for i, mark in enumerate(marks, 1):
+        for name, track in zip(mark.names, mark.tracks, strict=True):
+            peaks = track.peaks or [float(roof.peak.value) for roof in found.roofs]
+            under = [
+                (place[1], place[0], peak, roof)
+                for roof, peak, curve in zip(found.roofs, peaks, track.curves, strict=True)
+                for place in curve.points("throughput", "intensity")
+            ]
+            y, x, peak, roof = min(under, key=lambda one: one[0])
+            top = say("vector_unit") if track.vector else say("compute")
+            by = top if x > peak / float(roof.bandwidth.value) else roof.link
+            part = share_in(canvas.lang, y / peak)
+            rows.append((str(i), name, f"{x:.4g}", rate(y, "FLOPs/s"), part, f"× {peak / y:.3g}", by))
+    head = ("", say("what"), "FLOPs/byte", "FLOPs/s", say("of_its_peak"), say("left"), say("bound_by"))
+    canvas.table(head, rows)
+
+
+def _vector_roof(canvas: Canvas, found: Roofline) -> None:
+    """The peak of the vector unit, where something under it is drawn."""
+    ridges: dict[float, float] = {}
+    for track in (track for track in found.tracks if track.vector):
+        for peak, roof in zip(track.peaks, found.roofs, strict=True):
+            ridge = peak / float(roof.bandwidth.value)
+            ridges[peak] = min(ridge, ridges.get(peak, ridge))
+    for peak, ridge in ridges.items():
+        canvas.line([(ridge, peak), (canvas.right, peak)], GREY, 0.9, DASHES[1])
+        words = canvas.say("peak", "", rate(peak, "FLOPs/s"), "", True, False)
+        places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
+        canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places], GREY, first=True)
 
 
 def _alike(roofs: Sequence[Roof]) -> dict[int, str]:
@@ -69,19 +140,6 @@ def _alike(roofs: Sequence[Roof]) -> dict[int, str]:
     for i, roof in enumerate(roofs):
         found.setdefault((roof.chip.name, roof.peak.value, roof.bandwidth.value), []).append(i)
     return {first: ", ".join(roofs[i].link for i in (first, *others)) for first, *others in found.values()}
-
-
-def _statements(canvas: Canvas, tracks: Sequence[Track], index: int) -> None:
-    """The statements of a program under the highest roof, in the shape of their point; those at one place share a mark."""
-    marks: dict[Point, list[str]] = {}
-    for track in tracks:
-        place = track.curves[0].points("throughput", "intensity")[0]
-        near = (known for known in marks if abs(log10(known[0] / place[0])) < NEAR)
-        marks.setdefault(next(near, place), []).append(track.statement)
-    colour, _ = stroke(index)
-    for place, names in marks.items():
-        canvas.ring(place, colour, shape=SHAPES[index % len(SHAPES)], filled=True, size=4)
-        canvas.label(", ".join(names), around(place, MARKS, (5, 11, 18, 28)), colour, size=8)
 
 
 def _shared(tracks: Sequence[Track]) -> dict[str, Any]:
@@ -129,14 +187,14 @@ def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
         words = peak_of(
             canvas.say, roof.setting, rate(peak, "FLOPs/s"), called(canvas.say, roof.chip) if several else ""
         )
-        sides = (*BESIDE_PEAK, *([ABOVE_NAMES] if any(track.statement for track in found.tracks) else []))
-        places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
-        canvas.label(words, [Spot((x, peak), side, gap) for side, gap in sides for x in places])
+        places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(30)]
+        spots = [Spot((x, peak), "nw", gap) for gap in (3, 9, 15) for x in places if x > canvas.left]
+        canvas.label(words, spots, first=True)
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
     canvas.ring((ridge, peak), INK)
     canvas.label(
         canvas.say("ridge", f"{ridge:.3g}" if ridge < 100 else f"{ridge:.0f}"),
-        around((ridge, peak), "n nw se ne sw s", (6, 11, 18)),
+        around((ridge, peak), "n nw se ne sw s", GAPS),
     )
 
 
@@ -154,8 +212,8 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
         bounds = place[1] == lowest_first[0][1] if every else i == 0
         canvas.ring(place, INK, shape=shape, filled=bounds)
         if every and len(points) > 1:
-            canvas.label(links[i], around(place, MARKS, (6, 11, 18)), size=8)
-    canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, (6, 11, 18))], bold=True)
+            canvas.label(links[i], around(place, MARKS, GAPS), size=8)
+    canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, GAPS)], bold=True)
 
 
 def _path(canvas: Canvas, track: Track, variable: str, index: int, own: Mapping[str, Any]) -> None:
@@ -168,4 +226,4 @@ def _path(canvas: Canvas, track: Track, variable: str, index: int, own: Mapping[
             canvas.ring(points[end], colour, filled=True, size=6)
             if i == 0:
                 words = ", ".join([f"{variable} = {curve.xs[end]:g}", *([sizes(own)] if own else [])])
-                canvas.label(words, around(points[end], MARKS, (6, 11, 18)), colour, bold=True)
+                canvas.label(words, around(points[end], MARKS, GAPS), colour, bold=True)

@@ -22,10 +22,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, findSystemFonts, fontManager, get_font
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullFormatter
 
 from symroof.errors import RenderingError
-from symroof.rendering.figures.strokes import plain
+from symroof.rendering.figures.strokes import ticks
 
 # What each format would say of the day and of the machine, left out.
 METADATA: dict[str, Any] = {
@@ -201,11 +201,30 @@ def _quiet(*names: str) -> Iterator[None]:
             logger.setLevel(level)
 
 
-def number(axis: Any, ends: tuple[float, float], most: int) -> None:
-    """Plain numbers on a logarithmic axis, at most so many: at powers of ten where there are some, else nearer."""
-    decades = log10(ends[1] / ends[0])
-    near = LogLocator(base=10, subs=(1, 2, 5), numticks=12)
-    far = LogLocator(base=10, numticks=max(3, most))
-    axis.set_major_locator(far if decades >= 2 else near if decades >= 0.8 else MaxNLocator(max(3, most - 1)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
-    axis.set_minor_formatter(NullFormatter())
+class Ticks(Formatter):
+    """The numbers of an axis, written in one manner."""
+
+    def __init__(self, logarithmic: bool) -> None:
+        self.logarithmic = logarithmic
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return self.format_ticks([x])[0]
+
+    def format_ticks(self, values: Any) -> list[str]:
+        assert self.axis is not None
+        low, high = sorted(self.axis.get_view_interval())
+        room = (high - low) * 1e-9
+        shown = [float(x) for x in values if low - room <= x <= high + room]
+        known = dict(zip(shown, ticks(shown, self.logarithmic), strict=True))
+        return [known.get(float(x), "") for x in values]
+
+
+def number(axis: Any, ends: tuple[float, float], most: int, logarithmic: bool) -> None:
+    """Numbers on an axis; at most so many on a logarithmic one, at powers of ten where there are some, else nearer."""
+    if logarithmic:
+        decades = log10(ends[1] / ends[0])
+        near = LogLocator(base=10, subs=(1, 2, 5), numticks=12)
+        far = LogLocator(base=10, numticks=max(3, most))
+        axis.set_major_locator(far if decades >= 2 else near if decades >= 0.8 else MaxNLocator(max(3, most - 1)))
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(Ticks(logarithmic))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from symroof.exploration.best_split import BestSplit, SplitCurve
 from symroof.formula import Call, Compare, Name
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import captions, in_common, title_of
+from symroof.rendering.figures.captions import assumed, captions, in_common, title_of
 from symroof.rendering.figures.durations import along
 from symroof.rendering.figures.labels import Spot, around
 from symroof.rendering.figures.strokes import stroke
@@ -25,7 +25,8 @@ def draw_split(found: BestSplit, inches: float, lang: str) -> Canvas:
     names = say("size", found.variable), say("best", found.chosen, printer.print(found.place.left.arguments[0]))
     ends = found.curves[0].xs[0], found.curves[0].xs[-1]
     ranges = (ends[0] if found.log or ends[0] > 1 else 0, ends[1]), (min(every) / 1.5, max(every) * 2)
-    canvas = Canvas(title, names, ranges, log=(found.log, True), inches=inches, lang=lang)
+    aside = assumed(say, found.setting)
+    canvas = Canvas(title, names, ranges, log=(found.log, True), inches=inches, lang=lang, aside=aside)
     inside = printer.print(Compare(Name(found.chosen), found.place.relation, found.place.right))
     for i, curve in enumerate(found.curves):
         own = {name: value for name, value in curve.values.items() if name not in shared}

@@ -18,6 +18,7 @@ SHADES = ("#DE9166", "#F2D08A", "#EEF5FA")
 # Regions side by side, apart in hue and in lightness.
 FIELDS = ("#F4E3C1", "#B9D6EA", "#E3A98A", "#D7E8C9", "#C9BBDD", "#F7F7F7")
 DOTTED = (0, (1, 1.8))
+SUPERSCRIPT = dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
 SHAPES = ("s", "D", "^", "v", "o")
 RATES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("", 1.0))
 MOMENTS = tuple(((*unit.aliases, unit.name)[0], float(unit.scale)) for unit in TIMES)
@@ -64,6 +65,19 @@ def share(part: float, *, up: bool = False) -> str:
     return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
 
 
+def shares(parts: Sequence[float]) -> list[str]:
+    """The parts of one whole in percent: whole percents where they add up to 100, else one decimal for all, and two digits
+    of what would be none.
+
+    >>> shares([0.25, 0.75]), shares([1 / 6] * 6)[:2], shares([0.0002, 0.9998])
+    (['25 %', '75 %'], ['16.7 %', '16.7 %'], ['0.02 %', '100.0 %'])
+    """
+    whole = [round(part * 100) for part in parts]
+    if sum(whole) == 100 and all(whole):
+        return [f"{percent} %" for percent in whole]
+    return [f"{part * 100:.1f} %" if part >= 0.0005 else share(part) for part in parts]
+
+
 def scaled(value: float, units: Sequence[tuple[str, float]]) -> tuple[str, float]:
     """The unit in which a value has digits before the point.
 
@@ -73,28 +87,56 @@ def scaled(value: float, units: Sequence[tuple[str, float]]) -> tuple[str, float
     return next(((name, size) for name, size in units if abs(value) >= size), units[-1])
 
 
-def rate(value: float, of: str) -> str:
-    """A rate with three digits, or whole, in the unit in which it has digits before the point.
+def rate(value: float, of: str, digits: int = 3) -> str:
+    """A rate with that many digits, or whole, in the unit in which it has digits before the point.
 
     >>> rate(8.2e11, "B/s"), rate(1.97e15, "FLOPs/s"), rate(12.345, "B/s")
     ('820 GB/s', '1.97 PFLOPs/s', '12.3 B/s')
     """
     unit, size = scaled(value, RATES)
     amount = value / size
-    return f"{amount:.3g} {unit}{of}" if amount < 1000 else f"{amount:.0f} {unit}{of}"
+    return f"{amount:.{digits}g} {unit}{of}" if amount < 1000 else f"{amount:.0f} {unit}{of}"
 
 
 def plain(value: float) -> str:
-    """A number on an axis.
+    """A number on an axis, its thousands apart.
 
-    >>> plain(0.01), plain(100000.0), plain(1e9), plain(2e-7)
-    ('0.01', '100000', '1e9', '2e-7')
+    >>> plain(0.01), plain(8192.0), plain(50000), plain(2e-7)
+    ('0.01', '8,192', '50,000', '2e-7')
     """
-    return (
-        f"{value:.12g}"
-        if 1e-5 <= value < 1e6
-        else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
-    )
+    return f"{value:,.12g}" if value == 0 or 1e-5 <= abs(value) < 1e15 else f"{value:.0e}".replace("e-0", "e-")
+
+
+def power(value: float) -> str:
+    """A number on a logarithmic axis that is long.
+
+    >>> power(1e6), power(2e5), power(0.01), power(1)
+    ('10⁶', '2·10⁵', '10⁻²', '1')
+    """
+    exponent = floor(log10(value) + 1e-9)
+    digit = f"{value / 10**exponent:.3g}"
+    if exponent == 0:
+        return digit
+    raised = "10" + "".join(SUPERSCRIPT[sign] for sign in str(exponent))
+    return raised if digit == "1" else f"{digit}·{raised}"
+
+
+def ticks(values: Sequence[float], logarithmic: bool) -> list[str]:
+    """The numbers of an axis in one manner: powers of ten where a logarithmic one reaches 10^5; a prefix where another
+    reaches a million; else with their thousands apart.
+
+    >>> ticks([1, 100, 10000], True), ticks([10, 1000, 100000], True)
+    (['1', '100', '10,000'], ['10', '10³', '10⁵'])
+    >>> ticks([0, 500000, 1000000], False), ticks([0, 2000, 4000], False)
+    (['0', '0.5 M', '1 M'], ['0', '2,000', '4,000'])
+    """
+    largest = max(map(abs, values), default=0)
+    if logarithmic and largest >= 1e5 * (1 - 1e-9):
+        return [f"{value:.0f}" if value in (1, 10) else power(value) for value in values]
+    if not logarithmic and largest >= 1e6:
+        unit, size = scaled(largest, RATES)
+        return [f"{value / size:g} {unit}" if value else "0" for value in values]
+    return list(map(plain, values))
 
 
 def between(low: float, high: float, part: float, logarithmic: bool) -> float:
