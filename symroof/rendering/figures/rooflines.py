@@ -87,7 +87,7 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
             marks[near] = Mark(known.places, (*known.names, name), (*known.tracks, track), known.shape)
     several = len(marks) > FEW
     for i, mark in enumerate(marks, 1):
-        words = str(i) if several else (", " if all(t.statement for t in mark.tracks) else "\n").join(mark.names)
+        words = str(i) if several else _named(mark)
         if all(track.statement for track in mark.tracks):
             colour, _ = stroke(points.index(mark.tracks[0].values))
             for place in mark.places[:1]:
@@ -98,6 +98,13 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
             _mark(canvas, found, first, words, mark.shape)
     if several:
         _tabulate(canvas, found, marks)
+
+
+def _named(mark: Mark) -> str:
+    """All that a mark stands for: points row by row, then statements on one."""
+    each = list(zip(mark.names, mark.tracks, strict=True))
+    points, statements = ([name for name, track in each if bool(track.statement) == kind] for kind in (False, True))
+    return "\n".join([*points, *([", ".join(statements)] if statements else [])])
 
 
 def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
