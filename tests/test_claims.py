@@ -490,3 +490,31 @@ def test_a_factor_two_is_asked_of_both_directions_only_on_a_network(problem, tim
 def test_a_number_before_free_names_stands_in_print(side, printed):
     context = context_of(read_exercise(MATMUL))
     assert stands_in_print(read_expression(side, Scope(("bytes", "x", "y"))), context) is printed
+
+
+AMOUNTS = [
+    (operation, name, unit, other)
+    for operation, names in (("matmul", ("bytes", "reads", "writes", "flops")), ("mlp", ("bytes", "weights", "flops")), ("softmax", ("bytes", "reads", "flops")))
+    for name in names
+    for unit, other in ((("FLOPs", "bytes") if name == "flops" else ("bytes", "FLOPs")),)
+]
+
+
+@pytest.mark.parametrize(("operation", "name", "unit", "other"), AMOUNTS)
+def test_a_unit_behind_a_formula_is_the_unit_of_all_of_it(operation, name, unit, other):
+    """``weights = 4DF bytes`` says what ``weights = 4DF`` says, however it is written; another unit is never accepted."""
+    value = str(sr.derive(operation).function(name).expression).replace("**", "^")
+
+    def judged(claim):
+        return verdict(claim, operation=operation).verdict
+
+    kinds = {"FLOPs": ("FLOPs", "FLOP"), "bytes": ("bytes", "byte", "Bytes")}
+    for text in (value, f"({value})", f"{value} + 0", f"2*({value})*(1/2)"):
+        assert judged(f"{name} = {text}") == "holds"
+        for spelled in kinds[unit]:
+            assert judged(f"{name} = {text} {spelled}") == "holds", (text, spelled)
+        for spelled in kinds[other]:
+            assert judged(f"{name} = {text} {spelled}") not in GOOD, (text, spelled)
+        assert judged(f"{name} = {text} + 1 {unit}") == "wrong"
+        assert judged(f"{name} > 0 and {text} {unit} = {name}") == "holds"
+    assert judged("flops = intensity * bytes") == judged("flops = intensity bytes") == "holds"

@@ -501,3 +501,33 @@ def test_beside_an_arrow_to_what_cannot_be_read_the_rest_is_judged_alone(tmp_pat
     assert [(link.left.value, link.relation, link.right.value) for link in links] == [(4, ">", 3)]
     (skipped,) = report.skipped
     assert skipped.column == 6
+
+
+SUPPOSED = [
+    *(rf"{before} $B \ll D, F$ it is compute-bound {when} $B > 240$." for before in ("With", "When", "For", "If", "Assuming", "Assuming that") for when in ("when", "if")),
+    r"It is compute-bound when $B > 240$, if $B \ll D, F$.",
+    r"If $B \ll D$ and $B \ll F$, it is compute-bound when $B > 240$.",
+    r"$B \ll D, F$일 때 compute-bound when $B > 240$.",
+    r"当 $B \ll D, F$ 时, compute-bound when $B > 240$.",
+]
+NOT_SUPPOSED = [
+    r"It is compute-bound when $B > 240$.",
+    r"Unless $B \ll D, F$ it is compute-bound when $B > 240$.",
+    r"It is compute-bound when $B > 240$, but not when $B \ll D, F$.",
+    r"Nobody says that $B \ll D, F$. It is compute-bound when $B > 240$.",
+    r"When $B \ll D$ it is compute-bound if $B > 240$.",
+    r"When $B \ll F$ it is compute-bound if $B > 240$.",
+]
+
+
+@pytest.mark.parametrize("sentence", [*SUPPOSED, *NOT_SUPPOSED])
+def test_a_regime_that_the_sentence_supposes_is_said(sentence, tmp_path):
+    """What is true in it is true as it stands; what is true in a smaller one needs the rest; a wrong number stays wrong."""
+    head = '<!-- symroof operation = "matmul"\nhardware = "tpu-v5e" -->\n\n'
+    (found,) = judged(tmp_path, head + sentence + "\n").judgements
+    assert found.verdict == ("holds" if sentence in SUPPOSED else "conditional")
+    (other,) = judged(tmp_path, head + sentence.replace("240", "300") + "\n").judgements
+    assert other.verdict == "wrong"
+    for size, lacks in (("D", "F"), ("F", "D")):
+        if sentence.startswith(rf"When $B \ll {size}$"):
+            assert [[(r.left.name, r.right.name) for r in needs] for needs in found.findings[0].needs] == [[("B", lacks)]]

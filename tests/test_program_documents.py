@@ -27,7 +27,7 @@ STATED = f'operation = """\n{MLP}"""\nhardware = "tpu-v5e"\n'
 VERDICTS = (
     *("holds", "holds", "holds", "holds", "wrong", "holds"),
     *("holds", "holds", "wrong", "holds"),
-    *("-", "-", "conditional"),
+    *("-", "-", "holds"),
     *("holds", "wrong", "holds", "holds", "holds"),
     *("holds", "holds", "-", "holds", "-"),
     *("holds", "holds", "wrong"),

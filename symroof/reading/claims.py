@@ -6,7 +6,8 @@ side   = ( "compute" | "memory" | "comms" ) "-bound"
 prop   = conj { "or" conj }
 conj   = term { "and" term }
 term   = side | chain | "not" term | "(" prop ")"
-chain  = expr rel expr { rel expr }             rel = "=" "~" "->" "<" "<=" ">" ">=" "<<" ">>"
+chain  = value rel value { rel value }             rel = "=" "~" "->" "<" "<=" ">" ">=" "<<" ">>"
+value  = expr [ UNIT ]                          the unit of all of it: 2BD + 2DF bytes
 clause = "as" regime | "assuming" regime | "at" bind { "," bind }        each once, in any order
 bind   = NAME { "=" NAME } "=" expr
 regime = item { "," item }
@@ -22,8 +23,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from symroof.errors import ReadingError
-from symroof.formula import KEYWORDS, Compare, Formula, Gap, Infinity, Name
+from symroof.formula import KEYWORDS, Compare, Formula, Gap, Group, Infinity, Name, Number, Sum, product
+from symroof.model.units import UNITS
 from symroof.reading.expressions import ExpressionReader
+from symroof.reading.numbers import measured
 from symroof.reading.scope import Scope
 from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 
@@ -216,13 +219,38 @@ class ClaimReader(ExpressionReader):
             return Gap(error.problem, error.column)
 
     def _until_relation(self) -> Formula:
+        self.unit_at = self._unit_at(self.index)
         side = self.expression()
+        if self.index == self.unit_at:
+            scale, base = measured(unit := self.next().text)
+            side = product(Group(side) if isinstance(side, Sum) else side, Number(scale, f"1 {unit}", base))
         if self.scope.lenient and not self._at_end_of_side():
             raise self.error(expected="a relation, or the end")
         return side
 
     def _at_end_of_side(self) -> bool:
         return self.token.kind in ("end", "row") or self.at(*RELATIONS, *CONNECTIVES, *KEYWORDS)
+
+    def _unit_at(self, start: int) -> int:
+        """Where the unit of a whole side stands that begins at a token, as in ``2BD + 2DF bytes``; -1 where there is none.
+
+        It is a word behind a space, at the end of the side, that nobody takes for a name: there is none of that name, or it
+        gives way to the unit, and all other names of the side are counts."""
+        scope, depth, end = self.scope, 0, start
+        for end in range(start, len(self.tokens)):
+            token = self.tokens[end]
+            depth += (token.text in OPENINGS) - (token.text in CLOSINGS)
+            ends = token.kind in ("end", "row") or token.text in (*RELATIONS, *CONNECTIVES, *KEYWORDS, ",")
+            if depth < 0 or (not depth and ends):
+                break
+        *before, unit = self.tokens[start:end] or [self.tokens[start]]
+        if not before or unit.kind != "word" or unit.text not in UNITS or not unit.spaced or len(unit.text) == 1:
+            return -1
+        if before[-1].kind == "number" or before[-1].text in (*OPENINGS, *"+-*/^"):
+            return -1
+        words = [token.text for token in before if token.kind == "word"]
+        alone = all(map(scope.counted, words)) if unit.text in scope.give_way else not scope.reads(unit.text)
+        return end - 1 if words and alone else -1
 
     def _side_end(self, start: int) -> int | None:
         """Where the side that begins at a token ends: at the next relation outside of brackets, or where the chain ends.

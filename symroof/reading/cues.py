@@ -113,6 +113,20 @@ def is_supposed(before: str, behind: str) -> bool:
     return joined or any(True for _ in _found(CUES["supposing"], before))
 
 
+def is_supposed_here(before: str, behind: str) -> bool:
+    """Whether the words that touch a formula suppose it, and do not say that it is otherwise.
+
+    >>> is_supposed_here("so, when ", " it is"), is_supposed_here("", "일 때"), is_supposed_here("but not when ", "")
+    (True, True, False)
+    >>> is_supposed_here("unless ", ""), is_supposed_here("if it were not that ", "")
+    (False, False)
+    """
+    joined = behind.lstrip(" $").startswith(tuple(CUES["supposed"]))
+    last = "|".join(sorted(map(re.escape, CUES["supposing"]), key=len, reverse=True))
+    said = re.search(rf"(?:^|(?P<word>\w*)\W+|(?<=[^\x00-\u02ff]))(?:{last})(?:\s+that)?\s*$", before.casefold())
+    return joined or bool(said and said["word"] not in CUES["turns"])
+
+
 def says_sizes_alone(before: str, behind: str) -> bool:
     """Whether a sentence says nothing of a value but the sizes that it is for.
 

@@ -60,7 +60,7 @@ class ExpressionReader(Reader):
 
     def start(self, scope: Scope) -> None:
         """Outside of all brackets, in a scope."""
-        self.scope, self.depth, self.inside_bars = scope, 0, False
+        self.scope, self.depth, self.inside_bars, self.unit_at = scope, 0, False, -1
 
     def scanned(self) -> Sequence[Token]:
         document = self.scope.letters is not None
@@ -113,7 +113,9 @@ class ExpressionReader(Reader):
 
     def _term(self) -> Formula:
         result, divided = self._run(), False
-        while (sign := self.accept("*", "/")) or (self.token.spaced and self._begins_atom()):
+        while self.index != self.unit_at and (
+            (sign := self.accept("*", "/")) or (self.token.spaced and self._begins_atom())
+        ):
             if divided and sign is None:
                 raise self.error("a space after a division has two readings", "brackets: a/(b c), or (a/b) * c")
             divided = sign is not None and sign.text == "/"

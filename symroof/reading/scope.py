@@ -13,7 +13,8 @@ class Scope(Frozen):
     """The declared names. An open scope lets single letters and runs of capitals declare themselves.
 
     With ``indices``, as in typeset mathematics, a letter with any index does so as well. Names are never units, but
-    for those that ``give_way``: in ``2 bytes`` the quantity of that name does, unless a problem defines it.
+    for those that ``give_way``: in ``2 bytes`` the quantity of that name does, unless a problem defines it, and in
+    ``4DF bytes``, D and F being ``counts``: numbers without a unit.
 
     In a document ``letters`` are those that stand alone somewhere in it, and so are names when they are multiplied; a
     ``lenient`` scope reads as much of a chain as can be read: unknown words are opaque names, other sides are gaps.
@@ -23,6 +24,7 @@ class Scope(Frozen):
     open: bool = False
     indices: bool = False
     give_way: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
     letters: frozenset[str] | None = None
     lenient: bool = False
 
@@ -40,6 +42,10 @@ class Scope(Frozen):
     def amounts(self, word: str) -> tuple[str, ...]:
         """The amounts of tensors that a word names: of ``flops`` flops(h) and the others."""
         return tuple(name for name in self.names if name.startswith(f"{word}("))
+
+    def counted(self, word: str) -> bool:
+        """Whether a word is a product of numbers without a unit."""
+        return bool(split_word(word, self.counts)) or (self.open and word.isupper() and word not in self.names)
 
     def reads(self, text: str) -> bool:
         """Whether a word is a name here, or splits into some, or is none at all."""

@@ -161,7 +161,9 @@ def _bound(claim: Claim, context: Context, around: Surroundings) -> Iterator[Rea
         return
     stated = replace(claim, text="", propositions=((BOUND[kind],), *claim.propositions), connectives=("<=>",))
     enough = replace(stated, propositions=(*claim.propositions, (BOUND[kind],)), connectives=("=>",))
-    yield Reading(stated, context)
+    plain = Reading(stated, context)
+    yield plain
+    yield from in_regimes(plain, around)
     if around.answers is None:
         yield Reading(enough, context, accepts=False)
 

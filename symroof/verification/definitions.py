@@ -68,7 +68,11 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     figures = chip.figures if chip else {}
     known |= {name: printed(figure) for name, figure in figures.items()} | dict(exercise.let)
     return Context(
-        Scope((*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN))), give_way=giving_way(exercise)),
+        Scope(
+            (*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN))),
+            give_way=giving_way(exercise),
+            counts=tuple(name for name in dimensions if name not in known),
+        ),
         known,
         _units(figures) | _units_of_amounts((*setting.problem.operation.named, *known)),
         setting.least_one.named,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Name
 from symroof.reading.claims import read_regime, regime
-from symroof.reading.cues import AMONG, FORMULA, PUTTING_IN, stated_regimes, typed_sizes
+from symroof.reading.cues import AMONG, FORMULA, PUTTING_IN, is_supposed_here, stated_regimes, typed_sizes
 from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 
@@ -69,6 +69,23 @@ def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...
     return tuple({relations: (relations, words) for relations, words in reversed(found)}.values())
 
 
+def supposed_beside(sentence: str, dialect: Dialect) -> frozenset[Regime]:
+    r"""The regimes that the words which touch their formulas suppose: when $B \ll D$ and $B \ll F$.
+
+    >>> from symroof.reading.scope import Scope
+    >>> [len(r) for r in supposed_beside(r"when $B \ll D$ and $B \ll F$", Dialect(Scope(open=True)))]
+    [2]
+    >>> supposed_beside(r"unless $B \ll D$", Dialect(Scope(open=True)))
+    frozenset()
+    """
+    whole: dict[int, tuple[Regime, int]] = {}
+    for relations, _, start, end in _by_formulas(sentence, dialect):
+        whole[start] = relations, end
+    return frozenset(
+        relations for start, (relations, end) in whole.items() if is_supposed_here(sentence[:start], sentence[end:])
+    )
+
+
 def _in_words(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
     for written, words in stated_regimes(text):
         with suppress(SymroofError):
@@ -76,19 +93,24 @@ def _in_words(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
 
 
 def _in_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
-    """Those of each formula, and behind them those of formulas that a comma or an "and" joins."""
-    before: tuple[Regime, str] = (), ""
+    return ((relations, words) for relations, words, *_ in _by_formulas(text, dialect))
+
+
+def _by_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str, int, int]]:
+    """The regimes of each formula, and behind them those of formulas that a comma or an "and" joins, each with where it begins
+    and ends."""
+    before: tuple[Regime, str, int] = (), "", 0
     end = 0
     for match in FORMULA.finditer(text):
         inside = next(group for group in match.groups() if group is not None)
         if not GROWTH.search(inside):
             continue
         with suppress(SymroofError):
-            found = read_latex_regime(inside, dialect), inside
-            yield found
+            found = read_latex_regime(inside, dialect), inside, match.start()
+            yield *found, match.end()
             if before[0] and TOGETHER.fullmatch(text, end, match.start()):
-                found = (*before[0], *found[0]), f"{before[1]}, {inside}"
-                yield found
+                found = (*before[0], *found[0]), f"{before[1]}, {inside}", before[2]
+                yield *found, match.end()
             before, end = found, match.end()
 
 

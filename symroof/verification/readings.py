@@ -21,7 +21,8 @@ class Reading:
     """A claim in a context. What is ``firm`` has to be refuted before the formula is wrong.
 
     ``offered`` are relations that the text says elsewhere, or in words: what is true under them is conditional on them.
-    Where they are ``stated`` in the sentence of the formula, another regime that would do is not inferred. What is true
+    Where they are ``stated`` in the sentence of the formula, another regime that would do is not inferred; where it
+    ``supposed`` them in so many words, what is true under them is true as it stands. What is true
     in a reading that does not ``accept`` is not what the formula says, and not wrong either.
     """
 
@@ -30,6 +31,7 @@ class Reading:
     firm: bool = True
     offered: tuple[Compare, ...] = ()
     stated: bool = False
+    supposed: bool = False
     accepts: bool = True
     remarks: tuple[Remark, ...] = ()
 
@@ -77,13 +79,16 @@ def carrying(meant: Sequence[tuple[Reading, ...]]) -> tuple[Reading, ...]:
 def _told(judgement: Judgement, reading: Reading) -> Judgement:
     """The judgement with what its reading rests on."""
     findings = tuple(_on(finding, reading) for finding in judgement.findings)
-    verdict = "conditional" if reading.offered and judgement.verdict in GOOD else judgement.verdict
+    rests = reading.offered and not reading.supposed
+    verdict = "conditional" if rests and judgement.verdict in GOOD else judgement.verdict
     return replace(judgement, verdict=verdict, findings=findings)
 
 
 def _on(finding: Finding, reading: Reading) -> Finding:
+    if reading.offered and finding.needs:  # the text says a part of what it needs
+        return replace(finding, verdict="conditional")
     finding = replace(finding, remarks=(*finding.remarks, *reading.remarks))
-    if not reading.offered or finding.verdict not in GOOD:
+    if not reading.offered or reading.supposed or finding.verdict not in GOOD:
         return finding
     needs = tuple((*reading.offered, *more) for more in finding.needs) or (reading.offered,)
     return replace(finding, verdict="conditional", needs=needs)

@@ -151,4 +151,5 @@ def in_regimes(plain: Reading, around: Surroundings) -> Iterator[Reading]:
             told = (*plain.remarks, Remark("stated", {"words": words}))
             stated = (relations, words) in around.stated
             context = plain.context.assuming(relations)
-            yield replace(plain, context=context, offered=relations, remarks=told, stated=stated)
+            supposed = relations in around.supposed_regimes
+            yield replace(plain, context=context, offered=relations, remarks=told, stated=stated, supposed=supposed)

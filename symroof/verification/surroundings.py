@@ -12,7 +12,7 @@ from symroof.reading.catalogue import shipped
 from symroof.reading.cues import Cue, bound_by, is_solved, is_supposed, says_sizes_alone, step_between
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex_phrases import Dialect
-from symroof.verification.offers import Regime, regimes_beside, relations_behind, sizes_beside
+from symroof.verification.offers import Regime, regimes_beside, relations_behind, sizes_beside, supposed_beside
 
 
 @cache
@@ -62,6 +62,11 @@ class Surroundings:
     def stated(self) -> tuple[tuple[Regime, str], ...]:
         """Those that are stated in its sentence."""
         return regimes_beside(" | ".join(self.sentence), self.dialect)
+
+    @cached_property
+    def supposed_regimes(self) -> frozenset[Regime]:
+        """Those that its sentence supposes."""
+        return supposed_beside(" | ".join(self.sentence), self.dialect)
 
     @cached_property
     def solved(self) -> bool:

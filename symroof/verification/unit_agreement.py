@@ -187,13 +187,16 @@ def _unit(formula: Formula, context: Context, counts: bool) -> Exponents | None:
             return {} if counts and value.denominator == 1 and abs(value) < COUNT else None
         case Name(name=name) if name in context.units:
             return exponents(context.units[name])
+        case Name(name=name) if name in context.scope.counts:
+            return {}
         case Name(name=name) if name in context.definitions and name not in context.least_one:
             return _unit(context.definitions[name], context, counts)
         case Sum(terms=terms) | Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=terms):
-            units = [unit for unit in (_unit(term, context, counts) for term in terms) if unit]
+            every = [_unit(term, context, counts) for term in terms]
+            units = [unit for unit in every if unit]
             for unlike in (unit for unit in units if unit != units[0]):
                 raise _Unlike(units[0], unlike)
-            return units[0] if units else None
+            return units[0] if units else None if None in every else {}
         case Call(function="sqrt", arguments=(body,)):
             return combined((body, Fraction(1, 2)))
         case Product(factors=factors):
