@@ -531,3 +531,20 @@ def test_a_regime_that_the_sentence_supposes_is_said(sentence, tmp_path):
     for size, lacks in (("D", "F"), ("F", "D")):
         if sentence.startswith(rf"When $B \ll {size}$"):
             assert [[(r.left.name, r.right.name) for r in needs] for needs in found.findings[0].needs] == [[("B", lacks)]]
+
+
+def test_a_document_counts_additions_in_one_way_for_each_problem(tmp_path):
+    """Both counts may be told; of what is made of the count one way holds, that of more formulas, whatever their order."""
+    fused, exact = "`intensity = N/(2N + 1)`", "`intensity = (2N - 1)/(4N + 2)`"
+    told, note = "`flops = 2N` and `flops = 2N - 1`", '<!-- symroof\noperation = "dot"\n-->\n'
+
+    def found(*parts):
+        return [j.verdict for j in judged(tmp_path, "\n\n".join(parts)).judgements]
+
+    assert found(note, told, fused) == ["holds"] * 3
+    assert found(note, told, exact) == ["holds"] * 3
+    assert found(note, told, fused, exact) == ["holds", "holds", "holds", "wrong"]
+    assert found(note, told, exact, fused) == ["holds", "holds", "wrong", "holds"]
+    assert found(note, exact, fused, "`1/intensity = (4N + 2)/(2N - 1)`") == ["holds", "wrong", "holds"]
+    assert found(note, fused, note, exact) == ["holds", "holds"]  # another problem counts in its own way
+    assert found(note, fused, exact, note, exact) == ["holds", "wrong", "holds"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -27,7 +28,7 @@ from symroof.verification.cells import cell_claim, speaks
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.discourse import Discourse
-from symroof.verification.judge import judge, judge_stated
+from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.offers import read_latex_regime
 from symroof.verification.readings import carrying, settled
@@ -49,7 +50,28 @@ def judge_read(document: Document, folder: Path, overrides: Mapping[str, Any] | 
     formulas = (part.text for part in document.parts if isinstance(part, Written) and part.kind == "math")
     spelled = spelling(document.text, formulas)
     force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), folder, spelled)
-    return _Chapter(document, force.adding({}) if overrides else force).report()
+
+    def told(counted: bool | None = None) -> FileReport:
+        counting = replace(force, counted=counted)
+        return _Chapter(document, counting.adding({}) if overrides else counting).report()
+
+    found = told()
+    notes = (part for part in document.parts if isinstance(part, Note) and "operation" in part.options)
+    starts = [note.place.line for note in notes]
+
+    def problems(report: FileReport) -> list[list[Judgement]]:
+        """The judgements by the problem that they stand under."""
+        each: list[list[Judgement]] = [[] for _ in range(len(starts) + 1)]
+        for one in report.judgements:
+            each[bisect(starts, one.line or 0)].append(one)
+        return each
+
+    split = [any(map(counts_otherwise, some)) for some in problems(found)]
+    if not any(split):
+        return found
+    ways = zip(split, *map(problems, (found, told(False), told(True))), strict=True)
+    chosen = (of_one_count(*some) if wanted else some[0] for wanted, *some in ways)
+    return replace(found, judgements=tuple(one for some in chosen for one in some))
 
 
 @dataclass

@@ -31,7 +31,8 @@ ANY_WIDTH = "bf16"
 @dataclass(frozen=True)
 class InForce:
     """``overrides`` go before what the comments say; ``words`` are those of the document, which may use what is given;
-    ``folder`` is where the document lies, ``spelled`` how it spells; ``places`` are the headings below which each named formula was stated."""
+    ``folder`` is where the document lies, ``spelled`` how it spells; ``places`` are the headings below which each named formula was stated.
+    Where ``counted`` says so, additions count in one way alone: the other one, or that which is in force."""
 
     overrides: Mapping[str, Any]
     words: frozenset[str]
@@ -39,6 +40,7 @@ class InForce:
     spelled: Spelling = field(default_factory=Spelling)
     options: Mapping[str, Any] = field(default_factory=dict)
     places: Mapping[str, Headings] = field(default_factory=dict)
+    counted: bool | None = None
     exercise: Exercise = field(default_factory=Exercise)
     context: Context = field(default_factory=lambda: context_of(Exercise()))
 
@@ -74,11 +76,12 @@ class InForce:
 
     def afresh(self) -> InForce:
         """With nothing said."""
-        return InForce(self.overrides, self.words, self.folder).adding({})
+        return InForce(self.overrides, self.words, self.folder, counted=self.counted).adding({})
 
     def _reading(self, said: dict[str, Any]) -> InForce:
         exercise = read_exercise(merged(said, self.overrides, self.folder), self.words)
         context = context_of(exercise)
+        context = context if self.counted is None else context.counting(self.counted)
         for alias, name in exercise.aliases.items():
             if name not in context.scope.names:
                 hint = suggestion(name, context.scope.names)

@@ -267,6 +267,11 @@ class Context:
             for r in relations
         )
 
+    def counting(self, other: bool) -> Context:
+        """The context with one way of counting additions alone: its own, or the other one where that may be meant."""
+        chosen = self if not other or self.binding else self.other or self
+        return replace(chosen, other=None)
+
     def require_possible(self) -> Context:
         """The context, where some sizes satisfy what it assumes: from anything else everything would follow."""
         if self.facts and self.settled(Verdict(False)).truth:

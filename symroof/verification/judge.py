@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -36,14 +36,27 @@ def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
     """
     context = context_of(exercise)
     found = _judged(exercise, context)
-    if context.other is None or context.binding or not any(map(_counts_otherwise, found)):
+    if context.other is None or context.binding or not any(map(counts_otherwise, found)):
         return found
-    own, other = (_judged(exercise, one) for one in (replace(context, other=None), context.other))
-    if _right(own) >= _right(other):
-        return tuple(one if _of_counts(one.statement) else alone for one, alone in zip(found, own, strict=True))
-    count = Remark("other_count", {"count": context.other.count})
-    counted = (_remarked(b, count) if a.verdict not in GOOD else b for a, b in zip(own, other, strict=True))
-    return tuple(one if _of_counts(one.statement) else alone for one, alone in zip(found, counted, strict=True))
+    return of_one_count(found, *(_judged(exercise, context.counting(other)) for other in (False, True)))
+
+
+def of_one_count(
+    found: Sequence[Judgement], own: Sequence[Judgement], other: Sequence[Judgement]
+) -> tuple[Judgement, ...]:
+    """The judgements of one problem under one way of counting additions, that under which more of them are right: all under
+    the ``own``, or all under the ``other``. What says what the FLOPs are is as it was ``found``: an author may write both
+    counts, one after the other."""
+    known, chosen = {_place(one): one for one in found}, own
+    if _right(own) < _right(other):
+        before = {_place(one): one.verdict for one in own}
+        (count, *_) = (remark for one in found for remark in _other_counts(one))
+        chosen = [_remarked(one, count) if before.get(_place(one)) not in GOOD else one for one in other]
+    return tuple(known.get(_place(one), one) if _of_counts(one.statement) else one for one in chosen)
+
+
+def _place(judgement: Judgement) -> tuple[object, ...]:
+    return judgement.line, judgement.column, judgement.claim, judgement.source
 
 
 def _judged(exercise: Exercise, context: Context) -> tuple[Judgement, ...]:
@@ -51,17 +64,19 @@ def _judged(exercise: Exercise, context: Context) -> tuple[Judgement, ...]:
 
 
 def _of_counts(claim: Claim | None) -> bool:
-    """Whether a claim says what the FLOPs are: an author may write both counts, one after the other."""
+    """Whether a claim says what the FLOPs are."""
     links = () if claim is None else claim.links
     return any(name.partition("(")[0] in COUNTS for link in links for name in names(link))
 
 
-def _counts_otherwise(judgement: Judgement) -> bool:
+def counts_otherwise(judgement: Judgement) -> bool:
     """Whether a claim is right under the other way of counting additions alone: then one way is taken for all that is made
     of the count."""
-    return not _of_counts(judgement.statement) and any(
-        remark.kind == "other_count" for finding in judgement.findings for remark in finding.remarks
-    )
+    return not _of_counts(judgement.statement) and bool(_other_counts(judgement))
+
+
+def _other_counts(judgement: Judgement) -> list[Remark]:
+    return [r for finding in judgement.findings for r in finding.remarks if r.kind == "other_count"]
 
 
 def _remarked(judgement: Judgement, remark: Remark) -> Judgement:
@@ -69,7 +84,7 @@ def _remarked(judgement: Judgement, remark: Remark) -> Judgement:
     return replace(judgement, findings=tuple(findings))
 
 
-def _right(judgements: tuple[Judgement, ...]) -> int:
+def _right(judgements: Sequence[Judgement]) -> int:
     """How many are as they are expected, where that is said, or may stand."""
     return sum(judgement.good for judgement in judgements)
 
