@@ -69,7 +69,9 @@ def claims(seed, count=20):
     chip = draw.choice(list(CHIPS))
     d, f = (draw.choice([256, 300, 512, 900, 1024, 4096, 8192]) for _ in range(2))
     near = least(d, f, CHIPS[chip])
-    problem, truths = {"operation": MATMUL, "hardware": chip, "claims": []}, []
+    if near is not None and near > 10000:  # further than is counted here
+        d, f, near = 8192, 8192, least(8192, 8192, CHIPS[chip])
+    problem, truths = {"operation": MATMUL, "hardware": chip, "count": "fma", "claims": []}, []
     for _ in range(count):
         text, says = condition(draw, near or draw.randint(100, 900), d, f)
         kind = draw.choice(["compute", "compute", "memory"])

@@ -182,44 +182,55 @@ def _bound_by(say: Say, roofs: Sequence[Roof], index: int) -> str:
 def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
     """A slope and its peak, with their names."""
     roof, several, low = found.roofs[index], found.several_chips, canvas.left
-    peak, ridge, dash = float(roof.peak.value), roof.ridge, DASHES[index % len(DASHES)]
-    canvas.line([(low, roof.height(low)), (ridge, peak)], INK, dash=dash)
-    canvas.line([(ridge, peak), (canvas.right, peak)], INK, dash=dash if several else "-")
+    peak, ridge, (colour, dash) = float(roof.peak.value), roof.ridge, _look(found, roof)
+    canvas.line([(low, roof.height(low)), (ridge, peak)], colour, dash=dash)
+    canvas.line([(ridge, peak), (canvas.right, peak)], colour if several else INK, dash=dash if several else "-")
     name = f"{called(canvas.say, roof.chip)} {links}" if several else links
     angle = canvas.angle((low, roof.height(low)), (ridge, peak))
     slope = [low * (ridge / low) ** part for part in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.02)]
     spots = [Spot((x, roof.height(x)), side, 3, angle) for side in ("ne", "se") for x in slope]
-    canvas.label(f"{name}  {rate(float(roof.bandwidth.value), 'B/s')}", spots)
+    canvas.label(f"{name}  {rate(float(roof.bandwidth.value), 'B/s')}", spots, colour)
     if several or not index:
         words = peak_of(
             canvas.say, roof.setting, rate(peak, "FLOPs/s"), called(canvas.say, roof.chip) if several else ""
         )
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(30)]
         spots = [Spot((x, peak), "nw", gap) for gap in (3, 9, 15) for x in places if x > canvas.left]
-        canvas.label(words, spots, first=True)
+        canvas.label(words, spots, colour if several else INK, first=True)
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
-    canvas.ring((ridge, peak), INK)
+    canvas.ring((ridge, peak), colour)
     canvas.label(
         canvas.say("ridge", f"{ridge:.3g}" if ridge < 100 else f"{ridge:.0f}"),
         around((ridge, peak), "n nw se ne sw s", GAPS),
+        colour,
     )
+
+
+def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
+    """Of several roofs each has the colour of its chip where there are several chips, else of its link, and a dash of its own;
+    paths have colours themselves."""
+    index = found.roofs.index(roof)
+    of = [one.chip.name if found.several_chips else one.link for one in found.roofs]
+    plain = len(found.roofs) == 1 or any(track.runs for track in found.tracks)
+    return INK if plain else stroke(list(dict.fromkeys(of)).index(of[index]))[0], DASHES[index % len(DASHES)]
 
 
 def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) -> None:
     """Filled on the first roof, open on the others, joined by a thin line: what the slower memory costs. A program on a mesh
     uses all of its links, so that it is filled where it is lowest, and each has the name of its link."""
     under = zip(found.roofs, track.curves, strict=True)
-    links, points = zip(
-        *((roof.link, place) for roof, curve in under for place in curve.points("throughput", "intensity")), strict=True
+    under_roofs, points = zip(
+        *((roof, place) for roof, curve in under for place in curve.points("throughput", "intensity")), strict=True
     )
     every, lowest_first = found.setting.several_chips and not found.several_chips, sorted(points, key=lambda p: p[1])
     if len(points) > 1 and not every:
         canvas.line(points, INK, 0.9, layer=4)
     for i, place in enumerate(points):
         bounds = place[1] == lowest_first[0][1] if every else i == 0
-        canvas.ring(place, INK, shape=shape, filled=bounds)
+        colour, _ = _look(found, under_roofs[i])
+        canvas.ring(place, colour, shape=shape, filled=bounds)
         if every and len(points) > 1:
-            canvas.label(links[i], around(place, MARKS, GAPS), size=8)
+            canvas.label(under_roofs[i].link, around(place, MARKS, GAPS), colour, size=8)
     canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, GAPS)], bold=True)
 
 
