@@ -237,6 +237,33 @@ def test_a_condition_on_a_page_is_a_claim_that_holds(part):
     assert read > 3
 
 
+MESHES = ("data-parallel", "fsdp", "megatron", "fsdp-megatron", "expert-parallel", "weight-stationary")
+PROGRAMS = ("mlp", "gated-mlp", "attention", "attention-decode", "convolution", "quantized-matmul", "tiled-matmul", *MESHES)
+
+
+@pytest.mark.part(4)
+@pytest.mark.parametrize("chip", ["h100", "tpu-v5p"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_condition_on_the_page_of_a_program_is_a_claim_that_holds(name, chip):
+    """Forward and in training: that of all resources at once, and against each axis."""
+    read = 0
+    for training in (False, True):
+        problem = {"operation": name, "hardware": chip, **({"training": True} if training else {})}
+        try:
+            page = sr.derive(problem).to_text(width=1000)
+        except ModelError:
+            continue
+        for against, said in conditions(page):
+            if said not in ("always", "never"):
+                time = "T_comms" if against == "compute-bound" else f"T_{against}"
+                claims = [f"T_math > {time} <=> {said}", f"T_math < {time} <=> {said}"]
+                right, wrong = sr.verify({**problem, "claims": claims}).judgements
+                assert right.verdict in ("holds", "rounded"), (problem, said)
+                assert wrong.verdict in ("wrong", "undecided"), (problem, said)
+                read += 1
+    assert read
+
+
 def test_an_elementwise_product_on_a_mesh_is_judged_by_its_own_work():
     """A multiplication for each output, on one line as in a program: it was 0 where a claim was judged."""
     problem = {"operation": "bf16[E, B] * bf16[B_X, D] -> bf16[E, B, D_X]", "hardware": "tpu-v5p", "mesh": "X=2"}

@@ -6,7 +6,8 @@ P <=> Q is accepted where, in this order, and with P and Q exchanged as well,
     (ii)   in the regime, with the unknown x of Q held constant, the bound of P put into the left side of Q tends to
            the right side of Q, in the same direction; or the ratio of P tends to one that says the same as Q
     (iii)  both are the same whole numbers, where x is a size and the bounds are numbers
-    (iv)   the printed bound is the true one, rounded
+    (iv)   the printed bound is the true one, rounded; or both are the same set with the ridge, or with what
+           another resource has in its place, for each number that rounds it
 
 and it is conditional where (ii) to (iv) hold in a regime that nobody stated. P => Q is accepted where P <=> Q is, and
 where the bound of P lies beyond that of Q. It is vacuous where P cannot be true.
@@ -24,7 +25,21 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.draft import written
 from symroof.derivation.meanings import multiples
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Both, Compare, Either, Formula, Number, Verdict, names, nodes
+from symroof.formula import (
+    Both,
+    Call,
+    Cases,
+    Compare,
+    Either,
+    Formula,
+    Group,
+    Number,
+    Verdict,
+    mapped,
+    names,
+    nodes,
+    number,
+)
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import OPEN, Settled, negated, settle_whole
 from symroof.proof.step import Check
@@ -32,8 +47,9 @@ from symroof.reading.scope import is_opaque
 from symroof.verification.bounds import by_bound, by_implication
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
-from symroof.verification.enclosures import enclosed
+from symroof.verification.enclosures import Enclosure, enclosed
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.literals import bounds_alike, precise, rounding
 from symroof.verification.nearness import joined
 from symroof.verification.ratios import by_ratio, possible_regimes
 from symroof.verification.unit_agreement import unit_of
@@ -68,8 +84,9 @@ def equivalent(question: Question) -> Finding | None:
             continue
         if finding is not None:
             return replace(finding, link=link)
-    if (whole := _over_whole_numbers(question, claimed)) is not None:
-        return whole
+    for exact in (_over_whole_numbers(question, claimed), _unrounded(question)):
+        if exact is not None:
+            return exact
     return None if context.proofs_only else _refuted(question, readings, settled, reason)
 
 
@@ -89,6 +106,72 @@ def _over_whole_numbers(question: Question, claimed: Formula) -> Finding | None:
     if not settle_whole(claimed, context.least_one, size, step):
         return None
     return Finding(link, "holds", Check("proved", "z3 over whole numbers"))
+
+
+def _unrounded(question: Question) -> Finding | None:
+    """With numbers that are ridges, rounded: each is the one that it rounds."""
+    link, context = question.link, question.context
+    setting = context.setting
+    if setting is None or setting.peak is None or context.proofs_only:
+        return None
+    ridges = [setting.peak.value / one.value for one in setting.figures.values() if one.unit == "bytes/s"]
+    right, remarks = link.right, []
+    for literal in dict.fromkeys(precise(link.right)):
+        for ridge in ridges:
+            rounded = rounding(Enclosure(ridge, ridge), literal)
+            if rounded is not None and bounds_alike(rounded):
+                right = _replaced(right, literal, ridge)
+                remarks.append(rounded)
+                break
+    exact = replace(question, right=context.put(right))
+    by = _part_by_part(exact) or (_settled(exact) if remarks else None)
+    return Finding(link, "rounded" if remarks else "holds", Check("proved", by), remarks=tuple(remarks)) if by else None
+
+
+def _part_by_part(question: Question) -> str | None:
+    """By what P <=> Q is proved where P says several things at once, one of the maximum of several times, and Q says the same
+    things, each with at most one guard behind it; None elsewhere."""
+    if question.link.relation != "<=>":
+        return None
+    left, right = _conjuncts(question.left), _conjuncts(question.right)
+    told, said = set[int](), 0
+    by = None
+    while said < len(right) > 1 < len(left):
+        for count in (1, 2):
+            some = right[said : said + count]
+            q = some[0] if len(some) == 1 else Cases(((some[0], some[1]),), Verdict(False))
+            here = {i: found for i, p in enumerate(left) if (found := question.context.told(Compare(p, "<=>", q)))}
+            if here:
+                told, said, by = told | here.keys(), said + count, next(iter(here.values()))
+                break
+        else:
+            return None
+    return by if len(told) == len(left) else None
+
+
+def _conjuncts(condition: Formula) -> list[Formula]:
+    """What a condition says, one thing after the other: of a > max(b, c) that a > b, and that a > c."""
+    match condition:
+        case Both(parts=parts):
+            return [one for part in parts for one in _conjuncts(part)]
+        case Compare(left=Group(body=body), relation=relation, right=other):
+            return _conjuncts(Compare(body, relation, other))
+        case Compare(left=other, relation=relation, right=Group(body=body)):
+            return _conjuncts(Compare(other, relation, body))
+        case Compare(left=more, relation=">" | ">=" as relation, right=Call(function="max", arguments=arguments)):
+            return [one for less in arguments for one in _conjuncts(Compare(more, relation, less))]
+        case Compare(left=Call(function="max", arguments=arguments), relation="<" | "<=" as relation, right=more):
+            return [one for less in arguments for one in _conjuncts(Compare(less, relation, more))]
+    return [condition]
+
+
+def _settled(question: Question) -> str | None:
+    settled = question.context.settled(_proposition(question))
+    return settled.by if settled.truth else None
+
+
+def _replaced(condition: Formula, literal: Number, value: Fraction) -> Formula:
+    return mapped(condition, lambda node: number(value) if node == literal else node)
 
 
 def _vacuous(question: Question) -> tuple[Remark, ...]:
