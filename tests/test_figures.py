@@ -467,6 +467,17 @@ def test_many_points_have_numbers_and_a_table():
     assert left == [pytest.approx(max(1, m / 8.2e11 / (f / 1.97e14)), rel=5e-3) for f, m in zip(flops, moved, strict=True)]
 
 
+def test_no_sign_stands_for_two_things():
+    """What had no room has letters where points have numbers, and a table of several chips names them."""
+    at = [f"B={b},D=F=1024" for b in (1, 2, 4, 8, 16, 32)]
+    canvas = draw(sr.plot(MATMUL, on="tpu-v5e,tpu-v5p,h100,a100", at=at).drawing)
+    canvas.drawn("svg")
+    signs = [t.get_text() for t in canvas.axes.texts if re.fullmatch(r"\d+|[a-z]", t.get_text())]
+    assert len(signs) == len(set(signs))
+    assert {str(i) for i in range(1, 7)} <= set(signs)
+    assert [t.get_text() for t in canvas.sheet.texts].count("H100 SXM") == 6
+
+
 def test_points_on_one_another_are_one_mark():
     canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at=["B=64,D=F=8192", "B=64,D=8192,F=8193"]).drawing)
     canvas.drawn("svg")

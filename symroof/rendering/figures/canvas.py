@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from math import atan2, degrees, hypot, prod
+from string import ascii_lowercase
 from textwrap import wrap
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -194,7 +195,7 @@ class Canvas:
             words = dict(zip(stay, self._places([labels[i] for i in stay], above), strict=True))
             lost = [labels[i] for i in range(len(labels)) if words.get(i) is None]
             numbers = [
-                (str(i), around(spots[0].place, gaps=(4, 8, 14, 22, 32)), {**look, "fontsize": 7.5}, None)
+                (self._sign(i), around(spots[0].place, gaps=(4, 8, 14, 22, 32)), {**look, "fontsize": 7.5}, None)
                 for i, (_, spots, look, _) in enumerate(lost, 1)
             ]
             beside_them = self._places(numbers, [*above, *(place[1] for place in words.values() if place)])
@@ -261,10 +262,14 @@ class Canvas:
         fixed: Any = {"ha": "left", "va": "bottom", "rotation_mode": "anchor", "zorder": 8, "annotation_clip": False}
         self.axes.annotate(text, at, xytext=shift, textcoords="offset points", **fixed, **look)
 
+    def _sign(self, number: int) -> str:
+        """What stands for words that had no room: a number, or a letter where a table has numbers."""
+        return ascii_lowercase[number - 1] if self._table and number <= len(ascii_lowercase) else str(number)
+
     def _beneath(self, texts: Sequence[str]) -> None:
         """Beneath the figure, which grows by as much: words that had no room, by their numbers, and the table."""
         broad = int(13 * (self.inches - LEFT))
-        rows = [row for i, text in enumerate(texts, 1) for row in _rows(f"{i}  {text}", broad, "    ")]
+        rows = [row for i, text in enumerate(texts, 1) for row in _rows(f"{self._sign(i)}  {text}", broad, "    ")]
         head, cells_of = self._table or ((), ())
         table = [head, *cells_of] if self._table else []
         below = ROW * (len(rows) + len(table) + bool(rows and table)) + 0.05

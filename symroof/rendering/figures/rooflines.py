@@ -118,12 +118,14 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                 for roof, peak, curve in zip(found.roofs, peaks, track.curves, strict=True)
                 for place in curve.points("throughput", "intensity")
             ]
-            y, x, peak, roof = min(under, key=lambda one: one[0])
-            top = say("vector_unit") if track.vector else say("compute")
-            by = top if x > peak / float(roof.bandwidth.value) else roof.link
-            part = share_in(canvas.lang, y / peak)
-            rows.append((str(i), name, f"{x:.4g}", rate(y, "FLOPs/s"), part, f"× {peak / y:.3g}", by))
-    head = ("", say("what"), "FLOPs/byte", "FLOPs/s", say("of_its_peak"), say("left"), say("bound_by"))
+            for y, x, peak, roof in under if found.several_chips else [min(under, key=lambda one: one[0])]:
+                top = say("vector_unit") if track.vector else say("compute")
+                by = top if x > peak / float(roof.bandwidth.value) else roof.link
+                chip = [called(say, roof.chip)] if found.several_chips else []
+                part = share_in(canvas.lang, y / peak)
+                rows.append((str(i), name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), part, f"× {peak / y:.3g}", by))
+    chip = [say("chip")] if found.several_chips else []
+    head = ("", say("what"), *chip, "FLOPs/byte", "FLOPs/s", say("of_its_peak"), say("left"), say("bound_by"))
     canvas.table(head, rows)
 
 
