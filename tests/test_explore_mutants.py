@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import test_exploring
+import test_figures
 import test_plots
 import test_program_exploring
 import test_regimes
@@ -44,6 +45,10 @@ FAULTS = {
     "the last row of a chunk is lost": (sweeping.Sweep, "chunks", lambda f: property(lambda self: self.size // self.chunk), None),
     "weights are not read": (curves, "functions_of", lambda f: lambda setting, names: tuple(replace(g, name=n) for n, g in zip(names, f(setting, ["T_math" if n == "throughput" else n for n in names]), strict=True)), lambda: test_plots.test_question_3_point_by_point()),
     "a link has the intensity of memory": (roofs, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
+    "a kernel is without its last statement": (roofs, "overlapping", lambda f: lambda program: tuple(names[:-1] or names for names in f(program)), lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
+    "a kernel loses the traffic of its last statement": (roofs, "amounts", lambda f: lambda *a: {n: 0 * v if n == "bytes(o)" else v for n, v in f(*a).items()}, lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
+    "the matrix unit does the work of the vector unit": (roofs, "VECTOR", lambda f: "math", lambda: test_figures.test_points_of_a_program_are_its_kernels()),
+    "what falls has the ceiling of its end": (curves, "monotony", lambda f: lambda *a: 1, lambda: test_figures.test_what_falls_is_at_most_what_it_is_at_one()),
     "a statement stands where its bytes alone put it": (roofs, "kernels", lambda f: lambda setting: {n: {u: replace(g, expression=g.expression / 2) for u, g in units.items()} for n, units in f(setting).items()}, lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
 }  # fmt: skip
 

@@ -312,17 +312,34 @@ def test_a_ring_of_times_on_a_mesh_stands_at_the_size_beside_it(monkeypatch):
 LOOKS = [*range(40), 4711]
 
 
+def marked(canvas, monkeypatch):
+    """What is written beside marks while a figure is drawn: the words, where they stand from the centre of their mark, the
+    mark, and whether a line joins them."""
+    written, found = type(canvas)._write, []
+
+    def write(self, label, spot, shape, led):
+        (x, y), rings = self._on_sheet(spot.place), [place for place, _ in self._rings]
+        if spot.place in rings:
+            found.append((label[0], [(a - x, b - y) for a, b in shape], spot.place, led))
+        written(self, label, spot, shape, led)
+
+    monkeypatch.setattr(type(canvas), "_write", write)
+    canvas.drawn("svg")
+    monkeypatch.undo()
+    return found
+
+
 @pytest.mark.thorough
-def test_a_label_belongs_to_its_mark():
+def test_a_label_belongs_to_its_mark(monkeypatch):
     """From the label's box the centre of its own mark is the nearest, or a line joins them; marks on one another are one."""
     read = 0
     for seed in LOOKS:
         operation, options = random_figure(seed)
         canvas = draw(sr.plot(operation, **options).drawing)
-        canvas.drawn("svg")
+        labels = marked(canvas, monkeypatch)
         rings = [(line.get_xdata()[0], line.get_ydata()[0] * canvas.scale) for line in canvas.axes.lines if line.get_marker() != "None"]
         centres = [canvas.axes.transData.transform((x, y / canvas.scale)) * 72 / canvas.sheet.dpi for x, y in rings]
-        for text, shape, place, led in canvas.marked:
+        for text, shape, place, led in labels:
             own = canvas.axes.transData.transform((place[0], place[1] / canvas.scale)) * 72 / canvas.sheet.dpi
             others = [c for c in centres if math.dist(c, own) > 7]
             read += 1
@@ -376,6 +393,18 @@ def test_never_is_said_with_its_ceiling(operation, over, at, share):
     assert highest <= curve.ceiling * (1 + 1e-12)
     if share:
         assert f"{share} % of peak" in words
+
+
+def test_what_falls_is_at_most_what_it_is_at_one():
+    """(N + 5)/(8N + 4) FLOPs a byte: 1/2 at one, then less."""
+    costs = {"operation": "falling", "flops": "N + 5", "reads": "8*N", "writes": "4", "compute": "fp32", "hardware": "h100"}
+    drawing = sr.plot(costs, over="N=1..1000").drawing
+    (curve,) = drawing.curves
+    assert (curve.ceiling, curve.attained) == (pytest.approx(3.35e12 / 2), True)
+    assert curve.lines["throughput"][0] == pytest.approx(curve.ceiling) == max(curve.lines["throughput"])
+    canvas = draw(drawing)
+    canvas.drawn("svg")
+    assert any("never compute-bound,\nat most" in t.get_text() for t in canvas.axes.texts)
 
 
 def test_what_is_level_is_at_most_what_it_is():

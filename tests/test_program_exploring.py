@@ -211,6 +211,7 @@ def test_statements_stand_under_the_roof_where_they_would_alone():
     math, memory = seconds()
     drawn = sr.plot(BLOCK, on="tpu-v5e", at=AT).drawing
     points = {track.statement: track.curves[0].points("throughput", "intensity")[0] for track in drawn.tracks}
+    assert set(points) == {"", "q", "s, o", "h"}
     for name, each in (("q", "q"), ("s, o", "so"), ("h", "h")):  # s and o are a block: they overlap as one
         intensity = sum(math[n] for n in each) * PEAK / (sum(memory[n] for n in each) * HBM)
         assert points.pop(name) == pytest.approx((intensity, min(PEAK, intensity * HBM)))

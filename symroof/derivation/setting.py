@@ -140,8 +140,8 @@ class Setting(Frozen):
     @property
     def bandwidth_name(self) -> str:
         """The figure of the link, or of the memory, that the ridge is about."""
-        links = dict(self.rates.links) if self.rates is not None and self.over_network else {}
-        return links.get(self.rates.comms, self.problem.link) if self.rates is not None else self.problem.link
+        rates, link = self.rates, self.problem.link
+        return dict(rates.links).get(rates.comms, link) if rates is not None and self.over_network else link
 
     @property
     def digits(self) -> dict[str, str]:

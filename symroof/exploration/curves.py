@@ -20,7 +20,7 @@ from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
 from symroof.reading.grids import Axis
-from symroof.symbols import rational, symbol
+from symroof.symbols import fraction, rational, symbol
 
 PLACES = 400
 # What is drawn against a size, by the kind of the figure.
@@ -88,7 +88,7 @@ class Curves(Frozen):
     """Attainable throughput, or times, against a size: a curve for each point. ``rule`` is the throughput by the rule of
     thumb, in which the other sizes are large.
 
-    ``large`` are the sizes that are large by it. ``miss`` is where the rule says that the peak is reached, the curve that falls most short there, and its share.
+    ``miss`` is where the rule says that the peak is reached, the curve that falls most short there, and its share.
     """
 
     kind: str
@@ -97,12 +97,17 @@ class Curves(Frozen):
     log: bool
     curves: tuple[Curve, ...]
     rule: Curve | None = None
-    large: tuple[str, ...] = ()
     miss: tuple[int, Curve, float] | None = None
 
     @property
     def setting(self) -> Setting:
         return self.roof.setting
+
+    @property
+    def large(self) -> tuple[str, ...]:
+        """The sizes that are large by the rule of thumb."""
+        others = {s.name for s in self.setting.intensity.free_symbols} - {self.variable}
+        return tuple(name for name in self.setting.problem.names if name in others)
 
 
 def roof_of(problem: Problem) -> Roof:
@@ -191,10 +196,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
     if kind == "times":
         return Curves(kind, roof, x.name, over.log, tuple(found))
     rule = _rule(roof, x, over, found)
-    large = tuple(
-        name for name in setting.problem.names if name != x.name and symbol(name) in setting.intensity.free_symbols
-    )
-    return Curves(kind, roof, x.name, over.log, tuple(found), rule, large, _miss(roof, x, found, rule, functions[kind]))
+    return Curves(kind, roof, x.name, over.log, tuple(found), rule, _miss(roof, x, found, rule, functions[kind]))
 
 
 def _of_statements(setting: Setting, kind: str) -> tuple[str, ...]:
@@ -222,14 +224,15 @@ def _ceiling(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, bool]:
     highest = limit(form, x, least_one) if way == 1 else form.subs(x, 1) if way in (0, -1) else None
     if highest is None or not highest.is_Rational:
         return None, False
-    height = float(highest) * float(roof.bandwidth.value) * roof.chips
-    below = height <= roof.top if way == 1 else height < roof.top
-    return (height, way != 1) if below else (None, False)
+    height, peak = fraction(highest) * roof.bandwidth.value, roof.peak.value
+    if height > peak or (height == peak and way != 1):
+        return None, False
+    return float(height) * roof.chips, way != 1
 
 
 def _rule(roof: Roof, x: Expr, over: Axis, found: Sequence[Curve]) -> Curve | None:
-    """The intensity with every other size without bound, times the bandwidth, up to the peak. None where no curve gets to the
-    peak, or at none of their sizes the others are larger than where the rule says that it is reached."""
+    """The intensity with every other size without bound, times the bandwidth, up to the peak. None where no curve gets
+    to the peak, or at none of their sizes the others are larger than where the rule says that it is reached."""
     setting, form = roof.setting, roof.setting.intensity
     for other in symbols_of(form):
         form = form if other == x else limit(form, other, setting.least_one)

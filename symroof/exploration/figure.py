@@ -22,6 +22,7 @@ from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.model.program import Program
+from symroof.model.resources import time_name
 from symroof.reading.grids import Axis
 from symroof.symbols import symbol
 
@@ -141,14 +142,12 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
     for roof, chip in zip(drawn.roofs, chips, strict=True):
         yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
     for track in drawn.tracks:
-        tops = track.peaks or [float(roof.peak.value) for roof in drawn.roofs]
-        for roof, chip, curve, peak in zip(drawn.roofs, chips, track.curves, tops, strict=True):
+        for chip, (roof, curve, peak) in zip(chips, track.under(drawn.roofs), strict=True):
             places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]
             if track.statement:
                 places = [", ".join(filter(None, (track.statement, place))) for place in places]
             for place, x, y in zip(places if any(curve.lines.values()) else (), *curve.lines.values(), strict=True):
-                top = Label("vector_unit") if track.vector else COMPUTE
-                yield place, chip, roof.link, x, y, top if x > peak / float(roof.bandwidth.value) else roof.link
+                yield place, chip, roof.link, x, y, _busy(time_name(track.bound_by(x, roof, peak)))
 
 
 def _broken_down(drawn: Breakdown) -> Iterable[Row]:

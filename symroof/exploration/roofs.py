@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import compress
@@ -48,11 +48,20 @@ class Track(Frozen):
         """Whether a size runs, so that it is a path."""
         return bool(self.curves[0].xs)
 
+    def under(self, roofs: Sequence[Roof]) -> Iterator[tuple[Roof, Curve, float]]:
+        """Each roof with what is under it, and the peak that counts there."""
+        return zip(roofs, self.curves, self.peaks or [float(roof.peak.value) for roof in roofs], strict=True)
+
+    def bound_by(self, intensity: float, roof: Roof, peak: float) -> str:
+        """The unit, or the link, that takes longest at an intensity."""
+        unit = VECTOR if self.vector else MATH
+        return unit if intensity > peak / float(roof.bandwidth.value) else roof.link
+
 
 class Roofline(Frozen):
     """Roofs, the highest first, and what is under them: the operation at each set of sizes, with the statements of a
-    program after it, those that overlap as one together. A track over ``variable`` is a path, one without sizes a point.
-    ``undrawn`` are statements without work or without traffic."""
+    program after it, those that overlap as one together. A track over ``variable`` is a path, one without sizes a
+    point. ``undrawn`` are statements without work or without traffic."""
 
     roofs: tuple[Roof, ...]
     variable: str
@@ -117,8 +126,8 @@ def roofline(
 
 
 def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:
-    """The intensities of the statements of a program, those that overlap as one together: for each unit that works in them
-    its operations over their bytes. None for what has no work, or no traffic.
+    """The intensities of the statements of a program, those that overlap as one together: for each unit that works in
+    them its operations over their bytes. None for what has no work, or no traffic.
 
     >>> from symroof.derivation.setting import setting_of
     >>> from symroof.reading.programs import read_program

@@ -232,10 +232,10 @@ class ClaimReader(ExpressionReader):
         return self.token.kind in ("end", "row") or self.at(*RELATIONS, *CONNECTIVES, *KEYWORDS)
 
     def _unit_at(self, start: int) -> int:
-        """Where the unit of a whole side stands that begins at a token, as in ``2BD + 2DF bytes``; -1 where there is none.
+        """Where the unit of a whole side stands that begins at a token, as in ``2BD + 2DF bytes``; -1 for none.
 
-        It is a word behind a space, at the end of the side, that nobody takes for a name: there is none of that name, or it
-        gives way to the unit, and all other names of the side are counts."""
+        It is a word behind a space, at the end of the side, that nobody takes for a name: there is none of that name, or
+        it gives way to the unit, and all other names of the side are counts."""
         scope, depth, end = self.scope, 0, start
         for end in range(start, len(self.tokens)):
             token = self.tokens[end]

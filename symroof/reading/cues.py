@@ -109,22 +109,35 @@ def is_supposed(before: str, behind: str) -> bool:
     >>> is_supposed("If the width is ", ", then"), is_supposed("", " 이면"), is_supposed("The width is ", " here")
     (True, True, False)
     """
-    joined = behind.lstrip(" $").startswith(tuple(CUES["supposed"]))
-    return joined or any(True for _ in _found(CUES["supposing"], before))
+    return _goes_on(behind, "supposed") or any(True for _ in _found(CUES["supposing"], before))
 
 
 def is_supposed_here(before: str, behind: str) -> bool:
-    """Whether the words that touch a formula suppose it, and do not say that it is otherwise.
+    """Whether the words that touch a formula suppose it.
 
-    >>> is_supposed_here("so, when ", " it is"), is_supposed_here("", "일 때"), is_supposed_here("but not when ", "")
+    >>> is_supposed_here("so, when ", " it is"), is_supposed_here("", "일 때"), is_supposed_here("if it were so that ", "")
     (True, True, False)
-    >>> is_supposed_here("unless ", ""), is_supposed_here("if it were not that ", "")
-    (False, False)
     """
-    joined = behind.lstrip(" $").startswith(tuple(CUES["supposed"]))
-    last = "|".join(sorted(map(re.escape, CUES["supposing"]), key=len, reverse=True))
-    said = re.search(rf"(?:^|(?P<word>\w*)\W+|(?<=[^\x00-\u02ff]))(?:{last})(?:\s+that)?\s*$", before.casefold())
-    return joined or bool(said and said["word"] not in CUES["turns"])
+    return _goes_on(behind, "supposed") or _ends_on(before, "supposing", r"(?:\s+that)?")
+
+
+def is_denied(before: str, behind: str) -> bool:
+    """Whether the words that touch a formula deny it, with at most one word between.
+
+    >>> is_denied("unless ", ""), is_denied("but not when ", ""), is_denied("", "가 아니면"), is_denied("not so here: when ", "")
+    (True, True, True, False)
+    """
+    return _goes_on(behind, "denied") or _ends_on(before, "denying", r"(?:\s+\w+)?")
+
+
+def _goes_on(behind: str, kind: str) -> bool:
+    return behind.lstrip(" $").startswith(tuple(CUES[kind]))
+
+
+def _ends_on(before: str, kind: str, between: str) -> bool:
+    """Whether words end on some of a kind, up to what may stand between."""
+    phrases = "|".join(sorted(map(re.escape, CUES[kind]), key=len, reverse=True))
+    return bool(re.search(rf"(?:\b|(?<=[^\x00-\u02ff]))(?:{phrases}){between}\s*$", before.casefold()))
 
 
 def says_sizes_alone(before: str, behind: str) -> bool:

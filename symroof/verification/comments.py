@@ -31,7 +31,8 @@ ANY_WIDTH = "bf16"
 @dataclass(frozen=True)
 class InForce:
     """``overrides`` go before what the comments say; ``words`` are those of the document, which may use what is given;
-    ``folder`` is where the document lies, ``spelled`` how it spells; ``places`` are the headings below which each named formula was stated.
+    ``folder`` is where the document lies, ``spelled`` how it spells; ``places`` are the headings below which each named
+    formula was stated.
     Where ``counted`` says so, additions count in one way alone: the other one, or that which is in force."""
 
     overrides: Mapping[str, Any]

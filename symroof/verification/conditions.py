@@ -129,8 +129,8 @@ def _unrounded(question: Question) -> Finding | None:
 
 
 def _part_by_part(question: Question) -> str | None:
-    """By what P <=> Q is proved where P says several things at once, one of the maximum of several times, and Q says the same
-    things, each with at most one guard behind it; None elsewhere."""
+    """By what P <=> Q is proved where P says several things at once, as a > max(b, c) does, and Q says the same things,
+    each with at most one guard behind it; None elsewhere."""
     if question.link.relation != "<=>":
         return None
     left, right = _conjuncts(question.left), _conjuncts(question.right)

@@ -44,9 +44,9 @@ def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
 def of_one_count(
     found: Sequence[Judgement], own: Sequence[Judgement], other: Sequence[Judgement]
 ) -> tuple[Judgement, ...]:
-    """The judgements of one problem under one way of counting additions, that under which more of them are right: all under
-    the ``own``, or all under the ``other``. What says what the FLOPs are is as it was ``found``: an author may write both
-    counts, one after the other."""
+    """The judgements of one problem under one way of counting additions, that under which more of them are right: all
+    under the ``own``, or all under the ``other``. What says what the FLOPs are is as it was ``found``: an author may
+    write both counts, one after the other."""
     known, chosen = {_place(one): one for one in found}, own
     if _right(own) < _right(other):
         before = {_place(one): one.verdict for one in own}

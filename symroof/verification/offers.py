@@ -9,7 +9,7 @@ from contextlib import suppress
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Name
 from symroof.reading.claims import read_regime, regime
-from symroof.reading.cues import AMONG, FORMULA, PUTTING_IN, is_supposed_here, stated_regimes, typed_sizes
+from symroof.reading.cues import AMONG, FORMULA, PUTTING_IN, is_denied, is_supposed_here, stated_regimes, typed_sizes
 from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 
@@ -97,13 +97,13 @@ def _in_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
 
 
 def _by_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str, int, int]]:
-    """The regimes of each formula, and behind them those of formulas that a comma or an "and" joins, each with where it begins
-    and ends."""
+    """The regimes of each formula, and behind them those of formulas that a comma or an "and" joins, each with where it
+    begins and ends; but not where the words beside it deny it."""
     before: tuple[Regime, str, int] = (), "", 0
     end = 0
     for match in FORMULA.finditer(text):
         inside = next(group for group in match.groups() if group is not None)
-        if not GROWTH.search(inside):
+        if not GROWTH.search(inside) or is_denied(text[: match.start()], text[match.end() :]):
             continue
         with suppress(SymroofError):
             found = read_latex_regime(inside, dialect), inside, match.start()

@@ -76,8 +76,6 @@ class Canvas:
         self._labels: list[Label] = []
         self._first: list[Label] = []
         self._table: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None
-        # What was written beside a mark: the words, where they stand from its centre, it, and whether a thin line joins them.
-        self.marked: list[tuple[str, Shape, Point, bool]] = []
         self.words: list[str] = []
         self._drawn: list[Sequence[Point]] = []
         self._rings: list[tuple[Point, float]] = []
@@ -219,8 +217,8 @@ class Canvas:
         return [None if at is None else own[at] for own, at in zip(choices, chosen, strict=True)]
 
     def _choices(self, label: Label) -> list[Choice]:
-        """The spots of a label, those first at which nobody takes it for that of another mark: its own is the nearest, or
-        a thin line joins it to its own and passes no other."""
+        """The spots of a label, those first at which nobody takes it for that of another mark: its own is the nearest,
+        or a thin line joins it to its own and passes no other."""
         text, spots, look, leader = label
         size = self._size(text, look)
         near, far = [], []
@@ -247,8 +245,6 @@ class Canvas:
         """The words at a spot; backed by white where lines pass behind them."""
         text, _, look, leader = label
         (x, y), (x0, y0) = self._on_sheet(spot.place), shape[0]
-        if any(ring == spot.place for ring, _ in self._rings):
-            self.marked.append((text, tuple((a - x, b - y) for a, b in shape), spot.place, led))
         if led:
             mark = self._on_sheet(leader or spot.place)
             line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4}

@@ -36,8 +36,7 @@ def share_in(lang: str, part: float, *, up: bool = False) -> str:
     >>> share_in("en", 0.6812), share_in("zh", 0.6812), share_in("zh", 0.5328, up=True)
     ('68 %', '68%', '54%')
     """
-    text = share(part, up=up)
-    return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
+    return _percent(lang, share(part, up=up))
 
 
 def shares_in(lang: str, parts: Sequence[float]) -> list[str]:
@@ -46,8 +45,11 @@ def shares_in(lang: str, parts: Sequence[float]) -> list[str]:
     >>> shares_in("zh", [0.25, 0.75])
     ['25%', '75%']
     """
-    apart = words(None, lang).percent_stands_apart
-    return [text if apart else text.replace(" ", "") for text in shares(parts)]
+    return [_percent(lang, text) for text in shares(parts)]
+
+
+def _percent(lang: str, text: str) -> str:
+    return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
 
 
 def in_common(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -80,12 +82,13 @@ def title_of(say: Say, setting: Setting, *more: str) -> str:
 
 
 def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
-    """What a figure stands on, beside its title: the figures of the chips, and which of them were given; the regime, training,
-    how operations are counted; and what is not drawn.
+    """What a figure stands on, beside its title: the figures of the chips, and which of them were given; the regime,
+    training, how operations are counted; and what is not drawn.
 
     >>> from symroof.derivation.setting import setting_of
     >>> from symroof.reading.problems import read_problem
-    >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e", "given": {"HBM": "8.1e11"}, "assume": "D = F"})
+    >>> stated = {"operation": "matmul", "hardware": "tpu-v5e", "given": {"HBM": "8.1e11"}, "assume": "D = F"}
+    >>> problem = read_problem(stated)
     >>> assumed(captions("en"), setting_of(problem))
     'peak.bf16 197 TFLOPs/s · HBM 810 GB/s (given) · with D = F'
     """

@@ -10,6 +10,7 @@ from typing import Any
 from symroof.exploration.curves import Roof
 from symroof.exploration.roofs import Roofline, Track
 from symroof.formula import Frozen
+from symroof.model.resources import MATH, VECTOR
 from symroof.model.wiring import is_network
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.captions import Say, assumed, called, captions, in_common, peak_of, share_in, title_of
@@ -59,7 +60,7 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
 
 
 class Mark(Frozen):
-    """Points that are one mark: their places under every roof, nearest roof first, their names and tracks."""
+    """Points that are one mark: their places under the roofs, their names and tracks."""
 
     places: tuple[Point, ...]
     names: tuple[str, ...]
@@ -68,8 +69,8 @@ class Mark(Frozen):
 
 
 def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
-    """The points under the roofs. Those that are nearer than a mark is wide are one, with the names of all; more than a few
-    have numbers, and a table beneath."""
+    """The points under the roofs. Those that are nearer than a mark is wide are one, with the names of all; more than a
+    few have numbers, and a table beneath."""
     tracks = [track for track in found.tracks if not track.runs]
     itemized, marks = any(track.statement for track in tracks), list[Mark]()
     points = [track.values for track in tracks if not track.statement]
@@ -112,15 +113,14 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     say, rows = canvas.say, []
     for i, mark in enumerate(marks, 1):
         for name, track in zip(mark.names, mark.tracks, strict=True):
-            peaks = track.peaks or [float(roof.peak.value) for roof in found.roofs]
             under = [
                 (place[1], place[0], peak, roof)
-                for roof, peak, curve in zip(found.roofs, peaks, track.curves, strict=True)
+                for roof, curve, peak in track.under(found.roofs)
                 for place in curve.points("throughput", "intensity")
             ]
             for y, x, peak, roof in under if found.several_chips else [min(under, key=lambda one: one[0])]:
-                top = say("vector_unit") if track.vector else say("compute")
-                by = top if x > peak / float(roof.bandwidth.value) else roof.link
+                held = track.bound_by(x, roof, peak)
+                by = {MATH: say("compute"), VECTOR: say("vector_unit")}.get(held, held)
                 chip = [called(say, roof.chip)] if found.several_chips else []
                 part = share_in(canvas.lang, y / peak)
                 rows.append((str(i), name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), part, f"× {peak / y:.3g}", by))
@@ -133,7 +133,7 @@ def _vector_roof(canvas: Canvas, found: Roofline) -> None:
     """The peak of the vector unit, where something under it is drawn."""
     ridges: dict[float, float] = {}
     for track in (track for track in found.tracks if track.vector):
-        for peak, roof in zip(track.peaks, found.roofs, strict=True):
+        for roof, _, peak in track.under(found.roofs):
             ridge = peak / float(roof.bandwidth.value)
             ridges[peak] = min(ridge, ridges.get(peak, ridge))
     for peak, ridge in ridges.items():
@@ -209,8 +209,8 @@ def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
 
 
 def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
-    """Of several roofs each has the colour of its chip where there are several chips, else of its link, and a dash of its own;
-    paths have colours themselves."""
+    """Of several roofs each has the colour of its chip where there are several chips, else of its link, and a dash of
+    its own; paths have colours themselves."""
     index = found.roofs.index(roof)
     of = [one.chip.name if found.several_chips else one.link for one in found.roofs]
     plain = len(found.roofs) == 1 or any(track.runs for track in found.tracks)

@@ -66,8 +66,8 @@ def share(part: float, *, up: bool = False) -> str:
 
 
 def shares(parts: Sequence[float]) -> list[str]:
-    """The parts of one whole in percent: whole percents where they add up to 100, else one decimal for all, and two digits
-    of what would be none.
+    """The parts of one whole in percent: whole percents where they add up to 100, else one decimal for all, and two
+    digits of what would be none.
 
     >>> shares([0.25, 0.75]), shares([1 / 6] * 6)[:2], shares([0.0002, 0.9998])
     (['25 %', '75 %'], ['16.7 %', '16.7 %'], ['0.02 %', '100.0 %'])
