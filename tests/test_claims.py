@@ -34,6 +34,16 @@ def test_every_claim_comes_out_as_written(problem, monkeypatch):
         assert judgement.verdict in expected, f"{judgement.claim}: {judgement.verdict} {judgement.error or ''}"
 
 
+@pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
+def test_what_was_asked_before_changes_nothing(problem):
+    claims = problem["claims"]
+    there = sr.verify(problem).judgements
+    back = sr.verify({**problem, "claims": claims[::-1]}).judgements[::-1]
+    for claim, *both in zip(claims, there, back, strict=True):
+        assert both[0].worst == both[1].worst, claim
+        assert both[0].verdict == both[1].verdict, claim
+
+
 def test_the_corpus_is_large():
     assert sum(len(p["claims"]) for p in PROBLEMS) >= 200
     assert sum(isinstance(c, dict) and c["expect"] == "wrong" for p in PROBLEMS for c in p["claims"]) >= 90

@@ -1,6 +1,7 @@
 """Claims about programs on meshes and products with open axes: what they may name, what is wrong with false ones, and that
 none is accepted that the played mesh does not bear out."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,3 +199,29 @@ def test_axes_that_share_a_switch_are_not_wired_apart():
         mistake = found.worst.diagnosis
         assert found.verdict == "wrong"
         assert (mistake is not None and mistake.facts["how"] == "wiring") is alone
+
+
+ALL_TIMES = ("X/B + Y/F + 4/(3D) < 1/163.93", "B > 2550(X - 1)", "Y < 1 + F/1700")
+
+
+def told_of_all(parts, word=" and "):
+    problem = {"operation": "fsdp-megatron", "hardware": "tpu-v5p", "claims": [f"compute-bound when {word.join(parts)}"]}
+    (judgement,) = sr.verify(problem).judgements
+    return judgement.verdict
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_all_resources_are_told_in_any_order(order):
+    assert told_of_all([ALL_TIMES[i] for i in order]) == "rounded"
+
+
+@pytest.mark.parametrize("parts", [*itertools.combinations(ALL_TIMES, 2), (*ALL_TIMES, "D > 300"), (*ALL_TIMES[:2], "Y < 1 + F/1600"), ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])])
+def test_one_resource_that_is_left_out_or_wrong_is_noticed(parts):
+    assert told_of_all(parts) == "wrong"
+    assert told_of_all(ALL_TIMES, " or ") == "wrong"
+
+
+def test_a_verdict_does_not_depend_on_the_questions_before_it():
+    """z3 numbers its terms as they come, and where a counterexample is hard to find, it found one or not by these numbers."""
+    false = ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])
+    assert [told_of_all(parts) for parts in (false, (*ALL_TIMES[:2], "Y < 1 + F/1600"), false)] == ["wrong"] * 3

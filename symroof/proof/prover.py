@@ -23,6 +23,15 @@ Directions = tuple[set[Monomial], set[Monomial]]
 Told = tuple[Any, list[Any]]
 
 
+def _checked(z3: Any, propositions: Iterable[Any]) -> tuple[Any, Any]:
+    """A solver and what it answers, in a context of its own: what was asked before in this process changes nothing."""
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("rlimit", BUDGET)
+    solver.add(*(proposition.translate(context) for proposition in propositions))
+    return solver, solver.check()
+
+
 class Prover:
     """Questions to z3 about formulas, where some facts hold.
 
@@ -76,16 +85,15 @@ class Prover:
         return True
 
     def _ask(self, *questions: Any) -> bool | dict[str, Fraction] | None:
-        solver = self.z3.Solver()
-        solver.set("rlimit", BUDGET)
-        solver.add(*questions)
-        answer = solver.check()
+        solver, answer = _checked(self.z3, questions)
         if answer == self.z3.unsat:
             return True
         if answer != self.z3.sat:
             return None
         model = solver.model()
-        values = {name: model.eval(v, model_completion=True) for name, v in self.variables.items()}
+        values = {
+            name: model.eval(v.translate(solver.ctx), model_completion=True) for name, v in self.variables.items()
+        }
         return {
             n: Fraction(str(v.as_fraction() if hasattr(v, "as_fraction") else v.approx(20).as_fraction()))
             for n, v in values.items()
@@ -210,8 +218,5 @@ class Scalings:
 
     def always(self, *propositions: Any) -> bool | None:
         """Whether one of the propositions holds along every scaling; None where z3 gives up."""
-        solver = self.z3.Solver()
-        solver.set("rlimit", BUDGET)
-        solver.add(*self.known, *(self.z3.Not(proposition) for proposition in propositions))
-        answer = solver.check()
+        _, answer = _checked(self.z3, [*self.known, *(self.z3.Not(proposition) for proposition in propositions)])
         return None if answer == self.z3.unknown else bool(answer == self.z3.unsat)
