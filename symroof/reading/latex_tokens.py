@@ -3,7 +3,8 @@
 The mathematics of the field is a small language: fractions, products by juxtaposition, powers, names with an index,
 words that name quantities, numbers such as ``1.97e14``, ``1.97 \\times 10^{14}`` and ``10{,}000``, relations, and rows
 that go on with a chain. Everything in it becomes a token of the grammar; nothing else is skipped: a command that is not
-listed here is an error at its place.
+listed here is an error at its place. A row that begins with an empty group, or with a sign behind ``\\cr``, goes on with the one
+before it, also inside of brackets.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ IGNORED = "|".join(WORDS["latex"]["ignored"])
 POWER = rf"\s*(?:\\times|\\cdot|×|·)\s*10\s*(?:\^\s*\{{\s*[+-]?\d+\s*\}}|\^\s*\d(?!\d)|[{SUPERSCRIPTS}]+)"
 TOKEN = re.compile(
     rf"""
-    (?P<space>   \s+ | ~ | & | _\s*\{{\s*\}} | %[^\n]*\n? | \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$))
+    (?P<space>   \s+ | ~ | & | _\s*\{{\s*\}} | (?:\\\\|\\cr\b)\s*\{{\s*\}} | \\cr\b(?=\s*[-+<>=]) | %[^\n]*\n? | \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$))
                | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}}|\{{[lcr|@\s]*\}}|\[[tbc]\])?
                | \\(?:{TEXTS})(?=\s*\{{[\d.,\s]*\d\s*\}}) | \\(?:{IGNORED})\*?\s*\{{[^{{}}]*\}} )
   | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b | ,\s*(?:\\q?quad\b|&)                )

@@ -1,0 +1,134 @@
+"""Every condition of an answer, in every format and language, read back, is a claim that holds, and its opposite is none."""
+
+import random
+
+import pytest
+from printed import FORMS, LANGUAGES, by_regime, compared, shown, verdicts
+from test_golden import MATMUL, PAGES, PROGRAMS
+from test_one_statement import random_product
+
+import symroof as sr
+from symroof.errors import ModelError
+
+REGIME = "B << D, F"
+PROBLEMS = {
+    **PAGES,
+    **{name: {"operation": text, **options} for name, (text, options, _) in PROGRAMS.items()},
+    "decoder": {"operation": "decoder-layer", "on": "h100"},
+    "always": {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "at": "B=D=F=8192"},
+    "memory": {"operation": MATMUL, "on": "tpu-v5e", "at": "B=8,D=F=8192"},
+    "network": {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "on": "tpu-v5p", "mesh": {"X": 4}, "at": "B=8,F=4096"},
+}  # fmt: skip
+
+
+def printed(answer, form, lang):
+    return {"txt": lambda: answer.to_text(width=1000, lang=lang), "md": lambda: answer.to_markdown(lang=lang), "tex": lambda: answer.to_latex(lang=lang)}[form]()
+
+
+def problem_of(options):
+    """What claims are judged against: the same without a regime and sizes, which each condition has of its own."""
+    return {"hardware" if key == "on" else key: value for key, value in options.items() if key not in ("assume", "at", "solve_for", "statement")}
+
+
+def held(problem, conditions, form, lang):
+    """How many claims were read in conditions; each holds."""
+    found = 0
+    for condition in conditions:
+        for claim, right, wrong in verdicts(problem, condition, form, lang):
+            assert right in ("holds", "rounded"), (problem, condition, claim)
+            assert wrong in ("wrong", "undecided"), (problem, condition, claim)
+            found += 1
+    return found
+
+
+def read_back(options, form, lang):
+    page = printed(sr.derive(**options), form, lang)
+    return held(problem_of(options), shown(page, form, lang, options.get("assume", "")), form, lang)
+
+
+@pytest.mark.part(20)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_condition_of_a_page_holds(name, lang, form):
+    assert bool(read_back(PROBLEMS[name], form, lang)) is (name != "program_statement")  # that is elementwise, on no chip
+
+
+@pytest.mark.part(1)
+@pytest.mark.parametrize("part", range(6))
+def test_a_condition_of_a_random_product_holds(part):
+    """Of one chip against its memory, and of a mesh against each of its axes and all at once."""
+    draw, read = random.Random(part + 110), 0
+    for _ in range(10):
+        if draw.random() < 0.6:
+            (left, right, result), mesh = random_product(draw)
+            options = {"operation": f"{left} * {right} -> {result}", "mesh": mesh, "on": "h100" if "NVLink" in mesh else "tpu-v5p", "compute": "bf16"}
+        else:
+            other = draw.choice(("bf16", "fp32", "int8"))
+            text = draw.choice(("bf16[B, D] * {0}[D, F] -> {0}[B, F]", "bf16[B, D] * {0}[D] -> bf16[B]", "bf16[N, B, D] * {0}[N, D, F] -> bf16[N, B, F]"))
+            options = {"operation": text.format(other), "on": draw.choice(("tpu-v5e", "h100", "tpu-v5p")), "compute": "bf16", "count": draw.choice(("fma", "exact"))}
+        try:
+            read += read_back(options, draw.choice(FORMS), draw.choice(LANGUAGES))
+        except ModelError:
+            continue
+    assert read > 3
+
+
+ON_MESHES = ("data-parallel", "fsdp", "megatron", "fsdp-megatron", "expert-parallel", "weight-stationary")
+PROGRAMS_OF_THE_LIBRARY = ("mlp", "gated-mlp", "attention", "attention-decode", "convolution", "quantized-matmul", "tiled-matmul", *ON_MESHES)
+
+
+@pytest.mark.part(4)
+@pytest.mark.parametrize("chip", ["h100", "tpu-v5p"])
+@pytest.mark.parametrize("name", PROGRAMS_OF_THE_LIBRARY)
+def test_a_condition_of_a_program_of_the_library_holds(name, chip):
+    """Forward and in training, in a format and a language drawn by the name."""
+    draw, read = random.Random(f"{name} {chip}"), 0
+    for training in ({}, {"training": True}):
+        try:
+            read += read_back({"operation": name, "on": chip, **training}, draw.choice(FORMS), draw.choice(LANGUAGES))
+        except ModelError:
+            continue
+    assert read
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_condition_of_a_comparison_holds(lang, form):
+    """Of each chip with each dtype, under the regime and at the sizes."""
+    answer, read = sr.compare(MATMUL, on="tpu-v5e, h100, v100", dtypes="bf16, int8", assume=REGIME, at="D=F=8192"), 0
+    for chip, dtype, condition in compared(printed(answer, form, lang), form, lang, REGIME):
+        problem = {"operation": MATMUL.replace("bf16", dtype), "hardware": chip.lower().replace(" ", "-")}
+        read += held(problem, [condition], form, lang)
+    assert read == 16  # four rows with figures; a threshold and the smallest size in each, twice
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("operation", [MATMUL, "bf16[B, D] * bf16[D] -> bf16[B]", "fp32[B, D] * fp32[D, F] -> bf16[B, F]", "bf16[T, H] * bf16[S, H] -> bf16[T, S]"])
+def test_a_condition_of_a_regime_holds_in_it(operation, lang, form):
+    options = {"operation": operation, "hardware": "tpu-v5e", "compute": "bf16"}
+    answer = sr.regimes(operation, on="tpu-v5e", compute="bf16")
+    assert held(options, by_regime(printed(answer, form, lang), form), form, lang) >= 3
+
+
+def recorded(answer):
+    """The conditions of a record, against which time each: that of all resources at once and that of each, with its guard."""
+    for resource, found in {"comms": answer["threshold"], **(answer.get("thresholds") or {})}.items():
+        if found is not None and not (resource == "comms" and answer.get("thresholds")):
+            word = found["outcome"].split()[0]
+            yield resource, " and ".join(filter(None, (found["exact"], found["guard"]))) if word == "depends" else word
+    if answer.get("condition"):
+        yield "comms", answer["condition"]
+
+
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if "on" in PROBLEMS[name]])
+def test_a_condition_of_a_record_is_exact(name):
+    problem, read = problem_of(PROBLEMS[name]), 0
+    for resource, told in recorded(sr.derive(**PROBLEMS[name]).to_dict()["answer"]):
+        time = f"T_{resource}"
+        claim = {"always": f"T_math > {time}", "never": f"T_math < {time}"}.get(told, f"T_math > {time} <=> {told}")
+        (judgement,) = sr.verify({**problem, "claims": [claim]}).judgements
+        assert judgement.verdict == "holds", claim
+        read += 1
+    assert read
