@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import product
-from operator import ge, gt, le, lt
+from operator import eq, ge, gt, le, lt
 from random import Random
 
 from effort import draws
@@ -151,7 +151,7 @@ def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
     guards, outcomes = (Compare(d, ">", f), Compare(d, "<", f), Compare(d, "<=", f)), (Compare(b, ">", f), Compare(b, "<=", d), Verdict(True), Verdict(False))
     rows = [((then, guard),) for then, guard in product(outcomes, guards)]
     rows += [(*one, *other) for one, other in product(rows, rows)]
-    order = {">": gt, "<": lt, "<=": le, ">=": ge}
+    order = {">": gt, "<": lt, "<=": le, ">=": ge, "=": eq}
 
     def holds(formula, at):
         match formula:

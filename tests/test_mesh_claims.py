@@ -225,3 +225,18 @@ def test_a_verdict_does_not_depend_on_the_questions_before_it():
     """z3 numbers its terms as they come, and where a counterexample is hard to find, it found one or not by these numbers."""
     false = ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])
     assert [told_of_all(parts) for parts in (false, (*ALL_TIMES[:2], "Y < 1 + F/1600"), false)] == ["wrong"] * 3
+
+
+GUARDED = ("B > ridge FY(D + E)/(F(D + E) - ridge (DX + EX + 2F))", "F(D + E) > ridge (DX + EX + 2F)", "X < 1 + F/1700", "B > 48960(Y - 1)")
+TWO_LAYERS = "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf16[D, F_X]; weight U: bf16[F_X, E]; h = x*W -> bf16[B_Y, F_X]; y = h*U -> bf16[B_Y, E]"
+
+
+@pytest.mark.part(4)
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_a_guard_may_stand_anywhere_and_may_not_be_left_out(order):
+    """A bound that divides by a sum has no value where its guard fails; what is false beside it decides."""
+    whole = [GUARDED[i] for i in order]
+    claims = [f"T_math > T_comms <=> {' and '.join(parts)}" for parts in (whole, [part for part in whole if part != GUARDED[order[0]]])]
+    right, wrong = sr.verify({"operation": TWO_LAYERS, "hardware": "tpu-v5p", "training": True, "claims": claims}).judgements
+    assert right.verdict == "holds"
+    assert wrong.verdict == "wrong"

@@ -92,6 +92,25 @@ def test_a_condition_of_a_program_of_the_library_holds(name, chip):
     assert read
 
 
+OPEN = (
+    "mesh X on ICI; input x: bf16[B, D_X]; weight W: bf16[D_X, E]; y = x*W -> bf16[B, E]",
+    "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W: bf16[D_Y, E]; y = x*W -> bf16[B_X, E]",
+    "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf16[D, F_X]; weight U: bf16[F_X, E]; h = x*W -> bf16[B_Y, F_X]; y = h*U -> bf16[B_Y, E]",
+)
+
+
+@pytest.mark.part(6)
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("chip", [None, "tpu-v5p"])
+@pytest.mark.parametrize("size", [None, "B", "D", "E", "X", "F"])
+@pytest.mark.parametrize("operation", OPEN)
+def test_a_condition_of_axes_without_a_number_holds(operation, size, chip, training):
+    """Solved for whatever it has, on a chip and on none, where the links are names."""
+    given = {"on": chip, "solve_for": size if size is None or f"{size}" in operation.partition("input")[2] else None, "training": training}
+    options = {"operation": operation, **{key: value for key, value in given.items() if value}}
+    assert read_back(options, "txt", "en")
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_condition_of_a_comparison_holds(lang, form):

@@ -7,7 +7,7 @@ is proved first too. So what a proposition needs for its values is asked before 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -103,10 +103,19 @@ class Prover:
         return self.z3.BoolVal(node.holds), []
 
     def both(self, node: Formula, *parts: Told) -> Told:
-        return self.z3.And(*(truth for truth, _ in parts)), [need for _, needs in parts for need in needs]
+        """All of them. A part that is false decides, so others need their values only where those without needs hold."""
+        return self.z3.And(*(truth for truth, _ in parts)), self._where(parts, lambda truth: truth)
 
     def either(self, node: Formula, *parts: Told) -> Told:
-        return self.z3.Or(*(truth for truth, _ in parts)), [need for _, needs in parts for need in needs]
+        """One of them. A part that is true decides."""
+        return self.z3.Or(*(truth for truth, _ in parts)), self._where(parts, self.z3.Not)
+
+    def _where(self, parts: Iterable[Told], open_: Callable[[Any], Any]) -> list[Any]:
+        """What parts need where those that need nothing leave it open whether the whole holds."""
+        parts = tuple(parts)
+        left = [open_(truth) for truth, needs in parts if not needs]
+        needed = [need for _, needs in parts for need in needs]
+        return [self.z3.Implies(self.z3.And(*left), need) for need in needed] if left else needed
 
     def cases(self, node: Formula, *parts: Told) -> Told:
         """Row by row: a consequence needs its values where its guard holds and none before."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 
 from symroof.errors import AlgebraError, CheckError
@@ -18,6 +19,7 @@ from symroof.proof.exact import ORDER, Exact
 from symroof.proof.polynomials import Poly, Rat, join
 from symroof.proof.prover import Prover
 
+MIRROR = str.maketrans("<>", "><")
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 Facts = tuple[Formula, ...]
 
@@ -71,17 +73,37 @@ def without_cases(formula: Formula) -> Formula:
     if rest == Verdict(True) and len(formula.rows) == 1 and formula.rows[0][0] != Verdict(False):
         return Either((formula.rows[0][0], *outside))  # beyond, or where the guard does not hold
     if rest is not None and rest != Verdict(False):
-        rows.append(Both((*(() if rest == Verdict(True) else (rest,)), *outside)))
+        rows.append(Both((*(() if rest == Verdict(True) else (rest,)), *_met(outside))))
     flat = tuple(_flat(row) for row in rows)
     return flat[0] if len(flat) == 1 else Either(flat) if flat else Verdict(False)
 
 
 def _follows(guard: Formula, other: Formula) -> bool:
-    """Whether ``D <= F`` says no more than ``D < F`` does beside it."""
+    """Whether ``D <= F`` says no more than ``D < F`` or ``F > D`` does beside it."""
     strict = {"<=": "<", ">=": ">"}
     if not (isinstance(guard, Compare) and isinstance(other, Compare)):
         return False
-    return (guard.left, guard.right) == (other.left, other.right) and strict.get(other.relation) == guard.relation
+    return guard in (implied := replace(other, relation=strict.get(other.relation, "")), _mirrored(implied))
+
+
+def _mirrored(order: Compare) -> Compare:
+    """``F > D`` for ``D < F``."""
+    return Compare(order.right, order.relation.translate(MIRROR), order.left)
+
+
+def _met(outside: tuple[Formula, ...]) -> tuple[Formula, ...]:
+    """``D = F`` for ``D <= F`` and ``F <= D``, in the place of the first."""
+    met: list[Formula] = []
+    for one in outside:
+        match one:
+            case Compare(left=left, relation="<=" | ">=" as relation, right=right):
+                back = Compare(left, relation.translate(MIRROR), right)
+                here = next((i for i, other in enumerate(met) if other in (back, _mirrored(back))), None)
+                if here is not None:
+                    met[here] = Compare(left, "=", right)
+                    continue
+        met.append(one)
+    return tuple(met)
 
 
 def _flat(row: Formula) -> Formula:

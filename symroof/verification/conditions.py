@@ -34,6 +34,8 @@ from symroof.formula import (
     Formula,
     Group,
     Number,
+    Quotient,
+    Sum,
     Verdict,
     mapped,
     names,
@@ -129,24 +131,37 @@ def _unrounded(question: Question) -> Finding | None:
 
 
 def _part_by_part(question: Question) -> str | None:
-    """By what P <=> Q is proved where P says several things at once, as a > max(b, c) does, and Q says the same things,
-    each with at most one guard behind it; None elsewhere."""
-    if question.link.relation != "<=>":
-        return None
+    """By what P <=> Q is proved where P says several things at once, as a > max(b, c) does, and Q the same things, in any
+    order, some with a guard; None elsewhere.
+
+    What of Q follows from one thing that P says is all that may say the same; so each thing has one candidate.
+    """
     left, right = _conjuncts(question.left), _conjuncts(question.right)
-    told, said = set[int](), 0
-    by = None
-    while said < len(right) > 1 < len(left):
-        for count in (1, 2):
-            some = right[said : said + count]
-            q = some[0] if len(some) == 1 else Cases(((some[0], some[1]),), Verdict(False))
-            here = {i: found for i, p in enumerate(left) if (found := question.context.told(Compare(p, "<=>", q)))}
-            if here:
-                told, said, by = told | here.keys(), said + count, next(iter(here.values()))
-                break
-        else:
+    if question.link.relation != "<=>" or not len(right) > 1 < len(left):
+        return None
+    told, by = set[int](), None
+    for p in left:
+        said = [i for i, part in enumerate(right) if _told(Either((negated(p), part)), question.context)]
+        one, *guards = sorted((right[i] for i in said), key=lambda part: not _divides(part)) or [Verdict(True)]
+        q = Cases(((one, condition(guards)),), Verdict(False)) if guards else one  # type: ignore[arg-type]
+        by = _told(Compare(p, "<=>", q), question.context)
+        if by is None:
             return None
-    return by if len(told) == len(left) else None
+        told |= set(said)
+    return by if len(told) == len(right) else None
+
+
+def _divides(condition: Formula) -> bool:
+    """Whether it is by a sum that something is divided, which may be 0 where a guard does not hold."""
+    below = (node.below for node in nodes(condition) if isinstance(node, Quotient))
+    return any(isinstance(node, Sum) for one in below for node in nodes(one))
+
+
+def _told(claim: Formula, context: Context) -> str | None:
+    if by := context.told(claim):
+        return by
+    settled = context.settled(claim)
+    return settled.by if settled.truth else None
 
 
 def _conjuncts(condition: Formula) -> list[Formula]:
@@ -251,7 +266,8 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
     unknowns = [unknown for _, unknown in readings if unknown is not None]
     held = {unknown.x.name for unknown in unknowns}
     growing = [r for r in context.growing if set(names(r)) - held]
-    offered, moves = filter(None, [settled.point]), [unknown.parting for unknown in unknowns]
+    offered = [settled.point] if settled.point else _points_of_parts(question)
+    moves = [unknown.parting for unknown in unknowns]
     shown = witness(_proposition(question), context, offered, growing, moves)
     if shown is None:
         return undecided(link, "not_decided", why=reason.problem) if reason else undecided(link, "no_proof")
@@ -260,6 +276,15 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
     shown = replace(shown, parts=_parts(question, shown.values))
     value = unknowns[0].right_value() if unknowns else None
     return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown)
+
+
+def _points_of_parts(question: Question) -> list[Mapping[str, Fraction]]:
+    """Where Q may hold and one of the things that P says may not: candidates for a counterexample."""
+    parts = _conjuncts(question.left)
+    if len(parts) < 2:
+        return []
+    found = (question.context.settled(Either((negated(question.right), part))).point for part in parts)
+    return [point for point in found if point]
 
 
 def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Formula, Fraction, str], ...]:

@@ -13,7 +13,7 @@ from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
 from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
-from symroof.model.resources import steps_of, times_of
+from symroof.model.resources import MATH, VECTOR, steps_of, times_of
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.model.statement_costs import busy_links, sent_over
 from symroof.model.wiring import is_network
@@ -67,14 +67,15 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     known |= {name: printed(figure) for name, figure in chosen.items() if figure is not None}
     figures = chip.figures if chip else {}
     known |= {name: printed(figure) for name, figure in figures.items()} | dict(exercise.let)
+    unknown = {name: unit for name, unit in _rates(setting).items() if name not in (*dimensions, *known)}
     return Context(
         Scope(
-            (*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN))),
+            (*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN, *unknown))),
             give_way=giving_way(exercise),
             counts=tuple(name for name in dimensions if name not in known),
         ),
         known,
-        _units(figures) | _units_of_amounts((*setting.problem.operation.named, *known)),
+        unknown | _units(figures) | _units_of_amounts((*setting.problem.operation.named, *known)),
         setting.least_one.named,
         tolerance=exercise.tolerance,
         layout=setting.layout,
@@ -91,6 +92,14 @@ def _of_program(setting: Setting) -> dict[str, Formula]:
         return {}
     times = {} if rates is None else {**times_of(program, rates), "T_steps": steps_of(program, rates)}
     return {**program.where, **times}
+
+
+def _rates(setting: Setting) -> dict[str, str]:
+    """The figures that the times are made of, each with its unit, also where no chip says how large they are."""
+    if setting.rates is None:
+        return {}
+    links = {setting.rates.rate(name): "bytes/s" for name in setting.rates.resources if name not in (MATH, VECTOR)}
+    return dict.fromkeys(setting.rates.names, "FLOPs/s") | links
 
 
 def _over(setting: Setting, link: str) -> Setting | None:
