@@ -523,8 +523,17 @@ def test_functions_of_two_tensors_and_rotations():
     x * c + (1 - 0.9) * y
     assert kinds(FUNCTIONS["ema"].kinds, 1) == histogram(tally)
     tally.clear()
-    x / Counted(2.0, tally)
+    x * c, x * (1 - 0.9)  # what comes in goes to both operands
+    assert kinds(FUNCTIONS["ema"].back, 1) == histogram(tally)
+    tally.clear()
+    y = x / c
     assert kinds(FUNCTIONS["divide"].kinds, 1) == histogram(tally)
+    tally.clear()
+    -(s / c * y)  # d(x/c) = dx/c - (x/c) dc/c, of which s/c is the first operand's
+    assert kinds(FUNCTIONS["divide"].back, 1) == histogram(tally)
+    tally.clear()
+    x + y  # each number of a window goes back to where it was read
+    assert kinds(FUNCTIONS["windows"].back, 1) == histogram(tally)
 
 
 def test_every_function_of_the_table_is_counted_here_or_does_nothing():

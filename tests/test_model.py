@@ -36,27 +36,34 @@ def test_aliases(alias, name):
     assert dtype(alias).name == name
 
 
-# The figures of the catalogue as the sources print them, in base units: (peak bf16, peak int8, HBM, ICI or NVLink).
+# Every figure of the catalogue as data sheets print them, in multiples of 10^6, 10^9, 10^12 and 10^15.
 PRINTED = {
-    "tpu-v3": ("1.4e14", "1.4e14", "9.0e11", "1.0e11"),
-    "tpu-v4p": ("2.75e14", "2.75e14", "1.2e12", "4.5e10"),
-    "tpu-v5p": ("4.59e14", "9.18e14", "2.8e12", "9.0e10"),
-    "tpu-v5e": ("1.97e14", "3.94e14", "8.2e11", "4.5e10"),
-    "tpu-v6e": ("9.20e14", "1.84e15", "1.6e12", "9.0e10"),
-    "tpu-v7x": ("2.30e15", "4.61e15", "7.4e12", "9.0e10"),
-    "a100": ("3.1e14", "6.2e14", "2.0e12", "3.0e11"),
-    "h100-sxm": ("9.89e14", "1.979e15", "3.35e12", "4.5e11"),
-    "h200": ("9.9e14", "1.979e15", "4.8e12", "4.5e11"),
-    "b200": ("2.3e15", "4.5e15", "8.0e12", "9.0e11"),
+    "tpu-v2": "peak.bf16 23T, ICI.bidirectional 120G",
+    "tpu-v3": "peak.bf16 140T, peak.int8 140T, HBM 900G, ICI 100G, ICI.bidirectional 200G, capacity.HBM 32G",
+    "tpu-v4p": "peak.bf16 275T, peak.int8 275T, HBM 1.2T, ICI 45G, ICI.bidirectional 90G, PCIe 16G, capacity.HBM 32G",
+    "tpu-v5p": "peak.bf16 459T, peak.int8 918T, peak.vector 14T, HBM 2.8T, ICI 90G, ICI.bidirectional 180G, DCN 6.25G, capacity.HBM 96G, capacity.VMEM 128M",
+    "tpu-v5e": "peak.bf16 197T, peak.int8 394T, HBM 820G, VMEM 18.04T, ICI 45G, ICI.bidirectional 90G, PCIe 16G, DCN 3.125G, capacity.HBM 16G, capacity.VMEM 134.217728M",
+    "tpu-v6e": "peak.bf16 920T, peak.int8 1.84P, HBM 1.6T, ICI 90G, ICI.bidirectional 180G, PCIe 32G, DCN 12.5G, capacity.HBM 32G",
+    "tpu-v7x": "peak.bf16 2.3P, peak.int8 4.61P, peak.fp8 4.61P, HBM 7.4T, ICI 90G, ICI.bidirectional 180G, DCN 12.5G, capacity.HBM 192G",
+    "v100": "peak.fp16 125T, peak.fp32 15.7T, peak.fp64 7.8T, peak.vector 15.7T, peak.vector.fp64 7.8T, HBM 900G, capacity.HBM 32G, capacity.L2 6M",
+    "a100": "peak.bf16 310T, peak.fp16 312T, peak.int8 620T, peak.fp32 19.5T, peak.fp64 19.5T, peak.vector 19.5T, peak.vector.fp64 9.7T, HBM 2T, NVLink 300G, InfiniBand 25G, capacity.HBM 80G, capacity.L2 40M",
+    "h100-sxm": "peak.bf16 989T, peak.fp16 989T, peak.fp8 2P, peak.int8 1.979P, peak.fp32 67T, peak.fp64 67T, peak.vector 67T, peak.vector.fp64 34T, HBM 3.35T, L2 5.5T, NVLink 450G, InfiniBand 50G, capacity.HBM 80G, capacity.L2 50M",
+    "h200": "peak.bf16 990T, peak.fp8 2P, peak.int8 1.979P, peak.fp32 67T, peak.fp64 67T, peak.vector 67T, peak.vector.fp64 34T, HBM 4.8T, NVLink 450G, InfiniBand 50G, capacity.HBM 141G",
+    "h800": "peak.fp8 1.513P, NVLink 300G, InfiniBand 50G",
+    "b200": "peak.bf16 2.3P, peak.fp8 4.5P, peak.fp4 9P, peak.int8 4.5P, peak.fp32 75T, peak.fp64 37T, peak.vector 80T, peak.vector.fp64 37T, HBM 8T, NVLink 900G, InfiniBand 50G, capacity.HBM 192G, capacity.L2 126M",
+    "gb200": "peak.bf16 2.3P, peak.fp8 4.5P, peak.fp4 9P, peak.int8 5P, peak.fp32 80T, peak.fp64 40T, peak.vector 80T, peak.vector.fp64 40T, HBM 8T, NVLink 900G, InfiniBand 50G, capacity.HBM 192G",
 }
+TIMES = {"M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+
+
+def test_every_chip_of_the_catalogue_is_printed_here():
+    assert PRINTED.keys() == catalogue().keys()
 
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_catalogue_says_what_its_sources_print(name):
-    figures = chip(name).figures
-    link = "ICI" if name.startswith("tpu") else "NVLink"
-    for key, printed in zip(("peak.bf16", "peak.int8", "HBM", link), PRINTED[name], strict=True):
-        assert (figures[key].value if key in figures else None) == (Fraction(printed) if printed else None), key
+    printed = dict(entry.split() for entry in PRINTED[name].split(", "))
+    assert {key: known.value for key, known in chip(name).figures.items()} == {key: Fraction(text[:-1]) * TIMES[text[-1]] for key, text in printed.items()}
 
 
 def test_every_figure_has_a_source_with_an_address_and_a_date():
