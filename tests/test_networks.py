@@ -220,3 +220,21 @@ def test_a_fault_in_the_wiring_raises(monkeypatch, name, operation, options):
     monkeypatch.setattr(MeshAxis, "wired", FAULTS[name])
     with pytest.raises(CheckError):
         sr.derive(operation, on="tpu-v5p", **options)
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "which of fabric and rail is faster"), ("ko", "fabric과 rail 중 어느 것이 빠른지"), ("zh", "fabric 和 rail 中哪个更快未知")])
+def test_an_order_that_nothing_says_is_said_to_be_taken(lang, words):
+    """Only where something goes over both, and neither figures nor the names of known networks tell."""
+
+    def says(split, **options):
+        operand, weight, result = split
+        text = f"{{}}; input x: bf16[{operand}]; weight W: bf16[{weight}]; y = x*W -> bf16[{result}]"
+        meshes = [text.format(f"mesh {first}; mesh {second}") for first, second in (("X=4 on fabric", "Y=8 on rail"), ("Y=8 on rail", "X=4 on fabric"))]
+        pages = [" ".join(getattr(sr.derive(mesh, **options), form)(lang=lang).split()) for mesh in meshes for form in ("to_text", "to_markdown", "to_latex")]
+        other = words.replace("fabric", "*").replace("rail", "fabric").replace("*", "rail")
+        return [words in page or (other in page or "rail과 fabric" in page) for page in pages]
+
+    both, apart = ("B, D_XY", "D_XY, F", "B, F"), ("B_Y, D_X", "D_X, F", "B_Y, F")
+    assert says(both) == [True] * 6
+    assert says(apart) == [False] * 6
+    assert says(both, on="h100", given={"fabric": 4e11, "rail": 1e9}) == [False] * 6

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number, product
+from symroof.model.mesh_axes import fast_first, presumed_order
 from symroof.model.program import NAMELESS, Program
 from symroof.model.statement_costs import busy_links, of_statement, sent_over
 from symroof.proof.step import Reason, Step
@@ -63,6 +64,20 @@ class Mesh:
         return [
             Wiring(*origin, tuple((tuple(n), *kind) for kind, n in kinds.items())) for origin, kinds in found.items()
         ]
+
+    @property
+    def presumed(self) -> list[str]:
+        """The links of which nothing says which is the faster one, in the order in which they are taken, where something
+        goes over several of them."""
+        if not presumed_order(self.program.mesh):
+            return []
+        links = {axis.name: str(axis.link) for axis in self.program.mesh}
+        over: dict[tuple[str, str, str], set[str]] = {}
+        for said in self.exchanges:
+            one = said.exchange
+            over.setdefault((said.statement, one.array, one.of), set()).update(links[axis] for axis in one.axes)
+        several = {link for each in over.values() if len(each) > 1 for link in each}
+        return [link for link in fast_first(self.program.mesh) if link in several]
 
     @cached_property
     def shared(self) -> list[tuple[list[str], Formula, Formula]]:
