@@ -389,6 +389,7 @@ def test_every_number_of_costs_that_are_given(name):
 # Maps and comparisons
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(20))
 def test_every_number_of_a_map(seed):
     random = Random(seed)

@@ -70,6 +70,7 @@ def outside(text):
     return re.sub(r"(<!-- symroof = [^>]*-->).*?(<!-- / -->)", r"\1\2", text, flags=re.DOTALL)
 
 
+@pytest.mark.thorough
 @settings(max_examples=draws(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(before=LINES, behind=LINES, prefix=st.sampled_from(["", "> ", "  ", "> > "]), end=st.sampled_from(["\n", "\r\n"]), values=st.booleans())
 def test_nothing_outside_of_the_markers_changes(before, behind, prefix, end, values):
@@ -313,6 +314,7 @@ def test_a_format_that_is_not_known_is_refused_by_name(tmp_path):
         sr.build("", path=tmp_path / "a.docx")
 
 
+@pytest.mark.thorough
 def test_a_picture_beside_the_document(run, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- symroof plot\noperation = 'matmul'\nhardware = 'tpu-v5e'\nat = 'B=64,D=F=8192'\nid = 'roof'\n-->\n")
@@ -326,6 +328,7 @@ def test_a_picture_beside_the_document(run, tmp_path):
     assert run("build", "--check", "--given", "HBM=8.1e11", str(page)).code == 1
 
 
+@pytest.mark.thorough
 def test_standard_input_and_output(tmp_path):
     done = subprocess.run([sys.executable, "-m", "symroof", "build", "-"], input=PAGE, capture_output=True, text=True, check=True)
     assert done.stdout == built(PAGE)
@@ -570,6 +573,7 @@ sections  = ["threshold", "answer"]
 """
 
 
+@pytest.mark.thorough
 def test_a_korean_document_is_built_once_and_judged_without_a_false_alarm(run, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(KOREAN)
@@ -589,6 +593,7 @@ def test_a_korean_document_is_built_once_and_judged_without_a_false_alarm(run, t
     assert (done.code, "wrong" in done.out) == (0, False)
 
 
+@pytest.mark.thorough
 def test_what_becomes_of_a_block_is_said_in_the_language_of_the_document(run, tmp_path):
     page, settings_ = tmp_path / "page.md", tmp_path / "symroof.toml"
     settings_.write_text('["*.md"]\nlang = "ko"\n')

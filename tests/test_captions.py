@@ -89,6 +89,7 @@ def test_signs_are_those_of_the_language(name):
         assert not re.search(r"[，。；：（）、]", "\n".join(said(name, "ko")))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [0, 3, 4, 6, 8])
 @pytest.mark.parametrize("lang", OTHERS)
 def test_labels_lie_apart_in_every_language(lang, seed):
@@ -114,6 +115,7 @@ def test_rows_count_a_chinese_character_twice_and_end_between_two():
     assert _rows("Dim_model_very_long", 8) == ["Dim_mode", "l_very_l", "ong"], "a name that has no room is cut"
 
 
+@pytest.mark.thorough
 def test_a_figure_speaks_the_language_that_is_asked_for(run, tmp_path):
     figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", lang="ko")
     assert figure.drawn() == sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192").drawn(lang="ko")

@@ -50,6 +50,7 @@ def test_every_formula_has_a_label_and_every_label_a_formula(name):
         assert label.check or label.note or label.label not in JUDGEABLE, formula.line
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_a_label_says_is_true_in_fractions(name):
@@ -115,6 +116,7 @@ def test_the_right_value_that_is_given_is_the_one_of_exact_fractions():
     assert compared > 20
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_result_with_another_digit_is_wrong(name, tmp_path):
     """The first digit behind the last equals sign is changed in every right formula that holds."""

@@ -112,6 +112,7 @@ def test_a_guard_that_does_not_keep_the_denominator_from_zero_is_no_proof():
     assert outcome(one).status != "proved"
 
 
+@pytest.mark.thorough
 def test_an_unguarded_root_is_no_proof():
     """sqrt(D - F) has no value for D < F."""
     one = step(compare("B", ">=", "1"), "<=>", Compare(Call("sqrt", (f("D - F"),)), ">=", number(0)))

@@ -26,6 +26,7 @@ PROBLEMS = tomllib.loads((DATA / "claims.toml").read_text("utf-8"), parse_float=
 ORDER = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
 def test_every_claim_comes_out_as_written(problem, monkeypatch):
     monkeypatch.setattr("symroof.verification.judge.diagnosed", lambda finding, context: finding)  # a test of its own
@@ -34,6 +35,8 @@ def test_every_claim_comes_out_as_written(problem, monkeypatch):
         assert judgement.verdict in expected, f"{judgement.claim}: {judgement.verdict} {judgement.error or ''}"
 
 
+@pytest.mark.thorough
+@pytest.mark.part(1)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
 def test_what_was_asked_before_changes_nothing(problem):
     claims = problem["claims"]
@@ -365,6 +368,7 @@ def said(relation):
     return f" {relation.relation} ".join(sides)
 
 
+@pytest.mark.thorough
 def test_a_counterexample_obeys_the_regime():
     """Of sizes that are much smaller it takes some that are."""
     for claim in (
@@ -510,6 +514,7 @@ AMOUNTS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("operation", "name", "unit", "other"), AMOUNTS)
 def test_a_unit_behind_a_formula_is_the_unit_of_all_of_it(operation, name, unit, other):
     """``weights = 4DF bytes`` says what ``weights = 4DF`` says, however it is written; another unit is never accepted."""

@@ -130,6 +130,7 @@ def test_colour_only_on_request(run, monkeypatch):
     assert "\x1b[" in run("derive", "dot", "--color", "always").out
 
 
+@pytest.mark.thorough
 def test_ascii_where_the_terminal_has_nothing_else():
     done = subprocess.run(
         [sys.executable, "-m", "symroof", "derive", "dot", "--on", "tpu-v5e", "--at", "N=1000"],
@@ -473,6 +474,7 @@ def test_verify_wants_files(run):
     assert run("verify", "--given", "HBM", "x.md").code == 2
 
 
+@pytest.mark.thorough
 def test_the_same_input_gives_the_same_report(run):
     arguments = ("verify", "-v", str(EXAMPLES / "rooflines-mistakes.md"), str(EXAMPLES / "answers.toml"))
     assert run(*arguments).out == run(*arguments).out
@@ -541,6 +543,7 @@ def test_short_times_have_three_digits(run):
         assert "0.0000" not in run(*arguments).out
 
 
+@pytest.mark.thorough
 def test_deriving_imports_neither_maps_nor_judgements_nor_figures():
     code = (
         "import sys\nfrom symroof.cli import main\n"

@@ -36,6 +36,7 @@ def test_the_chapter_is_right_in_every_formula():
     assert [s.reason.kind for s in report.skipped] == ["operation"]
 
 
+@pytest.mark.thorough
 def test_every_seeded_mistake_is_found_and_nothing_else():
     right, wrong = ((EXAMPLES / name).read_text("utf-8").split("\n") for name in ("rooflines.md", "rooflines-mistakes.md"))
     changed = {i + 1 for i, (a, b) in enumerate(zip(right, wrong, strict=True)) if a != b and i}
@@ -481,6 +482,7 @@ def test_a_solution_with_its_guard_is_read_as_it_is_printed(tmp_path):
     assert "\\begin{cases}" in sr.derive("matmul", on="tpu-v5e").to_markdown()
 
 
+@pytest.mark.thorough
 def test_a_changed_threshold_in_a_pasted_answer_is_wrong(tmp_path):
     head = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\nassume = "B << D, F"\n-->\n\n'
     text = sr.derive("matmul", on="tpu-v5e", assume="B << D, F").to_markdown()

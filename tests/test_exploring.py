@@ -139,6 +139,7 @@ def test_arrays_are_not_changed_and_broadcast():
     assert sr.derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI").function("intensity")(8) == 4
 
 
+@pytest.mark.thorough
 def test_other_arrays_of_numpys_protocols():
     dask = pytest.importorskip("dask.array")
     throughput = derived(on="tpu-v5e").function("throughput")

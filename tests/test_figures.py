@@ -172,6 +172,7 @@ def test_a_roofline_of_several_chips_says_how_many_of_each_there_are():
     assert "X = " not in draw(sr.plot(MATMUL, on="tpu-v5e, tpu-v5p", at="B=64,D=F=8192").drawing).title
 
 
+@pytest.mark.thorough
 def test_an_axis_has_numbers_however_short_it_is():
     for over in ("B=300:400:log", "B=100:700:log", "B=1:10:log"):
         canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over, kind="times").drawing)
@@ -181,6 +182,7 @@ def test_an_axis_has_numbers_however_short_it_is():
             assert len(shown) >= 2
 
 
+@pytest.mark.thorough
 def test_many_curves_are_told_apart():
     canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at=[f"D=F={100 * k}" for k in range(1, 13)], over="B=1..4000").drawing)
     looks = [(line.get_color(), str(line._unscaled_dash_pattern)) for line in canvas.axes.lines if line.get_linewidth() == 2.2]
@@ -212,6 +214,7 @@ def test_a_picture_can_be_read_aloud():
     assert "D = F = 4096 B ≥ 273" in description.text
 
 
+@pytest.mark.thorough
 def test_words_are_dark_enough_to_be_read():
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -226,6 +229,7 @@ def test_words_are_dark_enough_to_be_read():
     assert legible("#56B4E9") != "#56B4E9"
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("operation", ["dot", "matvec", "matmul", "softmax", "rms-norm", "axpy", "outer"])
 def test_every_operation_of_the_library_is_drawn(operation):
@@ -243,6 +247,7 @@ def test_an_axis_of_one_value_is_refused(kind):
         sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over, at="F=8" if two else "D=F=8")
 
 
+@pytest.mark.thorough
 def test_what_is_compute_bound_nowhere_or_everywhere_on_a_map_says_so():
     nowhere = draw(sr.plot(MATMUL, on="tpu-v5e", at="F=8192", over="B=1..400,D=1..400").drawing)
     nowhere.drawn("svg")
@@ -257,6 +262,7 @@ def test_signs_in_names_are_no_mathematics():
     assert "a$b$" in svg
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("inches", [4, 7.2])
 def test_long_words_stay_on_the_sheet(inches):
@@ -371,6 +377,7 @@ def test_what_was_assumed_is_said_under_the_title():
     assert trained.title.startswith("mlp on an H100")
 
 
+@pytest.mark.thorough
 def test_chips_and_sizes_are_not_torn_apart():
     text = "mesh X=8 on NVLink; mesh M on InfiniBand; input x: bf16[B_XM, D]; weight W: bf16[D, F]; y = x*W -> bf16[B_XM, F]"
     canvas = draw(sr.plot(text, on="h100", over="B=64:65536:log", at="D=F=8192,M=4").drawing)
@@ -417,6 +424,7 @@ def test_what_is_level_is_at_most_what_it_is():
     assert any("at most" in t.get_text() for t in canvas.axes.texts)
 
 
+@pytest.mark.thorough
 def test_a_rule_of_thumb_has_its_regime_and_stays_within_it():
     def words(**options):
         canvas = draw(sr.plot(MATMUL, on="tpu-v5e", over="B=1..1000", **options).drawing)
@@ -444,6 +452,7 @@ def test_percents_of_a_whole_add_up():
             assert x == pytest.approx(100 * part / sum(parts), abs=0.5001 if decimals == {0} else 0.0501)
 
 
+@pytest.mark.thorough
 def test_numbers_of_an_axis_are_of_one_manner():
     for over, wanted in (("B=1:1000000:log", r"1|10|10[⁰¹²³⁴⁵⁶⁷⁸⁹]"), ("B=1:10000:log", r"1|10|100|1,000|10,000"), ("B=1..4000", r"\d|\d{3}|\d,\d{3}"), ("B=1..5000000", r"0|[\d.]+ M")):
         canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over).drawing)
@@ -462,6 +471,7 @@ def test_lines_that_coincide_have_one_label():
     assert len(said) == len(lines)
 
 
+@pytest.mark.thorough
 def test_points_of_a_program_are_its_kernels():
     """What overlaps as one is one point: the operations of the unit that takes longer in it, under the peak of that unit."""
     at = "B=1,T=2048,D=4096,F=14336,H=8,G=4,K=128"
@@ -496,6 +506,7 @@ def test_many_points_have_numbers_and_a_table():
     assert left == [pytest.approx(max(1, m / 8.2e11 / (f / 1.97e14)), rel=5e-3) for f, m in zip(flops, moved, strict=True)]
 
 
+@pytest.mark.thorough
 def test_no_sign_stands_for_two_things():
     """What had no room has letters where points have numbers, and a table of several chips names them."""
     at = [f"B={b},D=F=1024" for b in (1, 2, 4, 8, 16, 32)]

@@ -128,6 +128,7 @@ def test_page(name, form, golden):
     golden(GOLDEN / f"{name}.{form}", text)
 
 
+@pytest.mark.thorough
 @pytest.mark.part(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("form", ["md", "tex", "txt"])
@@ -145,6 +146,7 @@ def test_json_page(golden):
     golden(GOLDEN / "matmul.json", page("matmul").to_json())
 
 
+@pytest.mark.thorough
 @pytest.mark.part(6)
 @pytest.mark.parametrize("name", EXPLORED)
 @pytest.mark.parametrize("form", ["md", "tex", "txt", "json"])
@@ -177,6 +179,7 @@ NARROW = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [44, 60])
 def test_pages_of_other_widths(width, golden):
     pages = [f"=== {name}\n{make().to_text(width=width)}" for name, make in NARROW.items()]
@@ -194,6 +197,7 @@ def test_example_problem(path, golden):
     golden(path.with_suffix(".md"), "\n".join(pages))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_example_script(path, golden):
     out = io.StringIO()
@@ -202,6 +206,7 @@ def test_example_script(path, golden):
     golden(path.with_suffix(".txt"), out.getvalue())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["answers.toml", "rooflines-mistakes.md", "mistakes.ko.md", "mistakes.zh.md"])
 def test_example_report(name, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -212,6 +217,7 @@ def test_example_report(name, golden, monkeypatch):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["markdown", "github", "json"])
 def test_report_in_other_formats(form, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -224,6 +230,7 @@ def test_report_in_other_formats(form, golden, monkeypatch):
     golden(GOLDEN / f"report.{ {'markdown': 'md', 'github': 'txt'}.get(form, form) }", text)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", ["ko", "zh"])
 def test_report_in_other_languages(lang, golden, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -56,6 +56,7 @@ def words(page):
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.read_text("utf-8"))).split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", DOCUMENTS, ids=[path.name for path in DOCUMENTS])
 def test_every_document_is_up_to_date(run, path):
     assert run("build", "--check", "--require", str(path)).code == 0
@@ -70,6 +71,7 @@ def test_another_figure_moves_every_document(run, path):
     assert "->" in done.out.splitlines()[0]
 
 
+@pytest.mark.thorough
 def test_sphinx_builds_the_site_without_a_warning(site):
     require("sphinx", "myst_parser")
     tool("sphinx", "-W", "-q", "-b", "html", "-j", "2", ".", "_build", cwd=site)

@@ -178,6 +178,7 @@ def print_compiled():
     print(json.dumps({name: compiled(setting.problem.operation) for name, setting in settings().items()}))
 
 
+@pytest.mark.thorough
 def test_the_partitioner_puts_in_the_same_exchanges():
     """The same kinds, and the same bytes: of what a chip holds after a gather or before a reduction, of all for an all-to-all.
     On CPUs XLA makes no reduce-scatter: it adds up everything and takes a slice. The payload is the same, the cost is not."""

@@ -148,6 +148,7 @@ def place(tmp_path, run, monkeypatch):
     return Place(tmp_path, run)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("entrance", ENTRANCES)
 def test_the_language_arrives(entrance, place):
     assert [language(ENTRANCES[entrance](place, lang)) for lang in ("ko", "zh", "en")] == ["ko", "zh", "en"]
@@ -236,6 +237,7 @@ def test_sweeps_take_the_language_of_a_problem_and_say_nothing_in_it(run, tmp_pa
     assert not (tmp_path / "b.csv").exists()
 
 
+@pytest.mark.thorough
 def test_a_folder_of_ones_own_adds_a_language(run, tmp_path):
     """Where the folder is said, its languages are known: on a command line, in a call, in settings and in a block."""
     own = tmp_path / "own"

@@ -106,6 +106,7 @@ def breaches(said, form):
     return [rule for rule, pattern in (RULES if form == "text" else RULES | ON_PAPER).items() if re.search(pattern, said)]
 
 
+@pytest.mark.thorough
 def test_chinese_is_set_as_in_a_textbook():
     found = [(form, said) for _, form, page in in_chinese() for said in phrases(page, form)]
     assert {(said, *rules) for form, said in found if (rules := breaches(said, form))} == set()
@@ -120,6 +121,7 @@ def test_what_a_textbook_does_not_print_is_noticed(said):
     assert breaches(said, "markdown")
 
 
+@pytest.mark.thorough
 def test_words_among_the_formulas_of_a_display_stand_apart():
     displays = "".join(display for _, form, page in in_chinese() if form != "text" for display in FORMULAS.findall(page))
     for name in words(None, "zh").formula_words["quantities"].values():

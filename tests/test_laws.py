@@ -64,6 +64,7 @@ def test_reading_the_canonical_form_gives_the_same_operation(drawn):
     assert str(sr.operation(drawn[0].replace("*", "·").replace("->", "→").replace(" ", ""))) == str(operation)
 
 
+@pytest.mark.thorough
 @settings(max_examples=10, deadline=None)
 @given(strategies.einsums())
 def test_every_einsum_is_derived_and_proved(drawn):

@@ -115,6 +115,7 @@ def test_the_longest_time_of_random_scalings(name):
     assert len(seen) == len(found.rows), "a row that no scaling met"
 
 
+@pytest.mark.thorough
 def test_a_row_that_the_figures_exclude_is_said_with_its_reason():
     """On a chip whose links are slower than its memory the weights are never read for longer than they are sent."""
     free, on_chip = (longest_map(read_problem(CASES[name][1])) for name in ("shared", "shared on a chip"))
@@ -124,6 +125,7 @@ def test_a_row_that_the_figures_exclude_is_said_with_its_reason():
     assert all(step.check.status == "proved" for step in on_chip.never)
 
 
+@pytest.mark.thorough
 def test_another_time_or_form_is_not_what_the_running_time_tends_to():
     """T_lower lies between its longest part and their sum: both have to tend to the form, and the part has to be one of them."""
     found = longest_map(read_problem(CASES["shared on a chip"][1]))
@@ -153,6 +155,7 @@ def test_times_of_one_order_are_named_together():
     assert [row.tends for row in together] == [None]
 
 
+@pytest.mark.thorough
 def test_the_page_and_the_record(run):
     found = sr.regimes(SHARED, on="tpu-v5p", training=True, of="T_lower")
     text = found.to_text()
@@ -167,6 +170,7 @@ def test_the_page_and_the_record(run):
     assert [row["longest"] for row in json.loads(printed.out)["regimes"]] == [["HBM"]]
 
 
+@pytest.mark.thorough
 def test_a_number_of_chips_that_is_wired_otherwise_is_refused():
     """On a TPU v5e eight chips are a line, which takes twice as long as the ring that an open axis is."""
     for of in (None, "T_lower", "T_upper"):
@@ -183,6 +187,7 @@ def test_sizes_put_in_need_no_regime_of_their_own():
     assert [r.left.name for r in found.fixed] == ["D", "F"]
 
 
+@pytest.mark.thorough
 def test_maps_over_axes_of_a_mesh():
     found = sr.regimes(SHARED, on="tpu-v5p", training=True).map
     assert found.complete.status == "proved"
@@ -209,6 +214,7 @@ PLANES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", PLANES)
 def test_territories_hold_the_longest_of_times_typed_by_hand(name):
@@ -250,6 +256,7 @@ def test_a_figure_of_resources_needs_a_chip():
         sr.plot(MATMUL, kind="resources", over="B=1..64,D=1..64", at="F=8")
 
 
+@pytest.mark.thorough
 def test_the_points_of_a_figure_of_resources(run):
     printed = run("plot", "fsdp", "--on", "tpu-v5p", "--kind", "resources", "--over", "X=4..64,B=100..1000000", "--at", "D=F=8192", "--format", "text").out
     assert "T_X takes longest" in printed

@@ -287,6 +287,7 @@ def simulate(d):
         assert (support[key(c)] == mine).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_random_splits_against_numpy(seed):

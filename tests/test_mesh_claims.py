@@ -121,6 +121,7 @@ def test_what_is_wrong_with_a_claim(program, claim, expected):
     assert diagnosis(program, claim) == expected
 
 
+@pytest.mark.thorough
 def test_a_condition_against_one_resource_is_told_from_that_against_all():
     """compute-bound on a mesh is against the memory and every link; which of them are missing is said, and what would be right."""
     claims = "compute-bound when B > 2550(X - 1)", "T_math > T_X <=> B > 2550(X - 1)", "compute-bound when Y < 1 + F/2550"
@@ -137,6 +138,7 @@ def test_a_condition_against_one_resource_is_told_from_that_against_all():
     assert neither.worst.diagnosis is None or neither.worst.diagnosis.kind != "one_resource"
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_with_a_claim_about_training():
     assert verdicts(BOTH, "sent(X) = 6DF(X - 1)/(XY)", "sent(Y) = 4BD(Y - 1)/(XY)", "flops_per_chip = 12BDF/(XY)", training=True) == ["holds"] * 3
     mistakes = {"sent(X) = 4DF(X - 1)/(XY)": "on_chips kept W1", "sent(X) = 2DF(X - 1)/(XY)": "on_chips forward", "flops_per_chip = 12BDF/X": "on_chips along Y"}
@@ -210,17 +212,21 @@ def told_of_all(parts, word=" and "):
     return judgement.verdict
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_all_resources_are_told_in_any_order(order):
     assert told_of_all([ALL_TIMES[i] for i in order]) == "rounded"
 
 
+@pytest.mark.thorough
+@pytest.mark.part(1)
 @pytest.mark.parametrize("parts", [*itertools.combinations(ALL_TIMES, 2), (*ALL_TIMES, "D > 300"), (*ALL_TIMES[:2], "Y < 1 + F/1600"), ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])])
 def test_one_resource_that_is_left_out_or_wrong_is_noticed(parts):
     assert told_of_all(parts) == "wrong"
     assert told_of_all(ALL_TIMES, " or ") == "wrong"
 
 
+@pytest.mark.thorough
 def test_a_verdict_does_not_depend_on_the_questions_before_it():
     """z3 numbers its terms as they come, and where a counterexample is hard to find, it found one or not by these numbers."""
     false = ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])
@@ -231,7 +237,8 @@ GUARDED = ("B > ridge FY(D + E)/(F(D + E) - ridge (DX + EX + 2F))", "F(D + E) > 
 TWO_LAYERS = "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf16[D, F_X]; weight U: bf16[F_X, E]; h = x*W -> bf16[B_Y, F_X]; y = h*U -> bf16[B_Y, E]"
 
 
-@pytest.mark.part(4)
+@pytest.mark.thorough
+@pytest.mark.part(1)
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_a_guard_may_stand_anywhere_and_may_not_be_left_out(order):
     """A bound that divides by a sum has no value where its guard fails; what is false beside it decides."""

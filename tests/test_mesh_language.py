@@ -231,6 +231,7 @@ def test_a_link_that_is_named_is_the_only_one():
     assert re.search(r"16\*B\*F", alone["T_comms"])
 
 
+@pytest.mark.thorough
 def test_a_number_that_is_wired_alike_is_put_in():
     at = json.loads(sr.derive(FSDP, on="tpu-v5p", training=True, at="D=8192, F=32768, X=16, Y=4").to_json())["answer"]["at"][0]
     assert at["thresholds"]["X"]["smallest_integer"] == 38251  # 2550 times 15

@@ -69,6 +69,7 @@ def test_splits_by_hand(name):
     assert {axis: value(formula) for axis, formula in found["sent_over"].items()} == sent
 
 
+@pytest.mark.thorough
 def test_data_parallelism_exchanges_nothing_before_the_backward_pass():
     """It is the training alone that needs the other chips."""
     assert {e["pass"] for s in answer("data-parallel")["statements"] for e in s["exchanges"]} == {"backward"}

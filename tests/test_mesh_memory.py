@@ -107,6 +107,7 @@ def test_what_is_declared_is_handed_out_to_the_chips(program, each):
         assert value == handed_out(program, role, sizes, chips), (what, text)
 
 
+@pytest.mark.thorough
 def test_in_training_gradients_and_what_is_saved_are_split_as_their_tensors():
     found = answer(MLP, training=True)
     assert [found[f"{name}_per_chip"] for name in ("weights", "gradients", "saved")] == ["4*D*F/(X*Y)", "4*D*F/(X*Y)", "(2*B*F + 2*B*D*Y)/(X*Y)"]
@@ -129,6 +130,7 @@ def test_turns_hold_weights_of_their_own():
 FITS = {"solve": "weights_per_chip + caches_per_chip <= capacity.HBM"}
 
 
+@pytest.mark.thorough
 def test_the_largest_batch_that_fits():
     split = DECODE.replace("H, D]", "H, D_Y]").replace("mesh Y", "mesh Y = 4")
     found = answer(split, **FITS, solve_for="B")["solution"]
@@ -139,6 +141,7 @@ def test_the_largest_batch_that_fits():
     assert point["solution"]["largest_integer"] == (4 * 96 * 10**9 - weights) // cache
 
 
+@pytest.mark.thorough
 def test_the_fewest_chips_that_fit_and_their_guard():
     """The weights are whole on every chip: where they do not fit, no number of chips helps."""
     found = answer(DECODE, **FITS, solve_for="Y")["solution"]

@@ -37,6 +37,7 @@ def words(page):
     return " ".join(page.split())
 
 
+@pytest.mark.thorough
 def test_every_exchange_says_why():
     page = words(step().to_text())
     for said in (

@@ -271,6 +271,7 @@ def test_mutant_is_caught_by_a_law_and_by_the_book(mutant, monkeypatch):
     assert by_book, "no answer of the book notices"
 
 
+@pytest.mark.thorough
 def test_without_a_mutant_nothing_is_caught():
     assert caught((law.__name__, law) for law in laws.LAWS) is None
     assert caught(book_answers()) is None

@@ -151,6 +151,7 @@ def drawn(seed, count):
         yield draw, f"{left} * {right} -> {result}", mesh
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(4))
 def test_the_names_of_axes_and_the_order_of_mesh_lines_say_nothing(part):
@@ -166,6 +167,7 @@ def test_the_names_of_axes_and_the_order_of_mesh_lines_say_nothing(part):
     assert compared > 6
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(2))
 def test_an_axis_of_one_chip_is_no_axis(part):
@@ -181,6 +183,7 @@ def test_an_axis_of_one_chip_is_no_axis(part):
     assert compared > 5
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(4))
 def test_what_is_derived_at_sizes_is_drawn_at_them(part):
@@ -209,6 +212,7 @@ def test_an_elementwise_product_on_a_mesh_is_judged_by_its_own_work():
     assert re.search(r"compute-bound\s+never\n", sr.derive(problem).to_text())
 
 
+@pytest.mark.thorough
 def test_a_link_that_nothing_crosses_has_no_roof():
     """But where it is asked for."""
     text, open_ = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", {"on": "tpu-v5p", "mesh": "X"}

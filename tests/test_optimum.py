@@ -51,12 +51,14 @@ def read(text):
 # What has to come out.
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("minimize", ["max(T_X, T_Y)", "T_X + T_Y"])
 @pytest.mark.parametrize(("training", "place"), [(False, "sqrt(B*N/F)"), (True, "sqrt(2*B*N/(3*F))")])
 def test_the_best_split_of_an_mlp(minimize, training, place):
     assert record(minimize=minimize, training=training)["at"] == place
 
 
+@pytest.mark.thorough
 def test_compute_bound_at_the_best_split_of_a_training_step():
     found = record(training=True, at="F=32768")
     assert found["compute_bound"] == "B/N > 4335000/F"
@@ -197,6 +199,7 @@ def test_the_value_is_least_for_z3(minimize):
 # What is best otherwise, and what is refused.
 
 
+@pytest.mark.thorough
 def test_the_ends_of_the_domain():
     d = sr.derive({"let": {"T_X": "4D*F/Y"}}, minimize="T_X", over="X", subject="X*Y = N")
     assert d.answer.formula("optimum") == number(1)
@@ -309,6 +312,7 @@ def test_bad_questions_say_what_is_wrong(options, says):
         sr.derive(PROGRAM, **{**ASKED, **options})
 
 
+@pytest.mark.thorough
 def test_the_command_line_asks_the_same(run, tmp_path):
     file = tmp_path / "mlp.toml"
     file.write_text(f'operation = """{PROGRAM}"""\nhardware = "tpu-v5p"\nminimize = "T_X + T_Y"\nover = "X"\nsubject = "X*Y = N"\n')

@@ -70,6 +70,7 @@ def test_the_wheel_derives_from_inside_its_zip(wheel, tmp_path):
     assert wheel.name in done.stdout
 
 
+@pytest.mark.thorough
 def test_cost_functions_are_derived_where_latexify_does_not_install(tmp_path):
     code = f"import runpy, sys; sys.modules['latexify'] = None; sys.path.insert(0, {str(ROOT)!r}); runpy.run_path({str(ROOT / 'examples' / 'cost_functions.py')!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -53,6 +53,7 @@ def test_no_line_is_wider_than_the_terminal(name, width, answer):
         assert [line for line in lines if len(line) > width] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [60, 80, 96, 120])
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_formula_is_broken_inside_a_link(name, width, answer, monkeypatch):
@@ -179,6 +180,7 @@ def test_long_names_are_given_letters_that_are_said_once():
     assert r"\texttt{B}" not in sr.derive(MATMUL, on="tpu-v5e").to_latex()
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", LONG_NAMES)
 def test_nothing_is_wider_than_the_sheet(name, tmp_path):

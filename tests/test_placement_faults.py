@@ -178,6 +178,7 @@ def test_a_fault_of_the_placement_is_refused(name, monkeypatch):
         ask()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ask", [sharded, shared, rows, repeated, networks], ids=lambda ask: ask.__name__)
 def test_without_a_fault_everything_is_derived(ask):
     assert ask()

@@ -146,6 +146,7 @@ def refused_or_right(seed, training, needed=False):
     return True
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs_are_refused_or_right(part):
@@ -153,6 +154,7 @@ def test_random_programs_are_refused_or_right(part):
     assert sum(done) > 50
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("seed", [60, 90, 98, 218, 262])
 def test_random_programs_are_derived_with_every_check(seed, training):
@@ -161,6 +163,7 @@ def test_random_programs_are_derived_with_every_check(seed, training):
 
 
 # Of 330 programs these four were refuted once: a fuse has a gain, which the backward pass makes again or reads.
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [52, 114, 125, 283])
 def test_a_fuse_with_a_gain_is_trained_with_every_check(seed):
     text = str(random_programs.program(Random(seed), dtypes=("bf16", "fp32")))

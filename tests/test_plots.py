@@ -263,6 +263,7 @@ def test_never_always_and_no_chip():
         sr.plot(MATMUL, at="D=F=1", over="B=1..4")
 
 
+@pytest.mark.thorough
 def test_the_command_draws(run, tmp_path):
     for suffix, start in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
         out = tmp_path / f"x.{suffix}"
@@ -278,6 +279,7 @@ def test_the_command_draws(run, tmp_path):
     assert "T_upper" in run("plot", "matmul", "--kind", "times", "--on", "tpu-v5e", "--at", "D=F=64", "--over", "B=1..9", "--format", "text").out
 
 
+@pytest.mark.thorough
 def test_the_scale_of_a_picture_is_asked_for():
     import struct
 

@@ -76,6 +76,7 @@ def test_every_formula_of_a_page_is_right(page):
     assert len(report.judgements) >= 10
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("lang", ["ko", "zh"])
 @pytest.mark.parametrize("name", [name for name in ALL if name not in DRAWN])
@@ -129,6 +130,7 @@ def sizes(text):
     return [(name, number(int(one.split("=")[-1]))) for one in text.split(",") for name in one.split("=")[:-1]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "operation", ["matmul", "bf16[B, D] * int8[D, F] -> bf16[B, F]", "int8[T, H] * int8[S, H] -> bf16[T, S]"]
 )

@@ -46,7 +46,7 @@ def read_back(options, form, lang):
     return held(problem_of(options), shown(page, form, lang, options.get("assume", "")), form, lang)
 
 
-@pytest.mark.part(20)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -78,7 +78,8 @@ ON_MESHES = ("data-parallel", "fsdp", "megatron", "fsdp-megatron", "expert-paral
 PROGRAMS_OF_THE_LIBRARY = ("mlp", "gated-mlp", "attention", "attention-decode", "convolution", "quantized-matmul", "tiled-matmul", *ON_MESHES)
 
 
-@pytest.mark.part(4)
+@pytest.mark.thorough
+@pytest.mark.part(2)
 @pytest.mark.parametrize("chip", ["h100", "tpu-v5p"])
 @pytest.mark.parametrize("name", PROGRAMS_OF_THE_LIBRARY)
 def test_a_condition_of_a_program_of_the_library_holds(name, chip):
@@ -99,7 +100,7 @@ OPEN = (
 )
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(1)
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("chip", [None, "tpu-v5p"])
 @pytest.mark.parametrize("size", [None, "B", "D", "E", "X", "F"])
@@ -111,6 +112,8 @@ def test_a_condition_of_axes_without_a_number_holds(operation, size, chip, train
     assert read_back(options, "txt", "en")
 
 
+@pytest.mark.thorough
+@pytest.mark.part(1)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_condition_of_a_comparison_holds(lang, form):
@@ -122,6 +125,8 @@ def test_a_condition_of_a_comparison_holds(lang, form):
     assert read == 16  # four rows with figures; a threshold and the smallest size in each, twice
 
 
+@pytest.mark.thorough
+@pytest.mark.part(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("operation", [MATMUL, "bf16[B, D] * bf16[D] -> bf16[B]", "fp32[B, D] * fp32[D, F] -> bf16[B, F]", "bf16[T, H] * bf16[S, H] -> bf16[T, S]"])
@@ -141,6 +146,7 @@ def recorded(answer):
         yield "comms", answer["condition"]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if "on" in PROBLEMS[name]])
 def test_a_condition_of_a_record_is_exact(name):
     problem, read = problem_of(PROBLEMS[name]), 0

@@ -113,6 +113,7 @@ def drawn(seed):
         return None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(24))
 def test_every_number_of_a_program(seed):
     found = drawn(seed)

@@ -297,6 +297,7 @@ def sides(draw, known, sizes):
     return " + ".join(text for text, _ in parts), lambda at: sum(value(at) for _, value in parts)
 
 
+@pytest.mark.thorough
 @given(st.data())
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_verdicts_on_claims_at_random(data):

@@ -156,6 +156,7 @@ def test_blocks_and_values_of_programs_are_built_and_stay():
     assert sr.build(built.text).text == built.text
 
 
+@pytest.mark.thorough
 def test_a_block_of_a_program_that_changed_is_stale(tmp_path, run):
     page = tmp_path / "page.md"
     page.write_text(sr.build(DOCUMENT).text)
@@ -224,6 +225,7 @@ def test_a_text_is_a_program_or_toml():
             read_options(fault, "a text")
 
 
+@pytest.mark.thorough
 def test_a_cell_of_a_notebook_is_a_program():
     for verb in ("derive", ""):
         assert str(asked(verb, MLP).setting.problem.operation).splitlines()[0].split() == ["input", "x:", "bf16[N,", "D]"]

@@ -137,6 +137,7 @@ def test_a_map_of_one_statement_has_no_table_of_statements():
     assert "leaders" not in text.to_dict()["regimes"][0]
 
 
+@pytest.mark.thorough
 def test_leaders_are_in_the_record():
     found = sr.regimes(BLOCK, on="tpu-v5e", assume="N << D, S, H, F")
     record = found.to_dict()
@@ -187,6 +188,7 @@ def test_narrower_weights_are_a_knob():
     assert knob.ratio.subs({symbol: sizes[symbol.name] for symbol in knob.ratio.free_symbols}) == Rational(2 * whole, 2 * whole - weights)
 
 
+@pytest.mark.thorough
 def test_a_map_that_is_too_long_is_refused_at_once():
     layers = "\n".join(f"h{i} = x * W{i} -> bf16[N, F{i}]" for i in range(9))
     weights = "\n".join(f"weight W{i}: bf16[D, F{i}]" for i in range(9))

@@ -530,6 +530,7 @@ def test_a_product_with_weights_has_the_answer_of_its_einsum(product, count):
         assert values[0] == values[1], key
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["mlp", "experts"])
 def test_counting_exactly_changes_the_additions_alone(name):
     text = Text.read(BY_HAND[name])

@@ -75,6 +75,7 @@ def test_each_statement_says_what_it_takes_moves_and_keeps():
     assert "softmax(s, S) takes 5S - 2 operations for each row" in fused
 
 
+@pytest.mark.thorough
 def test_what_stays_on_the_chip_is_what_nobody_reads_from_memory():
     """The facts of the pages against the text of the program: a tensor is loaded by name, or it was kept or found."""
     steps = sr.derive(LAYERS, on="tpu-v5e").steps
@@ -150,6 +151,7 @@ def test_the_code_block_is_the_program(name, dialect):
     assert read == meant
 
 
+@pytest.mark.thorough
 def test_titles_name_what_goes_in_and_out():
     assert sr.derive(MLP, on="tpu-v5e").to_text().startswith("x -> y ")
     assert sr.derive(MLP, on="tpu-v5e").to_markdown().startswith("### Roofline: `x -> y` on a TPU v5e\n")

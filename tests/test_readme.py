@@ -15,6 +15,7 @@ def test_there_are_commands():
     assert len(BLOCKS) >= 3
 
 
+@pytest.mark.thorough
 @pytest.mark.part(8)
 @pytest.mark.parametrize(("command", "shown"), BLOCKS, ids=[command[:30] for command, _ in BLOCKS])
 def test_command(run, command, shown):

@@ -339,6 +339,7 @@ def evidence(name):
     return found, partition(found.fan, told, draft.layout), draft.ledger
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["matmul", "dot", "fixed size", "exact count", "batched", "one small"])
 def test_a_list_with_a_fault_is_refused(name):
     found, right, ledger = evidence(name)
@@ -401,6 +402,7 @@ def test_small_pieces():
     assert len(found.rays) == 1
 
 
+@pytest.mark.thorough
 def test_many_terms_are_counted_and_listed_on_demand():
     def reads(A, B, C, D, G, H, K, L):
         ring = [A, B, C, D, G, H, K, L]
@@ -460,6 +462,7 @@ def test_an_intensity_that_falls_tends_to_its_limit():
     assert norm == {"B": "(2*D + 1)/(2*D)", "D": "2*B/(2*B + 1)"}
 
 
+@pytest.mark.thorough
 def test_irrational_bounds_are_shown_in_decimals():
     cubic = sr.Operation("cubic", flops=cubic_flops, reads=cubic_reads, writes=cubic_writes)
     text = sr.regimes(cubic, on="tpu-v5e", compute="bf16").to_text()
@@ -522,11 +525,13 @@ def test_the_mesh_rounds_everywhere_alike():
     assert (at_f.equal_sizes_from, dict(at_f.each_from)) == (1240, {"B": 248, "D": 992})
 
 
+@pytest.mark.thorough
 def test_uses_are_counted_in_elements():
     assert "the output is used once, the right operand M, the left operand N" in sr.regimes("outer", on="tpu-v5e").to_markdown().replace("$", "")
     assert "the operand 3 AB, the operand 2 AC" in " ".join(sr.regimes("bf16[A] * bf16[B] * bf16[C] -> bf16[A, B, C]", on="tpu-v5e").to_text().split())
 
 
+@pytest.mark.thorough
 def test_a_list_of_regimes_that_the_prover_gives_up_on_is_unproved(monkeypatch):
     monkeypatch.setattr("symroof.proof.prover.BUDGET", 1)
     shown = sr.regimes("bf16[B, D] * int4[D, F] -> bf16[B, F]", on="tpu-v5e")

@@ -198,6 +198,7 @@ def test_a_space_between_words_and_a_formula_stays(lang: str, word: str, xelatex
     assert compile_latex(document, tmp_path / "page") == []
 
 
+@pytest.mark.thorough
 def test_a_missing_glyph_is_reported(xelatex: None, tmp_path: Path) -> None:
     document = f"% !TEX program = xelatex\n{FRAGMENTS % PROSE['ko']}"
     assert any("Missing character" in line for line in compile_latex(document, tmp_path / "page"))

@@ -44,6 +44,7 @@ def drawn(random, depth):
     ))  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize("seed", range(3))

@@ -84,6 +84,7 @@ def cells(figure):
     return [re.split(r"\s{2,}", line.strip()) for line in figure.to_text().splitlines()]
 
 
+@pytest.mark.thorough
 def test_throughput_against_chips_point_by_point():
     found = large().drawing
     for curve, sizes in zip(found.curves, (LARGE, SMALL), strict=True):
@@ -95,6 +96,7 @@ def test_throughput_against_chips_point_by_point():
         assert all(y == 4 * x * PEAK for x, y in curve.points("peak"))
 
 
+@pytest.mark.thorough
 def test_fewer_chips_than_a_ring_are_lines():
     for curve, sizes in zip(large().drawing.curves, (LARGE, SMALL), strict=True):
         assert [few.chips for few in curve.few] == [1, 2]
@@ -162,6 +164,7 @@ def test_over_a_dimension_turns_are_multiples_of_the_chips(seed):
     assert not curve.few
 
 
+@pytest.mark.thorough
 def test_a_mesh_with_numbers_has_a_level_peak():
     found = plot("B=64..131072", {"D": 8192, "F": 28672}, mesh="X=16,Y=4")
     (curve,) = found.drawing.curves
@@ -302,6 +305,7 @@ def test_a_split_that_cannot_be_drawn_is_refused(table, options, says):
         sr.plot(asked, kind="split", **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", ["throughput", "times", "roofline", "split"])
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -328,6 +328,7 @@ def passed(name, seed, count):
     return false, found
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_oracle_finds_nothing_false_in_a_derivation(name):
@@ -335,6 +336,7 @@ def test_the_oracle_finds_nothing_false_in_a_derivation(name):
     assert [(step, why) for step in steps if (why := is_false(step, meaning, 1))] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_false_change_passes(name, seed):

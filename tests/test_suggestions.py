@@ -66,6 +66,7 @@ def test_what_is_pasted_does_what_is_said(tmp_path, name):
     assert not report.findings()
 
 
+@pytest.mark.thorough
 def test_the_best_stands_first_and_each_line_has_one_comment(tmp_path):
     _, found = suggested(tmp_path, PAGE)
     worth = [one.worth for one in found.suggestions]
@@ -160,6 +161,7 @@ def test_a_fault_is_noticed(tmp_path, monkeypatch, without_a_fault, fault):
     assert [suggested(tmp_path, text)[1].suggestions for text in TEXTS] != without_a_fault
 
 
+@pytest.mark.thorough
 def test_the_command_prints_them(run, tmp_path):
     path = tmp_path / "page.md"
     path.write_text(PAGE, "utf-8")

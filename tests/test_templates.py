@@ -51,6 +51,7 @@ def test_templates_hold_no_algebra_and_cannot_run_code():
         assert "__" not in path.read_text("utf-8").replace("|:--|:--|", "")
 
 
+@pytest.mark.thorough
 def test_a_folder_of_ones_own_replaces_a_template(tmp_path):
     (tmp_path / "page.txt.j2").write_text("<<d.operation>> is <<d.outcome>> compute-bound\n")
     d = sr.derive("dot", on="tpu-v5e")

@@ -358,6 +358,7 @@ def test_a_decode_step_is_compute_bound_beyond_its_cache_or_never():
     assert solver.check() == z3.unsat
 
 
+@pytest.mark.thorough
 def test_a_decode_step_as_a_program():
     program = """
     input x: bf16[B, D]
@@ -459,6 +460,7 @@ def test_what_cannot_be_solved_is_refused(table, says):
         sr.derive(table)
 
 
+@pytest.mark.thorough
 def test_the_command_line_solves_too():
     done = subprocess.run(
         [

@@ -134,6 +134,7 @@ def test_what_a_language_calls_a_quantity_is_read_as_that_quantity(lang):
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("lang", OTHERS)
 def test_formulas_are_the_same_in_every_language(lang):
@@ -143,6 +144,7 @@ def test_formulas_are_the_same_in_every_language(lang):
         assert skeleton(other) == skeleton(english), name
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_word_of_english_is_left(lang):

@@ -153,6 +153,7 @@ def words_beside_claims(form, style):
     return [word for word in left_over(page) if word not in KEPT]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["text", "markdown", "github"])
 def test_no_word_of_a_report_stands_anywhere_but_in_the_folder_of_a_language(tmp_path, form):
     """With a letter for every word of English, no word is left: neither in Python nor in a layout."""
@@ -162,6 +163,7 @@ def test_no_word_of_a_report_stands_anywhere_but_in_the_folder_of_a_language(tmp
     assert render_report(sr.verify(PROBLEM).files, form, style).count("ㄱ") > 50
 
 
+@pytest.mark.thorough
 def test_what_a_language_tells_of_refusals_is_what_the_engines_say():
     said = set(messages())
     for lang in OTHERS:

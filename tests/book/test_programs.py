@@ -64,6 +64,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem["title"])
 def test_question(problem):
     """Every answer has its verdict, and a wrong one the right value or a point at which it fails."""
@@ -100,6 +101,7 @@ def test_questions_are_programs_and_count_on():
     }
 
 
+@pytest.mark.thorough
 def test_answers_are_judged_where_they_stand():
     path = FILES["experts"]
     lines, judgements = path.read_text("utf-8").splitlines(), judge_file(path).judgements

@@ -43,10 +43,12 @@ def report():
     return judge_file(CHAPTER)
 
 
+@pytest.mark.thorough
 def test_every_formula_holds():
     assert [(j.line, j.claim, j.verdict, j.error) for j in report().judgements if j.verdict not in ("holds", "rounded")] == []
 
 
+@pytest.mark.thorough
 def test_every_formula_was_judged():
     assert len(report().judgements) >= 45
     assert report().coverage.judged == report().coverage.judgeable
