@@ -14,6 +14,7 @@ from symroof.formula import Compare, Group, Number, Product, Quotient
 from symroof.reading.claims import Chain, Logic, read_claim
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope, read_expression
+from symroof.rendering.pages.explanations import Explainer
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 from symroof.verification.judgement import GOOD
@@ -36,6 +37,35 @@ def test_every_claim_comes_out_as_written(problem, monkeypatch):
 
 
 @pytest.mark.thorough
+def offered(problem):
+    """Of each wrong condition, the line of a report that says what is right, put in the place of the side that it mends."""
+    explain = Explainer()
+    for judgement in sr.verify(problem).judgements:
+        finding, claim = judgement.worst, judgement.statement
+        if judgement.verdict != "wrong" or not isinstance(finding.link, Compare) or finding.link.relation != "<=>":
+            continue
+        if right := explain.right(finding, judgement):
+            tail = f" as {explain.regime(claim.regime)}" if claim.regime else ""
+            tail += f" at {', '.join(f'{name} = {explain.print(size)}' for name, size in claim.at)}" if claim.at else ""
+            said = right.split("    assuming")[0].split(", so ")[0]
+            yield [f"{explain.print(side)} <=> {said}{tail}" for side in (finding.link.left, finding.link.right)]
+
+
+@pytest.mark.part(4)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
+def test_what_a_report_says_is_right_is_right(problem):
+    for claims in offered(problem):
+        verdicts = [judgement.verdict for judgement in sr.verify({**problem, "claims": claims}).judgements]
+        assert {"holds", "rounded"} & {*verdicts}, claims
+
+
+@pytest.mark.thorough
+def test_much_is_offered_and_no_denominator_without_its_guard():
+    assert sum(1 for problem in PROBLEMS for _ in offered(problem)) > 70
+    problem = {"symbols": ["B", "D", "F"], "claims": ["6*B >= F*B + F <=> B >= F/(7-F) assuming F << D", "7D*B < 4 <=> D < 4/6/B"]}
+    assert [claims[0] for claims in offered(problem)] == ["6B >= FB + F <=> B >= F/(6 - F) and 6 > F as F << D", "7DB < 4 <=> D < 4/(7B)"]
+
+
 @pytest.mark.part(1)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
 def test_what_was_asked_before_changes_nothing(problem):

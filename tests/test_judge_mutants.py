@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
 
 import symroof.proof.exact as exact
 import symroof.verification.approximations as approximations

@@ -273,9 +273,34 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
         return undecided(link, "not_decided", why=reason.problem) if reason else undecided(link, "no_proof")
     if link.relation == "=>":
         shown = replace(shown, left=True, right=False)
+    if isinstance(question.right, Verdict):
+        shown = replace(shown, left=not question.right.holds, right=question.right.holds)
     shown = replace(shown, parts=_parts(question, shown.values))
-    value = unknowns[0].right_value() if unknowns else None
-    return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown)
+    return Finding(link, "wrong", IN_NUMBERS, _right_value(question, readings), counterexample=shown)
+
+
+def _right_value(question: Question, readings: Iterable[Reading]) -> Formula | None:
+    """What one of the conditions should say, proved to be what the other one says. In print the first is the true one."""
+    known = list(readings)
+    if _in_print(question.link, question.context):
+        known = [(question, known[0][1])]
+        with suppress(AlgebraError, CheckError):
+            known = [(question, unknown_of(question))]
+    for one, unknown in known:
+        value = None if unknown is None else unknown.right_value()
+        if value is not None and _says_the_same(one, value):
+            return value
+    return None
+
+
+def _says_the_same(question: Question, value: Formula) -> bool:
+    """Whether P <=> value, everywhere or in the regime."""
+    context = question.context
+    if _told(Compare(question.left, "<=>", value), context):
+        return True
+    said = replace(question, link=Compare(question.link.left, "<=>", value), right=value)
+    proved = equivalent(replace(said, context=replace(context, proofs_only=True)))
+    return proved is not None and proved.verdict in ("holds", "rounded")
 
 
 def _points_of_parts(question: Question) -> list[Mapping[str, Fraction]]:

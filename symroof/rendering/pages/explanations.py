@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from symroof.errors import SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Gap, Infinity, Name, Number
 from symroof.proof.exact import ORDER
+from symroof.proof.settling import without_cases
 from symroof.reading.claims import Claim, Logic
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
@@ -142,7 +143,7 @@ class Explainer:
         """A value, with digits enough to tell it from the one that stands ``beside`` it in the claim."""
         number = value_of(value)
         if number is None:
-            return self.print(value)
+            return self.print(without_cases(value))
         if unit == "s":
             return quantity(number, unit, beside)
         return f"{told_apart(number, beside, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
@@ -176,7 +177,7 @@ class Explainer:
             return
         yield from (("without", [self.remark(r)]) for r in finding.remarks if r.kind == "at_equal")
         exact = finding.value if finding.leaves is not None else None
-        yield "fix", [self.say("fix", self.regime(finding.needs[0]), exact and self.print(exact))]
+        yield "fix", [self.say("fix", self.regime(finding.needs[0]), exact and self.print(without_cases(exact)))]
 
     def _wrong(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
         right = self.right(finding, judgement) if judgement.verdict == "wrong" else None
