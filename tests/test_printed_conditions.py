@@ -1,14 +1,16 @@
 """Every condition of an answer, in every format and language, read back, is a claim that holds, and its opposite is none."""
 
 import random
+import re
 
 import pytest
-from printed import FORMS, LANGUAGES, by_regime, compared, shown, verdicts
+from printed import FORMS, LANGUAGES, SIZES, by_regime, compared, shown, verdicts
 from test_golden import MATMUL, PAGES, PROGRAMS
 from test_one_statement import random_product
 
 import symroof as sr
 from symroof.errors import ModelError
+from symroof.rendering.figures.drawings import draw
 
 REGIME = "B << D, F"
 PROBLEMS = {
@@ -157,3 +159,37 @@ def test_a_condition_of_a_record_is_exact(name):
         assert judgement.verdict == "holds", claim
         read += 1
     assert read
+
+
+def marks(figure, lang):
+    """The whole numbers from which on a figure calls something compute-bound: at the sizes, or under the regime, beside them."""
+    canvas = draw(figure.drawing, 7.2, lang)
+    canvas.drawn("png", 900)
+    for text in [*canvas.axes.texts, *canvas.sheet.texts]:
+        label = " ".join(text.get_text().split())
+        if found := re.search(r"\b([A-Z]) ≥ (\d+)", label):
+            rest = label.replace(found[0], " ")
+            yield f"{found[1]} >= {found[2]}", (found[1] if "≫" in rest else ""), (sizes[0] if (sizes := SIZES.search(rest)) else "")
+        elif (found := re.search(r"\b([A-Z]) = (\d+)(?:부터| 起|$)", label)) and "≥" not in label and "·" not in label and "*" not in label:
+            yield f"{found[1]} >= {found[2]}", "", ""
+
+
+@pytest.mark.part(1)
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("part", range(3))
+def test_a_threshold_of_a_figure_is_the_smallest_whole_size(part, lang):
+    draw_from, read = random.Random(f"{part} {lang}"), 0
+    for _ in range(4):
+        other, chip = draw_from.choice(("bf16", "int8", "fp32")), draw_from.choice(("tpu-v5e", "h100", "tpu-v6e"))
+        problem = {"operation": f"bf16[B, D] * {other}[D, F] -> bf16[B, F]", "hardware": chip, "compute": "bf16", "count": "fma"}
+        sizes = [f"D = F = {draw_from.randint(12, 90) * 100}" for _ in range(2)]
+        for kind, at in (("times", sizes[:1]), ("throughput", sizes)):
+            figure = sr.plot(problem["operation"], on=chip, compute="bf16", kind=kind, over="B=1..3000", at=[size.replace(" ", "") for size in at])
+            for said, small, where in marks(figure, lang):
+                told = f" assuming {small} << D, F" if small else f" at {where or at[0]}"
+                claims = [f"T_math > T_comms <=> {said}{told}", f"T_math > T_comms <=> {said.partition('>=')[0]}>= {int(said.split()[-1]) + 1}{told}"]
+                right, late = sr.verify({**problem, "claims": claims}).judgements
+                assert right.verdict in ("holds", "rounded"), (problem, claims[0])
+                assert small or late.verdict == "wrong", (problem, claims[1])
+                read += 1
+    assert read >= 12
