@@ -240,3 +240,14 @@ def test_an_order_that_nothing_says_is_said_to_be_taken(lang, words):
     assert says(both) == [True] * 6
     assert says(apart) == [False] * 6
     assert says(both, on="h100", given={"fabric": 4e11, "rail": 1e9}) == [False] * 6
+
+
+@pytest.mark.parametrize("wrong", [1, 3, 4])
+def test_what_sizes_come_in_is_counted_again(monkeypatch, wrong):
+    """The smallest whole size on two chips is even: the second engine tells from the tensors as they were written."""
+    options = {"mesh": "X=2", "on": "tpu-v5e", "link": "ICI"}
+    operation = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+    assert "from D = 8756" in sr.derive(operation, **options).to_text(brief=True)
+    monkeypatch.setattr("symroof.derivation.rule.stride", lambda *_: wrong)
+    with pytest.raises(CheckError, match=r"whole|multiples"):
+        sr.derive(operation.replace("F", "E"), **options)

@@ -14,7 +14,6 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.setting import Setting
 from symroof.formula import Number, names
 from symroof.model.cost import Counting
-from symroof.model.mesh import stride
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, TABLE, meaning
@@ -35,10 +34,14 @@ def ledger_of(setting: Setting) -> Ledger:
 
 
 def multiples(setting: Setting) -> Mapping[str, int]:
-    """What the sizes come in that are split over the axes of a mesh."""
-    operation, mesh = setting.problem.operation, setting.problem.mesh
-    split = dict.fromkeys(dim.label for tensor in operation.held for dim in tensor.dims if dim.axes)
-    return {label: stride(operation, mesh, label) for label in split}
+    """What the sizes come in that are split over the axes of a mesh: as the second engine counts it on the program as it
+    was written."""
+    operation = setting.problem.operation
+    if not isinstance(operation, Program) or not setting.problem.mesh:
+        return {}
+    from symroof.derivation.scripts import script_of
+
+    return script_of(operation).multiples({name: axis.chips for name, axis in setting.problem.mesh.items()})
 
 
 def meanings(setting: Setting) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from math import lcm, prod
 
 from symroof.formula import Formula, Frozen
 from symroof.proof.recounts import Loops
@@ -113,6 +114,16 @@ class Script(Frozen):
     def contracts(self, act: Act) -> bool:
         """Whether some loop of a product has no place in its result."""
         return act.multiplies and bool(self.loops(act).missing_in(self.array[act.result].labels))
+
+    def multiples(self, chips: Mapping[str, int | None]) -> dict[str, int]:
+        """What each size that is split comes in: every chip of its axes has as many, whichever array is split. An axis
+        without a number says nothing."""
+        found: dict[str, int] = {}
+        for array in self.arrays:
+            for label in {label for label, _ in array.split}:
+                shares = prod(chips[axis] or 1 for name, axis in array.split if name == label)
+                found[label] = lcm(found.get(label, 1), shares)
+        return found
 
     @cached_property
     def run(self) -> Trace:
