@@ -251,3 +251,18 @@ def test_what_sizes_come_in_is_counted_again(monkeypatch, wrong):
     monkeypatch.setattr("symroof.derivation.rule.stride", lambda *_: wrong)
     with pytest.raises(CheckError, match=r"whole|multiples"):
         sr.derive(operation.replace("F", "E"), **options)
+
+
+@pytest.mark.parametrize("mesh", [{}, {"mesh": "X=2", "link": "ICI"}])
+def test_figures_are_those_of_the_names_beside_them(monkeypatch, mesh):
+    """A peak, or a bandwidth, that the page would print under the name of another one."""
+    from symroof.derivation import setting
+
+    operation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]" if not mesh else "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+    tpu = chip("tpu-v5e")
+    for chooser, other in (("peak_of", tpu.figures["peak.int8"]), ("bandwidth_of", tpu.figures["DCN"])):
+        chosen = getattr(setting, chooser)
+        with monkeypatch.context() as m:
+            m.setattr(setting, chooser, lambda *given, chosen=chosen, other=other: other if isinstance(chosen(*given), type(other)) else (chosen(*given)[0], other))
+            with pytest.raises(CheckError):
+                sr.derive(operation, on="tpu-v5e", **mesh)

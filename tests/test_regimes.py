@@ -536,3 +536,9 @@ def test_a_list_of_regimes_that_the_prover_gives_up_on_is_unproved(monkeypatch):
     monkeypatch.setattr("symroof.proof.prover.BUDGET", 1)
     shown = sr.regimes("bf16[B, D] * int4[D, F] -> bf16[B, F]", on="tpu-v5e")
     assert json.loads(shown.to_json())["complete"]["status"] == "not proved"
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "was found"), ("ko", "찾지 못했다"), ("zh", "没有找到")])
+def test_a_regime_that_was_not_found_is_not_denied(lang, words):
+    """That none exists would be a statement about all of them, which nothing proves."""
+    assert words in sr.regimes(of="BDF/(BD + DF + BF) ~ 2B").to_text(lang=lang)

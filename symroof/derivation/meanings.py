@@ -29,8 +29,19 @@ KINDS = "flops by kind"
 
 def ledger_of(setting: Setting) -> Ledger:
     """An empty ledger for the derivation of a problem."""
-    figures = {name: Number(known.value, known.digits) for name, known in setting.known.items()}
-    return Ledger(setting.least_one.named, figures, meanings(setting), multiples(setting), setting.problem.at)
+    return Ledger(
+        setting.least_one.named, _figures(setting), meanings(setting), multiples(setting), setting.problem.at
+    )
+
+
+def _figures(setting: Setting) -> dict[str, Number]:
+    """The figures of the chip, taken from its table; peak and bandwidth under the names that pages print beside them."""
+    chip = setting.problem.hardware
+    found = {**setting.known, **(chip.figures if chip else {})}
+    for name, printed in (("peak", setting.peak_name), ("bandwidth", setting.bandwidth_name)):
+        if chip is not None and name in setting.known:
+            found[name] = chip.figure(printed)
+    return {name: Number(known.value, known.digits) for name, known in found.items()}
 
 
 def multiples(setting: Setting) -> Mapping[str, int]:
