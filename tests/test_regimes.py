@@ -542,3 +542,16 @@ def test_a_list_of_regimes_that_the_prover_gives_up_on_is_unproved(monkeypatch):
 def test_a_regime_that_was_not_found_is_not_denied(lang, words):
     """That none exists would be a statement about all of them, which nothing proves."""
     assert words in sr.regimes(of="BDF/(BD + DF + BF) ~ 2B").to_text(lang=lang)
+
+
+@pytest.mark.parametrize(("lang", "words", "other"), [("en", "did not come to an end", "too long a list"), ("ko", "끝내지 못함", "목록이 길어"), ("zh", "证明未能完成", "列表过长")])
+def test_a_list_that_was_not_proved_says_why(monkeypatch, lang, words, other):
+    """It is short, and the prover gave up; or it is too long to try."""
+    monkeypatch.setattr("symroof.exploration.regime_map.partitioned", lambda *_: None)
+    page = sr.regimes("bf16[A, B, C] * bf16[C, B, D] -> bf16[A, B, D]", on="tpu-v5e").to_text(lang=lang, width=400)
+    assert words in page
+    assert other not in page
+    monkeypatch.setattr("symroof.exploration.regime_map.MOST_PROVED", 2)
+    long = sr.regimes("bf16[A, B, C] * bf16[C, B, E] -> bf16[A, B, E]", on="tpu-v5e").to_text(lang=lang, width=400)
+    assert other in long
+    assert words not in long

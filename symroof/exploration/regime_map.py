@@ -88,6 +88,11 @@ class RegimeMap(Frozen):
         return len(self.fan.masks)
 
     @property
+    def too_long(self) -> bool:
+        """Whether a proof that the list is complete is not tried."""
+        return self.count > MOST_PROVED
+
+    @property
     def corners(self) -> int:
         return sum(self.fan.is_corner(mask) for mask in self.fan.masks)
 
