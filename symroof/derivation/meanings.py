@@ -29,9 +29,7 @@ KINDS = "flops by kind"
 
 def ledger_of(setting: Setting) -> Ledger:
     """An empty ledger for the derivation of a problem."""
-    return Ledger(
-        setting.least_one.named, _figures(setting), meanings(setting), multiples(setting), setting.problem.at
-    )
+    return Ledger(setting.least_one.named, _figures(setting), meanings(setting), multiples(setting), setting.problem.at)
 
 
 def _figures(setting: Setting) -> dict[str, Number]:
