@@ -59,6 +59,12 @@ def test_a_folder_of_ones_own_replaces_a_template(tmp_path):
     assert d.to_markdown(template=str(tmp_path)) == d.to_markdown()
 
 
+def test_a_folder_without_templates_is_a_mistake(tmp_path):
+    (tmp_path / "notes.md").write_text("nothing to print with\n")
+    with pytest.raises(RenderingError, match="has no templates"):
+        sr.derive("dot", on="tpu-v5e").to_text(template=str(tmp_path))
+
+
 @pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("text", "message"),

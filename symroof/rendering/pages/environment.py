@@ -54,6 +54,8 @@ def environment(folder: str | None) -> Any:
 
         if not Path(folder).is_dir():
             raise RenderingError(f"{folder} is not a folder of templates")
+        if next(Path(folder).rglob("*.j2"), None) is None:
+            raise RenderingError(f"{folder} has no templates", expected="files such as page.txt.j2 or en/words.j2")
         kind, source = ImmutableSandboxedEnvironment, partial(own_template, folder)
     environment = kind(
         loader=FunctionLoader(source),
