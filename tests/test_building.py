@@ -1,5 +1,6 @@
 """Documents with blocks and values: what is written, what is left alone, what is found stale."""
 
+import io
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from effort import draws
@@ -18,6 +20,8 @@ import symroof as sr
 from symroof.building.contents import digest
 from symroof.building.notebooks import cells
 from symroof.errors import ReadingError
+from symroof.rendering.figures.drawings import draw
+from symroof.rendering.figures.signature import is_own
 
 pytestmark = pytest.mark.part(4)
 
@@ -626,3 +630,47 @@ def test_an_approximation_alone_is_not_of_the_usual_chip(tmp_path):
     text = "<!-- symroof regimes\nof = 'BDF/(BD + DF + BF) ~ B'\n-->\n"
     assert "B \\ll D, F" in built(text, path=tmp_path / "a.md")
     assert "no operation" in str(sr.build(text.replace("-->", "assume = 'B << D'\n-->")).blocks[0].error)
+
+
+PICTURE = '<!-- symroof plot\noperation = "matmul"\nhardware = "tpu-v5e"\nat = "B=64,D=F=8192"\nfile = "logo.{0}"\n-->\n<!-- /symroof -->\n'
+
+
+@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
+def test_a_picture_of_somebody_else_is_not_written_over(run, tmp_path, form):
+    """Only what an earlier build drew, as it drew it, or what is not there."""
+    page, picture = tmp_path / "page.md", tmp_path / f"logo.{form}"
+    page.write_text(PICTURE.format(form))
+    picture.write_bytes(b"<svg>a logo</svg>\n")
+    before = page.read_text()
+    done = run("build", str(page))
+    assert done.code == 2
+    assert "no picture of an earlier build" in done.out + done.err
+    assert (page.read_text(), picture.read_bytes()) == (before, b"<svg>a logo</svg>\n")
+    assert run("build", "--force", str(page)).code == 0
+    drawn = picture.read_bytes()
+    assert drawn != b"<svg>a logo</svg>\n"
+    page.write_text(page.read_text().replace("B=64", "B=65"))
+    assert run("build", str(page)).code == 0
+    assert picture.read_bytes() != drawn
+    middle = len(picture.read_bytes()) // 2
+    picture.write_bytes(picture.read_bytes()[:middle] + b" " + picture.read_bytes()[middle:])
+    page.write_text(page.read_text().replace("B=65", "B=66"))
+    assert run("build", str(page)).code == 2
+
+
+@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
+def test_a_signed_picture_is_still_a_picture(form):
+    from PIL import Image
+
+    figure = sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192")
+    bare = draw(figure.drawing).drawn(form)
+    own = figure.drawn(form)
+    assert is_own(own, form)
+    assert not is_own(bare, form)
+    if form == "png":
+        assert Image.open(io.BytesIO(own)).tobytes() == Image.open(io.BytesIO(bare)).tobytes()
+    if form == "svg":
+        assert ElementTree.fromstring(own).tag.endswith("svg")
+    if form == "pdf":
+        assert own.startswith(b"%PDF")
+        assert b"%%EOF" in own[-64:]

@@ -156,6 +156,9 @@ class _Builder:
         content = content_of(request, self.settings, self.folder, self.makers)
         for file in content.files.keys() & self.files.keys():
             raise ReadingError(f"two blocks draw {file.name}", expected='an id for each, or file = "…"')
+        for file, picture in content.files.items():
+            if not self.force:
+                _require_own(file, picture)
         self.files |= content.files
         if request.name is not None and isinstance(content.answer, Derivation):
             stated = read_exercise({key: value for key, value in request.problem.items() if key != "sections"})
@@ -236,3 +239,17 @@ def _called(answer: Any) -> dict[str, str]:
         for name, v in known.items()
         if isinstance(v, int | Fraction)
     }
+
+
+def _require_own(file: Path, picture: bytes) -> None:
+    """Raises :class:`ReadingError` where a picture would be written over one that nobody drew here, or that was changed."""
+    from symroof.rendering.figures.signature import is_own
+
+    if not file.is_file():
+        return
+    there = file.read_bytes()
+    if there != picture and not is_own(there, file.suffix.removeprefix(".")):
+        raise ReadingError(
+            f"{file.name} is no picture of an earlier build, or was changed",
+            expected='another file = "…", or --force to write over it',
+        )

@@ -25,7 +25,7 @@ WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 @click.option("--check", is_flag=True, help="Write nothing; say what moved, and exit 1 where something is stale.")
 @click.option("--diff", is_flag=True, help="Write nothing; print the difference.")
 @click.option("--stdout", is_flag=True, help="Write nothing; print the document.")
-@click.option("--force", is_flag=True, help="Overwrite blocks that were changed by hand.")
+@click.option("--force", is_flag=True, help="Overwrite blocks that were changed by hand, and pictures of others.")
 @click.option("--require", is_flag=True, help="A file without a block or a value is a finding.")
 @click.option("--dialect", metavar="NAME", help="How mathematics is set; else what symroof.toml or the site tells.")
 @lang_option

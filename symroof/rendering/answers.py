@@ -20,6 +20,7 @@ from symroof.model.sketch import Sketch
 from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
+from symroof.rendering.figures.signature import signed
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
 from symroof.rendering.pages.explanations import Explainer
@@ -187,7 +188,7 @@ class ShownFigure(Frozen):
         Type has one size: a sheet of fewer ``inches`` across holds less, and a PNG of more pixels is finer. ``lang`` is
         the language of its words: en, ko or zh. An SVG names fonts, a PNG and a PDF need one on this machine.
         """
-        return draw(self.drawing, inches, self._language(lang)).drawn(form, width)
+        return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, width), form)
 
     def description(self, lang: str | None = None) -> str:
         """What the picture shows, for those who do not see it."""
