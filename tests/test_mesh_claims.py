@@ -12,7 +12,12 @@ import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name
 from symroof.reading.documents import read_text
+from symroof.reading.exercises import read_exercise
+from symroof.reading.latex import read_latex
+from symroof.reading.latex_phrases import Dialect
 from symroof.verification.chapters import judge_read
+from symroof.verification.definitions import context_of
+from symroof.verification.judge import judge
 
 pytestmark = pytest.mark.part(6)
 
@@ -247,3 +252,15 @@ def test_a_guard_may_stand_anywhere_and_may_not_be_left_out(order):
     right, wrong = sr.verify({"operation": TWO_LAYERS, "hardware": "tpu-v5p", "training": True, "claims": claims}).judgements
     assert right.verdict == "holds"
     assert wrong.verdict == "wrong"
+
+
+@pytest.mark.parametrize("claim", [
+    r"T_\text{math} > T_\text{comms} \iff B > \begin{cases} 240 & \text{if } D > F \\ 300 & \text{otherwise} \end{cases}",
+    r"B > \begin{cases} 240 & \text{if } D > F \\ 300 & \text{otherwise} \end{cases}",
+    r"\text{intensity} = \begin{cases} B & \text{if } D > F \\ F & \text{otherwise} \end{cases}",
+])  # fmt: skip
+def test_a_value_by_cases_is_left_open(claim):
+    """It is no proposition for the prover, which ended in an internal error."""
+    context = context_of(read_exercise({"operation": TWO_LAYERS, "hardware": "tpu-v5p", "claims": []}))
+    (read,) = read_latex(claim, Dialect(context.scope))
+    assert judge(read, context).verdict == "undecided"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Monomial, Poly, Rat
@@ -120,6 +121,8 @@ class Prover:
     def cases(self, node: Formula, *parts: Told) -> Told:
         """Row by row: a consequence needs its values where its guard holds and none before."""
         z3 = self.z3
+        if not all(isinstance(part, tuple) for part in parts):
+            raise AlgebraError("a value by cases is no proposition")
         truth, needs = parts[-1] if len(parts) % 2 else (z3.BoolVal(False), [])
         for (holds, inside), (guard, asked) in reversed(list(zip(parts[::2], parts[1::2], strict=False))):
             inside = [z3.Implies(guard, need) for need in inside]

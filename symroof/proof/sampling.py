@@ -10,6 +10,7 @@ from math import isqrt
 from random import Random
 from typing import Any
 
+from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Verdict, fold, names, several_of
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, refuted, undecided
@@ -65,6 +66,9 @@ class _AtPoint:
         return lambda point: _decided({part(point) for part in parts}, True)
 
     def cases(self, node: Formula, *parts: Truth) -> Truth:
+        if not all(map(callable, parts)):
+            raise AlgebraError("a value by cases is no proposition")
+
         def truth(point: Point) -> bool | None:
             for consequence, guard in zip(parts[::2], parts[1::2], strict=False):
                 if (holds := guard(point)) is not False:

@@ -141,9 +141,9 @@ def _part_by_part(question: Question) -> str | None:
         return None
     told, by = set[int](), None
     for p in left:
-        said = [i for i, part in enumerate(right) if _told(Either((negated(p), part)), question.context)]
+        said = [i for i, part in enumerate(right) if _settled_that(p, part, question.context).truth]
         one, *guards = sorted((right[i] for i in said), key=lambda part: not _divides(part)) or [Verdict(True)]
-        q = Cases(((one, condition(guards)),), Verdict(False)) if guards else one  # type: ignore[arg-type]
+        q = Cases(((one, Both(tuple(guards))),), Verdict(False)) if guards else one
         by = _told(Compare(p, "<=>", q), question.context)
         if by is None:
             return None
@@ -155,6 +155,13 @@ def _divides(condition: Formula) -> bool:
     """Whether it is by a sum that something is divided, which may be 0 where a guard does not hold."""
     below = (node.below for node in nodes(condition) if isinstance(node, Quotient))
     return any(isinstance(node, Sum) for one in below for node in nodes(one))
+
+
+def _settled_that(p: Formula, q: Formula, context: Context) -> Settled:
+    """What is known of P => Q; nothing of cases, which are not negated."""
+    with suppress(CheckError):
+        return context.settled(Either((negated(p), q)))
+    return OPEN
 
 
 def _told(claim: Formula, context: Context) -> str | None:
@@ -308,7 +315,7 @@ def _points_of_parts(question: Question) -> list[Mapping[str, Fraction]]:
     parts = _conjuncts(question.left)
     if len(parts) < 2:
         return []
-    found = (question.context.settled(Either((negated(question.right), part))).point for part in parts)
+    found = (_settled_that(question.right, part, question.context).point for part in parts)
     return [point for point in found if point]
 
 
