@@ -112,12 +112,21 @@ class Gap(Formula):
     column: int | None = None
 
 
+# The same order with its sides exchanged.
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
 class Compare(Formula):
     """A proposition ``left relation right``."""
 
     left: Formula
     relation: str
     right: Formula
+
+    @property
+    def mirrored(self) -> Compare:
+        """``F > D`` for ``D < F``: the same, with its sides exchanged."""
+        return Compare(self.right, MIRRORED.get(self.relation, self.relation), self.left)
 
 
 class Both(Formula):

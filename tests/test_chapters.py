@@ -51,7 +51,6 @@ def test_every_formula_has_a_label_and_every_label_a_formula(name):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_a_label_says_is_true_in_fractions(name):
     for formula, label in labelled(BY_NAME[name]):

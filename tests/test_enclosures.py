@@ -9,21 +9,12 @@ import mpmath
 import pytest
 
 from symroof.errors import AlgebraError
-from symroof.formula import Call, Compare, Name, Negative, Number, Power, Product, Quotient, Sum, number
+from symroof.formula import MIRRORED, Call, Compare, Name, Negative, Number, Power, Product, Quotient, Sum, number
 from symroof.proof.settling import OPEN
 from symroof.reading.exercises import Exercise
 from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
 from symroof.verification.definitions import context_of
-from symroof.verification.enclosures import (
-    MIRRORED,
-    Enclosing,
-    Enclosure,
-    compared,
-    enclosed,
-    ends,
-    intervals,
-    relation_holds,
-)
+from symroof.verification.enclosures import Enclosing, Enclosure, compared, enclosed, ends, intervals, relation_holds
 from symroof.verification.literals import last_place
 
 ENDS = [Fraction(n, 2) for n in (-5, -2, -1, 0, 1, 3, 4)]

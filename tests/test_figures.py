@@ -230,7 +230,6 @@ def test_words_are_dark_enough_to_be_read():
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("operation", ["dot", "matvec", "matmul", "softmax", "rms-norm", "axpy", "outer"])
 def test_every_operation_of_the_library_is_drawn(operation):
     sizes = list(sr.derive(operation).setting.problem.operation.dimensions)
@@ -263,7 +262,6 @@ def test_signs_in_names_are_no_mathematics():
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("inches", [4, 7.2])
 def test_long_words_stay_on_the_sheet(inches):
     names = "bf16[Batch_size_long, Dim_model_very_long] * bf16[Dim_model_very_long, Feed_forward_dim] -> bf16[Batch_size_long, Feed_forward_dim]"

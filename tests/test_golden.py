@@ -129,7 +129,6 @@ def test_page(name, form, golden):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("form", ["md", "tex", "txt"])
 def test_page_of_a_program(name, form, golden):
@@ -147,7 +146,6 @@ def test_json_page(golden):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(6)
 @pytest.mark.parametrize("name", EXPLORED)
 @pytest.mark.parametrize("form", ["md", "tex", "txt", "json"])
 def test_exploration(name, form, golden):

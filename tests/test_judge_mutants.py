@@ -25,7 +25,7 @@ import symroof.verification.ratios as ratios
 import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
 from symroof.algebra.roots import Interval, Root
-from symroof.formula import Name, Number, mapped, names
+from symroof.formula import Name, Number, Product, mapped, names, number
 from symroof.proof.polynomials import Poly
 from symroof.proof.prover import Prover
 from symroof.proof.settling import Settled
@@ -389,6 +389,29 @@ def test_a_fault_in_a_producer_is_not_accepted(producer, fault, options, false, 
     monkeypatch.setattr(producer, lambda *arguments, **values: fault(*arguments, original=original, **values))
     (found,) = judge_exercise(read_exercise({**options, "claims": [false]}))
     assert found.verdict not in GOOD
+
+
+def test_a_fault_in_what_is_called_right_is_not_offered(monkeypatch):
+    """The right value of a wrong claim is proved before anyone sees it."""
+    claims = [
+        "compute-bound when B > 100",
+        "compute-bound when B > 500 and D > 3",
+        "compute-bound when B > 100 at D = F = 8192",
+    ]
+    offered = [j.findings[0].value for j in judge_exercise(read_exercise({**PRODUCT, "claims": claims}))]
+    assert any(value is not None for value in offered)
+    original = unknowns.Unknown.right_value
+
+    def twice(self):
+        found = original(self)
+        return found and mapped(
+            found, lambda node: replace(node, right=Product((number(2), node.right))) if hasattr(node, "right") else node
+        )
+
+    monkeypatch.setattr(unknowns.Unknown, "right_value", twice)
+    found = judge_exercise(read_exercise({**PRODUCT, "claims": claims}))
+    assert [j.verdict for j in found] == ["wrong"] * len(claims)
+    assert [j.findings[0].value for j in found] == [None] * len(claims)
 
 
 def test_a_finding_names_the_construction_that_it_rests_on():

@@ -215,7 +215,6 @@ PLANES = {
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("name", PLANES)
 def test_territories_hold_the_longest_of_times_typed_by_hand(name):
     """At random places off the borders the polygon around a place is that of the longest time, and there is one."""

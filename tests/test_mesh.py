@@ -288,7 +288,6 @@ def simulate(d):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_random_splits_against_numpy(seed):
     draw, done, collectives = random.Random(seed), 0, set()

@@ -224,7 +224,6 @@ def test_all_resources_are_told_in_any_order(order):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("parts", [*itertools.combinations(ALL_TIMES, 2), (*ALL_TIMES, "D > 300"), (*ALL_TIMES[:2], "Y < 1 + F/1600"), ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])])
 def test_one_resource_that_is_left_out_or_wrong_is_noticed(parts):
     assert told_of_all(parts) == "wrong"
@@ -243,7 +242,6 @@ TWO_LAYERS = "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf1
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_a_guard_may_stand_anywhere_and_may_not_be_left_out(order):
     """A bound that divides by a sum has no value where its guard fails; what is false beside it decides."""

@@ -223,7 +223,6 @@ def test_a_fault_in_the_wiring_raises(monkeypatch, name, operation, options):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize(("lang", "words"), [("en", "which of fabric and rail is faster"), ("ko", "fabric과 rail 중 어느 것이 빠른지"), ("zh", "fabric 和 rail 中哪个更快未知")])
 def test_an_order_that_nothing_says_is_said_to_be_taken(lang, words):
     """Only where something goes over both, and neither figures nor the names of known networks tell."""

@@ -152,7 +152,6 @@ def drawn(seed, count):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(4))
 def test_the_names_of_axes_and_the_order_of_mesh_lines_say_nothing(part):
     compared = 0
@@ -168,7 +167,6 @@ def test_the_names_of_axes_and_the_order_of_mesh_lines_say_nothing(part):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(2))
 def test_an_axis_of_one_chip_is_no_axis(part):
     """Written or not, whatever it splits: the numbers are the same."""
@@ -184,7 +182,6 @@ def test_an_axis_of_one_chip_is_no_axis(part):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(4))
 def test_what_is_derived_at_sizes_is_drawn_at_them(part):
     """And what is refused by one is refused by the other, of one axis of one chip as well."""

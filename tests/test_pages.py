@@ -181,7 +181,6 @@ def test_long_names_are_given_letters_that_are_said_once():
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("name", LONG_NAMES)
 def test_nothing_is_wider_than_the_sheet(name, tmp_path):
     import shutil

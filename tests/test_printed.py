@@ -77,7 +77,6 @@ def test_every_formula_of_a_page_is_right(page):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("lang", ["ko", "zh"])
 @pytest.mark.parametrize("name", [name for name in ALL if name not in DRAWN])
 def test_a_page_of_another_language_is_read_as_well(name, lang, tmp_path):

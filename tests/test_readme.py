@@ -16,7 +16,6 @@ def test_there_are_commands():
 
 
 @pytest.mark.thorough
-@pytest.mark.part(8)
 @pytest.mark.parametrize(("command", "shown"), BLOCKS, ids=[command[:30] for command, _ in BLOCKS])
 def test_command(run, command, shown):
     done = run(*shlex.split(command))

@@ -45,7 +45,6 @@ def drawn(random, depth):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_printed_formula_is_read_back_with_its_value(kind, seed):

@@ -306,7 +306,6 @@ def test_a_split_that_cannot_be_drawn_is_refused(table, options, says):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("name", ["throughput", "times", "roofline", "split"])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_labels_lie_apart(name, lang):

@@ -329,7 +329,6 @@ def passed(name, seed, count):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_oracle_finds_nothing_false_in_a_derivation(name):
     steps, _, meaning = derived(name)

@@ -19,7 +19,6 @@ HOLDS = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
 @pytest.mark.thorough
-@pytest.mark.part(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_conditions_that_are_accepted_are_true_or_nearly_so(seed):
     """Random thresholds, with a bound somewhere near the true one: accepted as they stand only where no whole size refutes them,

@@ -135,7 +135,6 @@ def test_what_a_language_calls_a_quantity_is_read_as_that_quantity(lang):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("lang", OTHERS)
 def test_formulas_are_the_same_in_every_language(lang):
     for (name, english), (_, other) in zip(
@@ -145,7 +144,6 @@ def test_formulas_are_the_same_in_every_language(lang):
 
 
 @pytest.mark.thorough
-@pytest.mark.part(1)
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_word_of_english_is_left(lang):
     assert {

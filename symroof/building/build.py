@@ -26,6 +26,7 @@ from symroof.reading.languages import USUAL_LANGUAGE, language_of
 from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers
 from symroof.reading.problem_files import read_options
 from symroof.reading.problems import merged
+from symroof.rendering.figures.signature import is_own
 from symroof.rendering.pages.amounts import decimal
 from symroof.rendering.pages.pen import Style, pen_of
 from symroof.rendering.records.derivations import parts
@@ -156,8 +157,8 @@ class _Builder:
         content = content_of(request, self.settings, self.folder, self.makers)
         for file in content.files.keys() & self.files.keys():
             raise ReadingError(f"two blocks draw {file.name}", expected='an id for each, or file = "…"')
-        for file, picture in content.files.items():
-            if not self.force:
+        if not self.force:
+            for file, picture in content.files.items():
                 _require_own(file, picture)
         self.files |= content.files
         if request.name is not None and isinstance(content.answer, Derivation):
@@ -243,8 +244,6 @@ def _called(answer: Any) -> dict[str, str]:
 
 def _require_own(file: Path, picture: bytes) -> None:
     """Raises :class:`ReadingError` where a picture would be written over one that nobody drew here, or that was changed."""
-    from symroof.rendering.figures.signature import is_own
-
     if not file.is_file():
         return
     there = file.read_bytes()

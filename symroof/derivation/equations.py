@@ -14,7 +14,7 @@ from symroof.derivation.layout import is_negative
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
 from symroof.errors import AlgebraError
-from symroof.formula import Both, Cases, Compare, Either, Formula, Quotient, Verdict, names, number
+from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Verdict, names, number
 from symroof.proof.facts import Solved
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
@@ -22,7 +22,6 @@ from symroof.symbols import expression, symbol
 
 # A maximum is at most something where all of its parts are, and at least where one of them is.
 EVERY = {(Max, "<"), (Max, "<="), (Min, ">"), (Min, ">=")}
-TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def solution(ground: Ground, relation: Compare, variable: str, stride: int = 1) -> Ground:
@@ -59,7 +58,7 @@ def _solved(
 
 def _parts(ground: Ground, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
     """The solution, where a side that is a maximum or minimum stands for each of its parts."""
-    for one, other, sign in ((*sides, relation), (*reversed(sides), TURNED[relation])):
+    for one, other, sign in ((*sides, relation), (*reversed(sides), MIRRORED.get(relation, relation))):
         if isinstance(one, Max | Min) and relation != "=":
             parts = [_parts(ground, (part, other), sign, x) for part in sorted(one.args, key=str)]
             formulas = [part.formula for part in parts]

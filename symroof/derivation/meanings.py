@@ -35,11 +35,11 @@ def ledger_of(setting: Setting) -> Ledger:
 def _figures(setting: Setting) -> dict[str, Number]:
     """The figures of the chip, taken from its table; peak and bandwidth under the names that pages print beside them."""
     chip = setting.problem.hardware
-    found = {**setting.known, **(chip.figures if chip else {})}
-    for name, printed in (("peak", setting.peak_name), ("bandwidth", setting.bandwidth_name)):
-        if chip is not None and name in setting.known:
-            found[name] = chip.figure(printed)
-    return {name: Number(known.value, known.digits) for name, known in found.items()}
+    if chip is None:
+        return {}
+    printed = {"peak": setting.peak_name, "bandwidth": setting.bandwidth_name}
+    figures = {name: chip.figure(printed.get(name, name)) for name in setting.known}
+    return {name: Number(known.value, known.digits) for name, known in figures.items()}
 
 
 def multiples(setting: Setting) -> Mapping[str, int]:

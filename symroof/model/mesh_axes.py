@@ -107,7 +107,14 @@ def fast_first(axes: Iterable[MeshAxis]) -> tuple[str, ...]:
     >>> fast_first((slow, fast)), fast_first((MeshAxis("X", link="DCN"), MeshAxis("Y", link="ICI.bidirectional")))
     (('rail', 'fabric'), ('ICI.bidirectional', 'DCN'))
     """
-    return _ordered(tuple(axes))[0]
+    axes = tuple(axes)
+    speeds = {str(axis.link or ""): axis.speed for axis in axes}
+    order, families = tuple(NETWORKS), {link: link.partition(".")[0] for link in speeds}
+    if None not in speeds.values():
+        return tuple(sorted(speeds, key=lambda link: (-(speeds[link] or 0), link)))
+    if {*families.values()} <= {*order}:
+        return tuple(sorted(speeds, key=lambda link: (order.index(families[link]), link)))
+    return tuple(speeds)
 
 
 def presumed_order(axes: Iterable[MeshAxis]) -> bool:
@@ -117,15 +124,5 @@ def presumed_order(axes: Iterable[MeshAxis]) -> bool:
     >>> presumed_order((fabric, rail)), presumed_order((replace(fabric, speed=Fraction(10)), rail)), presumed_order((fabric,))
     (True, False, False)
     """
-    return _ordered(tuple(axes))[1]
-
-
-def _ordered(axes: tuple[MeshAxis, ...]) -> tuple[tuple[str, ...], bool]:
-    """Links from fast to slow, and whether that is only the order in which they stand."""
-    speeds = {str(axis.link or ""): axis.speed for axis in axes}
-    order, families = tuple(NETWORKS), {link: link.partition(".")[0] for link in speeds}
-    if None not in speeds.values():
-        return tuple(sorted(speeds, key=lambda link: (-(speeds[link] or 0), link))), False
-    if {*families.values()} <= {*order}:
-        return tuple(sorted(speeds, key=lambda link: (order.index(families[link]), link))), False
-    return tuple(speeds), len(speeds) > 1
+    axes = tuple(axes)
+    return fast_first(axes) != fast_first(reversed(axes))

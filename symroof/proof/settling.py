@@ -14,12 +14,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict
+from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.polynomials import Poly, Rat, join
 from symroof.proof.prover import Prover
 
-MIRROR = str.maketrans("<>", "><")
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 Facts = tuple[Formula, ...]
 
@@ -83,12 +82,8 @@ def _follows(guard: Formula, other: Formula) -> bool:
     strict = {"<=": "<", ">=": ">"}
     if not (isinstance(guard, Compare) and isinstance(other, Compare)):
         return False
-    return guard in (implied := replace(other, relation=strict.get(other.relation, "")), _mirrored(implied))
-
-
-def _mirrored(order: Compare) -> Compare:
-    """``F > D`` for ``D < F``."""
-    return Compare(order.right, order.relation.translate(MIRROR), order.left)
+    implied = replace(other, relation=strict.get(other.relation, other.relation))
+    return guard in (implied, implied.mirrored)
 
 
 def _met(outside: tuple[Formula, ...]) -> tuple[Formula, ...]:
@@ -97,8 +92,8 @@ def _met(outside: tuple[Formula, ...]) -> tuple[Formula, ...]:
     for one in outside:
         match one:
             case Compare(left=left, relation="<=" | ">=" as relation, right=right):
-                back = Compare(left, relation.translate(MIRROR), right)
-                here = next((i for i, other in enumerate(met) if other in (back, _mirrored(back))), None)
+                back = Compare(left, MIRRORED[relation], right)
+                here = next((i for i, other in enumerate(met) if other in (back, back.mirrored)), None)
                 if here is not None:
                     met[here] = Compare(left, "=", right)
                     continue

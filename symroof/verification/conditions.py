@@ -126,7 +126,7 @@ def _unrounded(question: Question) -> Finding | None:
                 remarks.append(rounded)
                 break
     exact = replace(question, right=context.put(right))
-    by = _part_by_part(exact) or (_settled(exact) if remarks else None)
+    by = _part_by_part(exact) or (_told(_proposition(exact), context) if remarks else None)
     return Finding(link, "rounded" if remarks else "holds", Check("proved", by), remarks=tuple(remarks)) if by else None
 
 
@@ -165,8 +165,7 @@ def _settled_that(p: Formula, q: Formula, context: Context) -> Settled:
 
 
 def _told(claim: Formula, context: Context) -> str | None:
-    if by := context.told(claim):
-        return by
+    """By what the second engine proves a proposition."""
     settled = context.settled(claim)
     return settled.by if settled.truth else None
 
@@ -185,11 +184,6 @@ def _conjuncts(condition: Formula) -> list[Formula]:
         case Compare(left=Call(function="max", arguments=arguments), relation="<" | "<=" as relation, right=more):
             return [one for less in arguments for one in _conjuncts(Compare(less, relation, more))]
     return [condition]
-
-
-def _settled(question: Question) -> str | None:
-    settled = question.context.settled(_proposition(question))
-    return settled.by if settled.truth else None
 
 
 def _replaced(condition: Formula, literal: Number, value: Fraction) -> Formula:
@@ -288,15 +282,15 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
 
 def _right_value(question: Question, readings: Iterable[Reading]) -> Formula | None:
     """What one of the conditions should say, proved to be what the other one says. In print the first is the true one."""
-    known = list(readings)
-    if _in_print(question.link, question.context):
-        known = [(question, known[0][1])]
+    in_print = _in_print(question.link, question.context)
+    for one, solved in readings:
+        if in_print and one is not question:
+            continue
         with suppress(AlgebraError, CheckError):
-            known = [(question, unknown_of(question))]
-    for one, unknown in known:
-        value = None if unknown is None else unknown.right_value()
-        if value is not None and _says_the_same(one, value):
-            return value
+            unknown = solved or unknown_of(one)
+            value = None if unknown is None else unknown.right_value()
+            if value is not None and _says_the_same(one, value):
+                return value
     return None
 
 

@@ -19,8 +19,6 @@ from symroof.formula import Call, Figure, Formula, Gap, Infinity, Name, Number, 
 from symroof.symbols import LARGEST_BITS
 
 DIGITS = (30, 120)
-# The same order with its sides exchanged.
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 REFUSED = {
     "sqrt": "a root of what may be negative",
     "log": "a logarithm of what may not be positive",

@@ -15,6 +15,7 @@ from typing import Any
 
 from symroof.algebra.rounding import to_digits
 from symroof.formula import (
+    MIRRORED,
     Call,
     Compare,
     Formula,
@@ -32,7 +33,6 @@ from symroof.formula import (
 from symroof.model.quantities import QUANTITIES
 from symroof.model.units import UNITS
 from symroof.verification.context import Context
-from symroof.verification.enclosures import MIRRORED
 from symroof.verification.unit_agreement import unit_of
 
 TURNED = {**MIRRORED, "<<": ">>", ">>": "<<"}

@@ -19,6 +19,7 @@ from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import PLAIN, monotony, solve_condition
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import (
+    MIRRORED,
     Both,
     Cases,
     Compare,
@@ -36,7 +37,7 @@ from symroof.formula import (
 from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import MIRRORED, enclosed, is_numeric
+from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.nearness import eventually_positive, near
 
 UP = (">", ">=")
