@@ -18,6 +18,8 @@ from symroof.derivation.threshold import threshold
 from symroof.derivation.times import formulas, ridge, time
 from symroof.formula import Frozen, names
 from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.proof.complete import require_answered
 from symroof.proof.step import Reason, Step
 
 if TYPE_CHECKING:
@@ -93,8 +95,20 @@ def derive(problem: Problem) -> Derivation:
     draft = resources(draft)
     draft = formulas(draft)
     draft = summary(draft)
+    draft = complete(draft)
 
     return Derivation(draft.setting, draft.steps)
+
+
+def complete(draft: Draft) -> Draft:
+    """The derivation, where the second engine finds nothing that is left out."""
+    program = draft.setting.problem.operation
+    require_answered(draft.steps, draft.ledger)
+    if not isinstance(program, Program):
+        return draft
+    from symroof.derivation.scripts import whole
+
+    return whole(draft, program)
 
 
 def begun(problem: Problem) -> Draft:

@@ -6,11 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from symroof.derivation.sharding import costs_of_chips
+from symroof.derivation.draft import Draft
+from symroof.derivation.sharding import costs_of_chips, meshed_of
 from symroof.formula import Name
 from symroof.model.cost import Counting
 from symroof.model.mesh import split_of
 from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, Line, Program
+from symroof.model.resources import OF_VECTOR
 from symroof.model.statement_costs import of_statement, traffic_of_tensors
 from symroof.proof.gradients import in_training
 from symroof.proof.running import Run
@@ -56,6 +58,18 @@ def _act(program: Program, line: Line) -> Act:
         kept=function.needs,
         function=function.name if statement.over is not None else "",
     )
+
+
+def whole(draft: Draft, program: Program) -> Draft:
+    """The derivation, where it speaks of all that the program keeps busy. Raises :class:`~symroof.errors.CheckError`."""
+    from symroof.proof.complete import Owed, require_complete
+
+    setting, script = draft.setting, script_of(program)
+    figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
+    meshed = meshed_of(program, script) if program.axes else None
+    memory, vector = setting.problem.link if meshed is None else "HBM", OF_VECTOR if OF_VECTOR in figures else None
+    require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector))
+    return draft
 
 
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:

@@ -1,0 +1,119 @@
+"""Whether all is said: what a program keeps busy is told by its source, and the answer has to speak of each of it.
+
+T_lower and T_upper are the maximum and the sum over exactly the arithmetic, the vector unit where the chip has a figure
+for it and there is something for it to do, the memory, and every resource that something is sent over when the mesh is
+played. Each of these has its time, each resource of the mesh what it carries, and against each stands where the
+arithmetic takes longer, or that it never or always does; at each set of sizes as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from symroof.errors import CheckError
+from symroof.formula import Call, Formula, Frozen, Name, Quotient, Sum
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Step
+
+if TYPE_CHECKING:
+    from symroof.proof.script import Script
+    from symroof.proof.sharded import Meshed
+
+T_MATH = Name("T_math")
+
+
+class Owed(Frozen):
+    """What an answer about a program has to speak of: ``memory`` is the one that is read and written, ``bandwidth`` the
+    figure that is printed beside that word, ``vector`` that of the vector unit, where the chip has one."""
+
+    script: Script
+    meshed: Meshed | None
+    memory: str
+    bandwidth: str
+    vector: str | None
+
+    def amounts(self, ledger: Ledger) -> dict[str, str]:
+        """The amount that keeps each resource but the arithmetic busy, and the figure that it is done at."""
+        each = "" if self.meshed is None else "_per_chip"
+        found = {f"bytes{each}": self.memory} | self.sent(ledger)
+        contracting = [act for act in self.script.acts if self.script.contracts(act)]
+        others = (act for act in self.script.acts if act not in contracting and not act.exchanges)
+        if self.vector is not None and contracting and any(act.each or act.row for act in others):
+            found[f"ops{each}"] = self.vector
+        return found
+
+    def sent(self, ledger: Ledger) -> dict[str, str]:
+        """What is sent over each resource of the played mesh, and the link that it is."""
+        meshed = self.meshed
+        if meshed is None:
+            return {}
+        exact = ledger.exact(figures=False)
+        moved = (one for part in meshed.parts.values() for one in part.moved)
+        busy = {name for one in moved for name, _ in meshed.shares(one, exact)}
+        return {f"sent({name})": axis.link for axis in meshed.mesh if (name := meshed.resource(axis)) in busy}
+
+
+def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
+    """Where the arithmetic takes longer is said, and at each set of sizes which side does, or from where on.
+
+    Raises :class:`~symroof.errors.CheckError` where it is not.
+    """
+    said = {(step.role, step.point) for step in steps}
+    if ("threshold", None) not in said:
+        raise CheckError("nothing is said of where the arithmetic takes longer")
+    for point in range(len(ledger.points)):
+        if not {("threshold", point), ("side", point)} & said:
+            raise CheckError(f"nothing is said of which side takes longer at the sizes of set {point + 1}")
+
+
+def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where something that is kept busy is not spoken of."""
+    wanted, known = owed.amounts(ledger), ledger.definitions
+    for bound, kind in (("T_lower", Call), ("T_upper", Sum)):
+        parts = list(_parts(known.get(bound), kind))
+        told = {amount.name: rate.name for amount, rate in map(_taken, (known.get(name) for name in parts[1:]))}
+        rates = {amount: owed.bandwidth if rate == "bandwidth" else rate for amount, rate in told.items()}
+        if parts[:1] != [T_MATH.name] or len(told) < len(parts) - 1 or rates != wanted:
+            raise CheckError(
+                f"{bound} is not over all that the program keeps busy, and nothing else: {', '.join(wanted)}"
+            )
+    said = {step.left for step in steps if step.relation == "="}
+    roles = {(step.role, step.point) for step in steps}
+    for amount in wanted:
+        if Name(amount) not in said:
+            raise CheckError(f"{amount} is not said")
+    if len(list(_parts(known.get(T_MATH.name), Sum))) > 1:
+        return  # at several peaks no resource is compared by itself
+    joint = isinstance(known.get("T_comms"), Call)
+    for amount, link in owed.sent(ledger).items():
+        if _is(known.get("T_comms"), amount) or (link not in ledger.figures and _is_level(amount, ledger)):
+            continue  # the threshold is that of this link; or it is open, whatever the sizes are
+        role = f"threshold({amount[5:-1]})"
+        if not {(role, point) for point in (None, *(range(len(ledger.points)) if joint else ()))} <= roles:
+            raise CheckError(f"nothing is said of where the arithmetic takes longer than {amount}")
+
+
+def _parts(formula: Formula | None, kind: type[Formula]) -> Iterator[str]:
+    """The names that a maximum or a sum is over."""
+    parts = formula.arguments if isinstance(formula, Call) else formula.terms if isinstance(formula, Sum) else ()
+    if isinstance(formula, kind):
+        yield from (part.name for part in parts if isinstance(part, Name))
+
+
+def _taken(meaning: Formula | None) -> tuple[Name, Name]:
+    """The amount and the figure of a time."""
+    match meaning:
+        case Quotient(above=Name() as amount, below=Name() as rate):
+            return amount, rate
+    raise CheckError("a time is no amount over a figure")
+
+
+def _is(meaning: Formula | None, amount: str) -> bool:
+    return isinstance(meaning, Quotient) and meaning.above == Name(amount)
+
+
+def _is_level(amount: str, ledger: Ledger) -> bool:
+    """Whether the arithmetic takes as much longer than this at all sizes."""
+    ratio = Quotient(Name("flops_per_chip"), Name(amount))
+    return ledger.exact(figures=False).rational(ratio).constant is not None
