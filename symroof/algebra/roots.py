@@ -13,8 +13,8 @@ from sympy.abc import x as _x
 from symroof.formula import Frozen
 from symroof.symbols import fraction, rational
 
-# Irrational roots are held in an interval no wider than this part of their size.
-WIDTH = Fraction(1, 10**12)
+# Irrational roots are held in an interval no wider than this part of their size: its middle has the float of the root.
+WIDTH = Fraction(1, 10**20)
 
 
 class Root(Frozen):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from symroof.formula import Compare, Formula, Name, names, number
-from symroof.proof.evidence import rounded
-from symroof.proof.exact import ORDER
+from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes, number
+from symroof.proof.evidence import last_place, rounded
+from symroof.proof.exact import ORDER, Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.polynomials import Poly
 from symroof.proof.sampling import free_names, sampled, truth_of
@@ -41,6 +41,8 @@ def check(step: Step, ledger: Ledger) -> Check:
         raise refuted(step, f"it is said to be about {step.role}")
     if step.point is not None and not _at_its_sizes(step, ledger):
         raise refuted(step, "its sizes are not those of its set")
+    if not all(_is_narrow(one, step) for one in step.assumptions if isinstance(one, Either)):
+        raise refuted(step, "it leaves out more than what its digits round")
     if step.relation == "=" and isinstance(step.left, Name) and ledger.is_new(step.left.name):
         outcome = _definition(step, step.left.name, ledger)
         ledger.define(step.left.name, step.right)
@@ -64,6 +66,20 @@ def _at_its_sizes(step: Step, ledger: Ledger) -> bool:
         exact.difference(equal[Name(n)], number(size)).is_zero() if Name(n) in equal else n not in used
         for n, size in sizes
     )
+
+
+def _is_narrow(band: Either, step: Step) -> bool:
+    """Whether what is left out around an irrational bound is no wider than a unit of the last digit that is printed of it,
+    or than a part in ten million where it is not printed."""
+    match band.parts:
+        case (Compare(x, "<", low), Compare(y, ">", high)) if x == y:
+            below, above = (Exact().rational(end).constant for end in (low, high))
+            if below is None or above is None:
+                return False
+            printed = (n for n in nodes(step.right) if isinstance(n, Number) and n.digits is not None)
+            units = [last_place(str(n.digits)) for n in printed if below <= n.value <= above]
+            return above - below <= min(units, default=above / 10**7)
+    return False
 
 
 def _examined(step: Step, ledger: Ledger) -> Check:

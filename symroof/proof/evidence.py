@@ -120,6 +120,13 @@ def stands_for(digits: str, value: Fraction) -> bool:
     >>> stands_for("240.24", Fraction(9850, 41)), stands_for("240.25", Fraction(9850, 41)), stands_for("2e2", Fraction(240))
     (True, False, True)
     """
+    return abs(value - Fraction(digits)) * 2 <= last_place(digits)
+
+
+def last_place(digits: str) -> Fraction:
+    """
+    >>> last_place("240.24"), last_place("2e2")
+    (Fraction(1, 100), Fraction(100, 1))
+    """
     mantissa, _, power = digits.lower().partition("e")
-    unit = Fraction(10) ** (int(power or 0) - len(mantissa.partition(".")[2]))
-    return abs(value - Fraction(digits)) * 2 <= unit
+    return Fraction(10) ** (int(power or 0) - len(mantissa.partition(".")[2]))

@@ -8,6 +8,7 @@ from typing import Any
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Number, Power, fold
+from symroof.proof.evidence import last_place
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
@@ -114,8 +115,7 @@ class Rooted(Evidence):
             return Check("proved", "exact numbers")
         if told.digits is None or Fraction(told.digits) != told.value:
             raise refuted(step, "digits were expected")
-        mantissa, _, shift = told.digits.lower().partition("e")
-        half = Fraction(10) ** (int(shift or 0) - len(mantissa.partition(".")[2])) / 2
+        half = last_place(told.digits) / 2
         low = max(told.value - half, Fraction(0))
         if not low**degree <= power <= (told.value + half) ** degree:
             raise refuted(step, "the root does not round to these digits")

@@ -1,0 +1,97 @@
+"""Nothing that a program keeps busy is left unsaid: a producer that loses some of it is refused."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
+
+import symroof as sr
+import symroof.algebra.roots as roots
+import symroof.derivation.pipeline as pipeline
+import symroof.derivation.schedules as schedules
+import symroof.derivation.setting as setting
+import symroof.derivation.sharding as sharding
+import symroof.model.statement_costs as statement_costs
+from symroof.errors import SymroofError
+
+MESHED = "mesh G=8 on NVLink; mesh M=4 on InfiniBand; input x: bf16[B_M, D]; weight W: bf16[D, F_G]; weight U: bf16[F_G, E]; h = x*W -> bf16[B_M, F_G]; y = h*U -> bf16[B_M, E]"
+TRAINING = {"operation": MESHED, "on": "h100", "training": True}
+PRODUCT = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "on": "tpu-v5p", "mesh": {"X": 4}}
+SQUARE = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "count": "exact", "assume": "B = D", "at": "F=4096"}
+
+
+def lost_in_the_rates(m, **lost):
+    original = setting.rates_of
+    m.setattr(setting, "rates_of", lambda *a, **k: replace(original(*a, **k), **lost))
+
+
+def no_link(m):
+    lost_in_the_rates(m, links=())
+
+
+def a_link_less(m):
+    original = setting.rates_of
+    m.setattr(setting, "rates_of", lambda *a, **k: replace(found := original(*a, **k), links=found.links[:-1]))
+
+
+def a_link_is_not_busy(m):
+    for module in (statement_costs, sharding, schedules, setting):
+        if hasattr(module, "busy_links"):
+            m.setattr(module, "busy_links", lambda program: statement_costs_busy(program)[:-1])
+
+
+statement_costs_busy = statement_costs.busy_links
+
+
+def no_vector_unit(m):
+    lost_in_the_rates(m, vector=None)
+
+
+def a_memory_that_it_is_not(m):
+    lost_in_the_rates(m, memory="VMEM")
+
+
+def nothing_is_said(section):
+    def fault(m):
+        m.setattr(pipeline, section, lambda draft: draft)
+
+    fault.__name__ = f"no_{section}"
+    return fault
+
+
+def no_exchanges(m):
+    m.setattr(sharding, "exchanges_of_chips", lambda draft, program: draft)
+    import symroof.derivation.counting as counting
+
+    if hasattr(counting, "exchanges_of_chips"):
+        m.setattr(counting, "exchanges_of_chips", lambda draft, program: draft)
+
+
+def wide_roots(m):
+    m.setattr(roots, "WIDTH", Fraction(1))
+
+
+FAULTS = [
+    (no_link, TRAINING),
+    (no_link, PRODUCT),
+    (a_link_less, TRAINING),
+    (a_link_is_not_busy, TRAINING),
+    (no_exchanges, TRAINING),
+    (no_vector_unit, {"operation": "decoder-layer", "on": "h100"}),
+    (a_memory_that_it_is_not, PRODUCT),
+    (nothing_is_said("resources"), TRAINING),
+    (nothing_is_said("threshold"), PRODUCT),
+    (nothing_is_said("threshold"), SQUARE),
+    (nothing_is_said("time"), {"operation": "mlp", "on": "tpu-v5e"}),
+    (nothing_is_said("at"), {"operation": "mlp", "on": "tpu-v5e", "at": "B=64,D=F=8192"}),
+    (wide_roots, SQUARE),
+]
+
+
+@pytest.mark.parametrize(("fault", "options"), FAULTS, ids=lambda one: getattr(one, "__name__", ""))
+def test_what_a_producer_loses_is_missed(fault, options, monkeypatch):
+    sr.derive(**options)
+    fault(monkeypatch)
+    with pytest.raises((SymroofError, KeyError, AssertionError)):
+        sr.derive(**options)
