@@ -18,7 +18,8 @@ from symroof.errors import SymroofError
 MESHED = "mesh G=8 on NVLink; mesh M=4 on InfiniBand; input x: bf16[B_M, D]; weight W: bf16[D, F_G]; weight U: bf16[F_G, E]; h = x*W -> bf16[B_M, F_G]; y = h*U -> bf16[B_M, E]"
 TRAINING = {"operation": MESHED, "on": "h100", "training": True}
 PRODUCT = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "on": "tpu-v5p", "mesh": {"X": 4}}
-SQUARE = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "count": "exact", "assume": "B = D", "at": "F=4096"}
+SQUARE = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B = D"}
+CUBIC = {"operation": sr.Operation("cubic", flops=lambda N: N**3, reads=lambda N: N, writes=lambda N: N + 1), "compute": "bf16", "on": "tpu-v5e"}
 
 
 def lost_in_the_rates(m, **lost):
@@ -85,7 +86,7 @@ FAULTS = [
     (nothing_is_said("threshold"), SQUARE),
     (nothing_is_said("time"), {"operation": "mlp", "on": "tpu-v5e"}),
     (nothing_is_said("at"), {"operation": "mlp", "on": "tpu-v5e", "at": "B=64,D=F=8192"}),
-    (wide_roots, SQUARE),
+    (wide_roots, CUBIC),
 ]
 
 
