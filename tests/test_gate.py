@@ -451,20 +451,22 @@ def put_in(monkeypatch, path, fault):
             monkeypatch.setattr(module, name, faulty)
 
 
+def forget():
+    """Clear what is kept between calls."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("symroof."):
+            for value in vars(module).values():
+                for kept in (value, getattr(value, "_write", None)):
+                    if callable(getattr(kept, "cache_clear", None)) and getattr(kept, "__module__", "") not in ("symroof.symbols",):
+                        kept.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered():
     """What is kept between calls would hide a fault, and outlive it."""
-    def clear():
-        for name, module in list(sys.modules.items()):
-            if name.startswith("symroof."):
-                for value in vars(module).values():
-                    for kept in (value, getattr(value, "_write", None)):
-                        if callable(getattr(kept, "cache_clear", None)) and getattr(kept, "__module__", "") not in ("symroof.symbols",):
-                            kept.cache_clear()
-
-    clear()
+    forget()
     yield
-    clear()
+    forget()
 
 
 @pytest.mark.parametrize("producer", FAULTS)

@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
+from test_gate import FAULTS as PRODUCERS
+from test_gate import _nothing_is_remembered, forget, put_in  # noqa: F401 (a fixture)
 
 import symroof.proof.exact as exact
 import symroof.verification.approximations as approximations
@@ -389,6 +390,33 @@ def test_a_fault_in_a_producer_is_not_accepted(producer, fault, options, false, 
     monkeypatch.setattr(producer, lambda *arguments, **values: fault(*arguments, original=original, **values))
     (found,) = judge_exercise(read_exercise({**options, "claims": [false]}))
     assert found.verdict not in GOOD
+
+
+SPOILED = ("dominance.leading", "dominance.similar", "inequality.solve_for", "inequality.growth", "inequality.monotony")
+TITLES = (
+    "The batch that fills a TPU v5e",
+    "Maxima, minima, roots and logarithms",
+    "The roofline is one of its two times",
+    "Conditions both ways round, in a regime",
+    "Sums and optima",
+)
+
+
+@pytest.mark.part(2)
+@pytest.mark.parametrize("producer", SPOILED)
+def test_a_fault_in_a_producer_turns_no_verdict_round(producer, monkeypatch):
+    """What the second engine refutes leaves a claim open: no other reading of it makes it wrong, or right."""
+    monkeypatch.setattr(judge, "diagnosed", lambda finding, context: finding)
+    exercises = [read_exercise(problem) for problem in PROBLEMS if problem["title"] in TITLES]
+    before = [[found.verdict for found in judge_exercise(exercise)] for exercise in exercises]
+    put_in(monkeypatch, f"algebra.{producer}", PRODUCERS[f"algebra.{producer}"][0])
+    forget()
+    after = [judge_exercise(exercise) for exercise in exercises]
+    pairs = [(old, new) for olds, news in zip(before, after, strict=True) for old, new in zip(olds, news, strict=True)]
+    turned_round = [n.claim for old, n in pairs if {old in GOOD, n.verdict in GOOD} == {True, False} and "wrong" in (old, n.verdict)]
+    assert len(exercises) == len(TITLES)
+    assert turned_round == []
+    assert any(old in GOOD and new.verdict == "undecided" for old, new in pairs)
 
 
 def test_a_fault_in_what_is_called_right_is_not_offered(monkeypatch):

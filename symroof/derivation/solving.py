@@ -19,7 +19,6 @@ from symroof.algebra.optima import lines as lines
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
-from symroof.errors import CheckError
 from symroof.formula import (
     Both,
     Call,
@@ -38,7 +37,7 @@ from symroof.formula import (
 )
 from symroof.proof.check import check
 from symroof.proof.exact import Exact
-from symroof.proof.ledger import Ledger, UndecidedError
+from symroof.proof.ledger import Ledger, RefutedError, UndecidedError
 from symroof.proof.limits import rises, slope, telescopes, tends
 from symroof.proof.minima import Optimal
 from symroof.proof.settling import negated
@@ -164,7 +163,7 @@ def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
     exact, write = Exact(least_one=_names(least_one)), PLAIN.write
     towards = Infinity() if found == oo else write(found)
     if not tends(exact.rational(write(value)), variable.name, towards, exact):
-        raise CheckError(f"the limit over {variable} was not proved")
+        raise RefutedError(f"the limit over {variable} was not proved")
     return found
 
 
@@ -193,7 +192,7 @@ def monotony(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | N
         return None
     proved = rises(PLAIN.write(value), variable.name, _names(least_one))
     if proved is not None and proved != found:
-        raise CheckError(f"the slope over {variable} was refuted")
+        raise RefutedError(f"the slope over {variable} was refuted")
     return proved
 
 
@@ -229,7 +228,7 @@ def derivative(value: Expr, variable: Expr) -> Expr:
     exact = Exact()
     rise = slope(exact.rational(PLAIN.write(value)), variable.name, exact)
     if not (rise - exact.rational(PLAIN.write(found))).is_zero():
-        raise CheckError(f"the derivative in {variable} was not proved")
+        raise RefutedError(f"the derivative in {variable} was not proved")
     return found
 
 
@@ -258,7 +257,7 @@ def require_telescopes(total: Expr, body: Expr, index: Expr, first: Expr, last: 
     """Raise :class:`CheckError` unless ``total`` is the sum of the body from the first index to ``last``, a symbol."""
     write = PLAIN.write
     if not telescopes(write(total), write(body), index.name, last.name, write(first)):
-        raise CheckError(f"the sum over {index} was not proved")
+        raise RefutedError(f"the sum over {index} was not proved")
 
 
 def _names(symbols: frozenset[Expr]) -> frozenset[str]:

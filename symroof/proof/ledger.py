@@ -99,13 +99,17 @@ def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict
     return values
 
 
+class RefutedError(CheckError):
+    """What a producer says is false: a bug, of which nobody gets to see anything."""
+
+
 class UndecidedError(CheckError):
     """What the second engine could not decide in its budget: neither proved nor refuted, and not accepted."""
 
 
-def refuted(step: Step, why: str) -> CheckError:
+def refuted(step: Step, why: str) -> RefutedError:
     """The error of a step that does not hold."""
-    return CheckError(f"a step of the derivation was refuted ({step.reason.value} in {step.section}): {why}")
+    return RefutedError(f"a step of the derivation was refuted ({step.reason.value} in {step.section}): {why}")
 
 
 def undecided(step: Step, why: str) -> UndecidedError:

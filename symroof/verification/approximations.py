@@ -12,20 +12,20 @@ from dataclasses import replace
 from sympy import Expr
 
 from symroof.algebra.approximation import MOST_SHOWN, approximation, weakest_regimes
-from symroof.algebra.dominance import leading
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import written
-from symroof.errors import AlgebraError, CheckError
+from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Infinity, Name, Quotient, number
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction, symbol
+from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.extremes import Sides, rational_sides
 from symroof.verification.judgement import GOOD, Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print
-from symroof.verification.nearness import eventually_positive, joined, near, number_near, quotient_limit
+from symroof.verification.nearness import eventually_positive, joined, led, near, number_near, quotient_limit
 
 # The algebra looked through the regimes that could be meant; the second engine has not decided that again.
 SEARCHED = Check("searched", "no regime was found that makes it true")
@@ -43,8 +43,8 @@ def approximate(question: Question) -> Finding | None:
     pairs = [(_between(question, sides), sides) for sides in rational_sides(question)]
     if all(finding is not None and finding.verdict == "holds" for finding, _ in pairs):  # whichever argument leads
         pairs = [(pairs[0][0], replace(pairs[0][1], needs=()))]
-    found = [_worked_out(finding, sides) for finding, sides in pairs]
-    if len(found) == 1:
+    found = [_worked_out(finding, sides) for finding, sides in pairs if sides.possible]
+    if len(pairs) == 1 and found:
         return found[0]
     needed = [finding for finding in found if finding is not None and finding.verdict in GOOD]
     if not needed or context.proofs_only:
@@ -96,7 +96,7 @@ def _between(question: Question, sides: Sides) -> Finding | None:
 
 def _parted(a: Expr, b: Expr, regime: Regime) -> Check:
     """What shows that a/b does not tend to 1: the number that it does tend to, or that one side is beyond the other."""
-    with suppress(AlgebraError, CheckError):
+    with attempted():
         tends = number_near(a, b, regime)
         if tends is not None and tends[0] != 1:
             return Check(tends[1].status, f"{tends[1].by}: the quotient tends to another number")
@@ -137,12 +137,10 @@ def _off(a: Expr, b: Expr, regime: Regime, context: Context) -> Formula:
 def _leading_value(a: Expr, context: Context) -> Formula:
     """What a side comes down to: its leading form where that is proved, else its lowest terms."""
     write, regime = context.layout.write, context.regime
-    with suppress(AlgebraError, CheckError):
+    with attempted():
         if not regime.scaling:
             return context.written(cancelled(a), write(a))
-        form = leading(a, regime)
-        if near(a, form, regime) is not None:
-            return write(form)
+        return write(led(a, regime)[0])
     return write(a)
 
 

@@ -43,10 +43,12 @@ from symroof.formula import (
     number,
 )
 from symroof.proof.exact import ORDER
+from symroof.proof.ledger import RefutedError
 from symroof.proof.settling import OPEN, Settled, negated, settle_whole
 from symroof.proof.step import Check
 from symroof.reading.scope import is_opaque
 from symroof.verification.bounds import by_bound, by_implication
+from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import Enclosure, enclosed
@@ -81,6 +83,8 @@ def equivalent(question: Question) -> Finding | None:
     for attempt in _attempts(readings, context, refuted=settled.truth is False and not context.regime.scaling):
         try:
             finding = attempt()
+        except RefutedError:
+            raise
         except (AlgebraError, CheckError) as error:
             reason = reason or error
             continue
@@ -204,6 +208,8 @@ def _readings(question: Question) -> tuple[tuple[Reading, ...], Failure | None]:
         try:
             longer = _length(one.left) >= _length(one.right)
             readings.append((one, unknown_of(one) if longer else None))
+        except RefutedError:
+            raise
         except (AlgebraError, CheckError) as error:
             readings.append((one, None))
             reason = reason or error
@@ -250,7 +256,7 @@ def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> F
     """The same in a regime that nobody stated, with no relation too many."""
     context = question.context
     for relations in possible_regimes(question):
-        with suppress(AlgebraError, CheckError):  # what is missing may contradict what is stated
+        with attempted():  # what is missing may contradict what is stated
             finding = _in_regime(question, unknown, joined(context.regime, relations), turned=turned)
             if finding is not None:
                 needs = tuple(sorted(written(relations, context.layout.write), key=str))

@@ -9,16 +9,18 @@ nothing in how they grow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import symbols_of
-from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Formula, Name, number
+from symroof.errors import AlgebraError
+from symroof.formula import Both, Compare, Formula, Name, number
+from symroof.proof.settling import negated
 from symroof.symbols import expression
+from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
+from symroof.verification.counterexamples import witness
 from symroof.verification.nearness import eventually_positive
 
 EXTREME = (Max, Min)
@@ -28,13 +30,15 @@ LEADS = "the leading argument"
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Two sides, and how they came about; ``needs`` is what nobody stated. ``squared`` sides are not those of the link."""
+    """Two sides, and how they came about; ``needs`` is what nobody stated, ``possible`` whether some sizes are so.
+    ``squared`` sides are not those of the link."""
 
     left: Expr
     right: Expr
     by: tuple[str, ...] = ()
     needs: tuple[Compare, ...] = ()
     squared: bool = False
+    possible: bool = True
 
 
 def rational_sides(question: Question) -> Iterator[Sides]:
@@ -60,9 +64,18 @@ def _without_extremes(sides: Sides, context: Context) -> Iterator[Sides]:
             pair if isinstance(node, Max) else pair[::-1] for pair in ((n, one) for n in _open(node, one, context))
         ]
         needs = tuple(Compare(_spoken(small, context), "<=", _spoken(large, context)) for small, large in open_)
+        possible = sides.possible and (not needs or _possible(needs, context))
         left, right = (side.xreplace({node: one}) for side in (sides.left, sides.right))
-        more = replace(sides, left=left, right=right, by=(*sides.by, LEADS), needs=(*sides.needs, *needs))
+        more = replace(
+            sides, left=left, right=right, by=(*sides.by, LEADS), needs=(*sides.needs, *needs), possible=possible
+        )
         yield from _without_extremes(more, context)
+
+
+def _possible(needs: tuple[Compare, ...], context: Context) -> bool:
+    """Whether some sizes that look like the regime are as it is needed: under what contradicts it anything would be right."""
+    put = tuple(Compare(context.put(r.left), r.relation, context.put(r.right)) for r in needs)
+    return witness(negated(Both(put)), context, growing=context.growing) is not None
 
 
 def _open(node: Expr, one: Expr, context: Context) -> tuple[Expr, ...]:
@@ -78,7 +91,7 @@ def _open(node: Expr, one: Expr, context: Context) -> tuple[Expr, ...]:
 def _at_most(small: Expr, large: Expr, context: Context) -> bool:
     """Whether a value is at most another one: from some point on in the regime, or on the whole domain."""
     write, regime = context.layout.write, context.regime
-    with suppress(AlgebraError, CheckError):
+    with attempted():
         if regime.scaling and eventually_positive(large - small, regime):
             return True
     return bool(context.settled(Compare(write(small), "<=", write(large))).truth)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from symroof.errors import SymroofError
 from symroof.formula import Both, Compare, Either, Formula, Verdict, names
 from symroof.proof.exact import ORDER
+from symroof.proof.ledger import RefutedError
 from symroof.proof.settling import negated
 from symroof.reading.claims import Chain, Claim, Logic, read_claim
 from symroof.reading.exercises import Exercise, Stated
@@ -143,7 +144,7 @@ def _wrong(findings: tuple[Finding, ...]) -> int:
 
 def explained(finding: Finding, place: Context) -> Finding:
     """The finding with its unit, and, where it is wrong, with the mistake that explains it."""
-    with suppress(Exhausted), limited(SEARCH):  # no diagnosis is better than a guess
+    with suppress(Exhausted, RefutedError), limited(SEARCH):  # no diagnosis is better than a guess
         finding = diagnosed(finding, place)
     return replace(finding, unit=unit_of(finding.link.left, place)) if isinstance(finding.link, Compare) else finding
 

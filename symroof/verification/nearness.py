@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import lru_cache
 
 from sympy import Expr
@@ -13,13 +12,13 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import dominated, written
 from symroof.derivation.solving import PLAIN, is_positive
-from symroof.errors import AlgebraError, CheckError
+from symroof.errors import AlgebraError
 from symroof.formula import Compare, Sizes, several_of
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
+from symroof.proof.ledger import Ledger, RefutedError
 from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
-from symroof.verification.budget import COEFFICIENTS, spend
+from symroof.verification.budget import COEFFICIENTS, attempted, spend
 
 IDENTITY = Check("proved", "exact identity")
 # Where a symbol grows without bound, small sizes of it do not matter.
@@ -50,10 +49,18 @@ def eventually_positive(value: Expr, regime: Regime) -> bool:
     """Whether a rational function is above 0 along every scaling of the regime from some point on: its leading form is."""
     if is_positive(value, regime.least_one):
         return True
-    with suppress(AlgebraError, CheckError):
-        form = leading(value, regime)
-        return is_positive(form, regime.least_one) and near(value, form, regime) is not None
+    with attempted():
+        return is_positive(led(value, regime)[0], regime.least_one)
     return False
+
+
+def led(value: Expr, regime: Regime) -> tuple[Expr, Check]:
+    """The leading form of a rational function in the regime, and what shows it. Raises AlgebraError where it has none."""
+    form = leading(value, regime)
+    shown = near(value, form, regime)
+    if shown is None:
+        raise RefutedError("a leading form was refuted")
+    return form, shown
 
 
 def near(a: Expr, b: Expr, regime: Regime) -> Check | None:
@@ -94,7 +101,9 @@ def number_near(a: Expr, b: Expr, regime: Regime) -> tuple[Expr, Check] | None:
     if tends is None or not tends.is_Rational or tends <= 0:
         return None
     shown = near(a, b * tends, regime)
-    return None if shown is None else (tends, shown)
+    if shown is None:
+        raise RefutedError("the limit of a quotient was refuted")
+    return tends, shown
 
 
 def quotient_limit(a: Expr, b: Expr, regime: Regime) -> Expr | None:

@@ -14,7 +14,6 @@ from fractions import Fraction
 from sympy import Expr
 
 from symroof.algebra.approximation import weakest_regimes
-from symroof.algebra.dominance import leading
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.solving import PLAIN, derivative, is_positive
@@ -28,7 +27,7 @@ from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import Enclosure
 from symroof.verification.judgement import Finding
 from symroof.verification.literals import bounds_alike, precise, rounding
-from symroof.verification.nearness import near
+from symroof.verification.nearness import led
 
 OPEN = symbol("printed number")
 # How many times as much, in proportion, a printed number may move the edge when it is rounded.
@@ -40,10 +39,10 @@ def by_ratio(question: Question, regime: Regime) -> Finding | None:
     """P <=> Q where both are one set in the regime, with what is printed in Q taken for the number that it rounds."""
     link, context = question.link, question.context
     for value, q in _forms(question.right):
-        led = _leading(question, value, regime)
-        if led is None:
+        known = _leading(question, value, regime)
+        if known is None:
             continue
-        condition, shown = led
+        condition, shown = known
         by = context.told(Compare(condition, "<=>", q))
         if by is not None:
             return Finding(link, "holds", _both(shown, by))
@@ -103,10 +102,7 @@ def _leading(question: Question, q: Compare, regime: Regime) -> tuple[Compare, C
     sides = _positive(p, question.context)
     if sides is None:
         return None
-    form = leading(sides[0] / sides[1], regime)
-    shown = near(sides[0] / sides[1], form, regime)
-    if shown is None:
-        return None
+    form, shown = led(sides[0] / sides[1], regime)
     above, below = map(PLAIN.write, form.as_numer_denom())
     return Compare(above, ">=" if len(q.relation) == 2 else ">", below), shown
 

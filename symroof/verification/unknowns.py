@@ -17,7 +17,7 @@ from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import PLAIN, monotony, solve_condition
-from symroof.errors import AlgebraError, CheckError
+from symroof.errors import AlgebraError
 from symroof.formula import (
     MIRRORED,
     Both,
@@ -36,6 +36,7 @@ from symroof.formula import (
 )
 from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
+from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.nearness import eventually_positive, near
@@ -136,7 +137,7 @@ class Unknown:
             return None
         edge = Edge(self.solved.bound, self.solved.rises != self.closed)
         value = edge.value
-        with suppress(AlgebraError, CheckError):
+        with attempted():
             edge = self.edge(self.regime) or edge
             value = edge.value
             if not isinstance(value, Root) and not value.is_Rational and value.is_rational_function():
