@@ -16,6 +16,7 @@ from sympy import QQ, Add, Expr, Mul, Pow, preorder_traversal
 from sympy.polys.fields import FracField
 from sympy.polys.polyerrors import CoercionFailed
 
+from symroof.algebra.lowest_terms import lowest
 from symroof.algebra.roots import one_sign
 from symroof.errors import AlgebraError
 from symroof.formula import several_of
@@ -65,15 +66,18 @@ def slope(expression: Expr, variable: Expr, symbols: tuple[Expr, ...]) -> tuple[
     ({(0,): Fraction(-1, 1)}, {(2,): Fraction(1, 1), (1,): Fraction(2, 1), (0,): Fraction(1, 1)})
     """
     _require_rational(expression)
-    element = _element(expression, symbols)
-    return _sides(element.diff(element.field.gens[symbols.index(variable)]))
+    element, place = _element(expression, symbols), symbols.index(variable)
+    above, below, x = element.numer, element.denom, element.field.ring.gens[place]
+    return _sides(element.field.raw_new(*lowest(above.diff(x) * below - above * below.diff(x), below**2)))
 
 
 def _element(expression: Expr, symbols: tuple[Expr, ...]) -> Any:
     try:
         field = _field(symbols)
         above, below = (field.ring.from_expr(side.expand()) for side in expression.as_numer_denom())
-        return field.new(above, below)
+        if not below:
+            raise ZeroDivisionError
+        return field.raw_new(*lowest(above, below))
     except (ValueError, CoercionFailed, ZeroDivisionError):
         raise AlgebraError(
             f"{str(expression)[:200]} is not a rational function of {', '.join(map(str, symbols))}"

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from symroof.derivation.draft import Draft
-from symroof.derivation.sharding import costs_of_chips, meshed_of
+from symroof.derivation.sharding import costs_of_chips
 from symroof.formula import Name
 from symroof.model.cost import Counting
 from symroof.model.mesh import split_of
@@ -64,9 +64,10 @@ def whole(draft: Draft, program: Program) -> Draft:
     """The derivation, where it speaks of all that the program keeps busy. Raises :class:`~symroof.errors.CheckError`."""
     from symroof.proof.complete import Owed, require_complete
 
-    setting, script = draft.setting, script_of(program)
+    setting, meanings = draft.setting, draft.ledger.meanings
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
-    meshed = meshed_of(program, script) if program.axes else None
+    meshed = meanings["chips"].meshed if program.axes else None
+    script = meshed.script if meshed is not None else meanings["flops"].script
     memory, vector = setting.problem.link if meshed is None else "HBM", OF_VECTOR if OF_VECTOR in figures else None
     require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector))
     return draft

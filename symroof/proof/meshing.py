@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from itertools import product
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
@@ -249,12 +248,14 @@ class Game:
         return first != second
 
     def _covers(self, form: Spread, wanted: Spread) -> bool:
-        """Whether every chip holds all blocks that it needs."""
-        board = form.board
-        axes = sorted({axis for _, axis in form.split | wanted.split})
-        for digits in product(*(range(board.chips[axis]) for axis in axes)):
-            chip = dict(zip(axes, digits, strict=True))
-            have, want = (board.box(form.labels, spread.split, chip) for spread in (form, wanted))
+        """Whether every chip holds all blocks that it needs: its place on an axis tells what it has of each along that axis."""
+        places = [
+            (axis, place)
+            for axis in {a for _, a in form.split | wanted.split}
+            for place in range(form.board.chips[axis])
+        ]
+        for axis, place in places:
+            have, want = (form.board.box(form.labels, spread.split, {axis: place}) for spread in (form, wanted))
             if any(not want[label] <= have[label] for label in form.labels):
                 return False
         return True

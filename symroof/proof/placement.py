@@ -1,7 +1,7 @@
 """A mesh laid out: what each chip holds, multiplies and lacks, from the shapes that the user wrote alone.
 
 Every dimension is cut into equal blocks, one for each place on the axes that split it somewhere. A chip holds a box of
-blocks of each tensor. From the boxes of the chips along one axis follow, by looking at them:
+blocks of each tensor, and of a dimension those that have certain places on each axis. From the boxes of the chips along one axis follow, by looking at them:
 
     the same contracted blocks in every operand, others on every chip    partial sums: each chip multiplies its own
     a chip needs all that every other one holds                          all-gather
@@ -14,16 +14,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache
-from itertools import combinations, product
+from functools import cached_property
+from itertools import combinations
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
 from symroof.proof.collectives import MeshAxis
 
-Block = tuple[tuple[str, int], ...]
-Box = dict[str, frozenset[Block]]
 Split = frozenset[tuple[str, str]]
+
+
+class Blocks(Frozen):
+    """The blocks of a dimension that have one of these places on some of the axes that cut it, and any on the others.
+
+    >>> one, two = Blocks((("X", frozenset({0})),)), Blocks((("X", frozenset({0})), ("Y", frozenset({1}))))
+    >>> two <= one, one <= two, bool(one & two), bool(two & Blocks((("X", frozenset({1})),)))
+    (True, False, True, False)
+    """
+
+    places: tuple[tuple[str, frozenset[int]], ...]
+
+    def __le__(self, other: Blocks) -> bool:
+        mine = dict(self.places)
+        return not self or all(axis in mine and mine[axis] <= places for axis, places in other.places)
+
+    def __and__(self, other: Blocks) -> Blocks:
+        mine, theirs = dict(self.places), dict(other.places)
+        both = {axis: mine[axis] & theirs[axis] for axis in mine.keys() & theirs.keys()}
+        return Blocks(tuple(sorted({**mine, **theirs, **both}.items())))
+
+    def __bool__(self) -> bool:
+        return all(places for _, places in self.places)
+
+
+Box = dict[str, Blocks]
 
 
 class Placement(Frozen):
@@ -79,15 +103,10 @@ class Board(Frozen):
         pairs = self.given.tensors[place]
         return Spread(self, place, frozenset((x, axis) for x, axis in pairs if axis and self.chips[axis] > 1))
 
-    def cut(self, label: str) -> Block:
-        """The axes that split a dimension somewhere, each with its chips."""
-        axes = {axis for tensor in self.given.tensors for name, axis in tensor if axis and name == label}
-        return tuple((axis, self.chips[axis]) for axis in sorted(axes))
-
     def box(self, labels: Iterable[str], split: Split, chip: Mapping[str, int]) -> Box:
         """The blocks that have the chip's own place on every axis that splits their dimension; it is 0 where none is said."""
-        own = {label: {(axis, chip.get(axis, 0)) for name, axis in split if name == label} for label in labels}
-        return {label: blocks(self.cut(label), frozenset(places)) for label, places in own.items()}
+        own = {label: sorted(axis for name, axis in split if name == label) for label in labels}
+        return {x: Blocks(tuple((axis, frozenset({chip.get(axis, 0)})) for axis in axes)) for x, axes in own.items()}
 
     @property
     def output(self) -> int:
@@ -115,17 +134,6 @@ class Board(Frozen):
                 return kept[:1]
             raise CheckError(f"nothing says who gathers what the chips along {axis} hold apart")
         return list(shown)
-
-
-@lru_cache(maxsize=4096)
-def blocks(cut: Block, places: frozenset[tuple[str, int]]) -> frozenset[Block]:
-    """The blocks of a dimension that is cut along some axes, each into so many, that have these places on them.
-
-    >>> sorted(blocks((("X", 2), ("Y", 2)), frozenset({("X", 1)})))
-    [(('X', 1), ('Y', 0)), (('X', 1), ('Y', 1))]
-    """
-    every = product(*([(axis, place) for place in range(chips)] for axis, chips in cut))
-    return frozenset(block for block in every if places <= set(block))
 
 
 def _common(one: Box, other: Box) -> Box:
