@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from symroof.errors import AlgebraError
+from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Monomial, Poly, Rat
@@ -41,8 +41,10 @@ class Prover:
     """
 
     def __init__(self, exact: Exact, facts: Iterable[Formula] = (), whole: Mapping[str, int] | None = None) -> None:
-        import z3
-
+        try:
+            import z3
+        except ImportError as error:
+            raise CheckError(f"z3 cannot be loaded: {error}", hint="say pip install z3-solver") from None
         self.z3, self.exact, self.whole = z3, exact, whole or {}
         self.variables: dict[str, Any] = {}
         self.domain: list[Any] = []
@@ -86,14 +88,17 @@ class Prover:
         return True
 
     def _ask(self, *questions: Any) -> bool | dict[str, Fraction] | None:
-        solver, answer = _checked(self.z3, questions)
+        try:
+            solver, answer = _checked(self.z3, questions)
+        except self.z3.Z3Exception:  # out of memory, or interrupted: it did not answer
+            return None
         if answer == self.z3.unsat:
             return True
         if answer != self.z3.sat:
             return None
         model = solver.model()
         values = {
-            name: model.eval(v.translate(solver.ctx), model_completion=True) for name, v in self.variables.items()
+            name: model.evaluate(v.translate(solver.ctx), model_completion=True) for name, v in self.variables.items()
         }
         return {
             n: Fraction(str(v.as_fraction() if hasattr(v, "as_fraction") else v.approx(20).as_fraction()))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
-from symroof.errors import SymroofError
+from symroof.errors import AlgebraError, SymroofError
 from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
 from symroof.model.dtype import Dtype
 from symroof.model.functions import Function
@@ -16,6 +16,7 @@ from symroof.reading.scope import Scope
 from symroof.reading.statements import StatementReader
 from symroof.reading.tokens import Token
 from symroof.symbols import expression
+from symroof.weight import Terms, depth, terms
 
 WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
 
@@ -63,8 +64,19 @@ class SizeReader(StatementReader):
         """The sizes that others define, each behind those that its formula mentions."""
         used = {name: [n for n in names(formula) if n in self.where] for name, formula in self.where.items()}
         try:
-            return {name: self.where[name] for name in TopologicalSorter(used).static_order()}
+            ordered = {name: self.where[name] for name in TopologicalSorter(used).static_order()}
         except CycleError as error:
             circle = error.args[1]
             place = self.defined[circle[0]]
             raise self.error(f"{circle[0]} is defined by itself", "a formula of other sizes", token=place) from None
+        self._require_light(ordered)
+        return ordered
+
+    def _require_light(self, ordered: Mapping[str, Formula]) -> None:
+        """What sizes come to is multiplied out: it must not be too much."""
+        known, steps = dict[str, Terms](), dict[str, int]()
+        for name, formula in ordered.items():
+            try:
+                steps[name], known[name] = depth(formula, steps), terms(formula, known)
+            except AlgebraError as error:
+                raise self.error(f"{name}: {error.problem}", "a shorter formula", token=self.defined[name]) from None

@@ -37,6 +37,7 @@ from symroof.reading.operation_keys import dtype_of, operation_of
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
+from symroof.weight import depth
 
 WORD = re.compile(r"[^\W\d]\w*")
 FIGURES = '{ HBM = "8.1e11 bytes/s" }'
@@ -235,6 +236,9 @@ def _turned(relation: Compare) -> Compare:
     return relation
 
 
+MOST_FORMULAS = 1000
+
+
 def formulas_of(
     options: Mapping[str, Any], scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()
 ) -> dict[str, Formula]:
@@ -242,12 +246,16 @@ def formulas_of(
 
     Names that are ``redefined`` may be given a formula although they have a meaning without one.
     """
-    names, formulas = (*scope.names, *known), {}
-    for name, written in table(options, "let", '{ name = "formula" }').items():
+    names, formulas, steps = (*scope.names, *known), dict[str, Formula](), dict[str, int]()
+    wanted = table(options, "let", '{ name = "formula" }')
+    if len(wanted) > MOST_FORMULAS:
+        raise ReadingError(f"let: {len(wanted)} formulas are too many", expected=f"at most {MOST_FORMULAS}")
+    for name, written in wanted.items():
         taken = name in names and name not in redefined
         if taken or not is_name(name):
             raise ReadingError(f"let: the name {name!r} is taken or is no name")
         with about(f"let {name}: "):
             formulas[name] = read_expression(str(written), replace(scope, names=names))
+            steps[name] = depth(formulas[name], steps)
         names = (*names, name)
     return formulas

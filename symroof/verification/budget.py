@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from math import comb, prod
 
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Formula, Number, Power, Product, Quotient, Sum, children
+from symroof.formula import Formula
 from symroof.proof.ledger import RefutedError
+from symroof.weight import weight
 
 WORK = 400_000
 PROVER = 1_000  # a question that z3 answers
 LEFT_OPEN = 20_000  # one that it gives up on
 COEFFICIENTS = 50  # one that the signs of coefficients tell
-# A rational function with more terms than this, above or below, is not multiplied out.
-MOST_TERMS = 3_000
 
 _left: ContextVar[int | None] = ContextVar("work left for this claim", default=None)
 
@@ -82,35 +80,3 @@ def weighed(formula: Formula) -> Formula:
     """
     spend(weight(formula))
     return formula
-
-
-def weight(formula: Formula) -> int:
-    """The work that it is to multiply a formula out."""
-    return max(_terms(formula))
-
-
-def _terms(formula: Formula) -> tuple[int, int]:
-    """At most how many terms a formula has above and below once it is one quotient of polynomials."""
-    parts = [_terms(child) for child in children(formula)]
-    above, below = max(parts, key=max, default=(1, 1))
-    match formula:
-        case Sum():
-            above, below = parts[0]
-            for n, d in parts[1:]:
-                above, below = _light(above * d + n * below, below * d)
-        case Product():
-            above, below = prod(n for n, _ in parts), prod(d for _, d in parts)
-        case Quotient():
-            above, below = parts[0][0] * parts[1][1], parts[0][1] * parts[1][0]
-        case Power(exponent=Number(value=value)) if value.denominator == 1 and parts[0] != (1, 1):
-            e = min(abs(int(value)), MOST_TERMS)
-            above, below = (comb(n + e - 1, e) for n in parts[0])
-        case Power():
-            above, below = parts[0]
-    return _light(above, below)
-
-
-def _light(above: int, below: int) -> tuple[int, int]:
-    if max(above, below) > MOST_TERMS:
-        raise AlgebraError("the formula is too large to be multiplied out")
-    return above, below

@@ -27,10 +27,11 @@ from symroof.proof.exact import ORDER, Exact
 from symroof.proof.settling import OPEN, Settled, read, settle
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
-from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend, weight
+from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
 from symroof.verification.constructions import ends_of_sums, worked_out
 from symroof.verification.enclosures import enclosed
 from symroof.verification.nearness import regime_of
+from symroof.weight import weight
 
 LONGEST_EXPANSION = 20_000
 

@@ -50,13 +50,13 @@ def environment(folder: str | None) -> Any:
 
     kind, source = Environment, shipped_template
     if folder is not None:
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
+        from symroof.rendering.pages.sandbox import Bounded
 
         if not Path(folder).is_dir():
             raise RenderingError(f"{folder} is not a folder of templates")
         if next(Path(folder).rglob("*.j2"), None) is None:
             raise RenderingError(f"{folder} has no templates", expected="files such as page.txt.j2 or en/words.j2")
-        kind, source = ImmutableSandboxedEnvironment, partial(own_template, folder)
+        kind, source = Bounded, partial(own_template, folder)
     environment = kind(
         loader=FunctionLoader(source),
         block_start_string="<%",
@@ -141,7 +141,7 @@ def guarded(folder: str | None) -> Iterator[None]:
         raise RenderingError(f"template {error.name}, line {error.lineno}: {error.message}") from None
     except TemplateError as error:
         raise RenderingError(f"a template failed: {error}") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
         if folder is None:
             raise
         hint = "compare the templates of that folder with the shipped ones"

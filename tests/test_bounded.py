@@ -1,0 +1,111 @@
+"""No input without bound: what would take forever is derived all the same, or refused by name."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import symroof as sr
+from symroof.cli import cli
+from symroof.errors import SymroofError
+from symroof.proof import prover
+
+WHERE = "where z1 = z0^9 + z0; where z2 = z1^9 + z1; where z3 = z2^9 + z2; where z4 = z3^9 + z3; input x: bf16[z4, D]; weight W: bf16[D, F]; y = x*W -> bf16[z4, F]"
+
+
+def layers(count):
+    """A feed-forward network in which every layer has a width of its own."""
+    lines = ["input x: bf16[B, D0]", *(f"weight W{i}: bf16[D{i}, D{i + 1}]" for i in range(count))]
+    lines += [f"h{i} = {f'h{i - 1}' if i else 'x'}*W{i} -> bf16[B, D{i + 1}]" for i in range(count)]
+    return "\n".join(lines)
+
+
+def letters(first, last):
+    return ", ".join(f"{'ABCDEFGH'[i // 8]}{'abcdefgh'[i % 8]}" for i in range(first, last))
+
+
+@pytest.mark.parametrize("count", [12, 13, 14, 24])
+def test_layers_of_different_widths_are_derived(count):
+    answer = sr.derive(layers(count), on="tpu-v5e").answer
+    flops = answer.flops.subs(dict.fromkeys(answer.flops.free_symbols, 3))
+    assert flops == 2 * 27 * count
+    assert answer.threshold.end is not None
+
+
+def test_operands_of_forty_dimensions_are_derived():
+    text = f"bf16[{letters(0, 40)}] * bf16[{letters(20, 60)}] -> bf16[{letters(0, 20)}, {letters(40, 60)}]"
+    assert len(sr.derive(text, on="tpu-v5e").setting.cost.flops.free_symbols) == 60
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("mesh A, C, E, G, H, K on ICI; input x: bf16[B, D_ACEGHK]; weight W: bf16[D_ACEGHK, F]; y = x*W -> bf16[B, F]", {}),
+        ("mesh A, C, E, G, H, K, L, M on ICI; input x: bf16[B_ACEG, D]; weight W: bf16[D, F_HKLM]; y = x*W -> bf16[B_ACEG, F_HKLM]", {"training": True}),
+    ],
+)
+def test_many_open_axes_are_played_axis_by_axis(text, options):
+    record = json.loads(sr.derive(text, on="tpu-v5p", **options).to_json())
+    assert set("ACEGHK") <= set(str(record["answer"]["chips"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"operation": WHERE}, "z3"),
+        ({"operation": "matmul", "let": {"a0": "B", **{f"a{i}": f"a{i - 1} + 1" for i in range(1, 3000)}}}, "3000 formulas"),
+        ({"operation": "matmul", "let": {"a0": "B", **{f"a{i}": f"a{i - 1} + 1" for i in range(1, 300)}}}, "let a100"),
+    ],
+)
+def test_what_is_too_large_is_refused_by_name(options, named):
+    with pytest.raises(SymroofError, match=named):
+        sr.derive(**options, on="tpu-v5e")
+
+
+BOMBS = [
+    '<< "x" * 10**10 >>',
+    "<% for i in range(90000) %><% for j in range(90000) %>x<% endfor %><% endfor %>",
+    '<< "%1000000000d" % 1 >>',
+    '<< "x"|center(1000000000) >>',
+    '<< "{:>1000000000}".format(1) >>',
+    '<< "x".ljust(2000000000) >>',
+    "<< 10**10**10 >>",
+    "<% macro f() %><< f() >><% endmacro %><< f() >>",
+]
+
+
+@pytest.mark.parametrize("text", BOMBS)
+def test_a_template_does_not_grow_without_bound(text, tmp_path):
+    (tmp_path / "page.txt.j2").write_text(text, "utf-8")
+    outcome = CliRunner().invoke(cli, ["derive", "matmul", "--on", "tpu-v5e", "--template", str(tmp_path)])
+    assert isinstance(outcome.exception, SymroofError)
+    assert "a template failed" in str(outcome.exception)
+
+
+def test_a_template_may_pad_and_repeat(tmp_path):
+    (tmp_path / "page.txt.j2").write_text('<< "ab" * 3 >> << "{:>4}".format(7) >> << "x".ljust(3) >>|<% for i in range(3) %><< i >><% endfor %>', "utf-8")
+    outcome = CliRunner().invoke(cli, ["derive", "matmul", "--on", "tpu-v5e", "--template", str(tmp_path)])
+    assert outcome.output.rstrip().splitlines()[-1] == "ababab    7 x  |012"
+
+
+def test_a_prover_that_breaks_down_has_not_answered(monkeypatch):
+    """Out of memory, or interrupted: what it was asked stays open, and nothing is refuted."""
+    import z3
+
+    def broken(z3_, propositions):
+        raise z3.Z3Exception("out of memory")
+
+    monkeypatch.setattr(prover, "_checked", broken)
+    assert "sampled" in sr.derive("attention", on="h100").to_text() or sr.derive("matmul", on="tpu-v5e").counts()["proved"]
+    (judgement,) = sr.verify({"claims": ["max(A, B) <= A + B + A*B/(A^2 + 1)"]}).judgements
+    assert judgement.verdict in ("holds", "undecided")
+
+
+def test_a_prover_that_is_missing_is_one_line(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "z3", None)
+    from symroof.proof.exact import Exact
+
+    with pytest.raises(SymroofError, match="z3 cannot be loaded"):
+        prover.Prover(Exact())
