@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symroof.derivation.layout import Layout
+from symroof.derivation.pipeline import counted
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.program import Program
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.library_names import AnyEntry, ProgramEntry, other_names
-from symroof.reading.operations import read_operation
+from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import load
 from symroof.rendering.pages.pen import Sentences
@@ -63,19 +62,17 @@ def operation_table(entry: AnyEntry, lang: str | None) -> str:
 
 
 def operation_record(entry: AnyEntry) -> dict[str, Any]:
-    """An operation in plain values; that of a program is its text, and counts its parameters."""
-    operation = read_operation(entry.name)
-    cost = operation.cost()
-    layout, printer = Layout(operation.dimensions, operation.shapes), PlainPrinter()
-    amounts = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "intensity": cost.intensity}
-    if isinstance(operation, Program) and (parameters := operation.stock("weight")) != 0:
-        amounts = {"params": operation.resolved(parameters), **amounts}
+    """An operation in plain values, as its derivation says them; that of a program is its text, and has its parameters."""
+    problem, printer = read_problem({"operation": entry.name}), PlainPrinter()
+    answer = counted(problem).answer
+    said = ((key, answer.formula(key)) for key in ("params", "flops", "reads", "writes", "intensity"))
+    amounts = {key: formula for key, formula in said if formula is not None}
     others = [other for other, name in other_names().items() if name == entry.name]
     return {
         "name": entry.name,
         "summary": _words(None).summaries[entry.name],
-        "operation": entry.text if isinstance(entry, ProgramEntry) else str(operation),
-        **{key: printer.print(layout.write(value)) for key, value in amounts.items()},
+        "operation": entry.text if isinstance(entry, ProgramEntry) else str(problem.operation),
+        **{key: printer.print(formula) for key, formula in amounts.items()},
         **({"other_names": ", ".join(others)} if others else {}),
         "source": entry.source,
     }
