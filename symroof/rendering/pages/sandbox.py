@@ -12,7 +12,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 LARGEST = 1_000_000  # characters or turns
-WIDE = re.compile(r"\d{6,}")
+WIDE = re.compile(r"[%:.][^\d\s{}%]*\d{6,}")  # in a format
 # Filters that make as much as a number or a format says.
 GROWING = ("batch", "center", "format", "indent", "join", "replace", "slice", "truncate", "wordwrap")
 
@@ -67,6 +67,7 @@ def _bounded(made: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(made)
     def small(*arguments: Any, **options: Any) -> Any:
         _require_small((*arguments, *options.values()))
+        _require(made.__name__ != "do_format" or not WIDE.search(str(arguments[0])))
         return made(*arguments, **options)
 
     return small
@@ -75,7 +76,7 @@ def _bounded(made: Callable[..., Any]) -> Callable[..., Any]:
 def _require_small(values: tuple[Any, ...]) -> None:
     for value in values:
         _require(not isinstance(value, int) or abs(value) <= LARGEST)
-        _require(not isinstance(value, str) or (len(value) <= LARGEST and not ("{" in value and WIDE.search(value))))
+        _require(not isinstance(value, str) or len(value) <= LARGEST)
 
 
 def _require(small: bool) -> None:
