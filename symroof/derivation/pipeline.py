@@ -19,7 +19,7 @@ from symroof.derivation.times import formulas, ridge, time
 from symroof.formula import Frozen, names
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.proof.complete import require_answered
+from symroof.proof.complete import require_answered, require_sealed
 from symroof.proof.step import Reason, Step
 
 if TYPE_CHECKING:
@@ -95,20 +95,20 @@ def derive(problem: Problem) -> Derivation:
     draft = resources(draft)
     draft = formulas(draft)
     draft = summary(draft)
-    draft = complete(draft)
+    require_whole(draft)
 
     return Derivation(draft.setting, draft.steps)
 
 
-def complete(draft: Draft) -> Draft:
-    """The derivation, where the second engine finds nothing that is left out."""
+def require_whole(draft: Draft) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where something is left out, or was changed behind its check."""
     program = draft.setting.problem.operation
+    require_sealed(draft.steps, draft.ledger)
     require_answered(draft.steps, draft.ledger)
-    if not isinstance(program, Program):
-        return draft
-    from symroof.derivation.scripts import whole
+    if isinstance(program, Program):
+        from symroof.derivation.scripts import require_spoken
 
-    return whole(draft, program)
+        require_spoken(draft, program)
 
 
 def begun(problem: Problem) -> Draft:

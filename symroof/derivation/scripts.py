@@ -60,8 +60,8 @@ def _act(program: Program, line: Line) -> Act:
     )
 
 
-def whole(draft: Draft, program: Program) -> Draft:
-    """The derivation, where it speaks of all that the program keeps busy. Raises :class:`~symroof.errors.CheckError`."""
+def require_spoken(draft: Draft, program: Program) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where something is not spoken of that the program keeps busy."""
     from symroof.proof.complete import Owed, require_complete
 
     setting, meanings = draft.setting, draft.ledger.meanings
@@ -70,7 +70,6 @@ def whole(draft: Draft, program: Program) -> Draft:
     script = meshed.script if meshed is not None else meanings["flops"].script
     memory, vector = setting.problem.link if meshed is None else "HBM", OF_VECTOR if OF_VECTOR in figures else None
     require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector))
-    return draft
 
 
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:

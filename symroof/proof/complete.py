@@ -54,6 +54,15 @@ class Owed(Frozen):
         return {f"sent({name})": axis.link for axis in meshed.mesh if (name := meshed.resource(axis)) in busy}
 
 
+def require_sealed(steps: Collection[Step], ledger: Ledger) -> None:
+    """A finished derivation holds the entries of its ledger: all of them, and nothing else.
+
+    Raises :class:`~symroof.errors.CheckError` where a step was changed behind its check, added without one, or lost.
+    """
+    if list(map(id, steps)) != list(map(id, ledger.established)):
+        raise CheckError("the steps of the derivation are not those that were checked")
+
+
 def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
     """Where the arithmetic takes longer is said, and at each set of sizes which side does, or from where on.
 

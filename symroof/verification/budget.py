@@ -73,7 +73,7 @@ def spend(units: int) -> None:
 def weighed(formula: Formula) -> Formula:
     """The formula, once it is known that it can be multiplied out; its terms are counted as work.
 
-    >>> from symroof.formula import Name, Sum, number
+    >>> from symroof.formula import Name, Power, Sum, number
     >>> weighed(Power(Sum(tuple(map(Name, "ABCDE"))), number(32)))
     Traceback (most recent call last):
     symroof.errors.AlgebraError: the formula is too large to be multiplied out

@@ -20,6 +20,7 @@ from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.exchanges import about, moved_by
+from symroof.rendering.records.audit import Audit
 from symroof.rendering.records.questions import let_record, optimum_record, solution_record, step_record
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 from symroof.symbols import expression
@@ -53,7 +54,9 @@ def record(derivation: Derivation) -> dict[str, Any]:
         "answer": _answer(derivation.answer, setting),
         "steps": [step_record(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
     }
-    return spelled(tree, setting.layout.write)
+    found: dict[str, Any] = spelled(tree, setting.layout.write)
+    Audit(derivation).require(found["answer"])
+    return found
 
 
 def parts(derivation: Derivation) -> dict[str, Any]:

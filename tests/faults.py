@@ -1,0 +1,150 @@
+"""Faults put at run time into any function of the package: one leaf of one result changed, and what came of it.
+
+The functions are found by running requests and noting what they call. A fault changes the first result of a function that
+has a leaf to change: a number is one more, a formula has another number or relation, a list loses its last item.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from sympy import Expr, Integer
+
+import symroof
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Formula, Number
+
+PACKAGE = Path(symroof.__file__).parent
+DEEPEST = 6
+OTHER = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "<"}
+
+
+def called(request: Callable[[], object]) -> set[tuple[str, str]]:
+    """The functions and methods of the package that a request calls, by module and name."""
+    found: set[tuple[str, str]] = set()
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
+            found.add((frame.f_globals.get("__name__", ""), frame.f_code.co_qualname))
+
+    sys.setprofile(note)
+    try:
+        request()
+    finally:
+        sys.setprofile(None)
+    return {(module, name) for module, name in found if "<" not in name and not name.split(".")[-1].startswith("__")}
+
+
+def changed(value: Any, draw: Random, depth: int = 0) -> Iterator[Any]:
+    """The value with one leaf changed; nothing where it has none."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | Fraction):
+        yield value + 1
+    elif isinstance(value, float):
+        yield value * 1.5 + 1
+    elif isinstance(value, Expr):
+        yield value + Integer(1)
+    elif isinstance(value, Number):
+        yield replace(value, value=value.value + 1)
+    elif isinstance(value, Compare) and value.relation in OTHER and draw.random() < 0.3:
+        yield replace(value, relation=OTHER[value.relation])
+    elif depth >= DEEPEST or isinstance(value, str | bytes | Enum | type(None)):
+        return
+    elif isinstance(value, tuple | list) and type(value) in (tuple, list):
+        places = list(range(len(value)))
+        draw.shuffle(places)
+        for i in places:
+            for other in changed(value[i], draw, depth + 1):
+                yield type(value)((*value[:i], other, *value[i + 1 :]))
+        if value:
+            yield value[:-1]
+    elif isinstance(value, dict):
+        for key in draw.sample(sorted(value, key=str), len(value)):
+            for other in changed(value[key], draw, depth + 1):
+                yield {**value, key: other}
+    elif is_dataclass(value) or isinstance(value, Formula) or hasattr(type(value), "__annotations__"):
+        names = [f.name for f in fields(value)] if is_dataclass(value) else list(getattr(type(value), "__annotations__", {}))
+        draw.shuffle(names)
+        for name in names:
+            for other in changed(getattr(value, name, None), draw, depth + 1):
+                try:
+                    yield replace(value, **{name: other})
+                except (TypeError, ValueError, AttributeError, AssertionError):
+                    continue
+
+
+def owner_of(module: str, name: str) -> tuple[Any, str] | None:
+    """Where a function stands: its module or class, and its name there."""
+    owner: Any = importlib.import_module(module)
+    *outer, last = name.split(".")
+    for part in outer:
+        owner = getattr(owner, part, None)
+    return (owner, last) if owner is not None and inspect.getattr_static(owner, last, None) is not None else None
+
+
+def put(module: str, name: str, draw: Random, patch: Any) -> list[int]:
+    """A fault in a function, wherever it was imported to; the list tells whether it was done."""
+    place = owner_of(module, name)
+    done: list[int] = []
+    if place is None:
+        return done
+    owner, last = place
+    static = inspect.getattr_static(owner, last)
+    original = static
+    kind: Any = None
+    if isinstance(static, functools.cached_property):
+        kind, original = functools.cached_property, static.func
+    elif isinstance(static, property):
+        kind, original = property, static.fget
+    elif isinstance(static, staticmethod | classmethod):
+        kind, original = type(static), static.__func__
+    inner = getattr(original, "__wrapped__", original)
+    if not callable(inner):
+        return done
+
+    @functools.wraps(inner)
+    def faulty(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options)
+        if done:
+            return result
+        lazy = inspect.isgenerator(result)
+        listed = list(result) if lazy else result
+        for other in changed(listed, draw):
+            done.append(1)
+            return iter(other) if lazy else other
+        return iter(listed) if lazy else result
+
+    made: Any = faulty
+    if kind is functools.cached_property:
+        made = functools.cached_property(faulty)
+        made.__set_name__(owner, last)
+    elif kind is not None:
+        made = kind(faulty)
+    patch.setattr(owner, last, made)
+    if inspect.ismodule(owner):
+        for other in [m for n, m in list(sys.modules.items()) if n.startswith("symroof")]:
+            if getattr(other, last, None) is static:
+                patch.setattr(other, last, made)
+    return done
+
+
+def outcome(request: Callable[[], str], right: str) -> str:
+    """What came of a request in which there is a fault."""
+    try:
+        said = request()
+    except SymroofError:
+        return "refused"
+    except Exception:
+        return "crashed"
+    return "unchanged" if said == right else "changed"
