@@ -15,6 +15,7 @@ import os
 import random
 import re
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -78,6 +79,14 @@ def with_template(text):
         command("derive", "dot", "--format", "markdown", "--template", after=())(folder)
 
 
+def settings(text):
+    """A document, built with settings beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "symroof.toml").write_text(text, "utf-8", "surrogateescape", newline="")
+        (Path(folder) / "p.md").write_text(PAGE, "utf-8")
+        command("build", "--stdout")(str(Path(folder) / "p.md"))
+
+
 def json_of(text):
     """What is printed as JSON is JSON, whatever the title."""
     json.loads(sr.derive("dot", title=text).to_json())
@@ -114,6 +123,16 @@ FLOPs are $2BDF$ and bytes $2BD + 2DF + 2BF$, so that $$\\frac{{2BDF}}{{2BD + 2D
 |:--|:--|
 | bytes | $2BD + 2DF$ |
 '''
+PROGRAMS = (
+    "input x: bf16[B, D]; weight W: bf16[D, F]; weight U: bf16[F, D]; h = x*W -> bf16[B, F]; a = relu(h); y = a*U -> bf16[B, D]",
+    "input x: bf16[B, D]; weight n: bf16[D]; repeat L as x = z { y = rms_norm(x, n); z = x + y }",
+    "input q: bf16[B, T, H]; input k, v: bf16[B, S, H]; fuse { s = q*k -> bf16[B, T, S]; p = softmax(s, S); o = p*v -> bf16[B, T, H] }",
+    "input x: bf16[E, c, D]; weight W: bf16[E, D, F]; where c = B*k/E; y = x*W -> bf16[E, c, F]",
+)
+MESHED = "mesh X=4 on NVLink; mesh Y=2 on InfiniBand; input x: bf16[B_Y, D_X]; weight W: bf16[D_X, F]; y = x*W -> bf16[B_Y, F]"
+WORDS = ("input ", "weight ", "cache ", "output ", "where ", "repeat L ", "fuse {", "}", "; ", "\n", "x", "y", "h", ": ", "bf16[", "int8[", "B, D", "D, F", "]", " = ", " * ", " + ", " -> ", "relu(", "softmax(", ")", "_X", "# a\n", "^9", "3", "as x = z ", "rearrange(", "lookup(")  # fmt: skip
+PAGE = "# A page\n\n<!-- symroof: derive\nid = 'm'\noperation = 'matmul'\nhardware = 'tpu-v5e'\n-->\n<!-- / -->\n\nThe ridge is <!-- symroof = m.ridge; 3 digits -->240<!-- / -->.\n"
+NOTEBOOK = json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}, "source": PAGE.splitlines(keepends=True)}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 MATH = ("B", "D", "F", "2", "1.97e14", "240", "+", "-", "*", "/", "^", "(", ")", "max(", "sum(", "sqrt(", "limit(", "argmin(", ", ", " ", "T_math", "intensity", "flops")  # fmt: skip
 RELATIONS = (" = ", " ~ ", " < ", " <= ", " > ", " >= ", " << ", " >> ", " -> ", " => ", " <=> ", " as ", " at ", " assuming ", "compute-bound when ", "never")  # fmt: skip
 KEYS = ("title", "operation", "hardware", "given", "assume", "solve_for", "count", "mesh", "link", "symbols", "let", "at", "claims", "chips", "dtype", "compute", " = ", "\n", "[[problem]]\n", "[a]\n", "{ X = 2 }", '["x"]', "3", "true", "1979-05-27", '"ICI"', "'''", "a.b.c = 1\n")  # fmt: skip
@@ -144,6 +163,17 @@ ENTRANCES = {
     "quantity": Entrance(lambda text: sr.regimes(MATMUL, of=text), ("T_comms/T_math", "intensity ~ B", "BDF/(BD + DF + BF)"), (*MATH, " ~ ")),
     "template": Entrance(with_template, ("{{ page.title }}", "{% for b in page.blocks %}{{ b }}{% endfor %}"), ("{{", "}}", "{%", "%}", "page", ".title", "|", "for x in ", "range(10)", "import os", "include '/etc/passwd'", "extends", "__class__")),
     "record": Entrance(json_of, ("A title", "∞ & <b>")),
+    "program": Entrance(lambda text: sr.derive(text, on="h100").to_json(), PROGRAMS, WORDS),
+    "training": Entrance(lambda text: sr.derive(text, on="tpu-v5p", training=True).to_text(), PROGRAMS[:3], WORDS),
+    "network": Entrance(lambda text: sr.derive(text, on="h100").to_text(), (MESHED, MESHED.replace("B_X", "B")), ("_X", "_Y", "_XY", "_YX", *WORDS)),
+    "claims of a program": Entrance(lambda text: sr.verify({"operation": "mlp", "hardware": "h100", "claims": [text]}), ("flops(h) = 2BDF", "T_lower = max(T_math, T_HBM)", "compute-bound when B > 296 at D = F = 8192", "params = 2DF"), ("h", "y", "flops(", "T_math(", "T_steps", ")", *MATH, *RELATIONS)),
+    "claims of a mesh": Entrance(lambda text: sr.verify({"operation": MESHED, "hardware": "h100", "claims": [text]}), ("sent(NVLink) = 3BF/2", "T_NVLink < T_InfiniBand", "T_math > T_NVLink <=> D > 100", "chips = 8"), ("sent(", "NVLink", "InfiniBand", ")", "_per_chip", *MATH, *RELATIONS)),
+    "solve": Entrance(lambda text: sr.derive(MATMUL, on="tpu-v5e", solve=text, solve_for="B").to_text(), ("T_math > T_comms", "intensity = 100", "flops/bytes > ridge/2 + B"), (*MATH, *RELATIONS[:6], "T_comms", "ridge")),
+    "minimize": Entrance(lambda text: sr.derive("fsdp-megatron", on="tpu-v5p", minimize=text, over="X").to_text(), ("max(T_X, T_Y)", "T_X + T_Y", "T_math + 2 T_X"), (*MATH, "T_X", "T_Y", "X", "Y")),
+    "page": Entrance(file_of("p.md", command("build", "--stdout")), (PAGE,), ("<!-- symroof: ", "derive", "regimes", "plot", "-->", "<!-- / -->", "\n", "operation = ", "'matmul'", "file = 'x.svg'", "id = 'm'", "<!-- symroof = m.ridge -->", "hardware = 'h100'", "at = 'B=8'", "```", "$")),
+    "notebook": Entrance(file_of("p.ipynb", command("build", "--stdout")), (NOTEBOOK,), ('"cells"', '"markdown"', '"code"', '"source"', "[", "]", "{", "}", ",", "<!-- symroof: derive", "-->", "\\n", '"nbformat": 4')),
+    "settings": Entrance(settings, ('lang = "en"\ndialect = "github"\n', '[problem]\nhardware = "tpu-v5e"\n[looks]\nheading = 2\n'), KEYS),
+    "plot of a program": Entrance(lambda text: sr.plot(text, on="h100", over="B=1..4096", at="D=4096,F=8192"), (PROGRAMS[0], "mlp"), WORDS),
     "name": Entrance(command("operations"), ("dot", "matmul"), ("do", "t", "mat", "mul", "-")),
 }  # fmt: skip
 
@@ -175,8 +205,17 @@ def mutated(entrance, draw):
     return text
 
 
+HANGS = 30  # seconds
+
+
+def _hangs(*_):
+    raise TimeoutError(f"more than {HANGS} seconds")
+
+
 def finding(entrance, text):
     """What is wrong with how a text is taken; None where nothing is."""
+    signal.signal(signal.SIGALRM, _hangs)
+    signal.alarm(HANGS)
     started, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         entrance.ask(text)
@@ -185,6 +224,8 @@ def finding(entrance, text):
             return "an error without a message"
     except BaseException as error:
         return f"{type(error).__name__}: {str(error)[:300]}"
+    finally:
+        signal.alarm(0)
     if CANARY.exists():
         CANARY.unlink()
         return "the text was evaluated as code"

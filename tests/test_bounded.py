@@ -109,3 +109,16 @@ def test_a_prover_that_is_missing_is_one_line(monkeypatch):
 
     with pytest.raises(SymroofError, match="z3 cannot be loaded"):
         prover.Prover(Exact())
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"operation": f"input x: bf16[B, D]; weight W: bf16[D, {'9' * 4990}]; y = x*W -> bf16[B, {'9' * 4990}]"}, "too long"),
+        ({"operation": f"bf16[B, {'9' * 1500}] * bf16[{'9' * 1500}, F] -> bf16[B, F]"}, "too long"),
+        ({"operation": "fsdp-megatron", "minimize": "T_X +1111111_Y", "over": "X"}, "."),
+    ],
+)
+def test_numbers_as_nobody_writes_them_are_refused(options, named):
+    with pytest.raises(SymroofError, match=named):
+        sr.derive(**options, on="tpu-v5p")

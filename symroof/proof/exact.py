@@ -47,7 +47,7 @@ class Exact:
         return self.rational(left) - self.rational(right)
 
     def number(self, node: Number) -> Rat:
-        if node.digits is not None and node.unit is None and Fraction(node.digits) != node.value:
+        if node.digits is not None and node.unit is None and Fraction(node.digits.replace("_", "")) != node.value:
             raise CheckError(f"{node.digits} is not the value that it stands for")
         return Rat(Poly.number(node.value))
 

@@ -9,6 +9,7 @@ from symroof.errors import ModelError, ReadingError, nearest
 from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.dtype import BY_NAME, Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum, OperandError
+from symroof.reading.numbers import MOST_DIGITS
 from symroof.reading.scanner import Reader, T
 from symroof.reading.tokens import Token
 
@@ -125,6 +126,8 @@ class EinsumReader(Reader):
         token = self.next()
         if token.kind == "number":
             digits = token.text.replace("_", "")
+            if len(digits) > MOST_DIGITS:
+                raise self.error("the number is too long", f"at most {MOST_DIGITS} digits", token=token)
             if not digits.isdigit() or int(digits) == 0:
                 raise self.error(f"{token.text} is not a size", "a whole number above 0", token=token)
             return Dim(str(int(digits)))
