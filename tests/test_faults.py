@@ -1,0 +1,60 @@
+"""A fault in whatever function a derivation calls: what comes out is refused, or nothing in it is false.
+
+The functions are found by running the request; one leaf of the first result of each is changed. An answer that still comes
+out is held against the steps of the derivation without a fault: all that it says, they say.
+"""
+
+import json
+from random import Random
+
+import pytest
+from faults import called, outcome, put
+from test_gate import _nothing_is_remembered, forget  # noqa: F401 (a fixture)
+
+import symroof as sr
+from symroof.errors import CheckError
+from symroof.rendering.records.audit import Audit
+
+ROOMS = ("symroof.algebra", "symroof.derivation", "symroof.model")
+OPTIONS = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
+# What comes out otherwise and is no less true, and what is given.
+KNOWN = {
+    "symroof.algebra.inequality._sign": "a condition in another form, proved to be the same",
+    "symroof.derivation.times.chosen_sizes": "rows at other sizes",
+    "symroof.derivation.times._power_of_two": "rows at other sizes",
+    "symroof.algebra.rounding.magnitude": "another number of digits",
+    "symroof.model.dtype.dtype": "how wide an element is: given, and stated a second time in tests/test_table_faults.py",
+    "symroof.model.einsum.Einsum.split_over": "the operation itself: another problem is derived",
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", range(6))
+def test_a_fault_anywhere_says_nothing_false(part):
+    honest = sr.derive(**OPTIONS)
+    audit, seen = Audit(honest), []
+
+    def request():
+        seen.append(sr.derive(**OPTIONS).to_json())
+        return seen[-1]
+
+    right = request()
+    functions = sorted(f for f in called(request) if f[0].startswith(ROOMS))
+    told, false = {"refused": 0, "crashed": 0, "unchanged": 0, "changed": 0}, []
+    for module, name in functions[part::6]:
+        with pytest.MonkeyPatch.context() as patch:
+            forget()
+            if f"{module}.{name}" in KNOWN:
+                continue
+            done = put(module, name, Random(f"{part} {name}"), patch)
+            came = outcome(request, right)
+        if not done:
+            continue  # nothing in its result could be changed
+        told[came] += 1
+        if came == "changed":
+            try:
+                audit.require(json.loads(seen[-1])["answer"])
+            except CheckError as error:
+                false.append((module, name, str(error)))
+    assert false == []
+    assert told["refused"] > 5, told
