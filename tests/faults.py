@@ -6,9 +6,12 @@ has a leaf to change: a number is one more, a formula has another number or rela
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
+import io
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
@@ -21,6 +24,7 @@ from typing import Any
 from sympy import Expr, Integer
 
 import symroof
+from symroof.cli import main
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Number
 
@@ -148,3 +152,72 @@ def outcome(request: Callable[[], str], right: str) -> str:
     except Exception:
         return "crashed"
     return "unchanged" if said == right else "changed"
+
+
+# Command lines that together call what the package does; {out} is a file that is read afterwards.
+REQUESTS = {
+    "text": "derive matmul --on tpu-v5e --assume 'B << D, F' --at D=F=8192",
+    "markdown": "derive matmul --on tpu-v5e --assume 'B << D, F' --at D=F=8192 --format markdown",
+    "latex": "derive matmul --on tpu-v5e --at B=64,D=F=8192 --format latex --lang ko",
+    "json": "derive matmul --on tpu-v5e --assume 'B << D, F' --at D=F=8192 --format json",
+    "dot": "derive dot --on tpu-v5e --format markdown",
+    "exact": "derive matmul --on tpu-v5e --count exact --at D=F=4096 --format markdown",
+    "two_chips": "derive 'bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]' --on tpu-v5e --mesh X=2 --assume 'B << D, F' --at B=64,F=8192 --format markdown",
+    "mlp": "derive examples/mlp.toml --format markdown",
+    "mlp_json": "derive examples/mlp.toml --at N=64,D=8192,F=32768 --format json",
+    "training": "derive mlp --on tpu-v5p --training --at B=64,D=8192,F=32768",
+    "mesh": "derive examples/mesh.toml --format markdown",
+    "mesh_json": "derive fsdp-megatron --on tpu-v5p --mesh X=4,Y=2 --format json",
+    "decode": "derive attention-decode --on h100 --brief",
+    "softmax": "derive softmax --on h100 --format markdown --lang zh",
+    "value": "derive matmul --on tpu-v5e --assume 'B << D, F' --value smallest_integer --formula threshold",
+    "fit": "derive mlp --on h100 --solve 'weights <= N*capacity.HBM' --for N",
+    "least": "derive matmul --on tpu-v5e --minimize '3*B + 5/B' --over B",
+    "quantized": "derive examples/quantized.toml",
+    "regimes": "regimes matmul --on tpu-v5e",
+    "regimes_json": "regimes matmul --on tpu-v5e --at B=64,D=F=8192 --format json",
+    "regimes_mesh": "regimes fsdp --on tpu-v5p --mesh X=4 --format markdown",
+    "regimes_of": "regimes --of 'BDF/(BD + DF + BF) ~ B'",
+    "compare": "compare matmul --on tpu-v5e,h100 --at D=F=8192",
+    "compare_csv": "compare matmul --on tpu-v5e,h100 --at D=F=8192 --format csv",
+    "sweep": "sweep matmul --on tpu-v5e --grid 'B=1|64|512, D=F=8192' -o {out}.csv",
+    "roofline": "plot matmul --on tpu-v5e --at B=64,D=F=8192 -o {out}.svg",
+    "points": "plot matmul --on tpu-v5e --at B=64,D=F=8192 --format text",
+    "throughput": "plot matmul --on tpu-v5e --at D=F=8192 --over B=1..400 -o {out}.svg",
+    "plane": "plot matmul --on tpu-v5e --at F=8192 --over B=1..4096,D=1..4096 -o {out}.svg",
+    "breakdown": "plot examples/mlp.toml --at N=64,D=8192,F=32768 --kind breakdown -o {out}.svg",
+    "scaling": "plot fsdp --on tpu-v5p --mesh X --over X=1..256 --at B=65536,D=8192,F=28672 -o {out}.svg",
+    "verify": "verify examples/rooflines.md",
+    "verify_wrong": "verify examples/rooflines-mistakes.md --format json",
+    "claims": "verify examples/answers.toml",
+    "document": "build examples/own_chip.md --stdout --force --lang en",
+    "operation": "operations matmul",
+    "operations": "operations",
+    "hardware": "hardware tpu-v5e",
+}
+
+
+class Slow(Exception):
+    """A request with a fault in it that does not end."""
+
+
+class Stream(io.StringIO):
+    encoding = "utf-8"
+
+
+def answer(line: str, folder: Path) -> str:
+    """What a command line prints and writes; raises what it raises."""
+    out, err = Stream(), Stream()
+    written = folder / "out"
+    words = [word.replace("{out}", str(written)) for word in shlex.split(line)]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(words)
+        except SystemExit as end:
+            if end.code == 2:
+                raise SymroofError(err.getvalue()) from None
+    files = sorted(folder.glob("out*"))
+    texts = [file.read_text("utf-8") for file in files]
+    for file in files:
+        file.unlink()
+    return "\n".join([out.getvalue(), *texts])

@@ -71,7 +71,17 @@ def ridge(draft: Draft) -> Draft:
         *steps,
         Step("ridge", Reason.COMPARE_TIMES, same, "<=>", quotients),
         Step("ridge", Reason.COMPARE_INTENSITY, same, "<=>", sides),
+        *_upside_down(draft, sides),
     )
+
+
+def _upside_down(draft: Draft, above: Compare) -> tuple[Step, ...]:
+    """The condition as a bound on 1/intensity, where that is a sum with a term for each tensor."""
+    turned = draft.answer.formula("reciprocal")
+    if turned is None:
+        return ()
+    below = Compare(turned, "<", Quotient(number(1), RIDGE))
+    return (Step("ridge", Reason.UPSIDE_DOWN, above, "<=>", below, draft.setting.equalities, role="upside_down"),)
 
 
 def _several_peaks(draft: Draft) -> Draft:

@@ -68,14 +68,19 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
 
 
 class Inferred(Frozen):
-    """The weakest regimes that make ``exact ~ approximate`` true. None is needed where one of them has no relations.
-    ``lang`` is the language of the problem that they are about."""
+    """The weakest regimes that make ``exact ~ approximate`` true, their steps in the ``ledger``. None is needed where one
+    of them has no relations. ``setting`` is that of the problem that they are about."""
 
     exact: Formula
     approximate: Formula
     layout: Layout
     alternatives: tuple[Led, ...]
-    lang: str | None = None
+    ledger: Ledger
+    setting: Setting | None = None
+
+    @property
+    def lang(self) -> str | None:
+        return self.setting.problem.lang if self.setting else None
 
 
 def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Inferred:
@@ -104,7 +109,7 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Infe
         regime = Regime((*base.relations, *told), base.least_one)
         steps = checked(_true_in(*values, regime, layout), ledger)
         alternatives.append(Led(steps, written(told, layout.write)))
-    return Inferred(exact, approximate, layout, tuple(alternatives), setting.problem.lang if setting else None)
+    return Inferred(exact, approximate, layout, tuple(alternatives), ledger, setting)
 
 
 def _true_in(exact: Expr, approximate: Expr, regime: Regime, layout: Layout) -> tuple[Step, ...]:

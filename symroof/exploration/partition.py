@@ -125,19 +125,21 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
 
 
 def parts(draft: Draft) -> tuple[Step, ...]:
-    """The bytes of each tensor on a chip, counted; exchanges and given counts have names already."""
-    setting, operation = draft.setting, draft.setting.problem.operation
-    if not shares(setting) or not (operation.tensors or isinstance(operation, Program)):
-        return ()
-    if isinstance(operation, Program):
+    """The bytes of each tensor on a chip, counted, and with the equal sizes put in; given counts have names already."""
+    setting, operation, meanings = draft.setting, draft.setting.problem.operation, draft.ledger.meanings
+    found, equal = shares(setting), setting.equalities
+    if not found:
+        amounts: list[tuple[str, Expr]] = []
+    elif isinstance(operation, Program):
         amounts = [(moved_name(name).name, amount) for name, amount in traffic_of_tensors(operation).items()]
     else:
         amounts = [(f"part_{i}", tensor.bytes) for i, tensor in enumerate(operation.tensors)]
-    meanings = draft.ledger.meanings
-    return tuple(
+    counted = (
         Step("regime", Reason.SHARE_BYTES, Name(name), "=", draft.write(amount), evidence=meanings[name])
         for name, amount in amounts
     )
+    put = (Step("regime", Reason.PUT_IN, t.name, "=", draft.write(t.amount), equal) for t in found if equal)
+    return (*counted, *put)
 
 
 def moved_name(tensor: str) -> Name:

@@ -35,6 +35,11 @@ class Place(Said):
         return self.numbers(_role(self.found))[0]
 
     @property
+    def over_ridge(self) -> Fraction | None:
+        """The intensity over the ridge, where there is one to compare it with."""
+        return self.number("over")
+
+    @property
     def parts(self) -> tuple[tuple[str, Fraction], ...]:
         """Each part of the bytes, with its share."""
         labels = (part.label for part in shares(self.found.setting))
@@ -84,6 +89,9 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
         return Step("regime", Reason.AT_POINT, left, "=", put, where, role=role)
 
     steps = [said(_role(found), found.spelled, found.value)]
+    if setting.ridge is not None and found.of_intensity:
+        over = write(fraction(expression(steps[0].right)) / setting.ridge)
+        steps.append(Step("regime", Reason.MARGIN, Quotient(steps[0].right, RIDGE), "=", over, role="over"))
     for row in found.corner_rows:
         steps.append(said("factor", Quotient(write(row.leading), found.name), row.leading / found.value))
     steps += [said("knob", write(knob.ratio), knob.ratio) for knob in _known(found, values)]

@@ -63,6 +63,7 @@ class Reason(Enum):
     ROUNDED = "rounded"
     COMPARE_TIMES = "compare_times"
     COMPARE_INTENSITY = "compare_intensity"
+    UPSIDE_DOWN = "upside_down"
     CLEAR = "clear"
     COLLECT = "collect"
     SOLVE = "solve"

@@ -28,6 +28,7 @@ IN_PROSE = frozenset(
             "statement_intensity",
             "used",
             "below_each",
+            "upside_down",
             "bracket",
             "grows",
             "factor",

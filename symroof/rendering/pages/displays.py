@@ -45,7 +45,7 @@ def aligned(rows: Iterable[Row], pen: Pen, room: float = inf) -> str:
 
 def _in_room(row: Row, printer: LatexPrinter, room: float) -> Iterator[str]:
     """The links of a row, those that are broader than the room over lines behind their relations."""
-    folding = FoldingPrinter(printer.letters, printer.words, max(LEAST, room * BROKEN))
+    folding = FoldingPrinter(printer.letters, printer.words, printer.heard, max(LEAST, room * BROKEN))
     for link, (relation, right) in zip(row.links(printer), row.parts, strict=True):
         if breadth(link) <= room:
             yield link

@@ -22,13 +22,14 @@ from symroof.rendering.pages.page import Block, Grid, Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
 from symroof.rendering.pages.terminal import GAP, fold
 from symroof.rendering.pages.view import View
+from symroof.rendering.told import told_by
 
 
 def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     """The page of one derivation."""
     view, setting = View(derivation), derivation.setting
     pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
-    return render_page(lambda pen: _Writer(view, pen).page(), pen, d=view)
+    return render_page(lambda pen: _Writer(view, pen).page(), pen, lambda: told_by(derivation), d=view)
 
 
 class _Writer:

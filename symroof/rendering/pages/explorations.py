@@ -33,7 +33,7 @@ from symroof.rendering.pages.amounts import (
 )
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
-from symroof.rendering.records.maps import comparison_csv
+from symroof.rendering.records.maps import comparison_csv, told_in, told_of, told_on_map
 
 MAP = ("regime", "dominant", "leading", "bound", "equal")
 LONGEST = ("regime", "longest", "tends")
@@ -44,7 +44,8 @@ def render_exploration(exploration: Exploration, form: str, style: Style) -> str
     """The page of one map."""
     setting = exploration.found.setting
     style = style.of(setting.problem)
-    return render_page(partial(_map, exploration), pen_of(form, setting.layout, setting.problem.link, style))
+    told = partial(told_on_map, exploration)
+    return render_page(partial(_map, exploration), pen_of(form, setting.layout, setting.problem.link, style), told)
 
 
 def render_inferred(inferred: Inferred, form: str, style: Style) -> str:
@@ -54,7 +55,11 @@ def render_inferred(inferred: Inferred, form: str, style: Style) -> str:
         return Page("", "", (Lines(tuple(_sentences(pen).lines("inferred", inferred).split("\n"))),))
 
     style = replace(style, heading=0, lang=style.lang or inferred.lang)
-    text = render_page(build, pen_of(form, inferred.layout, "HBM", style)).lstrip("\n")
+    text = render_page(
+        build,
+        pen_of(form, inferred.layout, "HBM", style),
+        lambda: (told_of(inferred),),
+    ).lstrip("\n")
     return dedent(text) if form == "text" else text
 
 
@@ -64,7 +69,10 @@ def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
         return comparison_csv(comparison)
     setting = comparison.derivation.setting
     style = style.of(setting.problem)
-    return render_page(partial(_comparison, comparison), pen_of(form, setting.layout, setting.problem.link, style))
+    told = partial(told_in, comparison)
+    return render_page(
+        partial(_comparison, comparison), pen_of(form, setting.layout, setting.problem.link, style), told
+    )
 
 
 def _map(exploration: Exploration, pen: Pen) -> Page:
@@ -135,10 +143,8 @@ def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid | Lines]:
 
 
 def _place(place: Place, found: RegimeMap, say: Sentences) -> tuple[str, ...]:
-    ridge = found.setting.ridge if found.of_intensity else None
-    over = None if ridge is None else place.intensity / ridge
     factors = grouped((say(knob.kind, knob), _times(factor)) for knob, factor in place.knobs)
-    return say.each("place", place, over, factors)
+    return say.each("place", place, place.over_ridge, factors)
 
 
 def _times(factor: Fraction) -> str:
@@ -199,8 +205,8 @@ def _sentences(pen: Pen, **names: object) -> Sentences:
         condition=lambda formula, ridge: in_words(formula and figured(formula, ridge), pen, say),
         joined=pen.condition,
         names=lambda names: tuple(map(Name, names)),
-        share=lambda share, digits=3: pen.percent(to_digits(share * 100, digits)),
-        at_most=lambda share, digits=3: pen.percent(raised(share * 100, digits)),
+        share=lambda share, digits=3: pen.share(share, to_digits(share * 100, digits)),
+        at_most=lambda share, digits=3: pen.share(share, raised(share * 100, digits)),
         decimal=decimal_number,
         in_decimals=in_decimals,
         grouped=grouped,

@@ -14,6 +14,7 @@ from symroof.rendering.pages.dialects import FORMATS
 from symroof.rendering.pages.optima_said import Splitting
 from symroof.rendering.pages.page import Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
+from symroof.rendering.told import Told
 
 SECTIONS = ("formulas", "solution", "optimum")
 
@@ -57,4 +58,4 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
         closing = "" if pen.style.brief else sentences.lines("closing_of_sketch")
         return Page(pen.words(view.problem.title or ""), "", sections, closing)
 
-    return render_page(page, pen, d=view)
+    return render_page(page, pen, lambda: (Told(sketched.steps, None),), d=view)

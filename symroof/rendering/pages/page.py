@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import ClassVar, TypeAlias
 
 from symroof.formula import Frozen
-from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.formulas.plain import Heard, PlainPrinter
 from symroof.rendering.formulas.tex import breadth
+from symroof.rendering.hearing import require_heard
 from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.displays import PAPER, PHONE, SHEET, aligned, at_mathematics
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger, section, table, titled
+from symroof.rendering.told import Told
 
 BOLD = "\x1b[1m", "\x1b[0m"
 
@@ -75,12 +77,15 @@ class Page(Frozen):
     landscape: bool = False
 
 
-def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
-    """The page that ``build`` makes with a pen, as text. ``names`` are what a template of one's own may ask for besides.
+def render_page(build: Callable[[Pen], Page], pen: Pen, told: Callable[[], Sequence[Told]], **names: object) -> str:
+    """The page that ``build`` makes with a pen, as text: what it sets as mathematics is what the steps have ``told``.
+    ``names`` are what a template of one's own may ask for besides.
 
     Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which;
     where that does not help, formulas in lines of prose and in tables go over lines as well.
     """
+    said: Heard = {}
+    pen = replace(pen, printer=replace(pen.printer, heard=said))
     with guarded(pen.style.template):
         page = build(pen)
         if pen.form != "text" and pen.lettered != pen and _excess(page, pen) > 1:
@@ -99,7 +104,9 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
             "columns": lambda grid: _columns(grid, _room(page), pen.inner is not None),
         }
         style = pen.style
-        return render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
+        text = render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
+    require_heard(said, told() if style.template is None else ())
+    return text
 
 
 def _on_a_sheet(page: Page, pen: Pen) -> Iterator[Block]:

@@ -89,9 +89,14 @@ class Pen(Frozen):
         return replace(self, printer=replace(self.printer, letters=self.printer.letters.shortened))
 
     @property
+    def unheard(self) -> Pen:
+        """The pen for what is a part of something that is heard."""
+        return replace(self, printer=replace(self.printer, heard=None))
+
+    @property
     def folded(self) -> Pen:
         """The pen that breaks fractions and brackets in lines of prose where they are broader than their room."""
-        inner = FoldingPrinter(self.printer.letters, self.printer.words, ROOM)
+        inner = FoldingPrinter(self.printer.letters, self.printer.words, self.printer.heard, ROOM)
         return replace(self, inner=inner)
 
     @property
@@ -170,10 +175,17 @@ class Pen(Frozen):
     def percent_of(self, value: Fraction | int) -> str:
         return self.percent(to_digits(Fraction(value), 2) if value != int(value) else str(int(value)))
 
+    def share(self, share: Fraction, text: str = "") -> str:
+        """A share in percent, in its usual digits where it is in no others."""
+        text = text or (to_digits(share * 100, 2) if (share * 100).denominator != 1 else str(share * 100))
+        self.printer.hear(Number(share * 100, text, "%"), f"{text} %")
+        return self.percent(text)
+
     def amount(self, value: str, unit: str) -> str:
         """A number with a unit of time; a microsecond has a letter that not every format can show."""
+        self.printer.hear(Number(Fraction(value), value, unit), f"{value} {unit}")
         if "e" in value:
-            value = self.inline(Number(Fraction(value), value))
+            value = self.unheard.inline(Number(Fraction(value), value))
         if unit == "us":
             unit = r"$\mu$s" if self.form == "latex" else "µs" if self.style.unicode else unit
         return f"{value}{self.thin}{unit}"
@@ -187,7 +199,7 @@ class Pen(Frozen):
             "code": self.code,
             "words": self.words,
             "pct": self.percent_of,
-            "percent": lambda share: self.percent_of(Fraction(share) * 100),
+            "percent": self.share,
             "equal": self.equal,
             "form": self.form,
             "quotient": Quotient,
@@ -228,7 +240,7 @@ def pen_of(form: str, layout: Layout, link: str, style: Style) -> Pen:
     """The pen of a format."""
     dialect_of(form, style.dialect)
     letters, words = Letters(frozenset(layout.order), link), Words(**style.words.formula_words)
-    printer = PlainPrinter(letters, words, style.unicode) if form == "text" else LatexPrinter(letters, words)
+    printer = PlainPrinter(letters, words, unicode=style.unicode) if form == "text" else LatexPrinter(letters, words)
     return Pen(form, printer, layout, style)
 
 

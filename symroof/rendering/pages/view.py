@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import numeric
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Compare, Formula, Name, Verdict, number
+from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
 from symroof.model.program import Program
 from symroof.proof.recounts import Arrays
 from symroof.proof.step import Reason, Step
@@ -53,6 +54,14 @@ class View(Splitting):
         self.rule_condition = self.condition(self.answer, self.answer.rule_bound) if rule else None
         self.number_condition = None if rule else self.condition(self.answer, self.answer.bound)
         self.points = tuple(map(self._point, self.answer.at))
+
+    @property
+    def upside_down(self) -> Compare | None:
+        """The condition as a bound on 1/intensity, the ridge in decimals where it is known."""
+        found = self.said("upside_down")
+        if not isinstance(found, Compare) or self.ridge is None:
+            return found if isinstance(found, Compare) else None
+        return replace(found, right=Quotient(number(1), self.ridge))
 
     def _bounds_of_links(self) -> Iterator[Formula]:
         """When arithmetic takes longer than each link, in figures where they are known; nothing of one where it always does."""

@@ -18,7 +18,29 @@ from symroof.exploration.regime_map import RegimeMap, RegimeRow
 from symroof.rendering.pages.pen import claims_pen
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
+from symroof.rendering.told import Told, told_by
 from symroof.symbols import expression, fraction
+
+
+def told_on_map(exploration: Exploration) -> tuple[Told]:
+    """What the steps of a map say, those of its points and of what is left to find among them."""
+    draft = exploration.found.draft
+    told = Told(draft.ledger.established, draft.setting)
+    told.numbers.update(value for place in exploration.places for value in place.values.values())
+    return (told,)
+
+
+def told_of(inferred: Inferred) -> Told:
+    """What the steps of inferred regimes say, and what was asked."""
+    told = Told(inferred.ledger.established, inferred.setting)
+    told.take(inferred.exact, inferred.approximate)
+    return told
+
+
+def told_in(comparison: Comparison) -> tuple[Told, ...]:
+    """What the steps of the derivations of a comparison say."""
+    derivations = (row.derivation for row in comparison.rows if row.derivation is not None)
+    return tuple(told for derivation in derivations for told in told_by(derivation))
 
 
 def map_record(exploration: Exploration) -> dict[str, Any]:
@@ -109,7 +131,7 @@ def _leaders(row: RegimeRow) -> dict[str, list[str]]:
 
 def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
     setting = found.setting
-    over = place.intensity / setting.ridge if setting.ridge and found.of_intensity else None
+    over = place.over_ridge
     return {
         "values": {name: text(value) for name, value in place.values.items()},
         "intensity": place.intensity,

@@ -1,0 +1,292 @@
+"""What the steps of an answer say, so that whatever leaves the program can be held against it.
+
+Formulas are compared by their values modulo a prime, with a number for each name: two different ones agree there once
+in 10^18.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+from zlib import crc32
+
+from symroof.derivation.pipeline import Derivation
+from symroof.derivation.setting import Setting
+from symroof.errors import AlgebraError, CheckError
+from symroof.formula import (
+    Both,
+    Call,
+    Cases,
+    Compare,
+    Either,
+    Figure,
+    Formula,
+    Frozen,
+    Group,
+    Infinity,
+    Name,
+    Negative,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+    Verdict,
+    children,
+    fold,
+    mapped,
+    names,
+    nodes,
+)
+from symroof.model.program import Program
+from symroof.model.units import UNITS
+from symroof.proof.evidence import last_place, stands_for
+from symroof.proof.exact import Exact
+from symroof.proof.recounts import Arrays
+from symroof.proof.settling import without_cases
+from symroof.proof.step import Reason, Step
+from symroof.rendering.pages.exchanges import moved_by
+
+PRIME = 2**61 - 1
+RELATIONS = ("<=", ">=", "<", ">", "=")
+# In how many ways the decimals of a formula are taken for numbers that they stand for.
+MOST_TAKEN = 8
+
+
+class Modular:
+    """Rules for :func:`~symroof.formula.fold`: the value of a formula modulo the prime.
+
+    ``known`` are values of names; any other name has the number that is made of its text.
+    """
+
+    def __init__(self, known: Mapping[str, int]) -> None:
+        self.known = known
+
+    def name(self, node: Name) -> int:
+        return self.known[node.name] if node.name in self.known else of_text(node.name)
+
+    def number(self, node: Number) -> int:
+        return modulo(node.value)
+
+    def figure(self, node: Figure) -> int:
+        return modulo(Fraction(node.digits))
+
+    def sum(self, node: Formula, *terms: int) -> int:
+        return sum(terms) % PRIME
+
+    def product(self, node: Formula, *factors: int) -> int:
+        found = 1
+        for factor in factors:
+            found = found * factor % PRIME
+        return found
+
+    def negative(self, node: Formula, body: int) -> int:
+        return -body % PRIME
+
+    def group(self, node: Formula, body: int) -> int:
+        return body
+
+    written = group
+
+    def quotient(self, node: Formula, above: int, below: int) -> int:
+        return above * pow(below, -1, PRIME) % PRIME
+
+    def power(self, node: Any, base: int, exponent: int) -> int:
+        part = node.exponent.body if isinstance(node.exponent, Group) else node.exponent
+        value = getattr(part, "value", None)
+        if value is None or value.denominator != 1 or abs(value) > 1000:
+            return self._opaque("power", (base, exponent))
+        return pow(base, int(value), PRIME)
+
+    def call(self, node: Any, *arguments: int) -> int:
+        return self._opaque(node.function, sorted(arguments) if node.function in ("max", "min") else arguments)
+
+    def _opaque(self, function: str, arguments: Iterable[int]) -> int:
+        return of_text(f"{function}{list(arguments)}")
+
+
+@lru_cache(maxsize=4096)
+def of_text(text: str) -> int:
+    return (crc32(text.encode()) << 29 ^ crc32(text[::-1].encode())) % PRIME
+
+
+@lru_cache(maxsize=4096)
+def modulo(value: Fraction) -> int:
+    return value.numerator * pow(value.denominator, -1, PRIME) % PRIME
+
+
+class Told:
+    """What the steps of an answer say: values of names, orders, numbers, and the parts of all of these."""
+
+    def __init__(self, steps: Iterable[Step], setting: Setting | None) -> None:
+        operation = None if setting is None else setting.problem.operation
+        figures = {} if setting is None else {symbol.name: value for symbol, value in setting.values.items()}
+        known = {name: modulo(value) for name, value in figures.items()}
+        rules = self.rules = Modular(known)
+        for name, formula in operation.where.items() if isinstance(operation, Program) else ():
+            known[name] = int(fold(formula, rules))
+        self.values: dict[int, tuple[Formula, int | None]] = {}
+        self.said: dict[tuple[str, int | None], set[int]] = {}
+        self.parts: set[int] = set()
+        self.moved: set[tuple[str, ...]] = set()
+        self.orders: set[tuple[int, str, int]] = set()
+        self.numbers: set[Fraction] = {Fraction(1), *figures.values()}
+        self.names: dict[str, None] = {} if setting is None else dict.fromkeys(setting.problem.names)
+        for step in steps:
+            self._note(step)
+        if setting is not None:
+            for point in setting.problem.at:
+                self.numbers.update(point.values())
+
+    def _note(self, step: Step) -> None:
+        if isinstance(step.evidence, Arrays):
+            self.numbers.update(step.evidence.widths.values())
+        self.moved |= {(one.collective, *one.axes) for one in moved_by(step)}
+        whole = taken_apart(step)
+        told = _told(step.facts) if whole is None else nodes(whole)
+        self.take(step.left, step.right, *step.assumptions, *told)
+        if step.relation in RELATIONS:
+            self._order(step.left, step.relation, step.right)
+        value = self.value(step.right)
+        if step.relation in ("=", "~") and isinstance(step.left, Name) and value is not None:
+            self.said.setdefault((step.left.name, step.point), set()).add(value)
+
+    def take(self, *sides: Formula) -> None:
+        """Formulas that may be said, and their parts."""
+        for side in sides:
+            self.names.update(dict.fromkeys(names(side)))
+            for part in _parts(side):
+                self._take(part)
+
+    def _take(self, part: Formula) -> None:
+        if isinstance(part, Compare):
+            self._order(part.left, part.relation, part.right)
+        elif not isinstance(part, Verdict) and (print_ := self.value(part)) is not None:
+            self.parts.add(print_)
+            if isinstance(part, Product):
+                self.numbers.update(factor.value for factor in part.factors if isinstance(factor, Number))
+            if (known := part.value if isinstance(part, Number) else _constant(part)) is not None:
+                self.numbers.add(known)
+
+    def _order(self, left: Formula, relation: str, right: Formula) -> None:
+        sides = self.value(left), self.value(right)
+        if sides[0] is not None and sides[1] is not None:
+            turned = relation.translate(str.maketrans("<>", "><"))
+            self.orders |= {(sides[0], relation, sides[1]), (sides[1], turned, sides[0])}
+
+    def value(self, formula: Formula) -> int | None:
+        """The value of a formula, worked out once."""
+        key = id(formula)
+        if key not in self.values:
+            try:
+                found: int | None = of_text("oo") if isinstance(formula, Infinity) else int(fold(formula, self.rules))
+            except (AlgebraError, ValueError):
+                found = None
+            self.values[key] = formula, found
+        return self.values[key][1]
+
+    def ordered(self, left: Formula, relation: str, right: Formula) -> bool:
+        """Whether a step says this order, or it cannot be told."""
+        sides = self.value(left), self.value(right)
+        return None in sides or (sides[0], relation, sides[1]) in self.orders
+
+    def says(self, formula: Formula) -> bool:
+        """Whether a formula is a side of a step, a case or a part of one; decimals stand for numbers of steps."""
+        return self._says(formula) or any(map(self._says, self._taken(formula)))
+
+    def _says(self, formula: Formula) -> bool:
+        match formula:
+            case Name() | Verdict() | Infinity():
+                return True
+            case Number(unit=str(unit), digits=str(digits)):
+                return self._measured(digits, unit)
+            case Number(value=value):
+                return value in self.numbers
+            case Figure(digits=digits):
+                return Fraction(digits) in self.numbers
+            case Compare(left=left, relation=relation, right=right):
+                return self.ordered(left, relation, right)
+            case Both() | Either() | Cases():
+                return all(map(self._says, children(formula)))
+        known = self.value(formula)
+        return known is None or known in self.parts
+
+    def _measured(self, digits: str, unit: str) -> bool:
+        """Whether digits of a unit stand for a number of a step; those of a bound may be the next ones above it."""
+        scale, place, shown = (
+            Fraction(1, 100) if unit == "%" else UNITS[unit].scale,
+            last_place(digits),
+            Fraction(digits),
+        )
+        if unit != "%":
+            return any(abs(known / scale - shown) * 2 <= place for known in self.numbers)
+        shares = (share / scale for known in self.numbers for share in (known, known - 1, 1 - known))
+        return any(abs(share - shown) * 2 <= place or 0 <= shown - share < place for share in shares)
+
+    def _taken(self, formula: Formula) -> Iterator[Formula]:
+        """The formula with its decimals as the numbers that they stand for."""
+        ways = {n: list(islice(self.exact(n), MOST_TAKEN)) for n in nodes(formula) if isinstance(n, Number | Figure)}
+        ways = {node: way for node, way in ways.items() if way}
+        for i in range(max(map(len, ways.values()), default=0)):
+            yield _replaced(formula, {node: Number(way[i % len(way)]) for node, way in ways.items()})
+
+    def exact(self, node: Number | Figure) -> Iterator[Fraction]:
+        """The other numbers of steps that a decimal stands for."""
+        value = node.value if isinstance(node, Number) else Fraction(node.digits)
+        text = node.digits or str(value)
+        if text.isdigit() and value in self.numbers:
+            return
+        for known in self.numbers:
+            if known != value and abs(known - value) * 10 <= abs(value) and stands_for(text, known):
+                yield known
+
+
+def taken_apart(step: Step) -> Formula | None:
+    """The side of a step of which prose says the parts one by one."""
+    if step.reason in (Reason.NEXT_ORDER, Reason.KINDS):
+        return step.right
+    return step.left if step.reason in (Reason.DIVIDES, Reason.BRACKET, Reason.EXCESS) else None
+
+
+def told_by(derivation: Derivation) -> tuple[Told]:
+    """What the steps of a derivation say."""
+    return (Told(derivation.written, derivation.setting),)
+
+
+def unlike(key: str, value: object) -> CheckError:
+    return CheckError(f"no step of the derivation says this of {key}: {str(value)[:200]}")
+
+
+def _replaced(formula: Formula, changes: Mapping[Formula, Formula]) -> Formula:
+    return mapped(formula, lambda node: changes.get(node, node))
+
+
+def _told(facts: Any) -> Iterator[Formula]:
+    """The formulas that facts hold, and those of the facts in them."""
+    for value in vars(facts).values() if isinstance(facts, Frozen) else facts if isinstance(facts, tuple) else ():
+        if isinstance(value, Formula):
+            yield value
+        elif isinstance(value, Frozen | tuple):
+            yield from _told(value)
+
+
+def _constant(part: Formula) -> Fraction | None:
+    """The number that a quotient, sum or product of numbers is."""
+    if not isinstance(part, Quotient | Negative | Product | Sum) or names(part):
+        return None
+    try:
+        return Exact().rational(part).constant
+    except (AlgebraError, CheckError):
+        return None
+
+
+def _parts(formula: Formula) -> Iterator[Formula]:
+    """A side; of a condition its parts, its rows, and what each of them compares; of a maximum what it is of."""
+    yield formula
+    if isinstance(formula, Cases):
+        yield from _parts(without_cases(formula))
+    if isinstance(formula, Compare | Both | Either | Cases | Call):
+        for child in children(formula):
+            yield from _parts(child)
