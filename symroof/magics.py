@@ -35,7 +35,7 @@ def asked(line: str, cell: str | None = None) -> Any:
     """The answer to a line, or to the problem in a cell: a value that shows itself.
 
     >>> asked("dot --on tpu-v5e")
-    <Derivation of bf16[N] * bf16[N] -> bf16[1]: 46 proved, 0 sampled>
+    <Derivation of bf16[N] * bf16[N] -> bf16[1]: 47 proved, 0 sampled>
     """
     words = shlex.split(line)
     if cell is not None and len(words) > 1:  # the cell is the operation of a command with options

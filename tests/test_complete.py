@@ -132,7 +132,7 @@ UNHEARD = {"operand", "pass", "outcome", "name", "text", "variable", "bound_by",
 def test_a_record_in_which_something_was_changed_does_not_leave(options):
     """The audit at the exit: whatever formula or number of the answer is another one, it is no step's."""
     derivation = sr.derive(**options)
-    answer, audit, refused = record(derivation)["answer"], Audit(derivation), 0
+    answer, audit, refused = record(derivation)["answer"], Audit(derivation.written, derivation.setting), 0
     for path, value in leaves(answer):
         changed = copy.deepcopy(answer)
         place = changed

@@ -32,7 +32,7 @@ KNOWN = {
 @pytest.mark.parametrize("part", range(6))
 def test_a_fault_anywhere_says_nothing_false(part):
     honest = sr.derive(**OPTIONS)
-    audit, seen = Audit(honest), []
+    audit, seen = Audit(honest.written, honest.setting), []
 
     def request():
         seen.append(sr.derive(**OPTIONS).to_json())

@@ -51,6 +51,7 @@ from symroof.rendering.pages.exchanges import moved_by
 
 PRIME = 2**61 - 1
 RELATIONS = ("<=", ">=", "<", ">", "=")
+EXACTLY = "flops_exact"
 # In how many ways the decimals of a formula are taken for numbers that they stand for.
 MOST_TAKEN = 8
 
@@ -127,6 +128,7 @@ class Told:
         rules = self.rules = Modular(known)
         for name, formula in operation.where.items() if isinstance(operation, Program) else ():
             known[name] = int(fold(formula, rules))
+        self.points = () if setting is None else setting.problem.at
         self.values: dict[int, tuple[Formula, int | None]] = {}
         self.said: dict[tuple[str, int | None], set[int]] = {}
         self.parts: set[int] = set()
@@ -137,8 +139,10 @@ class Told:
         for step in steps:
             self._note(step)
         if setting is not None:
-            for point in setting.problem.at:
-                self.numbers.update(point.values())
+            asked = setting.problem.solve, setting.problem.minimize, setting.problem.subject
+            self.take(*(formula for formula in asked if formula is not None))
+        for point in self.points:
+            self.numbers.update(point.values())
 
     def _note(self, step: Step) -> None:
         if isinstance(step.evidence, Arrays):
@@ -156,9 +160,12 @@ class Told:
     def take(self, *sides: Formula) -> None:
         """Formulas that may be said, and their parts."""
         for side in sides:
-            self.names.update(dict.fromkeys(names(side)))
+            named = names(side)
+            self.names.update(dict.fromkeys(named))
             for part in _parts(side):
                 self._take(part)
+            if any(name.startswith(EXACTLY) for name in named):  # a text has the name of the count alone
+                self.take(mapped(side, _plainly))
 
     def _take(self, part: Formula) -> None:
         if isinstance(part, Compare):
@@ -253,6 +260,14 @@ def taken_apart(step: Step) -> Formula | None:
 def told_by(derivation: Derivation) -> tuple[Told]:
     """What the steps of a derivation say."""
     return (Told(derivation.written, derivation.setting),)
+
+
+def _plainly(node: Formula) -> Formula:
+    return (
+        Name("flops" + node.name.removeprefix(EXACTLY))
+        if isinstance(node, Name) and node.name.startswith(EXACTLY)
+        else node
+    )
 
 
 def unlike(key: str, value: object) -> CheckError:

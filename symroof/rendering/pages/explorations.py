@@ -55,11 +55,7 @@ def render_inferred(inferred: Inferred, form: str, style: Style) -> str:
         return Page("", "", (Lines(tuple(_sentences(pen).lines("inferred", inferred).split("\n"))),))
 
     style = replace(style, heading=0, lang=style.lang or inferred.lang)
-    text = render_page(
-        build,
-        pen_of(form, inferred.layout, "HBM", style),
-        lambda: (told_of(inferred),),
-    ).lstrip("\n")
+    text = render_page(build, pen_of(form, inferred.layout, "HBM", style), lambda: (told_of(inferred),)).lstrip("\n")
     return dedent(text) if form == "text" else text
 
 

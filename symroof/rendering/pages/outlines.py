@@ -58,4 +58,11 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
         closing = "" if pen.style.brief else sentences.lines("closing_of_sketch")
         return Page(pen.words(view.problem.title or ""), "", sections, closing)
 
-    return render_page(page, pen, lambda: (Told(sketched.steps, None),), d=view)
+    return render_page(page, pen, lambda: (told_of_sketch(sketched),), d=view)
+
+
+def told_of_sketch(sketched: Sketched) -> Told:
+    """What the steps of a sketch say, and what was asked."""
+    told, sketch = Told(sketched.steps, None), sketched.sketch
+    told.take(*(asked for asked in (sketch.solve, sketch.minimize, sketch.subject) if asked is not None))
+    return told

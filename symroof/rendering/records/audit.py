@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
-from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError
-from symroof.formula import Name
+from symroof.formula import Formula, Infinity, Name
+from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
 from symroof.rendering.told import RELATIONS, Told, unlike
@@ -36,26 +36,92 @@ WORDS = frozenset(
         "over",
         "form",
         "bracket",
+        "cancelled",
+        "change",
+        "chip",
+        "dominant",
+        "dtype",
+        "error",
+        "leaders",
+        "link",
+        "longest",
+        "nearest",
+        "quantity",
+        "regime",
     )
 )
 # Parts of which the record says something of its own: conditions with a bound of another step put in, and lists of ends.
 COMPOSED = frozenset(("within", "optimum", "solution", "let"))
 # Tables by the name of a resource or a growth, and what each line of them is.
+ORDERS = (*RELATIONS, "<<", "~~", "~", "->")
+SIGNS = frozenset((*ORDERS, "<=>", "=>"))
+# What a record says of itself and of how it was checked.
+NO_CLAIMS = frozenset(
+    (
+        "schema",
+        "id",
+        "section",
+        "reason",
+        "latex",
+        "check",
+        "status",
+        "by",
+        "hardware",
+        "operation",
+        "title",
+        "approximation",
+        "assume",
+        "count",
+        "corners",
+    )
+)
 QUANTITIES = {"T": "T_{}", "sent_over": "sent({})", "limits": "limit {}"}
 
 
 class Audit(Told):
-    """What the steps of a derivation say, so that each part of a record can be held against it."""
+    """What the steps of an answer say, so that each part of a record can be held against it."""
 
-    def __init__(self, derivation: Derivation) -> None:
-        super().__init__(derivation.written, derivation.setting)
-        self.points = [{n: str(size) for n, size in point.items()} for point in derivation.setting.problem.at]
-        self.scope = tuple(sorted(self.names))
+    @cached_property
+    def floats(self) -> set[float]:
+        """The floats that stand for the numbers of steps."""
+        return set(map(_near, self.numbers))
+
+    @cached_property
+    def scope(self) -> tuple[str, ...]:
+        return tuple(sorted(self.names))
+
+    def require_tree(self, tree: Any, key: str = "") -> None:
+        """Raises :class:`~symroof.errors.CheckError` where a record of formulas and numbers holds one that no step says."""
+        match tree:
+            case {"exact": str(exact), "float": value}:
+                self._float(key, exact, value)
+                self.require_tree(exact, key)
+            case dict():
+                for name, part in tree.items():
+                    if name.endswith("float"):
+                        self._float(name, tree.get(name.removesuffix("_float"), tree.get("value")), part)
+                    elif name not in WORDS and name not in NO_CLAIMS:
+                        self.require_tree(part, name)
+            case list():
+                for part in tree:
+                    self.require_tree(part, key)
+            case str() if tree not in SIGNS:
+                self._formula(key, tree, None)
+            case int() if not isinstance(tree, bool) and Fraction(tree) not in self.numbers:
+                raise unlike(key, tree)
+            case float() if tree not in self.floats:
+                raise unlike(key, tree)
+
+    def require_regime(self, key: str, text: str) -> None:
+        """Raises :class:`~symroof.errors.CheckError` for a regime that no step assumes."""
+        for relation in read_regime(text, Scope(self.scope, open=True)) if text else ():
+            if not self.ordered(relation.left, relation.relation, relation.right):
+                raise unlike(key, text)
 
     def require(self, record: Mapping[str, Any]) -> None:
         """Raises :class:`~symroof.errors.CheckError` where an answer says what no step does."""
         self._answer(record, None)
-        if [point["values"] for point in record.get("at", ())] != self.points:
+        if [point["values"] for point in record.get("at", ())] != [_written(point) for point in self.points]:
             raise unlike("at", [point["values"] for point in record["at"]])
         for i, point in enumerate(record.get("at", ())):
             self._answer(point, i)
@@ -94,7 +160,7 @@ class Audit(Told):
     def _formula(self, key: str, text: str, point: int | None) -> None:
         if text in ("always", "never"):
             return
-        if (parts := re.split(r" and | or ", text))[1:]:
+        if (parts := re.split(r" and | or | if |; ", text.removesuffix(" otherwise")))[1:]:
             for part in parts:
                 self._formula(key, part.strip("()") if part.count("(") != part.count(")") else part, point)
             return
@@ -102,9 +168,8 @@ class Audit(Told):
         if found is None:
             raise unlike(key, text)
         if len(found) == 1:
-            (value,) = (self.value(part) for part in found)
-            known = self.said.get((key, point))
-            if value is not None and value not in (known if known is not None else self.parts):
+            value, known = self.value(found[0]), self.said.get((key, point))
+            if not self.says(found[0]) if known is None else value is not None and value not in known:
                 raise unlike(key, text)
             return
         left, relation, right = found
@@ -136,9 +201,8 @@ class Audit(Told):
         """T_lower is the largest and T_upper the sum of the times of the row, each of them a number of a step."""
         if _number(row["size"]) not in self.numbers:
             raise unlike("size", row["size"])
-        known = {_near(number) for number in self.numbers}
         times = {name: value for name, value in row.items() if name.startswith("T_")}
-        if any(value not in known for value in times.values()):
+        if not self.floats.issuperset(times.values()):
             raise unlike("times", row)
         each = [value for name, value in times.items() if name not in ("T_lower", "T_upper", "T_steps", "T_comms")]
         waits = [times["T_comms"]] if times["T_comms"] not in each else []
@@ -149,6 +213,10 @@ class Audit(Told):
             raise unlike("times", row)
         if (row["bound_by"] in ("compute", "both")) != (times["T_math"] == times["T_lower"]):
             raise unlike("bound_by", row["bound_by"])
+
+
+def _written(point: Mapping[str, Fraction]) -> dict[str, str]:
+    return {name: str(size) for name, size in point.items()}
 
 
 def _near(number: Fraction) -> float:
@@ -170,10 +238,14 @@ def _read(text: str, known: tuple[str, ...]) -> tuple[Any, ...] | None:
     """A formula, or the sides of an order with the relation between them; None for what is neither."""
     scope = Scope(known, open=True)
     try:
-        for relation in RELATIONS:
+        for relation in ORDERS:
             if f" {relation} " in text:
                 left, _, right = text.partition(f" {relation} ")
-                return read_expression(left, scope), relation, read_expression(right, scope)
+                return read_expression(left, scope), relation, _side(right, scope)
         return (read_expression(text, scope),)
     except ReadingError:
         return None
+
+
+def _side(text: str, scope: Scope) -> Formula:
+    return Infinity() if text == "oo" else read_expression(text, scope)

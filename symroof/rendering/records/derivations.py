@@ -55,7 +55,9 @@ def record(derivation: Derivation) -> dict[str, Any]:
         "steps": [step_record(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
     }
     found: dict[str, Any] = spelled(tree, setting.layout.write)
-    Audit(derivation).require(found["answer"])
+    audit = Audit(derivation.written, setting)
+    audit.require(found["answer"])
+    audit.require_tree(found["steps"])
     return found
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from typing import Any
 
 from symroof.derivation.answer import Point
-from symroof.derivation.draft import T_LOWER
+from symroof.derivation.draft import RIDGE, T_LOWER
 from symroof.derivation.meanings import in_ridge
+from symroof.errors import CheckError
 from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.places import Place
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
+from symroof.formula import Sum, nodes
 from symroof.rendering.pages.pen import claims_pen
+from symroof.rendering.records.audit import Audit
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.rendering.told import Told, told_by
@@ -47,7 +51,7 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
     found, left, setting = exploration.found, exploration.remains, exploration.found.setting
     if isinstance(found, LongestMap):
-        return _longest(found)
+        return _audited(_longest(found), exploration)
     answer, chip, pen = found.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
     rows = [pen.condition(row.relations) for row in found.rows]
     record = {
@@ -93,7 +97,34 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
         },
         "at": [_place(found, place) for place in exploration.places],
     }
-    return spelled(record, lambda value: setting.layout.write(in_ridge(value)))
+    tree: dict[str, Any] = spelled(record, lambda value: setting.layout.write(in_ridge(value)))
+    _require_rows(tree, found)
+    return _audited(tree, exploration)
+
+
+def _audited(tree: dict[str, Any], exploration: Exploration) -> dict[str, Any]:
+    """The object of a map, every formula and number of which some step of the map says."""
+    draft, places = exploration.found.draft, exploration.places
+    audit = Audit(draft.ledger.established, draft.setting)
+    audit.numbers.update(value for place in places for value in place.values.values())
+    audit.require_tree(tree)
+    return tree
+
+
+def _require_rows(tree: Mapping[str, Any], found: RegimeMap) -> None:
+    """Every row says what its own steps do; the list is as long as it says, and a corner is led by one product."""
+    known, listed = set(map(id, found.draft.ledger.established)), tree["regimes"]
+    for row, entry in zip(found.rows, listed, strict=True):
+        if not known.issuperset(map(id, row.steps)):
+            raise CheckError(f"a step of the regime {entry['regime']} was not checked")
+        audit = Audit(row.steps, found.setting)
+        audit.require_regime("regime", entry["regime"])
+        audit.require_tree({key: entry[key] for key in ("intensity", "factor", "compute_bound", "equal_sizes_from")})
+        if entry["corner"] and any(isinstance(node, Sum) for node in nodes(row.formula("leading") or RIDGE)):
+            raise CheckError(f"the regime {entry['regime']} is no corner")
+    corners = sum(entry["corner"] for entry in listed)
+    if tree["corners"] != corners or (tree["count"] != len(listed) and len(listed) != corners):
+        raise CheckError(f"{tree['count']} regimes, of which {tree['corners']} are corners, are not those of the list")
 
 
 def _longest(found: LongestMap) -> dict[str, Any]:
@@ -121,7 +152,7 @@ def _longest(found: LongestMap) -> dict[str, Any]:
         "never": [f"{text(step.left)} < {text(step.right)}" for step in found.never],
         "complete": found.complete or {"status": "not proved", "by": "exact enumeration of faces"},
     }
-    return spelled(record, lambda value: setting.layout.write(in_ridge(value)))
+    return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
 
 
 def _leaders(row: RegimeRow) -> dict[str, list[str]]:
@@ -172,7 +203,12 @@ def inferred_record(inferred: Inferred) -> dict[str, Any]:
             for one in inferred.alternatives
         ],
     }
-    return spelled(record, write)
+    tree: dict[str, Any] = spelled(record, write)
+    audit = Audit(inferred.ledger.established, inferred.setting)
+    audit.require_tree(tree)
+    for entry in tree["regimes"]:
+        audit.require_regime("regime", entry["regime"])
+    return tree
 
 
 def comparison_record(comparison: Comparison) -> dict[str, Any]:
@@ -189,7 +225,16 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
         "at": [{name: text(x) for name, x in p.values.items()} for p in derivation.answer.at],
         "rows": list(map(_row, comparison.rows)),
     }
-    return spelled(record, derivation.setting.layout.write)
+    tree: dict[str, Any] = spelled(record, derivation.setting.layout.write)
+    for row, entry in zip(comparison.rows, tree["rows"], strict=True):
+        _require_row(row, entry)
+    return tree
+
+
+def _require_row(row: Compared, entry: Mapping[str, Any]) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a row says what no step of its derivation does."""
+    if row.derivation is not None:
+        Audit(row.derivation.written, row.derivation.setting).require_tree(entry)
 
 
 def _row(row: Compared) -> dict[str, Any]:
@@ -220,6 +265,8 @@ def comparison_csv(comparison: Comparison) -> str:
     record = comparison_record(comparison)
     places = [" ".join(f"{name}={value}" for name, value in point.items()) for point in record["at"]]
     rows = [_flat(row, places) for row in record["rows"]]
+    for row, flat in zip(comparison.rows, rows, strict=True):
+        _require_row(row, flat)
     out = io.StringIO()
     writer = csv.DictWriter(out, max(rows, key=len), lineterminator="\n")
     writer.writeheader()

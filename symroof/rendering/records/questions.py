@@ -16,6 +16,7 @@ from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.records.audit import Audit
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, nearest_float, spelled, text
 from symroof.symbols import expression
 
@@ -112,7 +113,11 @@ def sketch_record(sketched: Sketched) -> dict[str, Any]:
         },
         "steps": [step_record(i, step, latex) for i, step in enumerate(sketched.steps, 1)],
     }
-    return dict(spelled(tree, sketched.layout.write))
+    found: dict[str, Any] = spelled(tree, sketched.layout.write)
+    audit = Audit(sketched.steps, None)
+    for part in (found["answer"], found["steps"]):
+        audit.require_tree(part)
+    return found
 
 
 def step_record(index: int, step: Step, latex: LatexPrinter) -> dict[str, Any]:
