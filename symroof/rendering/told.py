@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 from zlib import crc32
@@ -37,7 +37,6 @@ from symroof.formula import (
     children,
     fold,
     mapped,
-    names,
     nodes,
 )
 from symroof.model.program import Program
@@ -51,7 +50,6 @@ from symroof.rendering.pages.exchanges import moved_by
 
 PRIME = 2**61 - 1
 RELATIONS = ("<=", ">=", "<", ">", "=")
-EXACTLY = "flops_exact"
 # In how many ways the decimals of a formula are taken for numbers that they stand for.
 MOST_TAKEN = 8
 
@@ -59,17 +57,24 @@ MOST_TAKEN = 8
 class Modular:
     """Rules for :func:`~symroof.formula.fold`: the value of a formula modulo the prime.
 
-    ``known`` are values of names; any other name has the number that is made of its text.
+    ``known`` are values of names; any other name has the number that is made of its text, in which the exact count and
+    the one that is counted have one name. Names that were ``met`` are noted.
     """
 
     def __init__(self, known: Mapping[str, int]) -> None:
         self.known = known
+        self.met: dict[str, None] = {}
 
     def name(self, node: Name) -> int:
-        return self.known[node.name] if node.name in self.known else of_text(node.name)
+        name = node.name
+        self.met[name] = None
+        return self.known[name] if name in self.known else of_text(name.replace("flops_exact", "flops"))
 
     def number(self, node: Number) -> int:
         return modulo(node.value)
+
+    def infinity(self, node: Infinity) -> int:
+        return of_text("oo")
 
     def figure(self, node: Figure) -> int:
         return modulo(Fraction(node.digits))
@@ -131,11 +136,13 @@ class Told:
         self.points = () if setting is None else setting.problem.at
         self.values: dict[int, tuple[Formula, int | None]] = {}
         self.said: dict[tuple[str, int | None], set[int]] = {}
+        self.taken: dict[int, Formula] = {}
         self.parts: set[int] = set()
         self.moved: set[tuple[str, ...]] = set()
         self.orders: set[tuple[int, str, int]] = set()
         self.numbers: set[Fraction] = {Fraction(1), *figures.values()}
-        self.names: dict[str, None] = {} if setting is None else dict.fromkeys(setting.problem.names)
+        self.names = rules.met
+        rules.met.update({} if setting is None else dict.fromkeys(setting.problem.names))
         for step in steps:
             self._note(step)
         if setting is not None:
@@ -160,12 +167,10 @@ class Told:
     def take(self, *sides: Formula) -> None:
         """Formulas that may be said, and their parts."""
         for side in sides:
-            named = names(side)
-            self.names.update(dict.fromkeys(named))
-            for part in _parts(side):
-                self._take(part)
-            if any(name.startswith(EXACTLY) for name in named):  # a text has the name of the count alone
-                self.take(mapped(side, _plainly))
+            if id(side) not in self.taken:
+                self.taken[id(side)] = side
+                for part in _parts(side):
+                    self._take(part)
 
     def _take(self, part: Formula) -> None:
         if isinstance(part, Compare):
@@ -184,15 +189,21 @@ class Told:
             self.orders |= {(sides[0], relation, sides[1]), (sides[1], turned, sides[0])}
 
     def value(self, formula: Formula) -> int | None:
-        """The value of a formula, worked out once."""
+        """The value of a formula, worked out once; None of what has none."""
         key = id(formula)
         if key not in self.values:
-            try:
-                found: int | None = of_text("oo") if isinstance(formula, Infinity) else int(fold(formula, self.rules))
-            except (AlgebraError, ValueError):
-                found = None
-            self.values[key] = formula, found
+            self.values[key] = formula, self._worked_out(formula)
         return self.values[key][1]
+
+    def _worked_out(self, formula: Formula) -> int | None:
+        parts = [self.value(child) for child in children(formula)]
+        rule = getattr(self.rules, formula._rule, None)
+        if rule is None or None in parts:
+            return None
+        try:
+            return int(rule(formula, *parts))
+        except ValueError:  # a divisor that is 0
+            return None
 
     def ordered(self, left: Formula, relation: str, right: Formula) -> bool:
         """Whether a step says this order, or it cannot be told."""
@@ -222,15 +233,23 @@ class Told:
 
     def _measured(self, digits: str, unit: str) -> bool:
         """Whether digits of a unit stand for a number of a step; those of a bound may be the next ones above it."""
-        scale, place, shown = (
-            Fraction(1, 100) if unit == "%" else UNITS[unit].scale,
-            last_place(digits),
-            Fraction(digits),
-        )
-        if unit != "%":
-            return any(abs(known / scale - shown) * 2 <= place for known in self.numbers)
-        shares = (share / scale for known in self.numbers for share in (known, known - 1, 1 - known))
-        return any(abs(share - shown) * 2 <= place or 0 <= shown - share < place for share in shares)
+        scale = Fraction(1, 100) if unit == "%" else UNITS[unit].scale
+        shown, place = Fraction(digits) * scale, last_place(digits) * scale
+        for known in self._near(nearest(shown), float(place) * 1.01, (0, 1) if unit == "%" else (0,)):
+            if abs(known - shown) * 2 <= place or (unit == "%" and 0 <= shown - known < place):
+                return True
+        return False
+
+    def _near(self, value: float, room: float, offsets: tuple[int, ...] = (0,)) -> Iterator[Fraction]:
+        """The numbers of steps near a value, and what they are away from an offset."""
+        for known, number in self.approximate:
+            for offset in offsets:
+                if abs(abs(known - offset) - value) <= room:
+                    yield abs(number - offset)
+
+    @cached_property
+    def approximate(self) -> list[tuple[float, Fraction]]:
+        return [(nearest(number), number) for number in self.numbers]
 
     def _taken(self, formula: Formula) -> Iterator[Formula]:
         """The formula with its decimals as the numbers that they stand for."""
@@ -245,8 +264,8 @@ class Told:
         text = node.digits or str(value)
         if text.isdigit() and value in self.numbers:
             return
-        for known in self.numbers:
-            if known != value and abs(known - value) * 10 <= abs(value) and stands_for(text, known):
+        for known in self._near(nearest(value), abs(nearest(value)) * 0.1):
+            if known != value and stands_for(text, known):
                 yield known
 
 
@@ -262,12 +281,12 @@ def told_by(derivation: Derivation) -> tuple[Told]:
     return (Told(derivation.written, derivation.setting),)
 
 
-def _plainly(node: Formula) -> Formula:
-    return (
-        Name("flops" + node.name.removeprefix(EXACTLY))
-        if isinstance(node, Name) and node.name.startswith(EXACTLY)
-        else node
-    )
+def nearest(number: Fraction) -> float:
+    """The float nearest to a number; infinite where it is larger than all of them."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")
 
 
 def unlike(key: str, value: object) -> CheckError:
@@ -289,7 +308,7 @@ def _told(facts: Any) -> Iterator[Formula]:
 
 def _constant(part: Formula) -> Fraction | None:
     """The number that a quotient, sum or product of numbers is."""
-    if not isinstance(part, Quotient | Negative | Product | Sum) or names(part):
+    if not isinstance(part, Quotient | Negative | Product | Sum) or any(isinstance(n, Name | Call) for n in nodes(part)):
         return None
     try:
         return Exact().rational(part).constant

@@ -19,7 +19,7 @@ from symroof.formula import Formula, Infinity, Name
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
-from symroof.rendering.told import RELATIONS, Told, unlike
+from symroof.rendering.told import RELATIONS, Told, nearest, unlike
 
 # What is no formula: names and words.
 WORDS = frozenset(
@@ -84,7 +84,7 @@ class Audit(Told):
     @cached_property
     def floats(self) -> set[float]:
         """The floats that stand for the numbers of steps."""
-        return set(map(_near, self.numbers))
+        return set(map(nearest, self.numbers))
 
     @cached_property
     def scope(self) -> tuple[str, ...]:
@@ -217,13 +217,6 @@ class Audit(Told):
 
 def _written(point: Mapping[str, Fraction]) -> dict[str, str]:
     return {name: str(size) for name, size in point.items()}
-
-
-def _near(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf")
 
 
 def _number(exact: Any) -> Fraction | None:
