@@ -102,15 +102,21 @@ def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunct
 
 def require_proved(setting: Setting, values: Mapping[str, Expr]) -> None:
     """Raise :class:`CheckError` unless the second engine finds the values of quantities from the counts as well."""
+    draft, program = with_times(setting), setting.problem.operation
+    if isinstance(program, Program):
+        draft = _amounts_defined(draft, program, values)
+    for name, value in values.items():
+        draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
+
+
+def with_times(setting: Setting) -> Draft:
+    """A draft that knows the costs and all times of a problem, and what its author named."""
     draft, program = compared(drafted(setting)), setting.problem.operation
     if isinstance(program, Program):
         draft = steps_defined(times_defined(draft, program), program)
-        draft = _amounts_defined(draft, program, values)
     meanings = draft.ledger.meanings
     later = (n for n in ("T_lower", "T_upper", "throughput", *setting.problem.let) if isinstance(meanings[n], Formula))
-    draft = draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))
-    for name, value in values.items():
-        draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
+    return draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))
 
 
 def _amounts_defined(draft: Draft, program: Program, wanted: Iterable[str]) -> Draft:

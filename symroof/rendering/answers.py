@@ -13,6 +13,7 @@ from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, Label, rows
 from symroof.exploration.longest import LongestMap
+from symroof.exploration.measuring import require_measured
 from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Frozen
@@ -188,6 +189,7 @@ class ShownFigure(Frozen):
         Type has one size: a sheet of fewer ``inches`` across holds less, and a PNG of more pixels is finer. ``lang`` is
         the language of its words: en, ko or zh. An SVG names fonts, a PNG and a PDF need one on this machine.
         """
+        require_measured(self.drawing)
         return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, width), form)
 
     def description(self, lang: str | None = None) -> str:
@@ -206,6 +208,7 @@ class ShownFigure(Frozen):
         def cell(x: Label | str | float) -> str:
             return say(x.name, *x.of) if isinstance(x, Label) else f"{x:.6g}" if isinstance(x, float) else x
 
+        require_measured(self.drawing)
         head, points = rows(self.drawing)
         return columns([tuple(map(cell, row)) for row in (head, *points)])
 

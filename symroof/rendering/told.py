@@ -308,7 +308,9 @@ def _told(facts: Any) -> Iterator[Formula]:
 
 def _constant(part: Formula) -> Fraction | None:
     """The number that a quotient, sum or product of numbers is."""
-    if not isinstance(part, Quotient | Negative | Product | Sum) or any(isinstance(n, Name | Call) for n in nodes(part)):
+    if not isinstance(part, Quotient | Negative | Product | Sum) or any(
+        isinstance(n, Name | Call) for n in nodes(part)
+    ):
         return None
     try:
         return Exact().rational(part).constant

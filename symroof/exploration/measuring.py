@@ -1,0 +1,249 @@
+"""What a figure shows, measured again: its points, borders and marks against the formulas that the second engine knows.
+
+Nothing of how the points were found is used here but their places. Each curve is measured at all of them, a territory in
+its middle, a threshold at its ends. Every formula is a quotient of polynomials of the second engine, in which maxima and
+roots stand as names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from math import isclose, prod, sqrt
+
+from symroof.derivation.draft import INTENSITY
+from symroof.derivation.evaluation import with_times
+from symroof.derivation.setting import Setting
+from symroof.errors import CheckError
+from symroof.exploration.best_split import BestSplit
+from symroof.exploration.breakdowns import Breakdown
+from symroof.exploration.curves import Curve, Curves
+from symroof.exploration.planes import Plane, Point
+from symroof.exploration.roofs import Roofline, Track
+from symroof.exploration.scaling import Scaling
+from symroof.exploration.territories import Territories
+from symroof.formula import Formula, Name, total
+from symroof.model.statement_costs import of_statement
+from symroof.proof.exact import Exact
+from symroof.proof.ledger import Ledger
+from symroof.proof.polynomials import Poly, Rat
+
+# How near two values are that are the same, and what stands for a size without bound.
+NEAR, BOUNDLESS = 1e-8, 1e40
+FUNCTIONS: Mapping[str, Callable[[list[float]], float]] = {
+    "max": max,
+    "min": min,
+    "sqrt": lambda values: sqrt(values[0]),
+}
+Sizes = Mapping[str, float]
+Drawn = Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit
+
+
+class Measure:
+    """The formulas of a setting as numbers: ``figures`` are those of its machine."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return with_times(self.setting).ledger
+
+    @cached_property
+    def exact(self) -> Exact:
+        return self.ledger.exact(figures=True, assumptions=self.setting.equalities)
+
+    def of(self, formula: Formula, sizes: Sizes) -> float | None:
+        """The value of a formula at sizes; None where it has none in numbers."""
+        return self._value(self.exact.rational(formula), sizes)
+
+    def _value(self, value: Rat, sizes: Sizes) -> float | None:
+        known = dict(sizes)
+        for name in value.names - known.keys():
+            function, arguments = self.exact.atoms.get(name, ("", ()))
+            parts = [part for one in arguments if (part := self._value(one, sizes)) is not None]
+            if function not in FUNCTIONS or len(parts) < len(arguments):
+                return None
+            known[name] = FUNCTIONS[function](parts)
+        below = _at(value.below, known)
+        return _at(value.above, known) / below if below else None
+
+    def require(self, formula: Formula, sizes: Sizes, shown: float) -> None:
+        """Raises :class:`~symroof.errors.CheckError` where what is shown is not the value."""
+        known = self.of(formula, sizes)
+        if known is not None and not isclose(known, shown, rel_tol=NEAR, abs_tol=1e-300):
+            raise CheckError(f"the figure shows {shown:g} at {_said(sizes)}, where the value is {known:g}")
+
+
+def _at(poly: Poly, sizes: Sizes) -> float:
+    return sum(float(c) * prod(sizes[name] ** e for name, e in m) for m, c in poly.items())
+
+
+def _said(sizes: Sizes) -> str:
+    return ", ".join(f"{name} = {size:g}" for name, size in sizes.items())
+
+
+def require_measured(drawn: Drawn) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a figure shows what is not so."""
+    match drawn:
+        case Curves():
+            _curves(drawn, Measure(drawn.setting))
+        case Scaling():
+            _scaling(drawn, Measure(drawn.setting))
+        case Roofline():
+            _roofline(drawn)
+        case Plane():
+            _plane(drawn, Measure(drawn.setting))
+        case Territories():
+            _territories(drawn, Measure(drawn.setting))
+        case Breakdown():
+            _breakdown(drawn, Measure(drawn.setting))
+        case BestSplit():
+            _split(drawn, Measure(drawn.setting))
+
+
+def _floats(values: Mapping[str, object]) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items()}  # type: ignore[arg-type]
+
+
+def _along(
+    measure: Measure, values: Mapping[str, object], x: str, xs: Sequence[float], lines: Mapping[str, Sequence[float]]
+) -> None:
+    fixed = _floats(values)
+    for name, ys in lines.items():
+        for size, y in zip(xs, ys, strict=True):
+            measure.require(Name(name), {**fixed, x: size}, y)
+
+
+def _curves(drawn: Curves, measure: Measure) -> None:
+    x, roof = drawn.variable, drawn.roof
+    ridge = float(roof.peak.value / roof.bandwidth.value)
+    for curve in drawn.curves:
+        _along(measure, curve.values, x, curve.xs, curve.lines)
+        if curve.bound is not None:
+            measure.require(INTENSITY, {**_floats(curve.values), x: curve.bound}, ridge)
+        _require_first(measure, curve, _floats(curve.values), x, ridge)
+    if drawn.rule is not None:
+        others = dict.fromkeys(drawn.large, BOUNDLESS)
+        for size, y in drawn.rule.points("throughput"):
+            measure.require(Name("throughput"), {**others, x: size}, y)
+        _require_first(measure, drawn.rule, others, x, ridge)
+    if drawn.miss is not None:
+        first, curve, share = drawn.miss
+        measure.require(Name("throughput"), {**_floats(curve.values), x: first}, share * roof.top)
+
+
+def _require_first(measure: Measure, curve: Curve, sizes: Sizes, x: str, ridge: float) -> None:
+    """The least whole size is beyond the bound, and the one before it is not."""
+    if curve.first is None or curve.bound is None:
+        return
+    step = measure.ledger.multiples.get(x, 1)
+    before, there = (measure.of(INTENSITY, {**sizes, x: size}) for size in (max(1, curve.first - step), curve.first))
+    if there is not None and there <= ridge * (1 - NEAR):
+        raise CheckError(f"the figure says that {x} = {curve.first} is enough, and it is not")
+    if before is not None and before > ridge * (1 + NEAR) and curve.first > 1:
+        raise CheckError(f"the figure says that {x} = {curve.first} is the first, and less is enough")
+
+
+def _scaling(drawn: Scaling, measure: Measure) -> None:
+    x = drawn.variable
+    for curve in drawn.curves:
+        _along(measure, curve.values, x, curve.xs, {n: ys for n, ys in curve.lines.items() if n != "peak"})
+        for stretch in curve.stretches:
+            low, high = map(float, stretch.ends)
+            _require_longest(measure, stretch.time, {**_floats(curve.values), x: sqrt(low * high)})
+
+
+def _require_longest(measure: Measure, time: str, sizes: Sizes) -> None:
+    rates = measure.setting.rates
+    resources = ("math", "comms") if rates is None else rates.resources
+    times = [value for name in resources if (value := measure.of(Name(f"T_{name}"), sizes)) is not None]
+    own = measure.of(Name(time), sizes)
+    if own is not None and own < max(times) * (1 - NEAR):
+        raise CheckError(f"the figure says that {time} is longest at {_said(sizes)}, and it is not")
+
+
+def _roofline(drawn: Roofline) -> None:
+    measures = [Measure(roof.setting) for roof in drawn.roofs]
+    for roof in drawn.roofs:
+        if roof.chip.figures and float(roof.bandwidth.value) not in map(float, _known(roof.setting)):
+            raise CheckError(f"the chip has no bandwidth of {float(roof.bandwidth.value):g}")
+    for track in drawn.tracks:
+        for (roof, curve, peak), measure in zip(track.under(drawn.roofs), measures, strict=True):
+            sizes = [{**_floats(curve.values), drawn.variable: x} for x in curve.xs] or [_floats(curve.values)]
+            for place, x, y in zip(sizes, curve.lines["intensity"], curve.lines["throughput"], strict=False):
+                _require_intensity(measure, track, place, x)
+                if not isclose(y, min(peak, x * float(roof.bandwidth.value)), rel_tol=NEAR):
+                    raise CheckError(f"a point of the figure is not under its roof: {x:g}, {y:g}")
+
+
+def _known(setting: Setting) -> Iterable[float]:
+    return (float(value) for value in setting.values.values())
+
+
+def _require_intensity(measure: Measure, track: Track, sizes: Sizes, shown: float) -> None:
+    if not track.statement:
+        measure.require(INTENSITY, sizes, shown)
+        return
+    names = track.statement.split(", ")
+    above, below = (
+        measure.of(total(*(Name(of_statement(kind, name)) for name in names)), sizes) if names else None
+        for kind in ("ops" if track.vector else "flops", "bytes")
+    )
+    if above is not None and below and not isclose(above / below, shown, rel_tol=NEAR):
+        raise CheckError(f"the figure shows {track.statement} at {shown:g}, where its intensity is {above / below:g}")
+
+
+def _plane(drawn: Plane, measure: Measure) -> None:
+    ridge = measure.setting.ridge
+    for point in drawn.threshold:
+        measure.require(INTENSITY, _place(drawn.names, point), float(ridge or 0))
+    forms = [measure.setting.layout.write(region.form) for region in drawn.regions]
+    for region, form in zip(drawn.regions, forms, strict=True):
+        middle = _place(drawn.names, _centre(region.corners))
+        known = [value for one in forms if (value := measure.of(one, middle)) is not None]
+        own = measure.of(form, middle)
+        if own is not None and own > min(known) * (1 + NEAR):
+            raise CheckError(f"the figure says that the intensity is near {region.form} at {_said(middle)}")
+        for end in region.rule:
+            measure.require(form, _place(drawn.names, end), float(ridge or 0))
+
+
+def _territories(drawn: Territories, measure: Measure) -> None:
+    for region in drawn.regions:
+        half = len(region.corners) // 4
+        middle = _centre((region.corners[half], region.corners[-1 - half]))
+        _require_longest(measure, region.time, _place(drawn.names, middle))
+
+
+def _place(names: tuple[str, str], point: Point) -> dict[str, float]:
+    return dict(zip(names, point, strict=True))
+
+
+def _centre(corners: Sequence[Point]) -> Point:
+    x, y = (prod(corner[i] ** (1 / len(corners)) for corner in corners) for i in (0, 1))
+    return x, y
+
+
+def _breakdown(drawn: Breakdown, measure: Measure) -> None:
+    for bar in drawn.bars:
+        seconds, sizes = float(bar.seconds), _floats(bar.values)
+        if not isclose(sum(float(part) for _, part in bar.parts), seconds, rel_tol=NEAR):
+            raise CheckError(f"the parts of {bar.time} do not add up")
+        measure.require(Name(bar.time), sizes, seconds)
+
+
+def _split(drawn: BestSplit, measure: Measure) -> None:
+    for curve in drawn.curves:
+        fixed = _floats(curve.values)
+        for x, best in curve.points:
+            at = {**fixed, drawn.variable: x}
+            if not any(isclose(known, best, rel_tol=NEAR) for known in _choices(drawn, measure, at)):
+                raise CheckError(f"the figure shows {drawn.chosen} = {best:g} at {_said(at)}, which is not the best")
+
+
+def _choices(drawn: BestSplit, measure: Measure, sizes: Sizes) -> Iterator[float]:
+    """The place inside, if it is one, and the ends."""
+    for step in (drawn.place, *drawn.ends):
+        if (value := measure.of(step.right, sizes)) is not None:
+            yield value
