@@ -3,8 +3,9 @@
     python benchmarks/mutation.py --seed 7 --count 150
     python benchmarks/mutation.py --count 30 --lines FILE    # FILE: lines such as symroof/formula.py or symroof/formula.py:10-40
 
-The checkout is never changed: two copies of the tree are, one for each process at work. The tests are run once under
-``coverage`` to learn which test runs which line; the map is kept in a cache folder for as long as the tree is the same.
+The checkout is never changed: two copies of the tree are, one for each process at work. Which test runs which line is
+learned under ``coverage``, and kept for each file of tests: it is learned anew where the tests of the file have changed,
+or a module of the sample that they run. What was learned before an interruption stays.
 A process that has SymPy, z3 and pytest in memory forks for every change, so a change costs its tests and little else.
 """
 
@@ -33,7 +34,7 @@ from typing import Any
 from source_changes import Change, changes
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("symroof", "templates", "tests", "examples", "benchmarks", ".ci", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
+PARTS = ("symroof", "templates", "tests", "examples", "benchmarks", "docs", ".ci", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "symroof-mutation"
 OPTIONS = ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:xdist", "-p", "no:cacheprovider", "-o", "addopts=--doctest-modules --doctest-glob=README.md --import-mode=importlib"]
 START = 60  # seconds that collecting may take; a test may take ten times what it took, and this many seconds more:
@@ -41,9 +42,19 @@ PATIENCE = 15
 PRELOADED = ("sympy", "z3", "pytest", "hypothesis", "hypothesis.extra", "numpy", "jinja2", "rich.console", "click", "coverage")
 
 
-def tree_hash() -> str:
-    files = sorted(p for part in PARTS for p in ([ROOT / part] if (ROOT / part).is_file() else (ROOT / part).rglob("*")) if p.is_file() and p.suffix != ".pyc")
-    return hashlib.sha256(b"".join(p.as_posix().encode() + p.read_bytes() for p in files)).hexdigest()[:16]
+def digest(*paths: Path) -> str:
+    return hashlib.sha256(b"".join(path.as_posix().encode() + path.read_bytes() for path in paths)).hexdigest()[:16]
+
+
+def sources() -> dict[str, str]:
+    """The modules of the package, and what is in them."""
+    return {path.relative_to(ROOT).as_posix(): digest(path) for path in sorted((ROOT / "symroof").rglob("*.py"))}
+
+
+def own_digest(name: str) -> str:
+    """What is in a file of tests, and in what the tests share; of doctests, in nothing but the modules."""
+    helpers = [path for path in sorted((ROOT / "tests").rglob("*.py")) if not path.name.startswith("test_")]
+    return digest(*helpers, *([ROOT / name] if (ROOT / name).is_file() else []))
 
 
 def copied(folder: Path) -> Path:
@@ -124,39 +135,60 @@ def in_tree(root: Path) -> None:
         os.dup2(nothing, stream)
 
 
-def mapped_half(job: tuple[Path, int, int]) -> dict[str, Any]:
+def learned(job: tuple[Path, str]) -> tuple[str, dict[str, Any]]:
+    """What the tests of one file run."""
     import pytest
 
-    root, which, of = job
+    root, name = job
     in_tree(root)
-    files = sorted(p.relative_to(root).as_posix() for part in ("tests", "symroof") for p in (root / part).rglob("*.py"))
-    plugin = Lines(root, set(["README.md", *files][which::of]))
-    pytest.main([*OPTIONS, f"--rootdir={root}", "tests", "symroof", "README.md"], plugins=[plugin])
-    return plugin.result()
+    inside = sorted(p.relative_to(root).as_posix() for p in (root / name).rglob("*.py")) if (root / name).is_dir() else [name]
+    plugin = Lines(root, set(inside))
+    pytest.main([*OPTIONS, f"--rootdir={root}", name], plugins=[plugin])
+    return name, plugin.result()
 
 
-def line_map(jobs: int) -> dict[str, Any]:
-    """Seconds of each test, and the tests that run each line; from the cache where the tree has not changed."""
-    stored = CACHE / f"{tree_hash()}.json"
-    if not stored.exists():
-        print("learning which test runs which line …", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory(prefix="symroof-mutation-") as name:
-            root = copied(Path(name).resolve())
-            with ProcessPoolExecutor(jobs, get_context("fork")) as pool:
-                halves = list(pool.map(mapped_half, [(root, which, jobs) for which in range(jobs)]))
-        seconds = {test: time for half in halves for test, time in half["seconds"].items()}
-        place = {test: i for i, test in enumerate(seconds)}
-        lines: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for half in halves:
-            for path, runs in half["lines"].items():
-                for line, tests in runs.items():
-                    lines[path][line] += [place[test] for test in tests]
+def stored(name: str) -> Path:
+    return CACHE / f"{name.replace('/', '.')}.json"
+
+
+def known_of(name: str) -> dict[str, Any] | None:
+    """What was learned of a file of tests; None where it has changed since."""
+    with contextlib.suppress(OSError, ValueError):
+        found: dict[str, Any] = json.loads(stored(name).read_text())
+        return found if found["own"] == own_digest(name) else None
+    return None
+
+
+def line_map(jobs: int, wanted: set[str]) -> dict[str, Any]:
+    """Seconds of each test, and the tests that run each line of the wanted modules."""
+    now, tests = sources(), sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "tests").rglob("test_*.py"))
+    maps = {name: known_of(name) for name in [*tests, "symroof", "README.md"]}
+
+    def is_known(found: dict[str, Any] | None) -> bool:
+        return found is not None and all(found["sources"].get(path) == now[path] for path in wanted & ({*found["lines"]} | now.keys() - found["sources"].keys()))
+
+    missing = [name for name, found in maps.items() if not is_known(found)]
+    if missing:
+        print(f"learning which test runs which line: {len(missing)} files …", file=sys.stderr, flush=True)
         CACHE.mkdir(parents=True, exist_ok=True)
-        stored.write_text(json.dumps({"seconds": seconds, "lines": lines, "failed": [test for half in halves for test in half["failed"]]}))
-    found = json.loads(stored.read_text())
-    if found["failed"]:
-        print(f"not used, because they do not pass unchanged: {', '.join(found['failed'])}", file=sys.stderr)
-    return found
+        with tempfile.TemporaryDirectory(prefix="symroof-mutation-") as folder, get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
+            root = copied(Path(folder).resolve())
+            for name, found in pool.imap_unordered(learned, [(root, name) for name in missing]):
+                maps[name] = {"own": own_digest(name), "sources": now, **found}
+                stored(name).write_text(json.dumps(maps[name]))
+    seconds: dict[str, float] = {}
+    lines: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    failed = []
+    for found in maps.values():
+        assert found is not None
+        seconds |= found["seconds"]
+        failed += found["failed"]
+        for path, runs in found["lines"].items():
+            for line, each in runs.items() if found["sources"].get(path) == now.get(path) else ():
+                lines[path][str(line)] += each
+    if failed:
+        print(f"not used, because they do not pass unchanged: {', '.join(failed)}", file=sys.stderr)
+    return {"seconds": seconds, "lines": lines}
 
 
 def tests_of(change: Change, known: dict[str, Any]) -> dict[str, float]:
@@ -165,10 +197,10 @@ def tests_of(change: Change, known: dict[str, Any]) -> dict[str, float]:
     A line without a trace of its own, such as ``continue``, is one of its function; what runs at import counts for all
     that runs in the file.
     """
-    runs, seconds = known["lines"].get(change.path, {}), list(known["seconds"].items())
+    runs, seconds = known["lines"].get(change.path, {}), known["seconds"]
 
     def running(first: int, last: int) -> dict[str, float]:
-        return dict(seconds[i] for line in range(first, last + 1) for i in runs.get(str(line), ()))
+        return {test: seconds[test] for line in range(first, last + 1) for test in runs.get(str(line), ())}
 
     own = running(change.first, change.last) if change.scope else {}
     return own or running(*(change.scope or (0, max(map(int, runs), default=0))))
@@ -281,13 +313,13 @@ def main() -> None:
     for name in PRELOADED:
         with contextlib.suppress(ImportError):
             __import__(name)
-    known = line_map(given.jobs)
     every = restricted([c for path in sorted((ROOT / "symroof").rglob("*.py")) for c in changes(ROOT, path)], given.lines)
     sample = random.Random(given.seed).sample(every, min(given.count, len(every)))
     listed = tomllib.loads((ROOT / "benchmarks" / "equivalent.toml").read_text("utf-8"))["equivalent"]
     for entry in listed:
         if entry["line"] not in map(str.strip, (ROOT / entry["module"]).read_text("utf-8").splitlines() if (ROOT / entry["module"]).exists() else ()):
             print(f"equivalent.toml: {entry['module']} has no line {entry['line']!r}", file=sys.stderr)
+    known = line_map(given.jobs, {c.path for c in sample})
     jobs = [(c, quickest(tests_of(c, known), given.seconds), given.patience) for c in sample if not is_equivalent(c, listed)]
     seen: Counter[str] = Counter()
     with (

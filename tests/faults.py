@@ -12,6 +12,7 @@ import importlib
 import inspect
 import io
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
@@ -190,7 +191,7 @@ REQUESTS = {
     "verify": "verify examples/rooflines.md",
     "verify_wrong": "verify examples/rooflines-mistakes.md --format json",
     "claims": "verify examples/answers.toml",
-    "document": "build examples/own_chip.md --stdout --force --lang en",
+    "document": "build examples/matmul.md --stdout --given HBM=8.1e11",
     "operation": "operations matmul",
     "operations": "operations",
     "hardware": "hardware tpu-v5e",
@@ -208,16 +209,14 @@ class Stream(io.StringIO):
 def answer(line: str, folder: Path) -> str:
     """What a command line prints and writes; raises what it raises."""
     out, err = Stream(), Stream()
-    written = folder / "out"
-    words = [word.replace("{out}", str(written)) for word in shlex.split(line)]
+    for old in folder.glob("out*"):
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    words = [word.replace("{out}", str(folder / "out")) for word in shlex.split(line)]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             main(words)
         except SystemExit as end:
             if end.code == 2:
                 raise SymroofError(err.getvalue()) from None
-    files = sorted(folder.glob("out*"))
-    texts = [file.read_text("utf-8") for file in files]
-    for file in files:
-        file.unlink()
+    texts = [file.read_text("utf-8") for file in sorted(folder.glob("out*")) if file.is_file()]
     return "\n".join([out.getvalue(), *texts])

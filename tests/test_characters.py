@@ -25,7 +25,14 @@ chinese = st.text("算术强度屋顶线计受限的是", min_size=1, max_size=1
 formula = st.builds(lambda text, behind: glued(text) + behind, st.sampled_from(FORMULAS), st.sampled_from(["", "는", "일"]))
 quoted = st.builds(lambda text, marks: marks[0] + text + marks[1], chinese, st.sampled_from(["（）", "“”", "《》"]))
 sign = st.sampled_from(["，", "。", "；", "：", "、", "！", "。”", "）。"])
-sentences = st.lists(latin | korean | chinese | formula | quoted | sign, min_size=1, max_size=30).map(lambda parts: closed_up(" ".join(parts).lstrip(CLOSES + " ") or "空"))
+
+
+def one_sign_at_a_time(parts):
+    """The parts as a sentence has them: behind a sign stands a word."""
+    return [part for i, part in enumerate(parts) if not (part[0] in CLOSES and i and parts[i - 1][-1] in CLOSES + "”")]
+
+
+sentences = st.lists(latin | korean | chinese | formula | quoted | sign, min_size=1, max_size=30).map(lambda parts: closed_up(" ".join(one_sign_at_a_time(parts)).lstrip(CLOSES + " ") or "空"))
 words = st.sampled_from(["chip", "芯片", "最大 FLOPs/s", "临界强度", "대역폭", "B > 240.24", "8192", "산술 강도", "H100 SXM", "（即 B）"])
 
 

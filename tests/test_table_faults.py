@@ -258,6 +258,7 @@ SAFE = {
     "cost.COUNTINGS": "words of the command line",
     "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
     "dtype.BY_NAME": "made of DTYPES",
+    "given.GIVEN": "the list of what is given, which tests/test_given.py compares with this one",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
     "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",

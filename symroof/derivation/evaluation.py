@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from functools import reduce
 from operator import add, iadd, imul, itruediv, mul, truediv
 from typing import Any
@@ -20,13 +21,18 @@ from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting
-from symroof.errors import AlgebraError, ModelError, require_one_of
+from symroof.errors import AlgebraError, CheckError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name
 from symroof.model.program import Program
 from symroof.model.statement_costs import amounts
+from symroof.proof.exact import Exact
+from symroof.proof.polynomials import Rat
+from symroof.proof.sampling import number_at
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 
+# How near two values are that are the same.
+NEAR = 1e-9
 # SymPy's functions in the standard library and in NumPy.
 FUNCTIONS: Mapping[Any, tuple[Callable[..., Any], str]] = {
     Max: (max, "maximum"),
@@ -42,12 +48,14 @@ FUNCTIONS: Mapping[Any, tuple[Callable[..., Any], str]] = {
 class QuantityFunction(Frozen):
     """A quantity of the ``parameters``, called by name or in their order. Values are floating-point numbers.
 
-    Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter.
+    Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter. ``told`` is
+    the same as the second engine knows it.
     """
 
     name: str
     expression: Expr
     parameters: tuple[str, ...]
+    told: tuple[Rat, Exact] | None = field(default=None, compare=False, repr=False)
 
     def __call__(self, *sizes: Any, **named: Any) -> Any:
         if len(sizes) > len(self.parameters):
@@ -65,6 +73,13 @@ class QuantityFunction(Frozen):
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
         return evaluated(self.expression, {name: floating(value) for name, value in given.items()})
+
+    def require(self, sizes: Mapping[str, float], shown: float) -> None:
+        """Raises :class:`~symroof.errors.CheckError` where a value is not what the second engine has at these sizes."""
+        known = None if self.told is None else number_at(*self.told, sizes)
+        if known is not None and not math.isclose(known, shown, rel_tol=NEAR):
+            at = ", ".join(f"{name} = {size:g}" for name, size in sizes.items())
+            raise CheckError(f"{self.name} came out as {shown:g} at {at}, where it is {known:g}")
 
     def __repr__(self) -> str:
         return f"<{self.name} of {', '.join(self.parameters) or 'nothing'}>"
@@ -89,24 +104,27 @@ def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunct
     known = quantities(setting)
     for name in (wanted := list(wanted)):
         require_one_of(name, known, f"there is no quantity {name!r}", ModelError)
-    require_proved(setting, {name: known[name] for name in wanted})
+    draft = require_proved(setting, {name: known[name] for name in wanted})
+    exact = draft.ledger.exact(figures=True, assumptions=setting.equalities)
     figures = {figure.name: rational(x) for figure, x in setting.values.items()}
     order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
     found = []
     for name in wanted:
         value = put(known[name], figures)
         parameters = sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s))
-        found.append(QuantityFunction(name, value, tuple(parameters)))
+        found.append(QuantityFunction(name, value, tuple(parameters), (exact.rational(Name(name)), exact)))
     return tuple(found)
 
 
-def require_proved(setting: Setting, values: Mapping[str, Expr]) -> None:
-    """Raise :class:`CheckError` unless the second engine finds the values of quantities from the counts as well."""
+def require_proved(setting: Setting, values: Mapping[str, Expr]) -> Draft:
+    """The draft that knows the values of quantities. Raises :class:`CheckError` unless the second engine finds them from
+    the counts as well."""
     draft, program = with_times(setting), setting.problem.operation
     if isinstance(program, Program):
         draft = _amounts_defined(draft, program, values)
     for name, value in values.items():
         draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
+    return draft
 
 
 def with_times(setting: Setting) -> Draft:

@@ -7,7 +7,7 @@ roots stand as names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isclose, prod, sqrt
 
@@ -20,21 +20,17 @@ from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.roofs import Roofline, Track
-from symroof.exploration.scaling import Scaling
+from symroof.exploration.scaling import Scaling, ScalingCurve
+from symroof.exploration.stretches import Stretch
 from symroof.exploration.territories import Territories
 from symroof.formula import Formula, Name, total
 from symroof.model.statement_costs import of_statement
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger
-from symroof.proof.polynomials import Poly, Rat
+from symroof.proof.sampling import number_at
 
 # How near two values are that are the same, and what stands for a size without bound.
 NEAR, BOUNDLESS = 1e-8, 1e40
-FUNCTIONS: Mapping[str, Callable[[list[float]], float]] = {
-    "max": max,
-    "min": min,
-    "sqrt": lambda values: sqrt(values[0]),
-}
 Sizes = Mapping[str, float]
 Drawn = Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit
 
@@ -55,28 +51,13 @@ class Measure:
 
     def of(self, formula: Formula, sizes: Sizes) -> float | None:
         """The value of a formula at sizes; None where it has none in numbers."""
-        return self._value(self.exact.rational(formula), sizes)
-
-    def _value(self, value: Rat, sizes: Sizes) -> float | None:
-        known = dict(sizes)
-        for name in value.names - known.keys():
-            function, arguments = self.exact.atoms.get(name, ("", ()))
-            parts = [part for one in arguments if (part := self._value(one, sizes)) is not None]
-            if function not in FUNCTIONS or len(parts) < len(arguments):
-                return None
-            known[name] = FUNCTIONS[function](parts)
-        below = _at(value.below, known)
-        return _at(value.above, known) / below if below else None
+        return number_at(self.exact.rational(formula), self.exact, sizes)
 
     def require(self, formula: Formula, sizes: Sizes, shown: float) -> None:
         """Raises :class:`~symroof.errors.CheckError` where what is shown is not the value."""
         known = self.of(formula, sizes)
         if known is not None and not isclose(known, shown, rel_tol=NEAR, abs_tol=1e-300):
             raise CheckError(f"the figure shows {shown:g} at {_said(sizes)}, where the value is {known:g}")
-
-
-def _at(poly: Poly, sizes: Sizes) -> float:
-    return sum(float(c) * prod(sizes[name] ** e for name, e in m) for m, c in poly.items())
 
 
 def _said(sizes: Sizes) -> str:
@@ -149,9 +130,21 @@ def _scaling(drawn: Scaling, measure: Measure) -> None:
     x = drawn.variable
     for curve in drawn.curves:
         _along(measure, curve.values, x, curve.xs, {n: ys for n, ys in curve.lines.items() if n != "peak"})
-        for stretch in curve.stretches:
+        for i, stretch in enumerate(curve.stretches):
             low, high = map(float, stretch.ends)
-            _require_longest(measure, stretch.time, {**_floats(curve.values), x: sqrt(low * high)})
+            for size in (low, sqrt(low * high), high):
+                _require_longest(measure, stretch.time, {**_floats(curve.values), x: size})
+            if i and stretch.first is not None:
+                _require_turn(measure, drawn, curve, stretch)
+
+
+def _require_turn(measure: Measure, drawn: Scaling, curve: ScalingCurve, stretch: Stretch) -> None:
+    """The first size of a stretch is in it, and the one before it is not."""
+    x, first = drawn.variable, stretch.first or 0
+    before = first - (drawn.ring or measure.ledger.multiples.get(x, 1))
+    if not before < stretch.ends[0] <= first:
+        raise CheckError(f"the figure says that {stretch.time} is longest from {x} = {first}")
+    _require_longest(measure, stretch.time, {**_floats(curve.values), x: float(first)})
 
 
 def _require_longest(measure: Measure, time: str, sizes: Sizes) -> None:

@@ -66,6 +66,8 @@ def join_parts(parts: Sequence[Path], output: Path, head: Sequence[str], rows: i
                 file.write((",".join(head) + "\n").encode())
                 for part in parts:
                     data = part.read_bytes()
+                    if data and data.partition(b"\n")[0].count(b",") + 1 != len(head):
+                        raise ModelError(f"a part of {output} has other columns", expected=", ".join(head))
                     file.write(data)
                     written += data.count(b"\n")
         if written != rows:

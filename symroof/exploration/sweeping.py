@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from fractions import Fraction
 from itertools import islice
 from math import prod
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from symroof.derivation.evaluation import QuantityFunction, functions_of
@@ -28,6 +29,7 @@ from symroof.symbols import symbol
 
 CHUNK = 1 << 16
 LONGEST_AXIS = 256  # numbers of chips whose wiring is looked at
+MEASURED = 64  # rows of a chunk that are measured again
 AHEAD = 64  # parts handed out at a time
 MOST_ROWS, MOST_PARTS = 10**11, 10**6
 GO_ON = "what is there stays: give the command again to go on"
@@ -172,7 +174,20 @@ def _written(
 
 
 def _part(sweep: Sweep, folder: Path, number: int, suffix: str) -> None:
-    write_part(folder, number, suffix, sweep.columns(number))
+    columns = sweep.columns(number)
+    _require_measured(sweep, number, columns)
+    write_part(folder, number, suffix, columns)
+
+
+def _require_measured(sweep: Sweep, number: int, columns: Mapping[str, Any]) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a value is not what the second engine has: of all rows of a small
+    chunk, of some that its number draws of a large one."""
+    count = len(columns[sweep.head[0]])
+    rows = range(count) if count <= MEASURED else Random(number).sample(range(count), MEASURED)
+    for row in rows:
+        for function in sweep.functions:
+            sizes = {name: float(columns[name][row]) for name in function.parameters}
+            function.require(sizes, float(columns[function.name][row]))
 
 
 def _require_own(folder: Path, sweep: Sweep) -> None:

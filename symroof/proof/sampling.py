@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from math import isqrt
+from math import isqrt, prod, sqrt
 from random import Random
 from typing import Any
 
@@ -109,6 +109,23 @@ def value_at(value: Rat, exact: Exact, point: Point) -> Fraction | None:
     return value.above.at(known) / below if below else None
 
 
+def number_at(value: Rat, exact: Exact, sizes: Mapping[str, float]) -> float | None:
+    """A quotient at sizes as a floating-point number; None where it has no value, or a name is not among the sizes."""
+    known = dict(sizes)
+    for name in value.names - known.keys():
+        function, arguments = exact.atoms.get(name, ("", ()))
+        parts = [part for one in arguments if (part := number_at(one, exact, sizes)) is not None]
+        if function not in NUMBERS or len(parts) < len(arguments):
+            return None
+        known[name] = NUMBERS[function](parts)
+    below = _number(value.below, known)
+    return _number(value.above, known) / below if below else None
+
+
+def _number(poly: Poly, sizes: Mapping[str, float]) -> float:
+    return sum(float(c) * prod(sizes[name] ** e for name, e in m) for m, c in poly.items())
+
+
 def _root(values: list[Fraction]) -> Fraction | None:
     """The root of a number that has a rational one."""
     (square,) = values
@@ -117,6 +134,8 @@ def _root(values: list[Fraction]) -> Fraction | None:
 
 
 VALUES: Mapping[str, Callable[[list[Fraction]], Fraction | None]] = {"max": max, "min": min, "sqrt": _root}
+
+NUMBERS: Mapping[str, Callable[[list[float]], float]] = {"max": max, "min": min, "sqrt": lambda values: sqrt(*values)}
 
 
 def sampled(step: Step, ledger: Ledger) -> Check:

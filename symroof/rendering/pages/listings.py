@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
 
 from symroof.derivation.pipeline import Derivation
+from symroof.errors import CheckError
 from symroof.formula import Formula, Name, Product, Quotient, product
 from symroof.model.program import Program, Statement
 from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
+from symroof.reading.programs import read_program
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code
 from symroof.rendering.pages.pen import Sentences
@@ -85,10 +89,57 @@ class Statements:
 
 
 def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
-    """The text of a program; on a terminal the declarations one after the other, and what is a weight or a cache."""
+    """The text of a program; on a terminal the declarations one after the other, and what is a weight or a cache.
+
+    Raises :class:`~symroof.errors.CheckError` where the text is not that of the program.
+    """
     if form == "text":
-        return Code(tuple(_short(program, say, width)))
-    return Code((*str(program).split("\n"), *_backward(program, say)))
+        lines = tuple(_short(program, say, width))
+    else:
+        written = str(program)
+        require_read_back(written, program)
+        lines = (*written.split("\n"), *_backward(program, say))
+    _require_all(" ".join(lines), program)
+    return Code(lines)
+
+
+def require_read_back(text: str, program: Program) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where the text of a program, read by the reader of programs, is another one."""
+    if _read(text) != _shape(program):
+        raise CheckError("the text of the program is that of another one")
+
+
+@lru_cache(maxsize=32)
+def _read(text: str) -> Any:
+    found = read_program(text)
+    return _shape(found) if isinstance(found, Program) else None
+
+
+def _shape(program: Program) -> Any:
+    """What a program says, whatever the order of the axes that split a size."""
+    tensors = {
+        str(t.name): (t.dtype.name, tuple((dim.label, sorted("".join(dim.axes))) for dim in t.dims))
+        for t in program.written.values()
+    }
+    return (
+        {axis.name: axis.chips for axis in program.mesh},
+        [(one.role, str(one.tensor.name), tensors[str(one.tensor.name)]) for one in program.declared],
+        [_said(line.statement, tensors) for line in program.forward],
+        (program.returned, program.where),
+    )
+
+
+def _said(statement: Statement, tensors: Mapping[str, Any]) -> Any:
+    return statement.name, tensors.get(statement.name), tuple(str(tensor.name) for tensor in statement.operands)
+
+
+def _require_all(text: str, program: Program) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a tensor or a statement of a program is not in its listing."""
+    text = f" {text}".replace("\N{NO-BREAK SPACE}", " ")
+    arrays = [f" {d.tensor.name}: {d.tensor}" for d in program.declared]
+    for wanted in (*arrays, *(f" {line.statement.name} = " for line in program.lines)):
+        if wanted not in text:
+            raise CheckError(f"the listing of the program leaves out{wanted}")
 
 
 def _backward(program: Program, say: Sentences) -> Iterator[str]:

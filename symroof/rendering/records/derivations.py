@@ -20,6 +20,7 @@ from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.exchanges import about, moved_by
+from symroof.rendering.pages.listings import require_read_back
 from symroof.rendering.records.audit import Audit
 from symroof.rendering.records.questions import let_record, optimum_record, solution_record, step_record
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
@@ -58,6 +59,8 @@ def record(derivation: Derivation) -> dict[str, Any]:
     audit = Audit(derivation.written, setting)
     audit.require(found["answer"])
     audit.require_tree(found["steps"])
+    if isinstance(problem.operation, Program) and problem.operation.line is None:
+        require_read_back(found["operation"], problem.operation)
     return found
 
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from symroof.derivation.answer import Point
+from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import RIDGE, T_LOWER
 from symroof.derivation.meanings import in_ridge
 from symroof.errors import CheckError
@@ -29,9 +29,24 @@ from symroof.symbols import expression, fraction
 def told_on_map(exploration: Exploration) -> tuple[Told]:
     """What the steps of a map say, those of its points and of what is left to find among them."""
     draft = exploration.found.draft
+    require_sealed_in(exploration)
     told = Told(draft.ledger.established, draft.setting)
     told.numbers.update(value for place in exploration.places for value in place.values.values())
     return (told,)
+
+
+def require_sealed_in(exploration: Exploration) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a part of a map holds a step that is not one of its ledger."""
+    found, left = exploration.found, (exploration.remains,) if exploration.remains else ()
+    told = vars(found)  # what each size does alone, and each change, where the page asked for it
+    singles, knobs = told.get("singles", ()), told.get("knobs", ())
+    known = set(map(id, found.draft.ledger.established))
+    if any(not knob.what for knob in knobs):
+        raise CheckError("a change is a change of nothing")
+    every: tuple[Said, ...] = (*found.rows, *singles, *knobs, *exploration.places, *left)
+    for said in every:
+        if not known.issuperset(map(id, said.steps)):
+            raise CheckError("a step of the map was not checked")
 
 
 def told_of(inferred: Inferred) -> Told:
@@ -105,6 +120,7 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
 def _audited(tree: dict[str, Any], exploration: Exploration) -> dict[str, Any]:
     """The object of a map, every formula and number of which some step of the map says."""
     draft, places = exploration.found.draft, exploration.places
+    require_sealed_in(exploration)
     audit = Audit(draft.ledger.established, draft.setting)
     audit.numbers.update(value for place in places for value in place.values.values())
     audit.require_tree(tree)
@@ -113,15 +129,26 @@ def _audited(tree: dict[str, Any], exploration: Exploration) -> dict[str, Any]:
 
 def _require_rows(tree: Mapping[str, Any], found: RegimeMap) -> None:
     """Every row says what its own steps do; the list is as long as it says, and a corner is led by one product."""
-    known, listed = set(map(id, found.draft.ledger.established)), tree["regimes"]
+    listed = tree["regimes"]
     for row, entry in zip(found.rows, listed, strict=True):
-        if not known.issuperset(map(id, row.steps)):
-            raise CheckError(f"a step of the regime {entry['regime']} was not checked")
         audit = Audit(row.steps, found.setting)
         audit.require_regime("regime", entry["regime"])
         audit.require_tree({key: entry[key] for key in ("intensity", "factor", "compute_bound", "equal_sizes_from")})
         if entry["corner"] and any(isinstance(node, Sum) for node in nodes(row.formula("leading") or RIDGE)):
             raise CheckError(f"the regime {entry['regime']} is no corner")
+    for single, entry in zip(found.singles, tree["single"], strict=True):
+        highest = single.step("highest")
+        if entry["reached"] is not None and entry["reached"] != (highest is not None and highest.relation == "<="):
+            raise CheckError(
+                f"whether the intensity reaches its supremum over {entry['variable']} is not what its step says"
+            )
+    for knob, entry in zip(found.knobs, tree["knobs"], strict=True):
+        tends = [step for step in knob.steps if step.role == "leading"]
+        for step, shown in zip(tends, entry["factor"].values(), strict=True):
+            Audit((step,), found.setting).require_tree(shown)
+    named = {entry["regime"] for entry in listed}
+    if any(place["nearest"] not in named for place in tree["at"]):
+        raise CheckError("the nearest regime of a point is none of the list")
     corners = sum(entry["corner"] for entry in listed)
     if tree["corners"] != corners or (tree["count"] != len(listed) and len(listed) != corners):
         raise CheckError(f"{tree['count']} regimes, of which {tree['corners']} are corners, are not those of the list")
