@@ -8,22 +8,24 @@ roots stand as names.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
-from math import isclose, prod, sqrt
+from math import isclose, log, prod, sqrt
 
+from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY
 from symroof.derivation.evaluation import with_times
-from symroof.derivation.setting import Setting
+from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError
 from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.roofs import Roofline, Track
-from symroof.exploration.scaling import Scaling, ScalingCurve
+from symroof.exploration.scaling import Scaling, ScalingCurve, numbered
 from symroof.exploration.stretches import Stretch
 from symroof.exploration.territories import Territories
-from symroof.formula import Formula, Name, total
+from symroof.formula import Formula, Frozen, Name, total
 from symroof.model.statement_costs import of_statement
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger
@@ -83,6 +85,36 @@ def require_measured(drawn: Drawn) -> None:
             _split(drawn, Measure(drawn.setting))
 
 
+def require_shown(drawn: Drawn, rows: Iterable[Sequence[object]]) -> None:
+    """Raises :class:`~symroof.errors.CheckError` for a number in a table of points that is none of the figure."""
+    known = set(_numbers(drawn))
+    if isinstance(drawn, Roofline | Curves):
+        roofs = drawn.roofs if isinstance(drawn, Roofline) else (drawn.roof,)
+        known.update(float(roof.peak.value / roof.bandwidth.value) for roof in roofs)
+        known.update(float(roof.peak.value) for roof in roofs)
+    for row in rows:
+        for cell in row:
+            if isinstance(cell, float) and cell not in known:
+                raise CheckError(f"the table of points has {cell:g}, which is none of the figure")
+
+
+def _numbers(value: object) -> Iterator[float]:
+    """Every number in a figure."""
+    match value:
+        case Said():
+            yield from (float(x) for role in ("part", "whole") for x in value.numbers(role))
+        case Setting() | str():
+            return
+        case int() | float() | Fraction():
+            yield float(value)
+        case Mapping():
+            yield from (x for part in value.values() for x in _numbers(part))
+        case tuple() | list():
+            yield from (x for part in value for x in _numbers(part))
+        case Frozen():
+            yield from (x for part in vars(value).values() for x in _numbers(part))
+
+
 def _floats(values: Mapping[str, object]) -> dict[str, float]:
     return {name: float(value) for name, value in values.items()}  # type: ignore[arg-type]
 
@@ -130,6 +162,9 @@ def _scaling(drawn: Scaling, measure: Measure) -> None:
     x = drawn.variable
     for curve in drawn.curves:
         _along(measure, curve.values, x, curve.xs, {n: ys for n, ys in curve.lines.items() if n != "peak"})
+        for few in curve.few:
+            own = Measure(setting_of(numbered(drawn.setting.problem, x, few.chips)))
+            own.require(Name("throughput"), _floats(curve.values), few.throughput)
         for i, stretch in enumerate(curve.stretches):
             low, high = map(float, stretch.ends)
             for size in (low, sqrt(low * high), high):
@@ -193,13 +228,26 @@ def _plane(drawn: Plane, measure: Measure) -> None:
         measure.require(INTENSITY, _place(drawn.names, point), float(ridge or 0))
     forms = [measure.setting.layout.write(region.form) for region in drawn.regions]
     for region, form in zip(drawn.regions, forms, strict=True):
-        middle = _place(drawn.names, _centre(region.corners))
-        known = [value for one in forms if (value := measure.of(one, middle)) is not None]
-        own = measure.of(form, middle)
-        if own is not None and own > min(known) * (1 + NEAR):
-            raise CheckError(f"the figure says that the intensity is near {region.form} at {_said(middle)}")
+        for corner in (_centre(region.corners), *region.corners):
+            place = _place(drawn.names, corner)
+            known = [value for one in forms if (value := measure.of(one, place)) is not None]
+            own = measure.of(form, place)
+            if own is not None and own > min(known) * (1 + NEAR):
+                raise CheckError(f"the figure says that the intensity is near {region.form} at {_said(place)}")
         for end in region.rule:
             measure.require(form, _place(drawn.names, end), float(ridge or 0))
+
+    whole = prod(log(high / low) for low, high in drawn.ranges)
+    covered = sum(_area(region.corners) for region in drawn.regions)
+    if not isclose(whole, covered, rel_tol=1e-6):
+        raise CheckError(f"the regions of the figure cover {covered / whole:.1%} of it")
+
+
+def _area(corners: Sequence[Point]) -> float:
+    """The area of a polygon on logarithmic axes."""
+    places = [(log(x), log(y)) for x, y in corners]
+    turned = zip(places, [*places[1:], places[0]], strict=True)
+    return abs(sum(x * v - u * y for (x, y), (u, v) in turned)) / 2
 
 
 def _territories(drawn: Territories, measure: Measure) -> None:

@@ -148,7 +148,7 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
         for values in points:
             require_joined(setting.problem, {**values, x: Fraction(over.ends[1])})
     ring, drawn = _from_the_least_ring(setting, over)
-    few = [_measured(_numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
+    few = [_measured(numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
     curves = []
     for values in points:
         step = {x: ring or _stride(whole.program, x, values)}
@@ -183,7 +183,7 @@ def _stride(program: Program, x: str, values: Mapping[str, Fraction]) -> int:
     return lcm(*(prod(chips[axis] for axis in dim.axes) for dim in dims))
 
 
-def _numbered(problem: Problem, x: str, chips: int) -> Problem:
+def numbered(problem: Problem, x: str, chips: int) -> Problem:
     """The problem with a number of chips on an axis."""
     return _with_axis(problem, problem.mesh[x].numbered(chips))
 

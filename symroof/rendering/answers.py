@@ -13,7 +13,7 @@ from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, Label, rows
 from symroof.exploration.longest import LongestMap
-from symroof.exploration.measuring import require_measured
+from symroof.exploration.measuring import require_measured, require_shown
 from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Frozen
@@ -210,6 +210,7 @@ class ShownFigure(Frozen):
 
         require_measured(self.drawing)
         head, points = rows(self.drawing)
+        require_shown(self.drawing, points)
         return columns([tuple(map(cell, row)) for row in (head, *points)])
 
     def _language(self, lang: str | None) -> str:

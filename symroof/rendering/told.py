@@ -140,7 +140,7 @@ class Told:
         self.parts: set[int] = set()
         self.moved: set[tuple[str, ...]] = set()
         self.orders: set[tuple[int, str, int]] = set()
-        self.numbers: set[Fraction] = {Fraction(1), *figures.values()}
+        self.numbers: set[Fraction] = set(figures.values())
         self.names = rules.met
         rules.met.update({} if setting is None else dict.fromkeys(setting.problem.names))
         for step in steps:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from math import inf
 
-from symroof.rendering.formulas.folding import FoldingPrinter, rows_of
+from symroof.rendering.formulas.folding import FoldingPrinter, kept, rows_of
 from symroof.rendering.formulas.tex import LatexPrinter, breadth
 from symroof.rendering.pages.blocks import Row
 from symroof.rendering.pages.dialects import Dialect
@@ -50,7 +50,8 @@ def _in_room(row: Row, printer: LatexPrinter, room: float) -> Iterator[str]:
         if breadth(link) <= room:
             yield link
         else:
-            yield f"{printer.relation(relation)} " + " \\\\\n&\\quad ".join(rows_of(folding.print(right)))
+            broken = folding.print(right)
+            yield f"{printer.relation(relation)} " + kept(broken, " \\\\\n&\\quad ".join(rows_of(broken)))
 
 
 def _over_lines(left: str, links: list[str], form: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import ClassVar, TypeAlias
 
+from symroof.errors import CheckError
 from symroof.formula import Frozen
 from symroof.rendering.formulas.plain import Heard, PlainPrinter
 from symroof.rendering.formulas.tex import breadth
@@ -23,6 +25,8 @@ from symroof.rendering.told import Told
 BOLD = "\x1b[1m", "\x1b[0m"
 
 
+# What counts beside letters and digits.
+SIGNS = frozenset("<>=≤≥≈≪→⇔")
 # From how many sheets on formulas go over lines.
 FOLDED = 1.2
 
@@ -105,8 +109,42 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, told: Callable[[], Seque
         }
         style = pen.style
         text = render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
+    if style.template is None:
+        _require_all(page, pen, text)
     require_heard(said, told() if style.template is None else ())
     return text
+
+
+def _require_all(page: Page, pen: Pen, text: str) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a letter, a digit or a relation of a page is lost on its way out."""
+    lost = _signs(" ".join(_texts(page.blocks, pen))) - _signs(text)
+    if lost:
+        raise CheckError(f"the page as it is laid out lacks {' '.join(sorted(lost))[:80]}")
+
+
+def _signs(text: str) -> Counter[str]:
+    return Counter(c for c in text if c.isalnum() or c in SIGNS)
+
+
+def _texts(blocks: Iterable[Block | Section], pen: Pen) -> Iterator[str]:
+    """Everything that the blocks of a page say."""
+    for block in blocks:
+        match block:
+            case Section(head=head, blocks=inner):
+                yield head
+                yield from _texts(inner, pen)
+            case Paragraph(text=text):
+                yield text
+            case Code(lines=lines):
+                yield from map(pen.code, lines) if pen.form == "latex" else lines
+            case Lines(lines=lines):
+                yield from lines
+            case Grid(rows=rows):
+                yield from (cell for row in rows for cell in row)
+            case Display(rows=rows):
+                for row in rows:
+                    yield "" if row.left is None else pen.printer.print(row.left)
+                    yield from (row.aside, row.unit, *row.links(pen.printer))
 
 
 def _on_a_sheet(page: Page, pen: Pen) -> Iterator[Block]:

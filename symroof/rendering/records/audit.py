@@ -9,13 +9,15 @@ number for each name: two different ones agree there once in 10^18.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
+from symroof.derivation.setting import Setting
 from symroof.errors import ReadingError
 from symroof.formula import Formula, Infinity, Name
+from symroof.proof.step import Step
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
@@ -80,6 +82,10 @@ QUANTITIES = {"T": "T_{}", "sent_over": "sent({})", "limits": "limit {}"}
 
 class Audit(Told):
     """What the steps of an answer say, so that each part of a record can be held against it."""
+
+    def __init__(self, steps: Iterable[Step], setting: Setting | None) -> None:
+        super().__init__(steps, setting)
+        self.numbers.add(Fraction(1))  # of chips, where there is one
 
     @cached_property
     def floats(self) -> set[float]:
