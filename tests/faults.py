@@ -198,10 +198,6 @@ REQUESTS = {
 }
 
 
-class Slow(Exception):
-    """A request with a fault in it that does not end."""
-
-
 class Stream(io.StringIO):
     encoding = "utf-8"
 

@@ -5,10 +5,11 @@ out is held against the steps of the derivation without a fault: all that it say
 """
 
 import json
+from pathlib import Path
 from random import Random
 
 import pytest
-from faults import called, outcome, put
+from faults import REQUESTS, answer, called, outcome, put
 from test_gate import _nothing_is_remembered, forget  # noqa: F401 (a fixture)
 
 import symroof as sr
@@ -58,3 +59,14 @@ def test_a_fault_anywhere_says_nothing_false(part):
                 false.append((module, name, str(error)))
     assert false == []
     assert told["refused"] > 5, told
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_request_says_the_same_again_when_nothing_is_remembered(name, tmp_path, monkeypatch):
+    """What a fault is compared with: an answer that does not depend on what was asked before."""
+    monkeypatch.chdir(Path(__file__).parent.parent)
+    said = answer(REQUESTS[name], tmp_path)
+    forget()
+    assert said.strip()
+    assert answer(REQUESTS[name], tmp_path) == said
