@@ -87,15 +87,20 @@ def require_measured(drawn: Drawn) -> None:
 
 def require_shown(drawn: Drawn, rows: Iterable[Sequence[object]]) -> None:
     """Raises :class:`~symroof.errors.CheckError` for a number in a table of points that is none of the figure."""
-    known = set(_numbers(drawn))
+    known = {*map(_digits, _numbers(drawn))}
     if isinstance(drawn, Roofline | Curves):
         roofs = drawn.roofs if isinstance(drawn, Roofline) else (drawn.roof,)
-        known.update(float(roof.peak.value / roof.bandwidth.value) for roof in roofs)
-        known.update(float(roof.peak.value) for roof in roofs)
+        known.update(_digits(float(roof.peak.value / roof.bandwidth.value)) for roof in roofs)
+        known.update(_digits(float(roof.peak.value)) for roof in roofs)
     for row in rows:
         for cell in row:
-            if isinstance(cell, float) and cell not in known:
+            if isinstance(cell, float) and _digits(cell) not in known:
                 raise CheckError(f"the table of points has {cell:g}, which is none of the figure")
+
+
+def _digits(value: float) -> str:
+    """A number by its digits but the last ones, in which ways to work it out differ."""
+    return f"{value:.9g}"
 
 
 def _numbers(value: object) -> Iterator[float]:
