@@ -56,7 +56,6 @@ from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecide
 from symroof.verification.literals import bounds_alike, precise, rounding
 from symroof.verification.nearness import joined
 from symroof.verification.ratios import by_ratio, possible_regimes
-from symroof.verification.screening import may_hold
 from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import Unknown, unknown_of
 
@@ -244,10 +243,8 @@ def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, t
     """
     finding = None if unknown is None else by_bound(unknown, regime)
     finding = finding or by_ratio(question, regime)
-    if finding is None or finding.verdict != "rounded":
-        return finding
-    backwards = turned and _in_print(question.link, question.context)
-    return None if backwards or not may_hold(question) else finding
+    rounded = finding is not None and finding.verdict == "rounded"
+    return None if rounded and turned and _in_print(question.link, question.context) else finding
 
 
 def _in_print(link: Compare, context: Context) -> bool:
