@@ -94,7 +94,8 @@ def forged(facts):
             yield replace(facts, outputs=length)
             yield replace(facts, length=outputs)
             yield replace(facts, additions=Sum((additions, number(1))))
-            yield replace(facts, turns=(*turns, Name("L")))
+            yield replace(facts, turns=None if turns else Name("L"))
+            yield replace(facts, turns=Sum((turns or number(1), number(1))))
         case Members(applied=applied):
             yield replace(facts, applied=applied[1:])
             yield replace(facts, applied=(*applied, applied[0]))

@@ -10,7 +10,7 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
-from symroof.model.program import SUM, Line, Program
+from symroof.model.program import SUM, Line, Program, turns_of
 from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement, tokens_of
 from symroof.proof.accounts import Applied, Dots, Members, Moves
 from symroof.proof.evidence import Excess
@@ -97,7 +97,7 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
                 both = total(*(draft.write(amount) for _, amount in moves))
                 draft = _of(draft, "traffic", reason, what, name, both)
         moved = Add(*(amount for _, amount in (*owner.loads, *owner.stores)))
-        draft = _of(draft, "traffic", Reason.STATEMENT_BYTES, "bytes", name, moved, _moves(owner))
+        draft = _of(draft, "traffic", Reason.STATEMENT_BYTES, "bytes", name, moved, _moves(draft, owner))
         if owner.flops != 0 and moved != 0:
             draft = _intensity(draft, name, owner, moved)
     cost = draft.setting.cost
@@ -144,7 +144,7 @@ def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
     if product is None:
         return None
     outputs, length = product.output.elements, product.length
-    return Dots(draft.write(outputs), draft.write(length), draft.write(length - 1), _turns(line))
+    return Dots(draft.write(outputs), draft.write(length), draft.write(length - 1), turns_written(draft, line))
 
 
 def _applied(draft: Draft, line: Line) -> Applied:
@@ -161,18 +161,19 @@ def _applied(draft: Draft, line: Line) -> Applied:
     )
 
 
-def _moves(owner: StatementCost) -> Moves:
+def _moves(draft: Draft, owner: StatementCost) -> Moves:
     """What a statement loads, finds on the chip, stores and keeps there."""
     loaded, stored = (tuple(name for name, _ in moves) for moves in (owner.loads, owner.stores))
     made = tuple(line.statement.name for line in owner.members)
     used = dict.fromkeys(str(tensor.name) for line in owner.members for tensor in line.statement.operands)
     found = tuple(name for name in used if name not in loaded and name not in made)
     kept, first = tuple(name for name in made if name not in stored), owner.members[0]
-    return Moves(loaded, found, stored, made[1:], kept, first.fuse is not None, _turns(first))
+    return Moves(loaded, found, stored, made[1:], kept, first.fuse is not None, turns_written(draft, first))
 
 
-def _turns(line: Line) -> tuple[Formula, ...]:
-    return tuple(repeat.times for repeat in line.repeats)
+def turns_written(draft: Draft, line: Line) -> Formula | None:
+    """How often the repeats around a statement run it; None where there are none."""
+    return draft.layout.factored(turns_of(line.repeats)) if line.repeats else None
 
 
 def _of(

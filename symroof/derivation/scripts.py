@@ -68,7 +68,9 @@ def require_spoken(draft: Draft, program: Program) -> None:
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
     meshed = meanings["chips"].meshed if program.axes else None
     script = meshed.script if meshed is not None else meanings["flops"].script
-    memory, vector = setting.problem.link if meshed is None else "HBM", OF_VECTOR if OF_VECTOR in figures else None
+    network = {name for axis in (() if meshed is None else meshed.mesh) for name in (axis.name, axis.link)}
+    link, vector = setting.problem.link, OF_VECTOR if OF_VECTOR in figures else None
+    memory = "HBM" if link.partition(".")[0] in network else link
     require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector))
 
 

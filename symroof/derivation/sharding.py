@@ -10,12 +10,13 @@ from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
+from symroof.derivation.itemizing import turns_written
 from symroof.formula import Formula, Name, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
 from symroof.model.placing import Move
-from symroof.model.program import Program
+from symroof.model.program import Line, Program
 from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over, traffic_of_tensors
 from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, OnEach, Wired
 from symroof.proof.collectives import MeshAxis
@@ -105,7 +106,9 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
     for name, cost in program.on_chip.items():
         for resource, amount in cost.sent.items():
             if amount != 0:
-                facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)), _turns(program, name))
+                facts = Exchanges(
+                    tuple(_exchanged(draft, program, cost.moves, resource)), turns_written(draft, _line(program, name))
+                )
                 draft = _add(draft, "exchanges", sent_over(resource, name), known, Reason.SENT, facts)
     for resource in busy_links(program):
         names = [sent_over(resource, name) for name in program.owners]
@@ -127,9 +130,8 @@ def _wiring(axis: mesh_axes.MeshAxis) -> str:
     return "switch" if axis.wiring == "switch" else "ring" if axis.ways == 2 else "line"
 
 
-def _turns(program: Program, name: str) -> tuple[Formula, ...]:
-    line = next(line for line in program.lines if line.statement.name == name)
-    return tuple(repeat.times for repeat in line.repeats)
+def _line(program: Program, name: str) -> Line:
+    return next(line for line in program.lines if line.statement.name == name)
 
 
 def _divided(draft: Draft, program: Program, name: str) -> Divided:

@@ -168,8 +168,11 @@ def outlined(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
     constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)
     base = Regime((*setting.regime.relations, *constants, *at_least_two(setting)), setting.least_one)
     draft = defined(draft, names(of))
-    draft = draft.add(*(parts(draft) if of == INTENSITY else ()))
-    return RegimeMap(draft, of, value, base, fan(value, base, order))
+    found = RegimeMap(draft, of, value, base, fan(value, base, order))
+    if of == INTENSITY:
+        return replace(found, draft=draft.add(*parts(draft)))
+    equal = tuple(r for r in found.assume if r.relation == "=")
+    return replace(found, draft=draft.add(Step("regime", Reason.CANCEL, found.spelled, "=", draft.write(value), equal)))
 
 
 def listed(found: RegimeMap, *, every: bool = False) -> RegimeMap:

@@ -12,12 +12,12 @@ from symroof.proof.step import Step
 
 class Dots(Facts):
     """Facts of a contraction: each of ``outputs`` is a dot product of a ``length``, whose products take ``additions``; so
-    in every turn of the repeats around it, ``turns`` are how often each of these is run."""
+    in every one of the ``turns`` of the repeats around it, where there are any."""
 
     outputs: Formula
     length: Formula
     additions: Formula
-    turns: tuple[Formula, ...] = ()
+    turns: Formula | None = None
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         run, act = _run_of(step)
@@ -28,7 +28,7 @@ class Dots(Facts):
         told = ((self.outputs, output), (self.length, script.loops(act).missing_in(output)))
         counted = all(exact.difference(formula, _elements(labels)).is_zero() for formula, labels in told)
         counted &= exact.difference(Sum((self.additions, number(1))), self.length).is_zero()
-        return counted and self.turns == tuple(turn.times for turn in act.turns)
+        return counted and run.runs(act, self.turns, exact)
 
 
 class Applied(Facts):
@@ -69,7 +69,8 @@ class Members(Facts):
 
 class Moves(Facts):
     """Facts of traffic: what a statement loads, what it finds on the chip, what it stores; what is ``joined`` to it;
-    ``kept`` is made and not stored, and ``fused`` where that is because a fuse keeps it. ``turns`` are how often each repeat around it is run."""
+    ``kept`` is made and not stored, and ``fused`` where that is because a fuse keeps it. ``turns`` are those of the repeats
+    around it."""
 
     loaded: tuple[str, ...]
     found: tuple[str, ...]
@@ -77,7 +78,7 @@ class Moves(Facts):
     joined: tuple[str, ...]
     kept: tuple[str, ...]
     fused: bool = False
-    turns: tuple[Formula, ...] = ()
+    turns: Formula | None = None
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         run, act = _run_of(step)
@@ -95,7 +96,7 @@ class Moves(Facts):
             and self.joined == tuple(name for name in made if name != run.name)
             and self.kept == tuple(name for name in made if name not in stored)
             and self.fused == (act.fuse is not None)
-            and self.turns == tuple(turn.times for turn in act.turns)
+            and run.runs(act, self.turns, ledger.exact(figures=False))
         )
 
 

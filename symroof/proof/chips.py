@@ -164,11 +164,11 @@ class Divided(Facts):
 
 
 class Exchanges(Facts):
-    """Facts of what a link carries for a statement: the collectives over it, in their order, in each turn of the repeats
-    around it."""
+    """Facts of what a link carries for a statement: the collectives over it, in their order, in each of the ``turns``
+    of the repeats around it."""
 
     exchanges: tuple[Exchanged, ...]
-    turns: tuple[Formula, ...] = ()
+    turns: Formula | None = None
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence = step.evidence
@@ -179,10 +179,13 @@ class Exchanges(Facts):
         mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
         moved = [(act.result, one) for act in mine for one in meshed.parts[act.result].moved]
         over = [(result, one) for result, one in moved if evidence.resource in dict(meshed.shares(one, exact))]
-        turns = tuple(turn.times for turn in mine[0].turns)
-        return (self.turns, len(self.exchanges)) == (turns, len(over)) and all(
-            said.result == result and self._same(said, one, evidence, exact)
-            for said, (result, one) in zip(self.exchanges, over, strict=True)
+        return (
+            len(self.exchanges) == len(over)
+            and Run(script, "chips").runs(mine[0], self.turns, exact)
+            and all(
+                said.result == result and self._same(said, one, evidence, exact)
+                for said, (result, one) in zip(self.exchanges, over, strict=True)
+            )
         )
 
     def _same(self, said: Exchanged, one: Moved, evidence: OnEach, exact: Exact) -> bool:

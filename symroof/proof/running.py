@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import mul
 
-from symroof.formula import Name, number
+from symroof.formula import Formula, Name, number
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
@@ -134,6 +134,12 @@ class Run(Evidence):
 
     def turned(self, turns: tuple[Turn, ...], exact: Exact) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))
+
+    def runs(self, act: Act, turns: Formula | None, exact: Exact) -> bool:
+        """Whether an act is run in so many turns of repeats; None where there is none around it."""
+        if turns is None or not act.turns:
+            return turns is None and not act.turns
+        return (exact.rational(turns) - self.turned(act.turns, exact)).is_zero()
 
     def _paid(self, payer: str, exact: Exact) -> Rat:
         """How often a statement is run."""

@@ -49,6 +49,7 @@ from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.exchanges import moved_by
 
 PRIME = 2**61 - 1
+RIDGE = "ridge"
 RELATIONS = ("<=", ">=", "<", ">", "=")
 # In how many ways the decimals of a formula are taken for numbers that they stand for.
 MOST_TAKEN = 8
@@ -131,7 +132,11 @@ class Told:
         figures = {} if setting is None else {symbol.name: value for symbol, value in setting.values.items()}
         known = {name: modulo(value) for name, value in figures.items()}
         rules = self.rules = Modular(known)
-        for name, formula in operation.where.items() if isinstance(operation, Program) else ():
+        steps = tuple(steps)
+        ridge = next((step.right for step in steps if step.reason is Reason.RIDGE), None)
+        defined = {} if ridge is None or RIDGE in known else {RIDGE: ridge}
+        defined |= operation.where if isinstance(operation, Program) else {}
+        for name, formula in defined.items():
             known[name] = int(fold(formula, rules))
         self.points = () if setting is None else setting.problem.at
         self.values: dict[int, tuple[Formula, int | None]] = {}

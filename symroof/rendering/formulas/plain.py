@@ -30,10 +30,13 @@ from symroof.formula import (
     Written,
     fold,
 )
+from symroof.model.units import UNITS
 from symroof.rendering.formulas.letters import Letters
 
 # How tightly a part binds, the loosest first.
 SUM, NEGATIVE, QUOTIENT, PRODUCT, POWER, ATOM = range(6)
+# A number, a letter, and the letters behind it: what may be read as a number with a unit.
+RUN = re.compile(r"(?<![\w.])((?:[\d.]+e[+-]?\d+|[\d.]*\d)[A-Za-z])([A-Za-z]+)")
 UNICODE = {"~": "≈", "regime ~": "~", "->": "→", "<=": "≤", ">=": "≥", "<<": "≪", "<=>": "⇔", "=>": "⇒", "oo": "∞"}
 
 
@@ -197,7 +200,7 @@ class PlainPrinter(Notation):
             wordy = any(len(self.letters.plain(name)) > 1 for side in (before, factor) for name in _letters(side))
             apart = wordy or self.letters.runs or isinstance(before, Call) or isinstance(factor, Call)
             text += ("*" if number else " " if apart else "") + part
-        return Part(text, PRODUCT)
+        return Part(no_unit(text), PRODUCT)
 
     def quotient(self, node: Formula, above: Part, below: Part) -> Part:
         return Part(f"{self.inside(above, PRODUCT)}/{self.inside(below, POWER)}", QUOTIENT)
@@ -228,6 +231,15 @@ class PlainPrinter(Notation):
         cases = [(self.print(then), self.print(guard).join(words.guard_in_line)) for then, guard in node.rows]
         rest = [] if node.otherwise is None else [(self.print(node.otherwise).join(words.rest_in_line), "")]
         return cases + rest
+
+
+def no_unit(product: str) -> str:
+    """A product with a space between letters that would be the unit of its number.
+
+    >>> no_unit("2MB"), no_unit("2MBF"), no_unit("10*9.75kB^2")
+    ('2M B', '2MBF', '10*9.75k B^2')
+    """
+    return RUN.sub(lambda run: f"{run[1]} {run[2]}" if run[1][-1] + run[2] in UNITS else run[0], product)
 
 
 def _letters(factor: Formula) -> tuple[str, ...]:

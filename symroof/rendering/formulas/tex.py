@@ -25,7 +25,7 @@ from unicodedata import east_asian_width
 from symroof.formula import Call, Cases, Figure, Formula, Frozen, Name, Number, Written
 from symroof.model.quantities import TABLE
 from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import ATOM, NEGATIVE, POWER, PRODUCT, SUM, Kind, Notation, Part
+from symroof.rendering.formulas.plain import ATOM, NEGATIVE, POWER, PRODUCT, SUM, Kind, Notation, Part, no_unit
 
 SIGNS = {
     "~": r"\approx",
@@ -131,7 +131,7 @@ class LatexPrinter(Notation):
         text = parts[0].text
         for before, after in pairwise(parts):
             text += _joint(before, after, text) + after.text
-        return Part(text, PRODUCT, any(part.tall for part in factors), Kind.CHAIN)
+        return Part(no_unit(text), PRODUCT, any(part.tall for part in factors), Kind.CHAIN)
 
     def quotient(self, node: Formula, above: Part, below: Part) -> Part:
         return Part(rf"\frac{{{above.text}}}{{{below.text}}}", ATOM, True, Kind.FRACTION)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number, product
+from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
 from symroof.model.mesh_axes import fast_first, presumed_order
 from symroof.model.program import NAMELESS, Program
 from symroof.model.statement_costs import busy_links, of_statement, sent_over
@@ -101,7 +101,7 @@ class Mesh:
             name, turns = about(step), step.facts.turns
             for exchange in step.facts.exchanges:
                 back = self.program.owners[name].backward
-                found.setdefault((exchange, name), Said(exchange, name, back, product(*turns) if turns else None))
+                found.setdefault((exchange, name), Said(exchange, name, back, turns))
         return tuple(found.values())
 
     def over(self, resource: str) -> tuple[Said, ...]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from symroof.derivation.pipeline import Derivation
 from symroof.errors import CheckError
-from symroof.formula import Formula, Name, Product, Quotient, product
-from symroof.model.program import Program, Statement
-from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
+from symroof.formula import Formula, Name, Product, Quotient, fold
+from symroof.model.dtype import Tensor
+from symroof.model.functions import FUNCTIONS, Function
+from symroof.model.program import Block, Fuse, Node, Program, Repeat, Statement
+from symroof.model.program_text import INDENT, Spelled, spelled_backward, spelled_parts
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
-from symroof.reading.programs import read_program
+from symroof.reading.programs import ProgramReader
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code
 from symroof.rendering.pages.pen import Sentences
-from symroof.rendering.pages.terminal import GAP, fold
+from symroof.rendering.pages.terminal import GAP
+from symroof.rendering.pages.terminal import fold as folded
 
 # From so many statements with costs on there is a table of them.
 MANY = 5
@@ -79,10 +82,6 @@ class Statements:
         """Whether a step is about a statement of the backward pass, which its author did not write."""
         return self.program.owners[self.about(step).name].backward
 
-    def turns(self, turns: tuple[Formula, ...]) -> Formula | None:
-        """How often all repeats around a statement run it."""
-        return product(*turns) if turns else None
-
     @property
     def many(self) -> bool:
         return len(self.names) >= MANY
@@ -105,32 +104,41 @@ def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
 
 def require_read_back(text: str, program: Program) -> None:
     """Raises :class:`~symroof.errors.CheckError` where the text of a program, read by the reader of programs, is another one."""
-    if _read(text) != _shape(program):
+    own = tuple((f.name, f) for line in program.forward if (f := line.statement.function) is not None)
+    if _read(text, own) != _shape(program):
         raise CheckError("the text of the program is that of another one")
 
 
 @lru_cache(maxsize=32)
-def _read(text: str) -> Any:
-    found = read_program(text)
-    return _shape(found) if isinstance(found, Program) else None
+def _read(text: str, own: tuple[tuple[str, Function], ...]) -> Any:
+    return _shape(ProgramReader(text, None, {**FUNCTIONS, **dict(own)}).program())
 
 
 def _shape(program: Program) -> Any:
     """What a program says, whatever the order of the axes that split a size."""
-    tensors = {
-        str(t.name): (t.dtype.name, tuple((dim.label, sorted("".join(dim.axes))) for dim in t.dims))
-        for t in program.written.values()
-    }
     return (
-        {axis.name: axis.chips for axis in program.mesh},
-        [(one.role, str(one.tensor.name), tensors[str(one.tensor.name)]) for one in program.declared],
-        [_said(line.statement, tensors) for line in program.forward],
-        (program.returned, program.where),
+        {axis.name: (axis.chips, axis.link, axis.wiring) for axis in program.mesh},
+        [(one.role, _typed(one.tensor)) for one in program.declared],
+        [_said(node) for node in program.body],
+        (program.returned, {name: fold(size, Spelled()) for name, size in program.where.items()}),
     )
 
 
-def _said(statement: Statement, tensors: Mapping[str, Any]) -> Any:
-    return statement.name, tensors.get(statement.name), tuple(str(tensor.name) for tensor in statement.operands)
+def _said(node: Node) -> Any:
+    match node:
+        case Statement(kind=kind, operands=operands, result=result, function=function):
+            return kind, function and function.name, node.over, _typed(result), tuple(map(_typed, operands))
+        case Repeat(times=times, enters=enters, leaves=leaves):
+            return fold(times, Spelled()), enters, leaves, [*map(_said, node.body)]
+        case Block(name=name):
+            return name, [*map(_said, node.body)]
+        case Fuse():
+            return [*map(_said, node.body)]
+
+
+def _typed(tensor: Tensor) -> Any:
+    dims = [(dim.label, sorted("".join(dim.axes))) for dim in tensor.dims]
+    return str(tensor.name), tensor.dtype.name, dims
 
 
 def _require_all(text: str, program: Program) -> None:
@@ -156,8 +164,8 @@ def _short(program: Program, say: Sentences, width: int) -> Iterator[str]:
             declared.append(say("declared", role, names).replace(" ", "\N{NO-BREAK SPACE}"))
     before, behind = spelled_parts(program)
     yield from before
-    yield from fold("    ".join(declared), width)
+    yield from folded("    ".join(declared), width)
     for line in behind:
         margin = line[: len(line) - len(line.lstrip())]
-        yield from (margin + part for part in fold(line.lstrip(), width - len(margin), INDENT + GAP))
+        yield from (margin + part for part in folded(line.lstrip(), width - len(margin), INDENT + GAP))
     yield from _backward(program, say)

@@ -91,7 +91,8 @@ class Pen(Frozen):
     @property
     def unheard(self) -> Pen:
         """The pen for what is a part of something that is heard."""
-        return replace(self, printer=replace(self.printer, heard=None))
+        inner = None if self.inner is None else replace(self.inner, heard=None)
+        return replace(self, printer=replace(self.printer, heard=None), inner=inner)
 
     @property
     def folded(self) -> Pen:

@@ -159,8 +159,9 @@ class Audit(Told):
             raise unlike("collective", tree["collective"])
         exact, outcome = tree.get("exact"), tree.get("outcome")
         if isinstance(exact, str) and outcome is not None:
-            word = exact if exact in ("always", "never") else "depends"
-            if outcome.split()[0] != word or (word == "depends" and tree["variable"] not in exact):
+            by_itself = exact in ("always", "never")
+            word = exact if by_itself and tree.get("otherwise") is None else "depends"
+            if outcome.split()[0] != word or not (by_itself or tree["variable"] in exact):
                 raise unlike("outcome", outcome)
 
     def _formula(self, key: str, text: str, point: int | None) -> None:

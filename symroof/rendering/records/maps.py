@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from symroof.derivation.answer import Point, Said
-from symroof.derivation.draft import RIDGE, T_LOWER
+from symroof.derivation.draft import INTENSITY, RIDGE, T_LOWER
 from symroof.derivation.meanings import in_ridge
 from symroof.errors import CheckError
 from symroof.exploration.comparing import Compared, Comparison, steps_at
@@ -123,6 +123,8 @@ def _audited(tree: dict[str, Any], exploration: Exploration) -> dict[str, Any]:
     require_sealed_in(exploration)
     audit = Audit(draft.ledger.established, draft.setting)
     audit.numbers.update(value for place in places for value in place.values.values())
+    if tree["quantity"] != str(INTENSITY.name):
+        audit.said.pop((INTENSITY.name, None), None)  # "intensity" is the form of the quantity in a regime
     audit.require_tree(tree)
     return tree
 
