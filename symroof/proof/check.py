@@ -37,7 +37,7 @@ def check(step: Step, ledger: Ledger) -> Check:
     """Decide one step again; a new name on the left of ``=`` has to mean what the problem or the textbook says."""
     if step.facts is not None and not (isinstance(step.facts, Facts) and step.facts.agree(step, ledger)):
         raise refuted(step, "its facts say something else")
-    if step.role in ledger.meanings and step.left != Name(step.role):
+    if step.role in ledger.meanings and step.role not in ledger.own and step.left != Name(step.role):
         raise refuted(step, f"it is said to be about {step.role}")
     if step.point is not None and not _at_its_sizes(step, ledger):
         raise refuted(step, "its sizes are not those of its set")

@@ -64,7 +64,8 @@ def require_sealed(steps: Collection[Step], ledger: Ledger) -> None:
 
 
 def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
-    """Where the arithmetic takes longer is said, and at each set of sizes which side does, or from where on.
+    """Where the arithmetic takes longer is said, and at each set of sizes which side does, or from where on; where a figure
+    is open and no size is, the intensity to compare with the ridge.
 
     Raises :class:`~symroof.errors.CheckError` where it is not.
     """
@@ -72,7 +73,8 @@ def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
     if ("threshold", None) not in said:
         raise CheckError("nothing is said of where the arithmetic takes longer")
     for point in range(len(ledger.points)):
-        if not {("threshold", point), ("side", point)} & said:
+        enough = {("threshold", point), ("side", point)} | ({("intensity", point)} if _is_open(ledger) else set())
+        if not enough & said:
             raise CheckError(f"nothing is said of which side takes longer at the sizes of set {point + 1}")
 
 
@@ -99,8 +101,14 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
         if _is(known.get("T_comms"), amount) or (link not in ledger.figures and _is_level(amount, ledger)):
             continue  # the threshold is that of this link; or it is open, whatever the sizes are
         role = f"threshold({amount[5:-1]})"
-        if not {(role, point) for point in (None, *(range(len(ledger.points)) if joint else ()))} <= roles:
+        compared = range(len(ledger.points)) if joint and link in ledger.figures and not _is_open(ledger) else ()
+        if not {(role, point) for point in (None, *compared)} <= roles:
             raise CheckError(f"nothing is said of where the arithmetic takes longer than {amount}")
+
+
+def _is_open(ledger: Ledger) -> bool:
+    """Whether no ridge is known."""
+    return not {"peak", "bandwidth"} <= ledger.figures.keys()
 
 
 def _parts(formula: Formula | None, kind: type[Formula]) -> Iterator[str]:

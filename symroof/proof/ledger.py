@@ -22,7 +22,8 @@ class Ledger:
 
     ``meanings`` come from the problem and from the textbook, never from the producer of a step: a formula, or the
     evidence that a count has to rest on. A name enters ``definitions`` with the first step that says what it is.
-    ``multiples`` are what the sizes that are split over chips come in, ``points`` the sets of sizes that are put in.
+    ``multiples`` are what the sizes that are split over chips come in, ``points`` the sets of sizes that are put in, ``own`` the
+    names that a problem gives to formulas: a role of a step may be spelled like one of them.
     """
 
     least_one: frozenset[str]
@@ -30,6 +31,7 @@ class Ledger:
     meanings: Mapping[str, Any] = field(default_factory=dict)
     multiples: Mapping[str, int] = field(default_factory=dict)
     points: tuple[Mapping[str, Fraction], ...] = ()
+    own: frozenset[str] = frozenset()
     definitions: dict[str, Formula] = field(default_factory=dict)
     established: list[Step] = field(default_factory=list)
     _known: dict[bool, dict[str, Rat]] = field(default_factory=lambda: {False: {}, True: {}})

@@ -147,12 +147,13 @@ class Told:
         self.orders: set[tuple[int, str, int]] = set()
         self.numbers: set[Fraction] = set(figures.values())
         self.names = rules.met
+        rules.met.update(dict.fromkeys((*known, RIDGE)))
         rules.met.update({} if setting is None else dict.fromkeys(setting.problem.names))
         for step in steps:
             self._note(step)
         if setting is not None:
             asked = setting.problem.solve, setting.problem.minimize, setting.problem.subject
-            self.take(*(formula for formula in asked if formula is not None))
+            self.take(*(formula for formula in asked if formula is not None), *setting.problem.assume)
         for point in self.points:
             self.numbers.update(point.values())
 

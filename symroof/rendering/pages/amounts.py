@@ -27,7 +27,12 @@ def short(value: Fraction, digits: int = 6) -> str:
 
 
 def to_digits(value: Fraction, digits: int) -> str:
-    return _compared(rounding.to_digits, value, digits)
+    """So many significant digits; those before the point in full.
+
+    >>> to_digits(Fraction(48731, 20), 3), to_digits(Fraction(1, 3), 3)
+    ('2437', '0.333')
+    """
+    return _compared(rounding.to_digits, value, max(digits, magnitude(value) + 1) if value else digits)
 
 
 def to_places(value: Fraction, places: int) -> str:
