@@ -346,8 +346,8 @@ def turned(*arguments, original):
     return found and -found
 
 
-def bounds_doubled(*arguments, original):
-    found = original(*arguments)
+def bounds_doubled(*arguments, original, **options):
+    found = original(*arguments, **options)
 
     def twice(end):
         return end if end is None else Root(2 * end.low, 2 * end.high) if isinstance(end, Root) else 2 * end

@@ -189,7 +189,7 @@ def test_letters_that_stand_alone_are_names_of_their_own():
     assert read(r"11bsh + 5bs^2a = bs(11h + 5as)", letters="bsha") == "11bsh + 5bs^2a = bs(11h + 5as)"
     assert read(r"2M = 2k = 3", letters="kM") == "2M = 2k = 3"
     assert read(r"5 \text{ s} = 5 = 2 + 3", letters="s") == "5 s = 5 = 2 + 3"
-    assert read(r"\frac{2PB}{P} = 2B", letters="PB") == "2PB/P = 2B"
+    assert read(r"\frac{2PB}{P} = 2B", letters="PB") == "2P B/P = 2B"
     assert read(r"5 s = 3 = 2ms = 1 + 2", letters="ms") == "? = 3 = ? = 1 + 2"
     assert sorted(spelling("", ["b", "s = 2048", "12lh^2", "2 k", "x_i", r"\frac{d}{dX} X", "9 GB/s"]).letters) == ["X", "b", "s"]
 

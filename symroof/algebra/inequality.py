@@ -42,9 +42,15 @@ from symroof.symbols import rational
 
 
 def solve_for(
-    difference: Expr, variable: Expr, least_one: frozenset[Expr], values: Mapping[Expr, Fraction] | None = None
+    difference: Expr,
+    variable: Expr,
+    least_one: frozenset[Expr],
+    values: Mapping[Expr, Fraction] | None = None,
+    *,
+    roots: bool = True,
 ) -> Threshold:
-    """The x with ``difference`` > 0, over the domain. ``values`` of figures decide signs and are not put in.
+    """The x with ``difference`` > 0, over the domain. ``values`` of figures decide signs and are not put in. Without
+    ``roots`` what is quadratic with symbols in it stays a condition on a polynomial.
 
     >>> from symroof.symbols import symbol
     >>> B, D, F, R = map(symbol, "BDFR")
@@ -60,7 +66,7 @@ def solve_for(
     parts = coefficients(terms, symbols.index(variable))
     while len(parts) > 1 and not parts[0]:  # the symbol is positive: a power of it before everything decides nothing
         parts = parts[1:]
-    return _Solver(variable, *domain, parts).solve()
+    return _Solver(variable, *domain, parts, roots).solve()
 
 
 def _sign(
@@ -90,6 +96,7 @@ class _Solver(Frozen):
     least_one: frozenset[Expr]
     values: Mapping[Expr, Fraction]
     parts: list[Polynomial]
+    roots: bool = True
 
     def solve(self) -> Threshold:
         if not any(any(e) for part in self.parts for e in part):
@@ -148,7 +155,7 @@ class _Solver(Frozen):
         c, b, a = self.parts
         opens, start = self._sign(a), self._sign(c)
         long = len(b) * (len(b) + 1) // 2 + len(a) * len(c) > MOST_UNDER_A_ROOT
-        if opens is None or not start or (long and opens != start):
+        if opens is None or not start or not self.roots or (long and opens != start):
             return self._implicit()
         high, middle, constant = map(self._expr, (a, b, c))
         discriminant = middle**2 - 4 * high * constant

@@ -55,8 +55,10 @@ def solution_of(
     *,
     layout: Layout = PLAIN,
     values: Values | None = None,
+    roots: bool = True,
 ) -> Solution:
-    """Where ``value`` > ``level``, solved for the variable. ``values`` of figures decide signs and are not put in.
+    """Where ``value`` > ``level``, solved for the variable. ``values`` of figures decide signs and are not put in. Without
+    ``roots``, and where the second engine can tell nothing of a solution by roots, the condition on the polynomial.
 
     >>> from symroof.symbols import symbol
     >>> B, D = symbol("B"), symbol("D")
@@ -65,7 +67,25 @@ def solution_of(
     >>> solution.bound, solution.rises, solution.check.by
     (8*D/(D - 8), True, 'exact identity of the cleared sides in every case')
     """
-    solved = inequality.solve_for(value - level, variable, least_one, values)
+    try:
+        return _solved(value, level, variable, least_one, layout, values, roots=roots)
+    except UndecidedError:
+        if not roots:
+            raise
+        return _solved(value, level, variable, least_one, layout, values, roots=False)
+
+
+def _solved(
+    value: Expr,
+    level: Expr,
+    variable: Expr,
+    least_one: frozenset[Expr],
+    layout: Layout,
+    values: Values | None,
+    *,
+    roots: bool,
+) -> Solution:
+    solved = inequality.solve_for(value - level, variable, least_one, values, roots=roots)
     formula, ends = written_solution(solved, layout), bands(solved, layout)
     above = Compare(layout.write(value), ">", layout.write(level))
     step = Step("solve", Reason.SOLVE, above, "<=>", formula, ends)

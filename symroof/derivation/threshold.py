@@ -14,7 +14,9 @@ from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, n
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, supremum
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, number, product
+from symroof.proof.check import check
 from symroof.proof.facts import Solved
+from symroof.proof.ledger import UndecidedError
 from symroof.proof.limits import Highest, OneRoot, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, rational, symbol
@@ -43,7 +45,19 @@ def solved(draft: Draft, value: Expr, variable: Expr) -> Solution:
     level, put = setting.in_numbers(setting.level), setting.in_numbers(value)
     if setting.timed and put.free_symbols == {variable} and _degree(value, variable) > 1:
         return solution_of(put, level, variable, setting.least_one, layout=setting.layout)
-    return solution_of(value, setting.level, variable, setting.least_one, layout=setting.layout, values=setting.values)
+    found = solution_of(value, setting.level, variable, setting.least_one, layout=setting.layout, values=setting.values)
+    if found.check is None or found.check.status != "sampled" or _is_decided(draft, found):
+        return found
+    return solution_of(value, setting.level, variable, setting.least_one, layout=setting.layout, roots=False)
+
+
+def _is_decided(draft: Draft, solution: Solution) -> bool:
+    """Whether the second engine can tell anything of a solution beside the definitions of a derivation."""
+    try:
+        check(said(draft, Reason.SOLVE, solution, (*draft.setting.equalities, *solution.bands)), draft.ledger)
+    except UndecidedError:
+        return False
+    return True
 
 
 def _degree(value: Expr, variable: Expr) -> int:

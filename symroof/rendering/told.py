@@ -132,9 +132,7 @@ class Told:
         figures = {} if setting is None else {symbol.name: value for symbol, value in setting.values.items()}
         known = {name: modulo(value) for name, value in figures.items()}
         rules = self.rules = Modular(known)
-        steps = tuple(steps)
-        ridge = next((step.right for step in steps if step.reason is Reason.RIDGE), None)
-        defined = {} if ridge is None or RIDGE in known else {RIDGE: ridge}
+        defined = {RIDGE: Quotient(Name("peak"), Name("bandwidth"))} if RIDGE not in known else {}
         defined |= operation.where if isinstance(operation, Program) else {}
         for name, formula in defined.items():
             known[name] = int(fold(formula, rules))
@@ -268,7 +266,7 @@ class Told:
         """The other numbers of steps that a decimal stands for."""
         value = node.value if isinstance(node, Number) else Fraction(node.digits)
         text = node.digits or str(value)
-        if text.isdigit() and value in self.numbers:
+        if text.isdigit() and (node.digits is None or value in self.numbers):
             return
         for known in self._near(nearest(value), abs(nearest(value)) * 0.1):
             if known != value and stands_for(text, known):
