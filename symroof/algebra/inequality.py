@@ -85,7 +85,7 @@ def _sign(
 
 
 # A root of more terms is a formula that nobody reads, and that no engine of proof compares in time.
-MOST_UNDER_A_ROOT = 20
+MOST_UNDER_A_ROOT = 10
 
 
 class _Solver(Frozen):
@@ -155,7 +155,7 @@ class _Solver(Frozen):
         c, b, a = self.parts
         opens, start = self._sign(a), self._sign(c)
         long = len(b) * (len(b) + 1) // 2 + len(a) * len(c) > MOST_UNDER_A_ROOT
-        if opens is None or not start or not self.roots or (long and opens != start):
+        if opens is None or not start or not self.roots or long:
             return self._implicit()
         high, middle, constant = map(self._expr, (a, b, c))
         discriminant = middle**2 - 4 * high * constant

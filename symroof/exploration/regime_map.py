@@ -10,7 +10,7 @@ from functools import cached_property
 from sympy import Expr, Integer, Rational
 
 from symroof.algebra.fan import Fan, fan
-from symroof.algebra.rational import symbols_of
+from symroof.algebra.rational import ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.relations import relations
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
@@ -43,6 +43,8 @@ from symroof.symbols import expression, symbol
 
 # More regimes than this are not listed in full unless they are asked for.
 MOST_LISTED = 8
+# What a change does to a quantity of more terms is a formula that nobody reads.
+MOST_TURNED = 16
 
 
 class RegimeRow(Led):
@@ -125,7 +127,8 @@ class RegimeMap(Frozen):
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
         """What a change of one thing does, in every listed regime; nothing where that would be a table nobody reads."""
-        if not self.every and len(self.corner_rows) > MOST_LISTED:
+        above, below = ratio(self.value, symbols_of(self.value))
+        if len(above) + len(below) > MOST_TURNED or (not self.every and len(self.corner_rows) > MOST_LISTED):
             return ()
         return knobs(self.draft, self.spelled, self.value, [row.regime for row in self.rows])
 

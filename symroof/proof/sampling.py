@@ -144,7 +144,9 @@ def sampled(step: Step, ledger: Ledger) -> Check:
     random, exact, found = Random(7), ledger.exact(figures=True), 0
     truth, edges = truth_of(step, exact)
     free = sorted({n for formula in (step.left, step.right, *step.assumptions) for n in free_names(formula, exact)})
-    for _ in range(20 * SAMPLES):
+    for tried in range(20 * SAMPLES):
+        if tried == 2 * SAMPLES and found * 50 < tried:
+            break  # in so few of them that there will not be enough
         several = several_of(ledger.least_one)
         drawn = {n: _draw(random, n in ledger.least_one) + (n in several) for n in free}
         for point in (drawn, *_close(random, edges, exact, drawn)):

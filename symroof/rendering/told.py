@@ -132,7 +132,9 @@ class Told:
         figures = {} if setting is None else {symbol.name: value for symbol, value in setting.values.items()}
         known = {name: modulo(value) for name, value in figures.items()}
         rules = self.rules = Modular(known)
-        defined = {RIDGE: Quotient(Name("peak"), Name("bandwidth"))} if RIDGE not in known else {}
+        defined: dict[str, Formula] = {}
+        if RIDGE not in known:
+            defined[RIDGE] = Quotient(Name("peak"), Name("bandwidth"))
         defined |= operation.where if isinstance(operation, Program) else {}
         for name, formula in defined.items():
             known[name] = int(fold(formula, rules))
