@@ -30,9 +30,7 @@ KINDS = "flops by kind"
 def ledger_of(setting: Setting) -> Ledger:
     """An empty ledger for the derivation of a problem."""
     problem, own = setting.problem, frozenset(setting.problem.let)
-    return Ledger(
-        setting.least_one.named, _figures(setting), meanings(setting), multiples(setting), problem.at, own
-    )
+    return Ledger(setting.least_one.named, _figures(setting), meanings(setting), multiples(setting), problem.at, own)
 
 
 def _figures(setting: Setting) -> dict[str, Number]:

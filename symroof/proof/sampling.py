@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from math import isqrt, prod, sqrt
+from math import ceil, exp, floor, isqrt, log, prod, sqrt
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Verdict, fold, names, several_of
@@ -23,6 +23,7 @@ CLOSE = Fraction(1, 10**6)
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
 Point = Mapping[str, Fraction]
+N = TypeVar("N", Fraction, float)
 Truth = Callable[[Point], bool | None]
 
 
@@ -97,29 +98,31 @@ def _decided(truths: set[bool | None], deciding: bool) -> bool | None:
 
 def value_at(value: Rat, exact: Exact, point: Point) -> Fraction | None:
     """A quotient at a point; None where it has no value, a root is not rational, or a name is not in the point."""
-    known = {name: size for name, size in point.items() if name not in exact.atoms}
-    for name in value.names - known.keys():
-        function, arguments = exact.atoms.get(name, ("", ()))
-        values = [part for a in arguments if (part := value_at(a, exact, point)) is not None]
-        result = VALUES[function](values) if function in VALUES and len(values) == len(arguments) else None
-        if result is None:
-            return None
-        known[name] = result
-    below = value.below.at(known)
-    return value.above.at(known) / below if below else None
+    return _worked_out(value, exact, point, VALUES, Poly.at)
 
 
 def number_at(value: Rat, exact: Exact, sizes: Mapping[str, float]) -> float | None:
     """A quotient at sizes as a floating-point number; None where it has no value, or a name is not among the sizes."""
-    known = dict(sizes)
+    return _worked_out(value, exact, sizes, NUMBERS, _number)
+
+
+def _worked_out(
+    value: Rat,
+    exact: Exact,
+    point: Mapping[str, N],
+    functions: Mapping[str, Callable[[list[N]], N | None]],
+    at: Callable[[Poly, Mapping[str, N]], N],
+) -> N | None:
+    known = {name: size for name, size in point.items() if name not in exact.atoms}
     for name in value.names - known.keys():
         function, arguments = exact.atoms.get(name, ("", ()))
-        parts = [part for one in arguments if (part := number_at(one, exact, sizes)) is not None]
-        if function not in NUMBERS or len(parts) < len(arguments):
+        parts = [part for one in arguments if (part := _worked_out(one, exact, point, functions, at)) is not None]
+        result = functions[function](parts) if function in functions and len(parts) == len(arguments) else None
+        if result is None:
             return None
-        known[name] = NUMBERS[function](parts)
-    below = _number(value.below, known)
-    return _number(value.above, known) / below if below else None
+        known[name] = result
+    below = at(value.below, known)
+    return at(value.above, known) / below if below else None
 
 
 def _number(poly: Poly, sizes: Mapping[str, float]) -> float:
@@ -135,7 +138,16 @@ def _root(values: list[Fraction]) -> Fraction | None:
 
 VALUES: Mapping[str, Callable[[list[Fraction]], Fraction | None]] = {"max": max, "min": min, "sqrt": _root}
 
-NUMBERS: Mapping[str, Callable[[list[float]], float]] = {"max": max, "min": min, "sqrt": lambda values: sqrt(*values)}
+NUMBERS: Mapping[str, Callable[[list[float]], float | None]] = {
+    "max": max,
+    "min": min,
+    "sqrt": lambda values: sqrt(*values) if values[0] >= 0 else None,
+    "log": lambda values: log(*values) if values[0] > 0 else None,
+    "exp": lambda values: exp(*values),
+    "floor": lambda values: float(floor(*values)),
+    "ceil": lambda values: float(ceil(*values)),
+    "abs": lambda values: abs(*values),
+}
 
 
 def sampled(step: Step, ledger: Ledger) -> Check:

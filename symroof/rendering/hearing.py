@@ -10,9 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from symroof.errors import AlgebraError, CheckError, ReadingError
-from symroof.formula import Compare, Formula, Infinity, Name, Number, Verdict, fold, mapped, names, nodes
+from symroof.formula import (
+    Both,
+    Cases,
+    Compare,
+    Either,
+    Formula,
+    Group,
+    Infinity,
+    Name,
+    Number,
+    Verdict,
+    fold,
+    mapped,
+    names,
+)
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect
@@ -22,6 +37,7 @@ from symroof.rendering.told import Modular, Told, unlike
 
 # What breaks a formula over lines, and is no part of it.
 BREAKS = re.compile(r"\\begin\{gathered\}|\\end\{gathered\}|\\\\|\\cr\b|\\quad\b|\{\}|&|\\allowbreak\b")
+IN_BRACKETS = re.compile(r"^(?:\\left)?\( ?(.*?) ?(?:\\right)?\)$")
 STANDIN = "v_{{{}}}", "v_{}"
 VALUES = Modular({})
 
@@ -32,27 +48,81 @@ def require_heard(heard: Heard, told: Sequence[Told]) -> None:
     for (text, _), (formula, printer) in heard.items():
         if told and not any(one.says(formula) for one in told):
             raise unlike("a formula", text)
-        measured = isinstance(formula, Number) and formula.unit is not None
-        if (
-            not measured
-            and not isinstance(formula, Infinity | Name)
-            and not any(isinstance(n, Compare | Verdict) for n in nodes(formula))
-        ):
-            require_read_back(formula, text, printer)
+        require_read_back(formula, text, printer)
 
 
 def require_read_back(formula: Formula, text: str, printer: Notation) -> None:
-    """Raises :class:`~symroof.errors.CheckError` where the text of a formula, read by the reader of formulas, is another one."""
+    """Raises :class:`~symroof.errors.CheckError` where the text of a formula, read by the reader of formulas, is another
+    one; a condition is read part by part, between its signs."""
+    text = _apart(text)
+    if isinstance(formula, Group) and isinstance(formula.body, Compare | Both | Either):
+        formula = formula.body
+    if isinstance(formula, Compare | Both | Either):
+        text = _inside(text)
+        parts = (formula.left, formula.right) if isinstance(formula, Compare) else formula.parts
+        texts = _split(text, _between(formula, printer))
+        if len(texts) != len(parts):
+            raise CheckError(f"a condition is printed as another one: {text[:200]}")
+        for part, said in zip(parts, texts, strict=True):
+            require_read_back(part, said, printer)
+    elif not isinstance(formula, Infinity | Name | Verdict | Cases) and not _is_measured(formula):
+        _require_read_back(formula, text, printer)
+
+
+def _is_measured(formula: Formula) -> bool:
+    return isinstance(formula, Number) and formula.unit is not None
+
+
+def _between(formula: Compare | Both | Either, printer: Notation) -> str:
+    """What stands between the parts of a condition."""
+    if isinstance(formula, Compare):
+        return f" {printer.sign(formula.relation)} "
+    words = printer.words.both if isinstance(formula, Both) else printer.words.either
+    return _apart(f"x{printer.between(words)}x")[1:-1]
+
+
+def _apart(text: str) -> str:
+    """A text on one line."""
+    return " ".join(BREAKS.sub(" ", text).split())
+
+
+def _inside(text: str) -> str:
+    """What stands in brackets that are around the whole of a text.
+
+    >>> _inside("(a or b)"), _inside("(a) or (b)")
+    ('a or b', '(a) or (b)')
+    """
+    found = IN_BRACKETS.match(text)
+    depths = accumulate({"(": 1, ")": -1}.get(sign, 0) for sign in (found[1] if found else ""))
+    return text if found is None or min(depths, default=0) < 0 else found[1]
+
+
+def _split(text: str, between: str) -> list[str]:
+    """The parts of a text between signs that stand in no brackets.
+
+    >>> _split("(a or b) and c", " and "), _split("(a or b) and c", " or ")
+    (['(a or b)', 'c'], ['(a or b) and c'])
+    """
+    found: list[str] = []
+    for part in text.split(between):
+        if found and found[-1].count("(") > found[-1].count(")"):
+            found[-1] += between + part
+        else:
+            found.append(part)
+    return found
+
+
+def _require_read_back(formula: Formula, text: str, printer: Notation) -> None:
     plain = isinstance(printer, PlainPrinter)
     spelled = {name: fold(Name(name), printer).text for name in names(formula)}
     odd = sorted({word for word in spelled.values() if _is_odd(word)}, key=len, reverse=True)
-    line, stand = " ".join(BREAKS.sub(" ", text).split()), {}
+    line, stand = text, {}
     for i, word in enumerate(odd):
         stand[f"v_{i}"] = word
         line = line.replace(word, STANDIN[plain].format(i))
     known = tuple(sorted({*(word for word in spelled.values() if word not in odd), *stand}))
     again = _read(line, known, plain)
-    if again is None or _value(again, stand) != _value(formula, spelled):
+    if again is None or _value(again, stand) != _value(formula, spelled) or _value(formula, spelled) is None:
         raise CheckError(f"a formula is printed as another one: {text[:200]}")
 
 

@@ -51,6 +51,8 @@ from symroof.rendering.pages.exchanges import moved_by
 PRIME = 2**61 - 1
 RIDGE = "ridge"
 RELATIONS = ("<=", ">=", "<", ">", "=")
+TURNED = {">": "<", ">=": "<=", ">>": "<<"}
+SYMMETRIC = ("=", "~", "~~", "<=>")
 # In how many ways the decimals of a formula are taken for numbers that they stand for.
 MOST_TAKEN = 8
 
@@ -110,6 +112,30 @@ class Modular:
     def call(self, node: Any, *arguments: int) -> int:
         return self._opaque(node.function, sorted(arguments) if node.function in ("max", "min") else arguments)
 
+    def verdict(self, node: Verdict) -> int:
+        return of_text("always" if node.holds else "never")
+
+    def compare(self, node: Compare, left: int, right: int) -> int:
+        """The same for a < b and b > a, and for a = b and b = a."""
+        relation, sides = node.relation, (left, right)
+        if relation in TURNED or (relation in SYMMETRIC and left > right):
+            relation, sides = TURNED.get(relation, relation), (right, left)
+        return self._opaque(relation, sides)
+
+    def both(self, node: Both, *parts: int) -> int:
+        return self._joined(node, "and", parts)
+
+    def either(self, node: Either, *parts: int) -> int:
+        return self._joined(node, "or", parts)
+
+    def _joined(self, node: Both | Either, word: str, parts: Iterable[int]) -> int:
+        """The same in any order, and in brackets or none."""
+        each = zip(node.parts, parts, strict=True)
+        return sum(value if type(one) is type(node) else self._opaque(word, (value,)) for one, value in each) % PRIME
+
+    def cases(self, node: Cases, *parts: int) -> int:
+        return self._opaque("cases", parts)
+
     def _opaque(self, function: str, arguments: Iterable[int]) -> int:
         return of_text(f"{function}{list(arguments)}")
 
@@ -144,7 +170,6 @@ class Told:
         self.taken: dict[int, Formula] = {}
         self.parts: set[int] = set()
         self.moved: set[tuple[str, ...]] = set()
-        self.orders: set[tuple[int, str, int]] = set()
         self.numbers: set[Fraction] = set(figures.values())
         self.names = rules.met
         rules.met.update(dict.fromkeys((*known, RIDGE)))
@@ -164,8 +189,7 @@ class Told:
         whole = taken_apart(step)
         told = _told(step.facts) if whole is None else nodes(whole)
         self.take(step.left, step.right, *step.assumptions, *told)
-        if step.relation in RELATIONS:
-            self._order(step.left, step.relation, step.right)
+        self._take(Compare(step.left, step.relation, step.right))
         value = self.value(step.right)
         if step.relation in ("=", "~") and isinstance(step.left, Name) and value is not None:
             self.said.setdefault((step.left.name, step.point), set()).add(value)
@@ -179,20 +203,12 @@ class Told:
                     self._take(part)
 
     def _take(self, part: Formula) -> None:
-        if isinstance(part, Compare):
-            self._order(part.left, part.relation, part.right)
-        elif not isinstance(part, Verdict) and (print_ := self.value(part)) is not None:
-            self.parts.add(print_)
+        if (value := self.value(part)) is not None:
+            self.parts.add(value)
             if isinstance(part, Product):
                 self.numbers.update(factor.value for factor in part.factors if isinstance(factor, Number))
             if (known := part.value if isinstance(part, Number) else _constant(part)) is not None:
                 self.numbers.add(known)
-
-    def _order(self, left: Formula, relation: str, right: Formula) -> None:
-        sides = self.value(left), self.value(right)
-        if sides[0] is not None and sides[1] is not None:
-            turned = relation.translate(str.maketrans("<>", "><"))
-            self.orders |= {(sides[0], relation, sides[1]), (sides[1], turned, sides[0])}
 
     def value(self, formula: Formula) -> int | None:
         """The value of a formula, worked out once; None of what has none."""
@@ -211,18 +227,13 @@ class Told:
         except ValueError:  # a divisor that is 0
             return None
 
-    def ordered(self, left: Formula, relation: str, right: Formula) -> bool:
-        """Whether a step says this order, or it cannot be told."""
-        sides = self.value(left), self.value(right)
-        return None in sides or (sides[0], relation, sides[1]) in self.orders
-
     def says(self, formula: Formula) -> bool:
         """Whether a formula is a side of a step, a case or a part of one; decimals stand for numbers of steps."""
         return self._says(formula) or any(map(self._says, self._taken(formula)))
 
     def _says(self, formula: Formula) -> bool:
         match formula:
-            case Name() | Verdict() | Infinity():
+            case Name() | Infinity():
                 return True
             case Number(unit=str(unit), digits=str(digits)):
                 return self._measured(digits, unit)
@@ -230,12 +241,7 @@ class Told:
                 return value in self.numbers
             case Figure(digits=digits):
                 return Fraction(digits) in self.numbers
-            case Compare(left=left, relation=relation, right=right):
-                return self.ordered(left, relation, right)
-            case Both() | Either() | Cases():
-                return all(map(self._says, children(formula)))
-        known = self.value(formula)
-        return known is None or known in self.parts
+        return self.value(formula) in self.parts
 
     def _measured(self, digits: str, unit: str) -> bool:
         """Whether digits of a unit stand for a number of a step; those of a bound may be the next ones above it."""

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from symroof.formula import (
     Both,
@@ -151,10 +151,16 @@ class Notation(Frozen, ABC):
         return self.joined(f" {self.sign(node.relation)} ", left, right)
 
     def both(self, node: Both, *parts: Part) -> Part:
-        return self.joined(self.between(self.words.both), *map(_bracketed, node.parts, parts))
+        each = zip(node.parts, parts, strict=True)
+        return self.joined(self.between(self.words.both), *(self._apart(one, part, Either | Cases) for one, part in each))
 
     def either(self, node: Either, *parts: Part) -> Part:
-        return self.joined(self.between(self.words.either), *map(_bracketed, node.parts, parts))
+        each = zip(node.parts, parts, strict=True)
+        return self.joined(self.between(self.words.either), *(self._apart(one, part, Cases) for one, part in each))
+
+    def _apart(self, node: Formula, part: Part, loose: Any) -> Part:
+        """A part of a proposition, in brackets where it would be read otherwise without them."""
+        return replace(part, text=self.brackets(part)) if isinstance(node, loose) else part
 
     def joined(self, between: str, *parts: Part) -> Part:
         return Part(between.join(part.text for part in parts), SUM, any(part.tall for part in parts))
@@ -246,8 +252,3 @@ def _letters(factor: Formula) -> tuple[str, ...]:
     """The name that a factor is, or is a power of."""
     base = factor.base if isinstance(factor, Power) else factor
     return (base.name,) if isinstance(base, Name) else ()
-
-
-def _bracketed(node: Formula, part: Part) -> Part:
-    """A part of a proposition: cases stand in brackets."""
-    return replace(part, text=f"({part.text})") if isinstance(node, Cases) else part

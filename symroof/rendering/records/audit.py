@@ -16,7 +16,7 @@ from typing import Any
 
 from symroof.derivation.setting import Setting
 from symroof.errors import ReadingError
-from symroof.formula import Formula, Infinity, Name
+from symroof.formula import Compare, Formula, Infinity, Name
 from symroof.proof.step import Step
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
@@ -121,7 +121,7 @@ class Audit(Told):
     def require_regime(self, key: str, text: str) -> None:
         """Raises :class:`~symroof.errors.CheckError` for a regime that no step assumes."""
         for relation in read_regime(text, Scope(self.scope, open=True)) if text else ():
-            if not self.ordered(relation.left, relation.relation, relation.right):
+            if self.value(relation) not in self.parts:
                 raise unlike(key, text)
 
     def require(self, record: Mapping[str, Any]) -> None:
@@ -180,12 +180,7 @@ class Audit(Told):
                 raise unlike(key, text)
             return
         left, relation, right = found
-        sides = self.value(left), self.value(right)
-        if (
-            None not in sides
-            and (sides[0], str(relation), sides[1]) not in self.orders
-            and not self._solved(left, right)
-        ):
+        if self.value(Compare(left, relation, right)) not in self.parts and not self._solved(left, right):
             raise unlike(key, text)
 
     def _solved(self, left: Any, right: Any) -> bool:
