@@ -19,7 +19,7 @@ from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number
 from symroof.proof.certificates import Dominated
 from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger
+from symroof.proof.ledger import Ledger, UndecidedError
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction
 
@@ -57,6 +57,15 @@ class Draft(Frozen):
     def add(self, *steps: Step) -> Draft:
         """The draft with more steps. Raises :class:`~symroof.errors.CheckError` on one that does not hold."""
         return replace(self, steps=(*self.steps, *checked(steps, self.ledger)))
+
+    def attempt(self, *steps: Step) -> Draft:
+        """The draft with more steps; without any of them where the second engine can tell nothing of one."""
+        known = len(self.ledger.established)
+        try:
+            return self.add(*steps)
+        except UndecidedError:
+            del self.ledger.established[known:]
+            return self
 
     def since(self, earlier: Draft) -> tuple[Step, ...]:
         """The steps that an earlier draft did not have."""

@@ -219,8 +219,8 @@ def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: t
     side = sign_of(found.factor - 1, chosen.least_one)
     if side in (1, -1):
         steps.append(Step("regime", Reason.SIDE, factor, ">" if side == 1 else "<", number(1), equal, role="side"))
-    steps += within(factor, found.within or (), equal, draft.layout)
-    steps += _at_most(draft, found, chosen, factor)
+    draft = draft.add(*steps).attempt(*within(factor, found.within or (), equal, draft.layout))
+    steps = [*_at_most(draft, found, chosen, factor)]
     if found.next_order is not None:
         correction = found.approximate - found.next_order
         check = similar(found.approximate - chosen.apply(found.exact), correction, chosen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import lcm
+
 from sympy import Add, Expr
 
 from symroof.algebra.approximation import laurent
@@ -15,7 +17,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound
 from symroof.derivation.solving import solution_of
 from symroof.errors import AlgebraError
-from symroof.formula import Cases, Compare, Formula, Negative, Product, Quotient, Sum, number
+from symroof.formula import Cases, Compare, Formula, Name, Negative, Product, Quotient, Sum, number
 from symroof.model.mesh import stride
 from symroof.proof.evidence import Beside
 from symroof.proof.facts import Solved
@@ -129,8 +131,9 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
 
 
 def chip_step(setting: Setting, variable: str) -> int:
-    """A size comes in multiples of the mesh axes that it is split over."""
-    return stride(setting.problem.operation, setting.problem.mesh, variable)
+    """A size comes in multiples of the mesh axes that it is split over, and those that equal it."""
+    same = (r.left.name for r in setting.equalities if r.right == Name(variable) and isinstance(r.left, Name))
+    return lcm(*(stride(setting.problem.operation, setting.problem.mesh, name) for name in (variable, *same)))
 
 
 def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:

@@ -164,7 +164,7 @@ def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
     """What the intensity rises to, or has at 1 where it falls; nothing where neither is known."""
     value, equal = draft.setting.intensity, draft.setting.equalities
     rises = monotony(value, x, draft.setting.least_one)
-    if rises is None:
+    if rises is None or (rises == -1 and x not in draft.setting.least_one):
         return ()
     edge, relation = (value.subs(x, 1), "<=") if rises == -1 else (top, "<" if rises == 1 else "<=")
     evidence = Highest((x.name,), relation == "<=")

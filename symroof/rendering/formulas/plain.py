@@ -152,7 +152,9 @@ class Notation(Frozen, ABC):
 
     def both(self, node: Both, *parts: Part) -> Part:
         each = zip(node.parts, parts, strict=True)
-        return self.joined(self.between(self.words.both), *(self._apart(one, part, Either | Cases) for one, part in each))
+        return self.joined(
+            self.between(self.words.both), *(self._apart(one, part, Either | Cases) for one, part in each)
+        )
 
     def either(self, node: Either, *parts: Part) -> Part:
         each = zip(node.parts, parts, strict=True)
