@@ -21,18 +21,17 @@ from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting
-from symroof.errors import AlgebraError, CheckError, ModelError, require_one_of
+from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name
 from symroof.model.program import Program
 from symroof.model.statement_costs import amounts
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Rat
-from symroof.proof.sampling import number_at
+from symroof.proof.sampling import measured, require_near
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 
 # How near two values are that are the same.
-NEAR = 1e-9
 # SymPy's functions in the standard library and in NumPy.
 FUNCTIONS: Mapping[Any, tuple[Callable[..., Any], str]] = {
     Max: (max, "maximum"),
@@ -75,11 +74,10 @@ class QuantityFunction(Frozen):
         return evaluated(self.expression, {name: floating(value) for name, value in given.items()})
 
     def require(self, sizes: Mapping[str, float], shown: float) -> None:
-        """Raises :class:`~symroof.errors.CheckError` where a value is not what the second engine has at these sizes."""
-        known = None if self.told is None else number_at(*self.told, sizes)
-        if known is not None and not math.isclose(known, shown, rel_tol=NEAR):
-            at = ", ".join(f"{name} = {size:g}" for name, size in sizes.items())
-            raise CheckError(f"{self.name} came out as {shown:g} at {at}, where it is {known:g}")
+        """Raises :class:`~symroof.errors.CheckError` where a value is not what the second engine has at these sizes, whatever
+        those are that it does not depend on."""
+        if self.told is not None:
+            require_near(measured(*self.told, sizes), shown, sizes, self.name)
 
     def __repr__(self) -> str:
         return f"<{self.name} of {', '.join(self.parameters) or 'nothing'}>"

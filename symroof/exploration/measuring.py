@@ -20,6 +20,7 @@ from symroof.errors import CheckError
 from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
+from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling, ScalingCurve, numbered
@@ -29,12 +30,11 @@ from symroof.formula import Formula, Frozen, Name, total
 from symroof.model.statement_costs import of_statement
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger
-from symroof.proof.sampling import number_at
+from symroof.proof.sampling import measured, require_near
 
 # How near two values are that are the same, and what stands for a size without bound.
 NEAR, BOUNDLESS = 1e-8, 1e40
 Sizes = Mapping[str, float]
-Drawn = Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit
 
 
 class Measure:
@@ -51,15 +51,13 @@ class Measure:
     def exact(self) -> Exact:
         return self.ledger.exact(figures=True, assumptions=self.setting.equalities)
 
-    def of(self, formula: Formula, sizes: Sizes) -> float | None:
-        """The value of a formula at sizes; None where it has none in numbers."""
-        return number_at(self.exact.rational(formula), self.exact, sizes)
+    def of(self, formula: Formula, sizes: Sizes) -> float:
+        """The value of a formula at sizes. Raises :class:`~symroof.errors.CheckError` where it has none in numbers."""
+        return measured(self.exact.rational(formula), self.exact, sizes)
 
     def require(self, formula: Formula, sizes: Sizes, shown: float) -> None:
         """Raises :class:`~symroof.errors.CheckError` where what is shown is not the value."""
-        known = self.of(formula, sizes)
-        if known is not None and not isclose(known, shown, rel_tol=NEAR, abs_tol=1e-300):
-            raise CheckError(f"the figure shows {shown:g} at {_said(sizes)}, where the value is {known:g}")
+        require_near(self.of(formula, sizes), shown, sizes, "the figure")
 
 
 def _said(sizes: Sizes) -> str:
@@ -157,9 +155,9 @@ def _require_first(measure: Measure, curve: Curve, sizes: Sizes, x: str, ridge: 
         return
     step = measure.ledger.multiples.get(x, 1)
     before, there = (measure.of(INTENSITY, {**sizes, x: size}) for size in (max(1, curve.first - step), curve.first))
-    if there is not None and there <= ridge * (1 - NEAR):
+    if there <= ridge * (1 - NEAR):
         raise CheckError(f"the figure says that {x} = {curve.first} is enough, and it is not")
-    if before is not None and before > ridge * (1 + NEAR) and curve.first > 1:
+    if before > ridge * (1 + NEAR) and curve.first > 1:
         raise CheckError(f"the figure says that {x} = {curve.first} is the first, and less is enough")
 
 
@@ -190,9 +188,8 @@ def _require_turn(measure: Measure, drawn: Scaling, curve: ScalingCurve, stretch
 def _require_longest(measure: Measure, time: str, sizes: Sizes) -> None:
     rates = measure.setting.rates
     resources = ("math", "comms") if rates is None else rates.resources
-    times = [value for name in resources if (value := measure.of(Name(f"T_{name}"), sizes)) is not None]
-    own = measure.of(Name(time), sizes)
-    if own is not None and own < max(times) * (1 - NEAR):
+    times = [measure.of(Name(f"T_{name}"), sizes) for name in resources]
+    if measure.of(Name(time), sizes) < max(times) * (1 - NEAR):
         raise CheckError(f"the figure says that {time} is longest at {_said(sizes)}, and it is not")
 
 
@@ -218,12 +215,17 @@ def _require_intensity(measure: Measure, track: Track, sizes: Sizes, shown: floa
     if not track.statement:
         measure.require(INTENSITY, sizes, shown)
         return
-    names = track.statement.split(", ")
+
+    def each(kind: str) -> list[Formula]:
+        """What its statements have of a kind; what one has none of is not said."""
+        every = (of_statement(kind, name) for name in track.statement.split(", "))
+        return [Name(name) for name in every if name in measure.ledger.definitions]
+
     above, below = (
-        measure.of(total(*(Name(of_statement(kind, name)) for name in names)), sizes) if names else None
-        for kind in ("ops" if track.vector else "flops", "bytes")
+        measure.of(total(*one), sizes)
+        for one in (each("ops" if track.vector else "flops") or each("ops"), each("bytes"))
     )
-    if above is not None and below and not isclose(above / below, shown, rel_tol=NEAR):
+    if not isclose(above, shown * below, rel_tol=NEAR):
         raise CheckError(f"the figure shows {track.statement} at {shown:g}, where its intensity is {above / below:g}")
 
 
@@ -235,9 +237,7 @@ def _plane(drawn: Plane, measure: Measure) -> None:
     for region, form in zip(drawn.regions, forms, strict=True):
         for corner in (_centre(region.corners), *region.corners):
             place = _place(drawn.names, corner)
-            known = [value for one in forms if (value := measure.of(one, place)) is not None]
-            own = measure.of(form, place)
-            if own is not None and own > min(known) * (1 + NEAR):
+            if measure.of(form, place) > min(measure.of(one, place) for one in forms) * (1 + NEAR):
                 raise CheckError(f"the figure says that the intensity is near {region.form} at {_said(place)}")
         for end in region.rule:
             measure.require(form, _place(drawn.names, end), float(ridge or 0))
@@ -291,5 +291,4 @@ def _split(drawn: BestSplit, measure: Measure) -> None:
 def _choices(drawn: BestSplit, measure: Measure, sizes: Sizes) -> Iterator[float]:
     """The place inside, if it is one, and the ends."""
     for step in (drawn.place, *drawn.ends):
-        if (value := measure.of(step.right, sizes)) is not None:
-            yield value
+        yield measure.of(step.right, sizes)

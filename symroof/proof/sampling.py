@@ -6,11 +6,11 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, exp, floor, isqrt, log, prod, sqrt
+from math import ceil, exp, floor, isclose, isqrt, log, prod, sqrt
 from random import Random
 from typing import Any, TypeVar
 
-from symroof.errors import AlgebraError
+from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Verdict, fold, names, several_of
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, refuted, undecided
@@ -20,6 +20,10 @@ from symroof.proof.step import Check, Step
 SAMPLES = 200
 # How far from a bound a point is that is close to it, as a part of the bound.
 CLOSE = Fraction(1, 10**6)
+# How near two floating-point numbers are that stand for one.
+NEAR = 1e-9
+# Two values of a size that a quantity does not depend on.
+ELSEWHERE = (1.0, 3.0)
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
 Point = Mapping[str, Fraction]
@@ -104,6 +108,34 @@ def value_at(value: Rat, exact: Exact, point: Point) -> Fraction | None:
 def number_at(value: Rat, exact: Exact, sizes: Mapping[str, float]) -> float | None:
     """A quotient at sizes as a floating-point number; None where it has no value, or a name is not among the sizes."""
     return _worked_out(value, exact, sizes, NUMBERS, _number)
+
+
+def measured(value: Rat, exact: Exact, sizes: Mapping[str, float]) -> float:
+    """A quotient at sizes as a floating-point number, whatever those sizes are that it does not depend on.
+
+    Raises :class:`~symroof.errors.CheckError` where it has none, or depends on a size that is not given.
+    """
+    others = _sizes_in(value, exact) & exact.least_one - sizes.keys()
+    first, *more = (number_at(value, exact, {**sizes, **dict.fromkeys(others, other)}) for other in ELSEWHERE)
+    if first is None or any(one is None or not isclose(first, one, rel_tol=NEAR) for one in more):
+        raise CheckError(f"nothing is known of what is shown at {_at(sizes)}")
+    return first
+
+
+def require_near(known: float, shown: float, sizes: Mapping[str, float], what: str) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a number that is shown is not the one that is known at some sizes."""
+    if not isclose(known, shown, rel_tol=NEAR, abs_tol=1e-300):
+        raise CheckError(f"{what} shows {shown:g} at {_at(sizes)}, where the value is {known:g}")
+
+
+def _at(sizes: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {size:g}" for name, size in sizes.items())
+
+
+def _sizes_in(value: Rat, exact: Exact) -> frozenset[str]:
+    """The names in a quotient, and in its maxima and roots."""
+    inside = (_sizes_in(one, exact) for name in value.names & exact.atoms.keys() for one in exact.atoms[name][1])
+    return frozenset(value.names - exact.atoms.keys()).union(*inside)
 
 
 def _worked_out(

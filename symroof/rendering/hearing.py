@@ -54,13 +54,13 @@ def require_heard(heard: Heard, told: Sequence[Told]) -> None:
 def require_read_back(formula: Formula, text: str, printer: Notation) -> None:
     """Raises :class:`~symroof.errors.CheckError` where the text of a formula, read by the reader of formulas, is another
     one; a condition is read part by part, between its signs."""
-    text = _apart(text)
+    text = _on_one_line(text)
     if isinstance(formula, Group) and isinstance(formula.body, Compare | Both | Either):
         formula = formula.body
     if isinstance(formula, Compare | Both | Either):
-        text = _inside(text)
+        text = inside(text)
         parts = (formula.left, formula.right) if isinstance(formula, Compare) else formula.parts
-        texts = _split(text, _between(formula, printer))
+        texts = apart(text, _between(formula, printer))
         if len(texts) != len(parts):
             raise CheckError(f"a condition is printed as another one: {text[:200]}")
         for part, said in zip(parts, texts, strict=True):
@@ -78,18 +78,18 @@ def _between(formula: Compare | Both | Either, printer: Notation) -> str:
     if isinstance(formula, Compare):
         return f" {printer.sign(formula.relation)} "
     words = printer.words.both if isinstance(formula, Both) else printer.words.either
-    return _apart(f"x{printer.between(words)}x")[1:-1]
+    return _on_one_line(f"x{printer.between(words)}x")[1:-1]
 
 
-def _apart(text: str) -> str:
+def _on_one_line(text: str) -> str:
     """A text on one line."""
     return " ".join(BREAKS.sub(" ", text).split())
 
 
-def _inside(text: str) -> str:
+def inside(text: str) -> str:
     """What stands in brackets that are around the whole of a text.
 
-    >>> _inside("(a or b)"), _inside("(a) or (b)")
+    >>> inside("(a or b)"), inside("(a) or (b)")
     ('a or b', '(a) or (b)')
     """
     found = IN_BRACKETS.match(text)
@@ -97,10 +97,10 @@ def _inside(text: str) -> str:
     return text if found is None or min(depths, default=0) < 0 else found[1]
 
 
-def _split(text: str, between: str) -> list[str]:
+def apart(text: str, between: str) -> list[str]:
     """The parts of a text between signs that stand in no brackets.
 
-    >>> _split("(a or b) and c", " and "), _split("(a or b) and c", " or ")
+    >>> apart("(a or b) and c", " and "), apart("(a or b) and c", " or ")
     (['(a or b)', 'c'], ['(a or b) and c'])
     """
     found: list[str] = []

@@ -334,6 +334,8 @@ def _parts(formula: Formula) -> Iterator[Formula]:
     """A side; of a condition its parts, its rows, and what each of them compares; of a maximum what it is of."""
     yield formula
     if isinstance(formula, Cases):
+        rows = tuple(Both(row) for row in formula.rows)
+        yield from (*rows, rows[0] if len(rows) == 1 else Either(rows))  # as they are printed, one after the other
         yield from _parts(without_cases(formula))
     if isinstance(formula, Compare | Both | Either | Cases | Call):
         for child in children(formula):

@@ -8,7 +8,6 @@ number for each name: two different ones agree there once in 10^18.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -16,11 +15,12 @@ from typing import Any
 
 from symroof.derivation.setting import Setting
 from symroof.errors import ReadingError
-from symroof.formula import Compare, Formula, Infinity, Name
+from symroof.formula import Both, Compare, Either, Formula, Infinity, Name, Verdict
 from symroof.proof.step import Step
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
+from symroof.rendering.hearing import apart, inside
 from symroof.rendering.told import RELATIONS, Told, nearest, unlike
 
 # What is no formula: names and words.
@@ -167,25 +167,28 @@ class Audit(Told):
     def _formula(self, key: str, text: str, point: int | None) -> None:
         if text in ("always", "never"):
             return
-        if (parts := re.split(r" and | or | if |; ", text.removesuffix(" otherwise")))[1:]:
-            for part in parts:
-                self._formula(key, part.strip("()") if part.count("(") != part.count(")") else part, point)
+        if len(rows := apart(text.removesuffix(" otherwise"), "; ")) > 1:
+            for row in rows:
+                self._formula(key, row, point)
             return
         found = _read(text, self.scope)
         if found is None:
             raise unlike(key, text)
-        if len(found) == 1:
-            value, known = self.value(found[0]), self.said.get((key, point))
-            if not self.says(found[0]) if known is None else value is not None and value not in known:
+        if isinstance(found, Compare | Both | Either):
+            if not self._holds(found):
                 raise unlike(key, text)
             return
-        left, relation, right = found
-        if self.value(Compare(left, relation, right)) not in self.parts and not self._solved(left, right):
+        value, known = self.value(found), self.said.get((key, point))
+        if not self.says(found) if known is None else value not in known:
             raise unlike(key, text)
 
-    def _solved(self, left: Any, right: Any) -> bool:
-        """A condition whose bound is that of another step, with the figures put in."""
-        return isinstance(left, Name) and self.value(right) in self.parts
+    def _holds(self, condition: Formula) -> bool:
+        """Whether a condition is one of a step, or a bound of one with the figures put in."""
+        return self.value(condition) in self.parts or (
+            isinstance(condition, Compare)
+            and isinstance(condition.left, Name)
+            and self.value(condition.right) in self.parts
+        )
 
     def _float(self, key: str, exact: Any, value: Any) -> None:
         number = _number(exact)
@@ -229,17 +232,24 @@ def _number(exact: Any) -> Fraction | None:
 
 
 @lru_cache(maxsize=512)
-def _read(text: str, known: tuple[str, ...]) -> tuple[Any, ...] | None:
-    """A formula, or the sides of an order with the relation between them; None for what is neither."""
-    scope = Scope(known, open=True)
+def _read(text: str, known: tuple[str, ...]) -> Formula | None:
+    """A formula or a condition; None for what is neither."""
     try:
-        for relation in ORDERS:
-            if f" {relation} " in text:
-                left, _, right = text.partition(f" {relation} ")
-                return read_expression(left, scope), relation, _side(right, scope)
-        return (read_expression(text, scope),)
+        return _condition(text, Scope(known, open=True))
     except ReadingError:
         return None
+
+
+def _condition(text: str, scope: Scope) -> Formula:
+    text = inside(text) if any(f" {relation} " in text for relation in ORDERS) else text
+    for word, joined in ((" or ", Either), (" and ", Both)):
+        if len(parts := apart(text, word)) > 1:
+            return joined(tuple(_condition(part, scope) for part in parts))
+    for relation in ORDERS:
+        if f" {relation} " in text:
+            left, _, right = text.partition(f" {relation} ")
+            return Compare(read_expression(left, scope), relation, _side(right, scope))
+    return Verdict(text == "always") if text in ("always", "never") else read_expression(text, scope)
 
 
 def _side(text: str, scope: Scope) -> Formula:
