@@ -26,7 +26,7 @@ from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling, ScalingCurve, numbered
 from symroof.exploration.stretches import Stretch
 from symroof.exploration.territories import Territories
-from symroof.formula import Formula, Frozen, Name, total
+from symroof.formula import Formula, Frozen, Name, Product, total
 from symroof.model.statement_costs import of_statement
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger
@@ -35,6 +35,7 @@ from symroof.proof.sampling import measured, require_near
 # How near two values are that are the same, and what stands for a size without bound.
 NEAR, BOUNDLESS = 1e-8, 1e40
 Sizes = Mapping[str, float]
+PEAK_OF_ALL = Product((Name("chips"), Name("peak")))
 
 
 class Measure:
@@ -128,7 +129,7 @@ def _along(
     fixed = _floats(values)
     for name, ys in lines.items():
         for size, y in zip(xs, ys, strict=True):
-            measure.require(Name(name), {**fixed, x: size}, y)
+            measure.require(PEAK_OF_ALL if name == "peak" else Name(name), {**fixed, x: size}, y)
 
 
 def _curves(drawn: Curves, measure: Measure) -> None:
@@ -143,9 +144,13 @@ def _curves(drawn: Curves, measure: Measure) -> None:
         others = dict.fromkeys(drawn.large, BOUNDLESS)
         for size, y in drawn.rule.points("throughput"):
             measure.require(Name("throughput"), {**others, x: size}, y)
+        if drawn.rule.bound is not None:
+            measure.require(INTENSITY, {**others, x: drawn.rule.bound}, ridge)
         _require_first(measure, drawn.rule, others, x, ridge)
     if drawn.miss is not None:
         first, curve, share = drawn.miss
+        if curve not in drawn.curves or drawn.rule is None or first != drawn.rule.first:
+            raise CheckError("what the figure says of the rule of thumb is of another figure")
         measure.require(Name("throughput"), {**_floats(curve.values), x: first}, share * roof.top)
 
 
@@ -164,10 +169,11 @@ def _require_first(measure: Measure, curve: Curve, sizes: Sizes, x: str, ridge: 
 def _scaling(drawn: Scaling, measure: Measure) -> None:
     x = drawn.variable
     for curve in drawn.curves:
-        _along(measure, curve.values, x, curve.xs, {n: ys for n, ys in curve.lines.items() if n != "peak"})
+        _along(measure, curve.values, x, curve.xs, curve.lines)
         for few in curve.few:
             own = Measure(setting_of(numbered(drawn.setting.problem, x, few.chips)))
             own.require(Name("throughput"), _floats(curve.values), few.throughput)
+            own.require(PEAK_OF_ALL, _floats(curve.values), few.peak)
         for i, stretch in enumerate(curve.stretches):
             low, high = map(float, stretch.ends)
             for size in (low, sqrt(low * high), high):
@@ -241,11 +247,21 @@ def _plane(drawn: Plane, measure: Measure) -> None:
                 raise CheckError(f"the figure says that the intensity is near {region.form} at {_said(place)}")
         for end in region.rule:
             measure.require(form, _place(drawn.names, end), float(ridge or 0))
+            if not _on_border(end, region.corners):
+                raise CheckError(f"the rule of {region.form} ends within its region")
 
     whole = prod(log(high / low) for low, high in drawn.ranges)
     covered = sum(_area(region.corners) for region in drawn.regions)
     if not isclose(whole, covered, rel_tol=1e-6):
         raise CheckError(f"the regions of the figure cover {covered / whole:.1%} of it")
+
+
+def _on_border(point: Point, corners: Sequence[Point]) -> bool:
+    """Whether a point is on a side of a polygon on logarithmic axes."""
+    x, y = map(log, point)
+    places = [(log(u) - x, log(v) - y) for u, v in corners]
+    sides = zip(places, [*places[1:], places[0]], strict=True)
+    return any(abs(a * d - b * c) < 1e-6 and a * c + b * d < 1e-6 for (a, b), (c, d) in sides)
 
 
 def _area(corners: Sequence[Point]) -> float:
@@ -272,6 +288,8 @@ def _centre(corners: Sequence[Point]) -> Point:
 
 
 def _breakdown(drawn: Breakdown, measure: Measure) -> None:
+    if drawn.each != len({bar.time for bar in drawn.bars}):
+        raise CheckError(f"the figure has {drawn.each} bars for each set of sizes")
     for bar in drawn.bars:
         seconds, sizes = float(bar.seconds), _floats(bar.values)
         if not isclose(sum(float(part) for _, part in bar.parts), seconds, rel_tol=NEAR):

@@ -33,7 +33,7 @@ from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.scope import Scope
 from symroof.rendering.formulas.plain import Heard, Notation, PlainPrinter
-from symroof.rendering.told import Modular, Told, unlike
+from symroof.rendering.told import Modular, Told, meant, unlike
 
 # What breaks a formula over lines, and is no part of it.
 BREAKS = re.compile(r"\\begin\{gathered\}|\\end\{gathered\}|\\\\|\\cr\b|\\quad\b|\{\}|&|\\allowbreak\b")
@@ -45,7 +45,11 @@ VALUES = Modular({})
 def require_heard(heard: Heard, told: Sequence[Told]) -> None:
     """Raises :class:`~symroof.errors.CheckError` for a formula that was printed and that no step says, or that says
     something else as text. Nothing is asked of the steps where there are none: a template of one's own sets what it likes."""
+    called: dict[str, str] = {}
     for (text, _), (formula, printer) in heard.items():
+        for name in names(formula):
+            if called.setdefault(fold(Name(name), printer).text, meant(name)) != meant(name):
+                raise CheckError(f"two names are printed alike: {name} and another one")
         if told and not any(one.says(formula) for one in told):
             raise unlike("a formula", text)
         require_read_back(formula, text, printer)

@@ -71,7 +71,7 @@ class Modular:
     def name(self, node: Name) -> int:
         name = node.name
         self.met[name] = None
-        return self.known[name] if name in self.known else of_text(name.replace("flops_exact", "flops"))
+        return self.known[name] if name in self.known else of_text(meant(name))
 
     def number(self, node: Number) -> int:
         return modulo(node.value)
@@ -138,6 +138,11 @@ class Modular:
 
     def _opaque(self, function: str, arguments: Iterable[int]) -> int:
         return of_text(f"{function}{list(arguments)}")
+
+
+def meant(name: str) -> str:
+    """The name under which a reader knows a quantity: the exact count and the one that is counted have one."""
+    return name.replace("flops_exact", "flops")
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.partition import shares
 from symroof.exploration.places import Place
 from symroof.exploration.regime_map import RegimeMap
-from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
+from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Verdict
 from symroof.rendering.pages.amounts import (
     decimal,
     decimal_number,
@@ -85,7 +85,7 @@ def _map(exploration: Exploration, pen: Pen) -> Page:
     ]
     if not pen.style.brief:
         blocks += _details(found, say)
-    blocks += [Lines(_place(place, found, say)) for place in exploration.places]
+    blocks += [Lines(_place(place, found, say, pen)) for place in exploration.places]
     title = pen.code(setting.problem.operation.title)
     return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
 
@@ -138,9 +138,15 @@ def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid | Lines]:
             yield Lines((say("machine_knobs"),))
 
 
-def _place(place: Place, found: RegimeMap, say: Sentences) -> tuple[str, ...]:
-    factors = grouped((say(knob.kind, knob), _times(factor)) for knob, factor in place.knobs)
+def _place(place: Place, found: RegimeMap, say: Sentences, pen: Pen) -> tuple[str, ...]:
+    factors = grouped((say(knob.kind, knob), _heard(pen, _times(factor))) for knob, factor in place.knobs)
     return say.each("place", place, place.over_ridge, factors)
+
+
+def _heard(pen: Pen, digits: str) -> str:
+    """Digits that stand on the page as they are."""
+    pen.printer.hear(Number(Fraction(digits), digits), digits)
+    return digits
 
 
 def _times(factor: Fraction) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from symroof.derivation.pipeline import Derivation
-from symroof.errors import CheckError
+from symroof.errors import CheckError, ReadingError
 from symroof.formula import Formula, Name, Product, Quotient, fold
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS, Function
@@ -105,7 +105,11 @@ def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
 def require_read_back(text: str, program: Program) -> None:
     """Raises :class:`~symroof.errors.CheckError` where the text of a program, read by the reader of programs, is another one."""
     own = tuple((f.name, f) for line in program.forward if (f := line.statement.function) is not None)
-    if _read(text, own) != _shape(program):
+    try:
+        read = _read(text, own)
+    except ReadingError:
+        read = None
+    if read != _shape(program):
         raise CheckError("the text of the program is that of another one")
 
 

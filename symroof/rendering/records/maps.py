@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import INTENSITY, RIDGE, T_LOWER
@@ -25,14 +25,21 @@ from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.rendering.told import Told, told_by
 from symroof.symbols import expression, fraction
 
+T = TypeVar("T", bound=Told)
+
 
 def told_on_map(exploration: Exploration) -> tuple[Told]:
     """What the steps of a map say, those of its points and of what is left to find among them."""
+    return (_of_map(exploration, Told),)
+
+
+def _of_map(exploration: Exploration, kind: type[T]) -> T:
+    """What the steps of a sealed map say, and the sizes that were put in."""
     draft = exploration.found.draft
     require_sealed_in(exploration)
-    told = Told(draft.ledger.established, draft.setting)
+    told = kind(draft.ledger.established, draft.setting)
     told.numbers.update(value for place in exploration.places for value in place.values.values())
-    return (told,)
+    return told
 
 
 def require_sealed_in(exploration: Exploration) -> None:
@@ -119,10 +126,7 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
 
 def _audited(tree: dict[str, Any], exploration: Exploration) -> dict[str, Any]:
     """The object of a map, every formula and number of which some step of the map says."""
-    draft, places = exploration.found.draft, exploration.places
-    require_sealed_in(exploration)
-    audit = Audit(draft.ledger.established, draft.setting)
-    audit.numbers.update(value for place in places for value in place.values.values())
+    audit = _of_map(exploration, Audit)
     if tree["quantity"] != str(INTENSITY.name):
         audit.said.pop((INTENSITY.name, None), None)  # "intensity" is the form of the quantity in a regime
     audit.require_tree(tree)
