@@ -42,6 +42,11 @@ STANDIN = "v_{{{}}}", "v_{}"
 VALUES = Modular({})
 
 
+def heard_nothing() -> Heard:
+    """Where a printer notes what it prints."""
+    return {}
+
+
 def require_heard(heard: Heard, told: Sequence[Told]) -> None:
     """Raises :class:`~symroof.errors.CheckError` for a formula that was printed and that no step says, or that says
     something else as text. Nothing is asked of the steps where there are none: a template of one's own sets what it likes."""

@@ -117,18 +117,25 @@ class ShownParts(Shown, Frozen):
     names: tuple[tuple[str, bool], ...]
 
     def page(self, form: str, style: Style) -> str:
+        from symroof.rendering.hearing import heard_nothing, require_heard
         from symroof.rendering.pages.insertions import Shape, inserted
         from symroof.rendering.pages.pen import pen_of
+        from symroof.rendering.told import told_by
 
-        setting = self.derivation.setting
-        pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
-        return "".join(inserted(self._part(name), pen, Shape(formula=formula)) + "\n" for name, formula in self.names)
+        setting, heard = self.derivation.setting, heard_nothing()
+        pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem)).heard_by(heard)
+        lines = [inserted(self._part(name), pen, Shape(formula=formula)) for name, formula in self.names]
+        require_heard(heard, told_by(self.derivation))
+        return "".join(f"{line}\n" for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
+        from symroof.rendering.records.audit import Audit
         from symroof.rendering.records.scalars import spelled
 
-        parts = {name: self._part(name) for name, _ in self.names}
-        return dict(spelled(parts, self.derivation.setting.layout.write))
+        parts, setting = {name: self._part(name) for name, _ in self.names}, self.derivation.setting
+        tree: dict[str, Any] = spelled(parts, setting.layout.write)
+        Audit(self.derivation.written, setting).require_tree(tree)
+        return tree
 
     def _part(self, name: str) -> Any:
         from symroof.rendering.records.derivations import parts

@@ -72,7 +72,10 @@ def inserted(value: Any, pen: Pen, shape: Shape, unit: str = "", *, bare: bool =
         return _with_unit(number, pen, shape, unit, bare)
     shown = decimal(number) if abs(number) < LARGE else short(number)
     digits = shown if shape.digits is None else to_digits(number, shape.digits)
-    return _set(_printed(digits), pen, bare) if "e" in digits else digits
+    if "e" in digits:
+        return _set(_printed(digits), pen, bare)
+    pen.printer.hear(_printed(digits), digits)
+    return digits
 
 
 def _number(value: Any) -> Fraction | None:
@@ -109,5 +112,6 @@ def _amount(digits: str, unit: str, pen: Pen, bare: bool) -> str:
     """A number with its unit; in mathematics a unit is upright, and a micro has its letter."""
     if not bare or pen.form == "text":
         return pen.amount(digits, unit)
+    pen.printer.hear(Number(Fraction(digits), digits, unit), f"{digits} {unit}")
     upright = r"\mu\text{s}" if unit == "us" else rf"\text{{{unit}}}"
-    return rf"{_set(_printed(digits), pen, bare)}\,{upright}"
+    return rf"{_set(_printed(digits), pen.unheard, bare)}\,{upright}"

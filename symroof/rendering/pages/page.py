@@ -11,9 +11,9 @@ from typing import ClassVar, TypeAlias
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
-from symroof.rendering.formulas.plain import Heard, PlainPrinter
+from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import breadth
-from symroof.rendering.hearing import require_heard
+from symroof.rendering.hearing import heard_nothing, require_heard
 from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.displays import PAPER, PHONE, SHEET, aligned, at_mathematics
@@ -88,8 +88,8 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, told: Callable[[], Seque
     Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which;
     where that does not help, formulas in lines of prose and in tables go over lines as well.
     """
-    said: Heard = {}
-    pen = replace(pen, printer=replace(pen.printer, heard=said))
+    said = heard_nothing()
+    pen = pen.heard_by(said)
     with guarded(pen.style.template):
         page = build(pen)
         if pen.form != "text" and pen.lettered != pen and _excess(page, pen) > 1:

@@ -16,7 +16,7 @@ from symroof.model.problem import Problem
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.folding import FoldingPrinter, in_line
 from symroof.rendering.formulas.letters import GREEK, Letters
-from symroof.rendering.formulas.plain import PlainPrinter, Words
+from symroof.rendering.formulas.plain import Heard, PlainPrinter, Words
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.amounts import to_digits
 from symroof.rendering.pages.characters import NBSP, closed_up
@@ -93,6 +93,15 @@ class Pen(Frozen):
         """The pen for what is a part of something that is heard."""
         inner = None if self.inner is None else replace(self.inner, heard=None)
         return replace(self, printer=replace(self.printer, heard=None), inner=inner)
+
+    def heard_by(self, heard: Heard) -> Pen:
+        """The pen whose mathematics is noted."""
+        return replace(self, printer=replace(self.printer, heard=heard))
+
+    def seen(self, count: int) -> int:
+        """A whole number that stands among words."""
+        self.printer.hear(Number(Fraction(count), str(count)), str(count))
+        return count
 
     @property
     def folded(self) -> Pen:
@@ -202,6 +211,7 @@ class Pen(Frozen):
             "pct": self.percent_of,
             "percent": self.share,
             "equal": self.equal,
+            "seen": self.seen,
             "form": self.form,
             "quotient": Quotient,
             "one": number(1),
