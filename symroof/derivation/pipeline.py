@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from symroof.derivation.answer import Answer
@@ -16,7 +17,8 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at, summary
 from symroof.derivation.threshold import threshold
 from symroof.derivation.times import formulas, ridge, time
-from symroof.formula import Frozen, names
+from symroof.errors import CheckError
+from symroof.formula import Frozen, Number, names
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.proof.complete import require_answered, require_sealed
@@ -27,10 +29,23 @@ if TYPE_CHECKING:
 
 
 class Derivation(Frozen):
-    """The derivation of one problem: ``written`` are its steps, each decided by the second engine."""
+    """The derivation of one problem: ``written`` are its steps, each decided by the second engine, and ``established`` the
+    entries of its ledger, which they are."""
 
     setting: Setting
     written: tuple[Step, ...]
+    established: tuple[Step, ...] = field(compare=False, repr=False)
+
+    def require_sealed(self) -> None:
+        """Raises :class:`~symroof.errors.CheckError` where a step is none that was checked, or about other sizes."""
+        require_sealed(self.written, self.established)
+        points = self.setting.problem.at
+        for step in self.written:
+            sizes = {} if step.point is None else points[step.point]
+            for one in step.assumed("="):
+                name = getattr(one.left, "name", "")
+                if isinstance(one.right, Number) and sizes.get(name, one.right.value) != one.right.value:
+                    raise CheckError(f"a step is about another {name} than the derivation")
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -97,13 +112,13 @@ def derive(problem: Problem) -> Derivation:
     draft = summary(draft)
     require_whole(draft)
 
-    return Derivation(draft.setting, draft.steps)
+    return Derivation(draft.setting, draft.steps, tuple(draft.ledger.established))
 
 
 def require_whole(draft: Draft) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something is left out, or was changed behind its check."""
     program = draft.setting.problem.operation
-    require_sealed(draft.steps, draft.ledger)
+    require_sealed(draft.steps, draft.ledger.established)
     require_answered(draft.steps, draft.ledger)
     if isinstance(program, Program):
         from symroof.derivation.scripts import require_spoken

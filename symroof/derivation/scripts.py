@@ -68,9 +68,10 @@ def require_spoken(draft: Draft, program: Program) -> None:
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
     meshed = meanings["chips"].meshed if program.axes else None
     script = meshed.script if meshed is not None else meanings["flops"].script
-    network = {name for axis in (() if meshed is None else meshed.mesh) for name in (axis.name, axis.link)}
-    link, vector = setting.problem.link, OF_VECTOR if OF_VECTOR in figures else None
-    memory = "HBM" if link.partition(".")[0] in network else link
+    memory, vector = (
+        "HBM" if setting.over_network else setting.problem.link,
+        OF_VECTOR if OF_VECTOR in figures else None,
+    )
     require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector))
 
 

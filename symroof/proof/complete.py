@@ -54,12 +54,12 @@ class Owed(Frozen):
         return {f"sent({name})": axis.link for axis in meshed.mesh if (name := meshed.resource(axis)) in busy}
 
 
-def require_sealed(steps: Collection[Step], ledger: Ledger) -> None:
+def require_sealed(steps: Collection[Step], established: Collection[Step]) -> None:
     """A finished derivation holds the entries of its ledger: all of them, and nothing else.
 
     Raises :class:`~symroof.errors.CheckError` where a step was changed behind its check, added without one, or lost.
     """
-    if list(map(id, steps)) != list(map(id, ledger.established)):
+    if list(map(id, steps)) != list(map(id, established)):
         raise CheckError("the steps of the derivation are not those that were checked")
 
 

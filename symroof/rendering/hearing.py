@@ -53,8 +53,9 @@ def require_heard(heard: Heard, told: Sequence[Told]) -> None:
     called: dict[str, str] = {}
     for (text, _), (formula, printer) in heard.items():
         for name in names(formula):
-            if called.setdefault(fold(Name(name), printer).text, meant(name)) != meant(name):
-                raise CheckError(f"two names are printed alike: {name} and another one")
+            other = called.setdefault(fold(Name(name), printer).text, meant(name))
+            if other != meant(name) and {name, other} & printer.letters.dimensions:
+                raise CheckError(f"two names are printed alike: {name} and {other}")
         if told and not any(one.says(formula) for one in told):
             raise unlike("a formula", text)
         require_read_back(formula, text, printer)

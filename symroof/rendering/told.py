@@ -295,6 +295,7 @@ def taken_apart(step: Step) -> Formula | None:
 
 def told_by(derivation: Derivation) -> tuple[Told]:
     """What the steps of a derivation say."""
+    derivation.require_sealed()
     return (Told(derivation.written, derivation.setting),)
 
 

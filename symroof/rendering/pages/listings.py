@@ -11,7 +11,7 @@ from symroof.errors import CheckError, ReadingError
 from symroof.formula import Formula, Name, Product, Quotient, fold
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS, Function
-from symroof.model.program import Block, Fuse, Node, Program, Repeat, Statement
+from symroof.model.program import ROLES, Block, Fuse, Node, Program, Repeat, Statement
 from symroof.model.program_text import INDENT, Spelled, spelled_backward, spelled_parts
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
@@ -92,11 +92,15 @@ def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
 
     Raises :class:`~symroof.errors.CheckError` where the text is not that of the program.
     """
+    written = str(program)
+    require_read_back(written, program)
     if form == "text":
         lines = tuple(_short(program, say, width))
+        whole = " ".join(" ".join(lines).split())
+        body = [line for line in written.split("\n") if not line.startswith(ROLES)]
+        if any(" ".join(line.split()) not in whole for line in body) or whole.count("{") != whole.count("}"):
+            raise CheckError("the listing of the program leaves a line out")
     else:
-        written = str(program)
-        require_read_back(written, program)
         lines = (*written.split("\n"), *_backward(program, say))
     _require_all(" ".join(lines), program)
     return Code(lines)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from symroof.derivation.draft import INTENSITY
 from symroof.derivation.layout import Layout
-from symroof.errors import RenderingError
+from symroof.errors import CheckError, RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, number
 from symroof.model.problem import Problem
 from symroof.reading.languages import USUAL_LANGUAGE
@@ -134,8 +134,12 @@ class Pen(Frozen):
         'N, M -> oo'
         """
         # a list before -> must not follow << with a comma, where it would be read as a part of that
+        relations = tuple(relations)
         items = sorted(chained(relations), key=lambda item: item[-2] != "->")
         texts = [self.inline(*(f"regime {part}" if isinstance(part, str) else part for part in item)) for item in items]
+        sides = [side for item in items for part in item if isinstance(part, tuple) for side in part]
+        if any(side not in sides for relation in relations for side in (relation.left, relation.right)):
+            raise CheckError("a relation of a regime is lost")
         return last.join([comma.join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
     def _part(self, part: Any) -> str:

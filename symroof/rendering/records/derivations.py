@@ -56,6 +56,7 @@ def record(derivation: Derivation) -> dict[str, Any]:
         "steps": [step_record(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
     }
     found: dict[str, Any] = spelled(tree, setting.layout.write)
+    derivation.require_sealed()
     audit = Audit(derivation.written, setting)
     audit.require(found["answer"])
     audit.require_tree(found["steps"])

@@ -267,6 +267,7 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
 def _require_row(row: Compared, entry: Mapping[str, Any]) -> None:
     """Raises :class:`~symroof.errors.CheckError` where a row says what no step of its derivation does."""
     if row.derivation is not None:
+        row.derivation.require_sealed()
         Audit(row.derivation.written, row.derivation.setting).require_tree(entry)
 
 
