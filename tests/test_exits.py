@@ -111,6 +111,8 @@ FAULTS = {
     "a ratio of a map in words": (explorations, "to_places", then(one_more), mapped("text")),
     "a row of a comparison": (maps, "_row", then(another_row), compared("json")),
     "a cell of a table of values": (maps, "_flat", then(another_row), compared("csv")),
+    "a condition of a record is turned": (Notation, "compare", lambda original: lambda self, node, left, right: original(self, replace(node, relation={">": "<", "<": ">"}.get(node.relation, node.relation)), left, right), derived("json")),
+    "a record says never": (Notation, "compare", then(lambda part: replace(part, text="never")), derived("json")),
     "a formula of a record": (PlainPrinter, "product", then(lambda part: replace(part, text=part.text.replace("B*D", "B*F"))), derived("json")),
 }  # fmt: skip
 

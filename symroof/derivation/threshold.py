@@ -48,7 +48,9 @@ def solved(draft: Draft, value: Expr, variable: Expr) -> Solution:
     found = solution_of(value, setting.level, variable, setting.least_one, layout=setting.layout, values=setting.values)
     if found.check is None or found.check.status != "sampled" or _is_decided(draft, found):
         return found
-    return solution_of(value, setting.level, variable, setting.least_one, layout=setting.layout, roots=False)
+    return solution_of(
+        value, setting.level, variable, setting.least_one, layout=setting.layout, values=setting.values, roots=False
+    )
 
 
 def _is_decided(draft: Draft, solution: Solution) -> bool:

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 from zlib import crc32
 
+from symroof.derivation.draft import RIDGE
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, CheckError
@@ -49,7 +50,6 @@ from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.exchanges import moved_by
 
 PRIME = 2**61 - 1
-RIDGE = "ridge"
 RELATIONS = ("<=", ">=", "<", ">", "=")
 TURNED = {">": "<", ">=": "<=", ">>": "<<"}
 SYMMETRIC = ("=", "~", "~~", "<=>")
@@ -164,8 +164,8 @@ class Told:
         known = {name: modulo(value) for name, value in figures.items()}
         rules = self.rules = Modular(known)
         defined: dict[str, Formula] = {}
-        if RIDGE not in known:
-            defined[RIDGE] = Quotient(Name("peak"), Name("bandwidth"))
+        if RIDGE.name not in known:
+            defined[RIDGE.name] = Quotient(Name("peak"), Name("bandwidth"))
         defined |= operation.where if isinstance(operation, Program) else {}
         for name, formula in defined.items():
             known[name] = int(fold(formula, rules))
@@ -177,7 +177,7 @@ class Told:
         self.moved: set[tuple[str, ...]] = set()
         self.numbers: set[Fraction] = set(figures.values())
         self.names = rules.met
-        rules.met.update(dict.fromkeys((*known, RIDGE)))
+        rules.met.update(dict.fromkeys((*known, RIDGE.name)))
         rules.met.update({} if setting is None else dict.fromkeys(setting.problem.names))
         for step in steps:
             self._note(step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from symroof.derivation.answer import Point, Said
@@ -12,12 +12,13 @@ from symroof.derivation.draft import INTENSITY, RIDGE, T_LOWER
 from symroof.derivation.meanings import in_ridge
 from symroof.errors import CheckError
 from symroof.exploration.comparing import Compared, Comparison, steps_at
+from symroof.exploration.edges import Single
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.places import Place
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
-from symroof.formula import Sum, nodes
+from symroof.formula import Formula, Infinity, Sum, Verdict, nodes
 from symroof.rendering.pages.pen import claims_pen
 from symroof.rendering.records.audit import Audit
 from symroof.rendering.records.derivations import bracket
@@ -129,8 +130,17 @@ def _audited(tree: dict[str, Any], exploration: Exploration) -> dict[str, Any]:
     audit = _of_map(exploration, Audit)
     if tree["quantity"] != str(INTENSITY.name):
         audit.said.pop((INTENSITY.name, None), None)  # "intensity" is the form of the quantity in a regime
+    for single in vars(exploration.found).get("singles", ()):
+        audit.take(*_above_all(single))
     audit.require_tree(tree)
     return tree
+
+
+def _above_all(single: Single) -> Iterator[Formula]:
+    """That an intensity is above any ridge, where its step says that it grows without bound."""
+    step = single.step("limit")
+    if step is not None and isinstance(step.right, Infinity):
+        yield Verdict(True)
 
 
 def _require_rows(tree: Mapping[str, Any], found: RegimeMap) -> None:
@@ -143,6 +153,9 @@ def _require_rows(tree: Mapping[str, Any], found: RegimeMap) -> None:
         if entry["corner"] and any(isinstance(node, Sum) for node in nodes(row.formula("leading") or RIDGE)):
             raise CheckError(f"the regime {entry['regime']} is no corner")
     for single, entry in zip(found.singles, tree["single"], strict=True):
+        own = Audit(single.steps, found.setting)
+        own.take(*_above_all(single))
+        own.require_tree({"possible_when": entry["possible_when"]})
         highest = single.step("highest")
         if entry["reached"] is not None and entry["reached"] != (highest is not None and highest.relation == "<="):
             raise CheckError(
