@@ -7,6 +7,7 @@ in 10^18.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -172,6 +173,7 @@ class Told:
         self.points = () if setting is None else setting.problem.at
         self.values: dict[int, tuple[Formula, int | None]] = {}
         self.said: dict[tuple[str, int | None], set[int]] = {}
+        self.equal: dict[int, list[Formula]] = {}
         self.taken: dict[int, Formula] = {}
         self.parts: set[int] = set()
         self.moved: set[tuple[str, ...]] = set()
@@ -196,6 +198,8 @@ class Told:
         self.take(step.left, step.right, *step.assumptions, *told)
         self._take(Compare(step.left, step.relation, step.right))
         value = self.value(step.right)
+        if value is not None and step.relation == "=":
+            self.equal.setdefault(value, []).append(step.left)
         if step.relation in ("=", "~") and isinstance(step.left, Name) and value is not None:
             self.said.setdefault((step.left.name, step.point), set()).add(value)
 
@@ -231,6 +235,15 @@ class Told:
             return int(rule(formula, *parts))
         except ValueError:  # a divisor that is 0
             return None
+
+    def holds(self, condition: Formula) -> bool:
+        """Whether a condition is one of a step, or one whose bound a step puts something equal in for."""
+        if self.value(condition) in self.parts:
+            return True
+        if not isinstance(condition, Compare):
+            return False
+        equal = self.equal.get(self.value(condition.right) or 0, ())
+        return any(self.value(replace(condition, right=side)) in self.parts for side in equal)
 
     def says(self, formula: Formula) -> bool:
         """Whether a formula is a side of a step, a case or a part of one; decimals stand for numbers of steps."""

@@ -174,7 +174,7 @@ class Audit(Told):
         if found is None:
             raise unlike(key, text)
         if isinstance(found, Compare | Both | Either | Verdict):
-            if self.value(found) not in self.parts:
+            if not self.holds(found):
                 raise unlike(key, text)
             return
         value, known = self.value(found), self.said.get((key, point))
