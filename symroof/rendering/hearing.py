@@ -13,33 +13,18 @@ from functools import lru_cache
 from itertools import accumulate
 
 from symroof.errors import AlgebraError, CheckError, ReadingError
-from symroof.formula import (
-    Both,
-    Cases,
-    Compare,
-    Either,
-    Formula,
-    Group,
-    Infinity,
-    Name,
-    Number,
-    Verdict,
-    fold,
-    mapped,
-    names,
-)
+from symroof.formula import Both, Cases, Compare, Either, Formula, Group, Infinity, Name, Number, Verdict, fold, names
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.scope import Scope
 from symroof.rendering.formulas.plain import Heard, Notation, PlainPrinter
-from symroof.rendering.told import Modular, Told, meant, unlike
+from symroof.rendering.told import Modular, Told, meant, of_text, unlike
 
 # What breaks a formula over lines, and is no part of it.
 BREAKS = re.compile(r"\\begin\{gathered\}|\\end\{gathered\}|\\\\|\\cr\b|\\quad\b|\{\}|&|\\allowbreak\b")
 IN_BRACKETS = re.compile(r"^(?:\\left)?\( ?(.*?) ?(?:\\right)?\)$")
 STANDIN = "v_{{{}}}", "v_{}"
-VALUES = Modular({})
 
 
 def heard_nothing() -> Heard:
@@ -131,8 +116,8 @@ def _require_read_back(formula: Formula, text: str, printer: Notation) -> None:
         stand[f"v_{i}"] = word
         line = line.replace(word, STANDIN[plain].format(i))
     known = tuple(sorted({*(word for word in spelled.values() if word not in odd), *stand}))
-    again = _read(line, known, plain)
-    if again is None or _value(again, stand) != _value(formula, spelled) or _value(formula, spelled) is None:
+    again, value = _read(line, known, plain), _value(formula, spelled)
+    if again is None or value is None or _value(again, stand) != value:
         raise CheckError(f"a formula is printed as another one: {text[:200]}")
 
 
@@ -144,13 +129,9 @@ def _is_odd(word: str) -> bool:
 def _value(formula: Formula, called: dict[str, str]) -> int | None:
     """The value of a formula whose names are what they are printed as."""
     try:
-        return int(fold(mapped(formula, lambda n: _called(n, called)), VALUES))
+        return int(fold(formula, Modular({name: of_text(meant(word)) for name, word in called.items()})))
     except (AlgebraError, ValueError):
         return None
-
-
-def _called(node: Formula, called: dict[str, str]) -> Formula:
-    return Name(called[node.name]) if isinstance(node, Name) and node.name in called else node
 
 
 @lru_cache(maxsize=2048)

@@ -123,7 +123,7 @@ def _require_all(page: Page, pen: Pen, text: str) -> None:
 
 
 def _signs(text: str) -> Counter[str]:
-    return Counter(c for c in text if c.isalnum() or c in SIGNS)
+    return Counter({c: many for c, many in Counter(text).items() if c.isalnum() or c in SIGNS})
 
 
 def _texts(blocks: Iterable[Block | Section], pen: Pen) -> Iterator[str]:
