@@ -164,7 +164,7 @@ def test_a_condition_of_a_record_is_exact(name):
 def marks(figure, lang):
     """The whole numbers from which on a figure calls something compute-bound: at the sizes, or under the regime, beside them."""
     canvas = draw(figure.drawing, 7.2, lang)
-    canvas.drawn("png", 900)
+    canvas.drawn("svg", 900)
     for text in [*canvas.axes.texts, *canvas.sheet.texts]:
         label = " ".join(text.get_text().split())
         if found := re.search(r"\b([A-Z]) ≥ (\d+)", label):
