@@ -13,6 +13,7 @@ import inspect
 import io
 import shlex
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -153,13 +154,34 @@ def put(module: str, name: str, draw: Random, patch: Any) -> list[int]:
     return done
 
 
+class Endless(BaseException):
+    """What a fault makes go on forever."""
+
+
+@contextlib.contextmanager
+def ending(seconds: int = 20) -> Iterator[None]:
+    """Raises :class:`Endless` in what takes longer; the main thread alone has an alarm."""
+
+    def stop(*_: Any) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def outcome(request: Callable[[], str], right: str) -> str:
     """What came of a request in which there is a fault."""
     try:
-        said = request()
+        with ending():
+            said = request()
     except SymroofError:
         return "refused"
-    except Exception:
+    except (Exception, Endless):
         return "crashed"
     return "unchanged" if said == right else "changed"
 

@@ -10,12 +10,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from faults import REQUESTS, answer, called, listening, outcome, put
+from faults import REQUESTS, Endless, answer, called, ending, listening, outcome, put
 from test_gate import _nothing_is_remembered, forget  # noqa: F401 (a fixture)
 
 import symroof as sr
+from symroof.api import judged_file
 from symroof.errors import CheckError, SymroofError
 from symroof.rendering.records.audit import Audit
+from symroof.verification import judge, links
+from symroof.verification.attestation import attested
 
 ROOMS = ("symroof.algebra", "symroof.derivation", "symroof.model")
 OPTIONS = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
@@ -107,6 +110,82 @@ def test_a_fault_in_any_function_says_nothing_false(part, tmp_path, monkeypatch)
                 false.append((request, module, name, str(error)))
     assert false == []
     assert told["refused"] > 5, told
+
+
+# What claims are read from, or judged against, is given: another problem stands on the page. The judge and
+# the chapters hand over what was attested, to which nothing comes but a unit and a diagnosis: a change on that way stays.
+HANDED = ("symroof.verification.judge.", "symroof.verification.chapters.", "symroof.verification.diagnosis.", "symroof.verification.attestation.attested")
+READ = ("symroof.reading", "symroof.cli", "symroof.errors", "symroof.formula", "symroof.api", *HANDED)
+JUDGEMENTS = 16
+ANOTHER = {
+    "symroof.model.dtype.dtype": "how wide an element is",
+    "symroof.model.dtype.Tensor.labels": "the operation itself",
+    "symroof.verification.definitions.counted_again": "hands over the counts after they were proved",
+    "symroof.verification.links.decide": "hands over what was attested",
+    "symroof.verification.links._of_any_times": "hands over what was attested",
+    "symroof.verification.context.Context._weighed": "hands over what is asked: another claim is judged",
+    "symroof.verification.context.Context.expanded": "hands over what is asked: another claim is judged",
+}
+JUDGED = ("examples/rooflines.md", "examples/rooflines-mistakes.md", "examples/answers.toml")
+RANK = ("wrong", "conditional", "rounded", "holds")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("file", JUDGED)
+def test_a_fault_in_any_function_accepts_nothing_false(file, monkeypatch):
+    """No claim gets a better verdict, and no right one is called wrong; what else a report says of it is so at points, as the
+    question without the fault has it. A block or a claim that is refused is an error of the report."""
+    monkeypatch.chdir(Path(__file__).parent.parent)
+    asked, decide = {}, links.decide
+
+    def noted(question):
+        asked.setdefault(question.link, []).append(question)
+        return decide(question)
+
+    def place(judgement):
+        return judgement.line, judgement.column, judgement.problem, judgement.claim, judgement.source
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judge, "decide", noted)
+        honest = {place(one): one for one in judged_file(file).judgements}
+    forget()
+    draw = Random(f"{os.environ.get('SYMROOF_FAULTS', 24)} {file}")
+    functions = sorted(f for f in called(lambda: judged_file(file)) if not ".".join(f).startswith(READ) and ".".join(f) not in ANOTHER)
+    told, false = {"refused": 0, "crashed": 0, "reported": 0}, []
+    for module, name in draw.sample(functions, JUDGEMENTS):
+        forget()
+        with pytest.MonkeyPatch.context() as patch:
+            done = put(module, name, draw, patch)
+            try:
+                with ending():
+                    said = judged_file(file).judgements
+            except SymroofError:
+                told["refused"] += bool(done)
+                continue
+            except (Exception, Endless):
+                told["crashed"] += bool(done)
+                continue
+        forget()
+        if not done or any(place(one) not in honest for one in said):
+            told["refused"] += bool(done)
+            continue
+        told["reported"] += 1
+        false += [(module, name, one.claim, honest[place(one)].verdict, one.verdict) for one in said if _is_false(one, honest[place(one)], asked)]
+    assert false == []
+    assert told["reported"] > 4, told
+
+
+def _is_false(said, honest, asked):
+    """Whether a judgement says what the honest one does not, and what is not so at points."""
+    known = [(one.link, one.verdict, one.value, one.counterexample) for one in honest.findings]
+    if said.verdict not in RANK or all((one.link, one.verdict, one.value, one.counterexample) in known for one in said.findings):
+        return False  # a link that is not judged is listed as such
+    if honest.verdict in RANK:
+        better = RANK.index(said.verdict) > RANK.index(honest.verdict)
+        if better or (said.verdict == "wrong" and honest.verdict != "wrong"):
+            return True
+    new = [one for one in said.findings if one not in honest.findings and one.verdict != "undecided"]
+    return any(all(attested(one, question) is not one for question in asked.get(one.link, ())) for one in new)
 
 
 @pytest.mark.thorough

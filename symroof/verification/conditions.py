@@ -247,9 +247,9 @@ def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, t
     return None if rounded and turned and _in_print(question.link, question.context) else finding
 
 
-def _in_print(link: Compare, context: Context) -> bool:
-    """Whether no name of the link stands for anything: what it says is all there is to know."""
-    return not any(name in context.definitions for name in names(link))
+def _in_print(formula: Formula, context: Context) -> bool:
+    """Whether no name of a condition stands for anything: what it says is all there is to know."""
+    return not any(name in context.definitions for name in names(formula))
 
 
 def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> Finding | None:
@@ -287,10 +287,12 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
 
 
 def _right_value(question: Question, readings: Iterable[Reading]) -> Formula | None:
-    """What one of the conditions should say, proved to be what the other one says. In print the first is the true one."""
-    in_print = _in_print(question.link, question.context)
+    """What one of the conditions should say, proved to be what the other one says: that in which names stand for something,
+    if one alone does; in print the first is the true one."""
+    link, context = question.link, question.context
+    first, second = (_in_print(side, context) for side in (link.left, link.right))
     for one, solved in readings:
-        if in_print and one is not question:
+        if (first or second) and (one is question) is (first and not second):
             continue
         with suppress(AlgebraError, CheckError):
             unknown = solved or unknown_of(one)

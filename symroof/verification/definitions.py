@@ -8,7 +8,7 @@ from dataclasses import replace
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sharding import HELD, chips_of
-from symroof.errors import ModelError
+from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
 from symroof.model.program import Program
@@ -56,9 +56,7 @@ def context_of(exercise: Exercise) -> Context:
 def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     """The quantities of an operation as formulas of its dimensions and of the figures, under one way of counting."""
     chip, dimensions, write = setting.problem.hardware, setting.problem.names, setting.layout.write
-    derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
-    known = {**{name: formula for name, formula in derived.items() if formula is not None}, **counted_again(setting)}
-    known |= _of_program(setting)
+    known = {**counted_again(setting), **_theory(setting)}
     for link in chip.links if chip else ():
         if over := _over(setting, link):
             known[f"T_comms_{link}"] = Quotient(write(over.moved), Name(link))
@@ -85,13 +83,19 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     )
 
 
-def _of_program(setting: Setting) -> dict[str, Formula]:
-    """The sizes that others define, and the times that only programs have."""
+def _theory(setting: Setting) -> dict[str, Formula]:
+    """What the derived quantities mean here, with the times that only programs have and the sizes that others define: as
+    the ledger has it."""
     program, rates = setting.problem.operation, setting.rates
-    if not isinstance(program, Program):
-        return {}
-    times = {} if rates is None else {**times_of(program, rates), "T_steps": steps_of(program, rates)}
-    return {**program.where, **times}
+    derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
+    known = {name: formula for name, formula in derived.items() if formula is not None}
+    if isinstance(program, Program):
+        times = {} if rates is None else {**times_of(program, rates), "T_steps": steps_of(program, rates)}
+        known |= {**program.where, **times}
+    meant = ledger_of(setting).meanings
+    if any(isinstance(meant.get(name), Formula) and meant[name] != formula for name, formula in known.items()):
+        raise CheckError("the quantities mean something else than in the derivation")
+    return known
 
 
 def _rates(setting: Setting) -> dict[str, str]:

@@ -21,6 +21,7 @@ from symroof.proof.step import Check
 from symroof.symbols import expression
 from symroof.verification.approximations import approximate, grows, negligible
 from symroof.verification.arithmetic import compare_numbers
+from symroof.verification.attestation import attested
 from symroof.verification.conditions import equivalent
 from symroof.verification.constructions import SHOWN_BY
 from symroof.verification.context import Context, Question
@@ -29,6 +30,7 @@ from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print, literals
 from symroof.verification.nearness import IDENTITY
+from symroof.verification.screening import may_hold
 from symroof.verification.unit_agreement import disagreement
 
 UNITS = Check("proved", "units")
@@ -43,7 +45,7 @@ def decide(question: Question) -> Finding:
         verdict, remark = unlike
         return Finding(question.link, verdict, UNITS if verdict == "wrong" else None, remarks=(remark,))
     try:
-        finding = _of_any_times(question) or proved(question)
+        finding = _of_any_times(question) or attested(proved(question), question)
     except (AlgebraError, CheckError) as error:
         return undecided(question.link, "not_decided", why=error.problem)
     if finding.verdict == "holds" and context.count == "fma" and context.other is not None and not context.binding:
@@ -82,11 +84,11 @@ def _of_any_times(question: Question) -> Finding | None:
     if set(names(link.right)) != TIMES or not set(context.definitions) >= TIMES:
         return None
     known = {name: formula for name, formula in context.definitions.items() if name not in TIMES}
-    any_times = replace(context, definitions=known, other=None)
-    finding = proved(any_times.question(link))
+    any_times = replace(context, definitions=known, other=None).question(link)
+    finding = attested(proved(any_times), any_times)
     if finding.verdict != "wrong":
         return finding
-    settled = proved(question) if context.setting is not None else finding
+    settled = attested(proved(question), question) if context.setting is not None else finding
     return replace(finding, value=context.definitions[link.left.name]) if settled.verdict == "wrong" else settled
 
 
@@ -95,7 +97,10 @@ def _with_exact_count(finding: Finding, other: Context) -> Finding:
     link = finding.link
     if not (isinstance(link, Compare) and link.left == Name("flops") and link.relation == "="):
         return finding
-    exactly = other.layout.factored(expression(other.put(link.left)))
+    asked = other.question(link)
+    exactly = other.layout.factored(expression(asked.left))
+    if not may_hold(replace(asked, right=exactly)):
+        return undecided(link, "not_attested")
     return replace(finding, remarks=(*finding.remarks, Remark("this_count", {"count": "fma", "exactly": exactly})))
 
 

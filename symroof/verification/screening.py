@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from random import Random
 
+from symroof.derivation.meanings import multiples
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Infinity, Product, Verdict, names, number
 from symroof.verification.budget import spend
@@ -23,10 +24,10 @@ from symroof.verification.literals import last_place, literals, precise
 
 DIGITS = 12
 LOOK = 3  # units of work
-POINTS = 5
+POINTS = 12
 TRIED = 400  # points at random until those of a regime are found
 FAR = number(10**4)  # a size is this many times another that is much smaller
-LARGE = number(10**6)
+LARGE = number(10**12)
 # A number in print is within these of the one that it rounds to two digits, or truncates.
 NEAR = (Fraction(9, 10), Fraction(10, 9))
 CLOSE = Fraction(1, 20)
@@ -49,14 +50,21 @@ def may_hold(question: Question) -> bool:
         return True  # no value at one of the points: that is for the proof to say
 
 
-def _points(question: Question, *, typical: bool) -> tuple[Point, ...]:
-    """Points at which the facts hold; those that are ``typical`` look like the regime as well."""
+def typical(question: Question) -> tuple[Point, ...]:
+    """Points at which the facts hold, and which look like the regime."""
+    return _points(question, growth=True)
+
+
+def _points(question: Question, *, growth: bool) -> tuple[Point, ...]:
+    """Points at which the facts hold; with ``growth`` they look like the regime as well."""
     context = question.context
     letters = tuple(dict.fromkeys((*names(question.left), *names(question.right))))
-    growing = context.growing if typical else ()
+    growing = context.growing if growth else ()
     if any(relation.relation == "~" for relation in growing):
         return ()
-    return _found(letters, context.least_one, (*context.facts, *(_apart(relation) for relation in growing)))
+    facts = (*context.facts, *(_apart(relation) for relation in growing))
+    scaled = frozenset(name for relation in growing for name in names(relation)) if growth else frozenset(letters)
+    return _found(letters, context.least_one, facts, scaled or frozenset(letters))
 
 
 def _apart(relation: Compare) -> Compare:
@@ -69,26 +77,31 @@ def _apart(relation: Compare) -> Compare:
 
 
 @lru_cache(maxsize=256)
-def _found(letters: tuple[str, ...], least_one: frozenset[str], facts: tuple[Compare, ...]) -> tuple[Point, ...]:
+def _found(
+    letters: tuple[str, ...], least_one: frozenset[str], facts: tuple[Compare, ...], scaled: frozenset[str]
+) -> tuple[Point, ...]:
     letters = tuple(dict.fromkeys((*letters, *(name for fact in facts for name in names(fact)))))
-    points = islice(_drawn(letters, least_one, 24 if facts else 5), TRIED)
+    points = islice(_drawn(letters, least_one, scaled, 24 if facts else 5), TRIED)
     return tuple(islice((point for point in points if all(truth(fact, point) for fact in facts)), POINTS))
 
 
-def _drawn(letters: tuple[str, ...], least_one: frozenset[str], largest: int) -> Iterator[Point]:
+def _drawn(
+    letters: tuple[str, ...], least_one: frozenset[str], scaled: frozenset[str], largest: int
+) -> Iterator[Point]:
+    """Points at random; a size that no relation of growth mentions is a constant, and stays below 100."""
     random = Random(7)
     yield dict.fromkeys(letters, Fraction(1))
     while True:
         yield {
             name: Fraction(random.randint(100, 999), 100 if name in least_one else 137)
-            * 10 ** random.randint(0, largest)
+            * 10 ** random.randint(0, largest if name in scaled else 1)
             for name in letters
         }
 
 
 def _equal(question: Question) -> bool:
     """At every point the sides are equal; or in the same ratio, near 1, where a number is in print."""
-    return _in_ratio(question, _points(question, typical=False), Fraction(0))
+    return _in_ratio(question, _points(question, growth=False), Fraction(0))
 
 
 def _alike(question: Question) -> bool:
@@ -96,7 +109,7 @@ def _alike(question: Question) -> bool:
     if isinstance(question.link.right, Infinity):
         return True
     growing = bool(question.context.growing)
-    return _in_ratio(question, _points(question, typical=growing), CLOSE if growing else Fraction(0))
+    return _in_ratio(question, _points(question, growth=growing), CLOSE if growing else Fraction(0))
 
 
 def _in_ratio(question: Question, points: tuple[Point, ...], close: Fraction) -> bool:
@@ -123,11 +136,11 @@ def _negligible(question: Question) -> bool:
     if question.link.relation == ">>":
         small, large = large, small
     gap = Compare(Product((number(1 / CLOSE), small)), "<=", large)
-    return bool(question.context.growing) and _true(gap, _points(question, typical=True))
+    return bool(question.context.growing) and _true(gap, typical(question))
 
 
 def _ordered(question: Question) -> bool:
-    return _true(question.claim, _points(question, typical=False))
+    return _true(question.claim, _points(question, growth=False))
 
 
 def _true(proposition: Formula, points: tuple[Point, ...]) -> bool:
@@ -139,10 +152,10 @@ def _conditions(question: Question) -> bool:
     """The conditions agree, and on both sides of the edge of the right one as well."""
     p, q = question.left, question.right
     shares = _shares(question) if isinstance(q, Compare) else ()
-    for point in _points(question, typical=True):
+    for point in typical(question):
         around = _around(q, point, shares, question) if isinstance(q, Compare) else ()
         if isinstance(q, Compare) and q.relation == "=":
-            if around and not _crossing(around, p):
+            if around and question.link.relation == "<=>" and not _crossing(around, p):
                 return False
         elif not all(_agree(question, at) for at in (*around, point)):
             return False
@@ -178,7 +191,9 @@ def _shares(question: Question) -> tuple[Fraction, Fraction]:
     assert isinstance(bound, Compare)
     assert isinstance(q, Compare)
     digits = [last_place(n)[1] / abs(n.value) for side in (bound.left, bound.right) for n in literals(side) if n.value]
-    whole = 1 / (1 + abs(enclosed(q.right, DIGITS).middle)) if is_numeric(q.right) else Fraction(0)
+    setting = question.context.setting
+    step = 1 if setting is None else max(multiples(setting).values(), default=1)
+    whole = step / (1 + abs(enclosed(q.right, DIGITS).middle)) if is_numeric(q.right) else Fraction(0)
     width = max((*digits, CLOSE / 5 if question.context.growing else SLACK * 1000))
     return 1 - width / 2 - whole, 1 + width + whole
 
