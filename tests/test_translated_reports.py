@@ -127,10 +127,6 @@ def test_what_is_said_of_a_file_is_said_in_every_language(lang):
             assert not english(line.removeprefix(file.file).replace("symroof", "")), line
     judged = tuple(Judgement("B = B", verdict, expect=verdict) for verdict in VERDICTS)
     assert not english(explainer.last([*files, FileReport("c.toml", judged, "problems")]))
-    for facts in ((3, 1, 2), (1, 0, 0), (0, 0, 1)):
-        assert not english(explainer.say("adds", *facts))
-    for comments in (0, 1, 2):
-        assert not english(explainer.say("suggested", "", 9, 3, comments, 5))
     assert not english(explainer.say("moved", 3) + explainer.say("moved", 0))
     for regimes in ([["B << D", "B << F"], ["D -> oo"]], [["B << D"]]):
         for line, said in ((3, ""), (None, ""), (3, "…")):

@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +15,7 @@ from symroof.cli.output import progress_bar, terminal, write, write_json
 from symroof.errors import ReadingError
 
 if TYPE_CHECKING:
-    from symroof.rendering.pages.pen import Style
+    pass
 
 
 @click.command()
@@ -40,11 +39,6 @@ if TYPE_CHECKING:
     help="Less than this share judged is a finding: of the formulas with a relation that claim something, which leaves out "
     "definitions, conditions, assumptions, sizes, operations, code and what a comment ignores.",
 )
-@click.option(
-    "--suggest",
-    is_flag=True,
-    help="Print the comments that would let most formulas be judged, the best first, ready to paste; each one was tried.",
-)
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Files judged at once.")
 @output_options("text", "markdown", "json", "github", without=("heading", "dialect"))
 def verify(
@@ -53,7 +47,6 @@ def verify(
     strict: bool,
     require: bool,
     coverage: float | None,
-    suggest: bool,
     jobs: int,
     form: str,
     template: str | None,
@@ -83,9 +76,6 @@ def verify(
     from symroof.rendering.pages.pen import Style
 
     style = Style(brief=not verbose, template=template, lang=lang)
-    if suggest:
-        _suggest(files, form, style, output)
-        return
     from symroof.api import judged_file
     from symroof.verification.files import judge_files, moved
     from symroof.verification.judgement import Standard
@@ -113,19 +103,3 @@ def verify(
         sys.exit(2)
     if any(report.findings(standard) for report in reports):
         sys.exit(1)
-
-
-def _suggest(files: tuple[str, ...], form: str, style: Style, output: str | None) -> None:
-    """The comments to paste into each document."""
-    from symroof.rendering.pages.reports import render_suggestions, suggestions_of
-    from symroof.rendering.records.judgements import suggestions_record
-
-    for name in files:
-        if Path(name).suffix.lower() == ".toml":
-            raise ReadingError(f"{name} is a file of problems", expected="a document: Markdown, LaTeX or text")
-    with progress_bar(len(files) > 1) as progress:
-        found = suggestions_of(files, progress)
-    if form == "json":
-        write_json(suggestions_record(found), output)
-    else:
-        write(render_suggestions(found, style), output)

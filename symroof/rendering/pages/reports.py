@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Iterable
 
 from symroof.errors import RenderingError, printable
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
-from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.characters import padded
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.explanations import Explainer
@@ -16,7 +14,6 @@ from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.terminal import fold
 from symroof.verification.files import Moved
 from symroof.verification.judgement import FileReport, Judgement, Skipped, Standard
-from symroof.verification.suggestions import Suggestions, suggestions
 
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
 VERDICT, LONGEST_CLAIM = 11, 120
@@ -74,23 +71,6 @@ def lang_of(files: Iterable[FileReport]) -> str:
     """The language that all files ask for, where they agree on one."""
     asked = {file.lang for file in files}
     return (asked.pop() if len(asked) == 1 else None) or USUAL_LANGUAGE
-
-
-def suggestions_of(files: Iterable[str], progress: Callable[[int, int], None] | None = None) -> tuple[Suggestions, ...]:
-    """What is suggested for each file."""
-    paths, found = [Path(file) for file in files], []
-    for done, path in enumerate(paths):
-        if progress is not None:
-            progress(done, len(paths))
-        found.append(suggestions(path, PlainPrinter().print))
-    return tuple(found)
-
-
-def render_suggestions(files: tuple[Suggestions, ...], style: Style) -> str:
-    """Comments to paste, each below its place and what it adds."""
-    with guarded(style.template):
-        names = {"files": files, "say": Explainer(style.template, style.language).say}
-        return render("suggestions.txt.j2", style.template, style.language, names).lstrip("\n")
 
 
 def _place(file: str, judgement: Judgement | Skipped) -> str:

@@ -12,7 +12,6 @@ from symroof.rendering.pages.explanations import Explainer
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.verification.files import Moved
 from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
-from symroof.verification.suggestions import Suggestions
 
 
 def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = None) -> dict[str, Any]:
@@ -93,22 +92,3 @@ def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, An
 def _counterexample(found: Counterexample) -> dict[str, Any]:
     left, right = (side if isinstance(side, bool) else text(side) for side in (found.left, found.right))
     return {"values": {name: text(value) for name, value in found.values.items()}, "left": left, "right": right}
-
-
-def suggestions_record(files: Iterable[Suggestions]) -> dict[str, Any]:
-    """The JSON object of suggestions: comments with their places and what they add, and how much is judged."""
-    return {
-        "schema": SCHEMA,
-        "files": [
-            {
-                "file": file.file,
-                "suggestions": [
-                    {**fields(one, "line", "unlocks", "wrong", "settles"), "comment": file.comment(one)}
-                    for one in file.suggestions
-                ],
-                "before": coverage_record(file.before.coverage),
-                "after": coverage_record(file.after.coverage),
-            }
-            for file in files
-        ],
-    }
