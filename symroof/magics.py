@@ -26,7 +26,7 @@ from symroof.cli.asking import compare, derive, regimes
 from symroof.cli.options import OUTPUT, only_problem
 from symroof.errors import require_one_of
 from symroof.reading.markers import VERBS
-from symroof.reading.problem_files import read_options
+from symroof.reading.problems import read_options
 
 COMMANDS = {"derive": derive, "regimes": regimes, "compare": compare}
 

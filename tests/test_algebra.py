@@ -256,7 +256,7 @@ def test_lowest_terms_are_those_of_sympy():
     from sympy import QQ, symbols
     from sympy.polys.fields import FracField
 
-    from symroof.algebra.lowest_terms import lowest
+    from symroof.algebra.rational import lowest
 
     field, draw, shared = FracField(symbols("a:e"), QQ, "grlex"), random.Random(5), 0
 

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "symroof"
 MODULES = {p.relative_to(PACKAGE.parent).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): ast.parse(p.read_text("utf-8")) for p in PACKAGE.rglob("*.py")}
 
 # From the ground up. A room imports from the rooms of the floors below it, and from itself; rooms of one floor are blind to each other.
-FLOORS = [["errors"], ["values"], ["formula"], ["symbols"], ["weight"], ["model", "algebra", "proof"], ["reading", "derivation"], ["verification", "exploration"], ["rendering"], ["building"], ["api"], ["cli"], ["sphinx", "mkdocs", "magics"]]
+FLOORS = [["errors"], ["formula"], ["symbols"], ["weight"], ["model", "algebra", "proof"], ["reading", "derivation"], ["verification", "exploration"], ["rendering"], ["building"], ["api"], ["cli"], ["sphinx", "mkdocs", "magics"]]
 BELOW = {room: {below for floor in FLOORS[:height] for below in floor} for height, floor in enumerate(FLOORS) for room in floor}
 BELOW |= {"proof": {"errors", "formula"}, "__main__": {"cli"}, "": {"errors"}}
 ONLY_IN = {
@@ -23,7 +23,7 @@ ONLY_IN = {
     "click": {"symroof.cli", "symroof.cli.asking", "symroof.cli.building", "symroof.cli.options", "symroof.cli.output", "symroof.cli.verifying"},
     "rich": {"symroof.cli.output"},
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},
-    "pyarrow": {"symroof.exploration.parts"},
+    "pyarrow": {"symroof.exploration.sweeping"},
     "matplotlib": {"symroof.rendering.figures.sheet"},
     "ast": {"symroof.model.operation", "symroof.rendering.formulas.tex"},
 }

@@ -12,8 +12,7 @@ from symroof.formula import Both, Call, Cases, Compare, Either, Infinity, Name, 
 from symroof.proof.check import check, checked
 from symroof.proof.evidence import Excess, Harmonic
 from symroof.proof.exact import Exact
-from symroof.proof.facts import AtSize, Gone, Solved
-from symroof.proof.ledger import Ledger
+from symroof.proof.ledger import AtSize, Gone, Ledger, Solved
 from symroof.proof.limits import Whole
 from symroof.proof.recounts import Arrays, Counted, Function, Loops
 from symroof.proof.sampling import sampled, truth_of

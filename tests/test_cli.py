@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from symroof.reading.languages import languages
-from symroof.reading.library_names import entries
+from symroof.reading.operations import entries
 from symroof.reading.vocabulary import VOCABULARY
 from symroof.rendering.pages.environment import load
 

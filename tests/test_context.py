@@ -10,17 +10,17 @@ import pytest
 
 import symroof.verification.assertions as assertions
 import symroof.verification.chapters as chapters
+import symroof.verification.chapters as scopes
 import symroof.verification.comments as comments
-import symroof.verification.discourse as discourse
 import symroof.verification.readings as readings
-import symroof.verification.scopes as scopes
 import symroof.verification.selection as selection
 import symroof.verification.steps as steps
+import symroof.verification.surroundings as discourse
 import symroof.verification.surroundings as surroundings
 from symroof.reading.cues import Cue, step_between
 from symroof.verification.chapters import judge_document
-from symroof.verification.discourse import Definition, Discourse
 from symroof.verification.judgement import CAUSES
+from symroof.verification.surroundings import Definition, Discourse
 
 pytestmark = pytest.mark.part(8)
 

@@ -21,7 +21,7 @@ from symroof.exploration.measuring import require_measured, require_shown
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Product, Quotient, number
 from symroof.model.program import Program
-from symroof.proof.accounts import Dots, Moves
+from symroof.proof.running import Dots, Moves
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import Notation, PlainPrinter

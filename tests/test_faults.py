@@ -73,7 +73,7 @@ PARTS, FAULTS = 4, 40
 OTHER = {
     "symroof.model.dtype.dtype": "how wide an element is",
     "symroof.model.einsum.Einsum.tensors": "the operation itself",
-    "symroof.model.retyping.rewritten": "the operation itself",
+    "symroof.model.program_text.rewritten": "the operation itself",
 }
 
 

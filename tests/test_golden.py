@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import symroof as sr
-from symroof.reading.problem_files import read_problem_file
-from symroof.reading.problems import read_problem
+from symroof.reading.problems import read_problem, read_problem_file
 from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import render_report
 from symroof.rendering.records.judgements import report_record

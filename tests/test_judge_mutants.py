@@ -13,16 +13,16 @@ from test_gate import _nothing_is_remembered, forget, put_in  # noqa: F401 (a fi
 
 import symroof.proof.exact as exact
 import symroof.verification.approximations as approximations
-import symroof.verification.arithmetic as arithmetic
+import symroof.verification.approximations as extremes
 import symroof.verification.bounds as bounds
+import symroof.verification.bounds as ratios
 import symroof.verification.conditions as conditions
 import symroof.verification.context as context
 import symroof.verification.counterexamples as counterexamples
-import symroof.verification.extremes as extremes
 import symroof.verification.judge as judge
+import symroof.verification.links as arithmetic
 import symroof.verification.links as links
 import symroof.verification.literals as literals
-import symroof.verification.ratios as ratios
 import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
 from symroof.algebra.roots import Interval, Root

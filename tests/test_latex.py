@@ -9,8 +9,8 @@ from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.latex_tokens import scan_latex
 from symroof.reading.macros import definitions
+from symroof.reading.markup import spelling
 from symroof.reading.scope import Scope
-from symroof.reading.spelling import spelling
 from symroof.rendering.formulas.plain import PlainPrinter
 
 NAMES = ("T_math", "T_comms", "T_lower", "flops", "bytes", "intensity", "ridge", "peak", "bandwidth")

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 import symroof as sr
+from symroof.derivation.meanings import script_of
 from symroof.derivation.pipeline import derive
-from symroof.derivation.scripts import script_of
 from symroof.derivation.sharding import meshed_of
 from symroof.errors import SymroofError
 from symroof.model.placing import placed

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import symroof as sr
-from symroof.reading.library_names import entry_named
+from symroof.reading.operations import entry_named
 
 pytestmark = pytest.mark.part(4)
 

@@ -10,11 +10,10 @@ import pytest
 import symroof.algebra.approximation
 import symroof.algebra.dominance
 import symroof.derivation.schedules
-import symroof.model.cost
 import symroof.model.dtype
 import symroof.model.mesh
 import symroof.model.operation
-import symroof.model.units
+import symroof.model.quantities
 import symroof.reading.numbers
 from symroof.algebra.dominance import Certificate, Similarity
 from symroof.algebra.roots import Interval
@@ -207,7 +206,7 @@ def rounded_down(m):
 
 
 def tera_is_giga(m):
-    m.setitem(symroof.model.units.UNITS, "TB", symroof.model.units.UNITS["GB"])
+    m.setitem(symroof.model.quantities.UNITS, "TB", symroof.model.quantities.UNITS["GB"])
     m.setattr(BOOK, "QUESTION_1", {"HBM": "0.81 TB/s", "peak": "3.94e14 OPs/s"})
 
 

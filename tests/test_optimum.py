@@ -15,10 +15,9 @@ from symroof.errors import AlgebraError, CheckError, SymroofError
 from symroof.formula import Compare, Name, Quotient, number
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
-from symroof.proof.minima import Optimal
+from symroof.proof.minima import Optimal, Splits, divisors
 from symroof.proof.radicals import Leads, Rooted
 from symroof.proof.step import Reason, Step
-from symroof.proof.whole_splits import Splits, divisors
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
 from symroof.symbols import expression, symbol

@@ -13,7 +13,7 @@ from random_splits import random_splits
 from sympy import Add, Integer
 
 import symroof as sr
-from symroof.derivation.scripts import script_of
+from symroof.derivation.meanings import script_of
 from symroof.derivation.sharding import meshed_of
 from symroof.errors import CheckError, SymroofError
 from symroof.model.chip_costs import carried, chip_costs, message

@@ -9,7 +9,7 @@ import symroof as sr
 from symroof.errors import ReadingError
 from symroof.magics import asked
 from symroof.reading.documents import read_text
-from symroof.reading.problem_files import read_options, read_problems
+from symroof.reading.problems import read_options, read_problems
 from symroof.verification.chapters import judge_read
 
 pytestmark = pytest.mark.part(6)

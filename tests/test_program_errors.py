@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 import symroof as sr
 from symroof.model.dtype import dtype
 from symroof.model.program import Program
-from symroof.reading.library_names import programs
-from symroof.reading.operations import read_operation
-from symroof.reading.program_words import is_program
+from symroof.reading.operations import programs, read_operation
 from symroof.reading.programs import read_program
+from symroof.reading.statements import is_program
 
 pytestmark = pytest.mark.part(6)
 

@@ -174,10 +174,10 @@ def one_turn(f):
 
 
 FAULTS = {
-    "a forgotten epilogue": ("model.kernels.kernels_of", kernels(forgotten_epilogues), MLP),
-    "all on the chip": ("model.kernels.kernels_of", kernels(everything_on_the_chip), MLP),
-    "a fuse ignored": ("model.kernels.kernels_of", fuse_ignored, ATTENTION),
-    "the first pays for all": ("model.kernels.owners_of", first_owner_pays, ATTENTION),
+    "a forgotten epilogue": ("model.statement_costs.kernels_of", kernels(forgotten_epilogues), MLP),
+    "all on the chip": ("model.statement_costs.kernels_of", kernels(everything_on_the_chip), MLP),
+    "a fuse ignored": ("model.statement_costs.kernels_of", fuse_ignored, ATTENTION),
+    "the first pays for all": ("model.statement_costs.owners_of", first_owner_pays, ATTENTION),
     "an extra load": ("model.statement_costs.costs_of_statements", costs(extra_load), MLP),
     "a lost load": ("model.statement_costs.costs_of_statements", costs(lost_load), MLP),
     "a lost store": ("model.statement_costs.costs_of_statements", costs(lost_store), MLP),

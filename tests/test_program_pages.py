@@ -13,12 +13,12 @@ from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError, ReadingError
 from symroof.formula import Name, Sum, number
 from symroof.model.program import Program
-from symroof.proof.accounts import Dots, Members, Moves
 from symroof.proof.check import check
+from symroof.proof.running import Dots, Members, Moves
 from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.folding import FoldingPrinter, in_line, measured, rows_of
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages.displays import PHONE
+from symroof.rendering.pages.page import PHONE
 
 pytestmark = pytest.mark.part(8)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import symroof as sr
 from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError, SymroofError
-from symroof.model.units import TIMES, UNITS
+from symroof.model.quantities import TIMES, UNITS
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.grids import read_bindings

@@ -14,7 +14,7 @@ import pytest
 
 import symroof as sr
 from symroof.errors import SymroofError
-from symroof.exploration.parts import held
+from symroof.exploration.sweeping import held
 
 pytest.importorskip("numpy")
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"

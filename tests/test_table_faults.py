@@ -18,10 +18,10 @@ from test_gate import _nothing_is_remembered  # noqa: F401
 
 import symroof as sr
 from symroof.errors import CheckError
-from symroof.model import derivatives, dtype, functions, library, mesh_axes, placing, quantities, units
+from symroof.model import backward, dtype, functions, library, mesh_axes, placing, quantities
+from symroof.model.backward import in_training
 from symroof.model.statement_costs import amounts
-from symroof.model.training import in_training
-from symroof.reading import library_names
+from symroof.reading import operations
 from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation
 
@@ -161,7 +161,7 @@ def wider(entry):
 
 
 def larger(unit):
-    return lambda m: m.setitem(units.UNITS, unit.name, replace(unit, scale=7 * unit.scale))
+    return lambda m: m.setitem(quantities.UNITS, unit.name, replace(unit, scale=7 * unit.scale))
 
 
 def more_numbers(name):
@@ -197,10 +197,10 @@ def twice(name, figure):
 
 def of_another_type(name):
     """The first tensor of a program is of a type of twice the bits, or of half where the chip has no such peak."""
-    entry = library_names.programs()[name]
+    entry = operations.programs()[name]
     usual = "bf16[" if "bf16[" in entry.text else "fp32["
     other = "int8[" if name in test_mesh_library.BY_HAND else "fp32[" if usual == "bf16[" else "fp64["
-    return lambda m: m.setitem(library_names.programs(), name, replace(entry, text=entry.text.replace(usual, other, 1)))
+    return lambda m: m.setitem(operations.programs(), name, replace(entry, text=entry.text.replace(usual, other, 1)))
 
 
 # Where each program of the library is counted by hand.
@@ -243,7 +243,7 @@ FAULTS = {
     "placing.ROW_NUMBERS": [(name, more_numbers(name), lambda name=name: shared_row(name)) for name in placing.ROW_NUMBERS],
     "functions.FUNCTIONS": list(faults_of_functions()),
     "dtype.DTYPES": [(one.name, wider(one), test_model.test_dtypes_are_as_wide_as_their_names_say) for one in dtype.DTYPES],
-    "units.UNITS": [(name, larger(unit), lambda: [says_its_prefix(one) for one in units.UNITS.values()]) for name, unit in units.UNITS.items() if name == unit.name],
+    "quantities.UNITS": [(name, larger(unit), lambda: [says_its_prefix(one) for one in quantities.UNITS.values()]) for name, unit in quantities.UNITS.items() if name == unit.name],
     "library.LIBRARY": [(name, entry_of_another(name), sized(name)) for name in library.LIBRARY],
     "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names)],
     "hardware.toml": [
@@ -251,19 +251,19 @@ FAULTS = {
         for name, chip in catalogue().items()
         for figure in chip.figures
     ],
-    "programs.toml": [(name, of_another_type(name), COUNTED[name]) for name in library_names.programs()],
+    "programs.toml": [(name, of_another_type(name), COUNTED[name]) for name in operations.programs()],
 }
 # Why no number of a table can be wrong unseen: it has none, or it is a part of one that is above.
 SAFE = {
     "cost.COUNTINGS": "words of the command line",
-    "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
+    "backward.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
     "dtype.BY_NAME": "made of DTYPES",
     "given.GIVEN": "the list of what is given, which tests/test_given.py compares with this one",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
     "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",
     "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.DERIVED": "names of TABLE",
-    "units.TIMES": "a part of UNITS", "units.DURATIONS": "a part of UNITS", "units.BYTES": "a part of UNITS", "units.BIT_RATES": "a part of UNITS", "units.WORK": "a part of UNITS", "units.COUNTS": "a part of UNITS",
+    "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS",
 }  # fmt: skip
 EVERY = [(table, *row) for table, rows in FAULTS.items() for row in rows]
 
@@ -285,7 +285,7 @@ def test_every_table_of_the_model_has_a_fault():
 
 def test_a_gain_is_a_product_and_a_sum(monkeypatch):
     a_gain_is_a_product_and_a_sum()
-    monkeypatch.setattr(derivatives, "GAIN", derivatives.GAIN[:1])
+    monkeypatch.setattr(backward, "GAIN", backward.GAIN[:1])
     with pytest.raises((AssertionError, CheckError)):
         a_gain_is_a_product_and_a_sum()
 

@@ -14,9 +14,8 @@ from symroof.formula import Compare, Name, number
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import languages
 from symroof.rendering.pages.environment import load
-from symroof.rendering.pages.explanations import Explainer
 from symroof.rendering.pages.pen import Style
-from symroof.rendering.pages.reports import render_report
+from symroof.rendering.pages.reports import Explainer, render_report
 from symroof.verification.judgement import CAUSES, Coverage, FileReport, Judgement, Omission, Remark, Standard
 
 pytestmark = pytest.mark.part(2)

@@ -8,7 +8,7 @@ from dataclasses import field
 
 import pytest
 
-from symroof.values import Frozen
+from symroof.formula import Frozen
 
 
 class Pair(Frozen):

@@ -11,11 +11,10 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from symroof.building.changes import Change, changes
 from symroof.building.contents import Content, Makers, Request, content_of, digest, request_of
 from symroof.building.lookup import DOTTED, Lookup, Said, said_by
 from symroof.building.notebooks import BETWEEN, text_of, with_texts
-from symroof.building.outcome import Built, BuiltDocument
+from symroof.building.outcome import Built, BuiltDocument, Change, changes
 from symroof.building.settings import Settings, settings_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.pipeline import Derivation
@@ -24,8 +23,7 @@ from symroof.reading.documents import NEXT_KEYS, NEXT_WORDS, mathematics, visibl
 from symroof.reading.exercises import read_exercise
 from symroof.reading.languages import USUAL_LANGUAGE, language_of
 from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers
-from symroof.reading.problem_files import read_options
-from symroof.reading.problems import merged
+from symroof.reading.problems import merged, read_options
 from symroof.rendering.figures.signature import is_own
 from symroof.rendering.pages.amounts import decimal
 from symroof.rendering.pages.pen import Style, pen_of

@@ -13,8 +13,7 @@ from symroof.building.settings import LOOKS, SAID, Settings
 from symroof.errors import ReadingError, require_one_of
 from symroof.formula import Frozen
 from symroof.reading.languages import language_of, languages
-from symroof.reading.problem_files import read_problem_file
-from symroof.reading.problems import KEYS
+from symroof.reading.problems import KEYS, read_problem_file
 from symroof.reading.toml import text, unfit
 from symroof.rendering.pages.pen import Style
 from symroof.verification.comments import CONVENTIONS

@@ -1,12 +1,13 @@
-"""What became of a document: its text, and what is to be said of each block and value."""
+"""What became of a document: its text, what is to be said of each block and value, and which numbers moved."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import field
+from difflib import SequenceMatcher
 from pathlib import Path
 
-from symroof.building.changes import Change
 from symroof.building.settings import Settings
 from symroof.formula import Frozen
 from symroof.reading.languages import USUAL_LANGUAGE
@@ -14,6 +15,10 @@ from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.pen import Sentences
 
 MOST_CHANGES = 6
+# Particles and counters of Korean and Chinese touch what they follow, and are no part of it.
+WORD = re.compile(r"[^\s$&|{}\\()\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]+")
+DIGIT = re.compile(r"\d")
+EDGES = ".,;:()[]{}*"
 
 
 def said_of_documents(lang: str | None) -> Sentences:
@@ -72,3 +77,33 @@ class BuiltDocument(Frozen):
     def stale(self) -> tuple[Built, ...]:
         """What is not as it should be: written by hand, or by other figures."""
         return tuple(block for block in self.blocks if block.status not in ("same", "failed"))
+
+
+class Change(Frozen):
+    """A number, or a word with digits, that is another one now; ``name`` is what the answer calls it, or empty."""
+
+    before: str
+    after: str
+    name: str = ""
+
+
+def changes(before: str, after: str, called: Mapping[str, str]) -> tuple[Change, ...]:
+    """The numbers that changed, each once, those with a name first; ``called`` are names by what is printed.
+
+    >>> changes("so $B > 240.24$, from 241 on", "so $B > 243.21$, from 244 on", {"244": "smallest_integer"})
+    (Change(before='241', after='244', name='smallest_integer'), Change(before='240.24', after='243.21', name=''))
+    >>> changes("행이 241개부터", "행이 244개부터", {"244": "smallest_integer"})
+    (Change(before='241', after='244', name='smallest_integer'),)
+    """
+    found = dict.fromkeys(_moved(WORD.findall(before), WORD.findall(after)))
+    named = (Change(old, new, called.get(new, "")) for old, new in found)
+    return tuple(sorted(named, key=lambda change: not change.name))
+
+
+def _moved(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace" and b - a == d - c:
+            for one, other in zip(old[a:b], new[c:d], strict=True):
+                one, other = one.strip(EDGES), other.strip(EDGES)
+                if one != other and DIGIT.search(one + other):
+                    yield one, other

@@ -198,7 +198,7 @@ def hardware(name: str | None, chips: tuple[str, ...], lang: str | None, form: s
 @form_option("text", "json")
 def operations(name: str | None, lang: str | None, form: str) -> None:
     """List the operations of the library, or show one: a program as text to paste and to change."""
-    from symroof.reading.library_names import entries, required
+    from symroof.reading.operations import entries, required
     from symroof.rendering.pages.catalogues import operation_record, operation_table, operations_table
 
     shown = required(name) if name else list(entries().values())

@@ -154,8 +154,7 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str
     (text,), flags = operation, given_flags(options)
     if text != "-" and FILE.fullmatch(text) is None:
         return {"": {"operation": text, **flags}}
-    from symroof.reading.problem_files import read_problem_file, read_problems
-    from symroof.reading.problems import merged
+    from symroof.reading.problems import merged, read_problem_file, read_problems
 
     name, folder = ("standard input", Path()) if text == "-" else (text, Path(text).parent)
     found = read_problems(sys.stdin.read(), name) if text == "-" else read_problem_file(Path(text))

@@ -25,10 +25,10 @@ from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, numb
 from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts, sent_over
-from symroof.proof.facts import Solved
+from symroof.proof.ledger import Solved
 from symroof.proof.limits import Whole
+from symroof.proof.minima import Dividing
 from symroof.proof.step import Reason, Step
-from symroof.proof.whole_splits import Dividing
 from symroof.symbols import rational, symbol
 
 PEAK = symbol("peak")

@@ -15,7 +15,7 @@ from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Verdict, names, number
-from symroof.proof.facts import Solved
+from symroof.proof.ledger import Solved
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol

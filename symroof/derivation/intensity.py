@@ -19,7 +19,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
 from symroof.model.program import Program
 from symroof.proof.evidence import Harmonic
-from symroof.proof.facts import Gone
+from symroof.proof.ledger import Gone
 from symroof.proof.limits import Growing
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol

@@ -12,9 +12,9 @@ from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
 from symroof.model.program import SUM, Line, Program, turns_of
 from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement, tokens_of
-from symroof.proof.accounts import Applied, Dots, Members, Moves
 from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
+from symroof.proof.running import Applied, Dots, Members, Moves
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 

@@ -1,9 +1,14 @@
 """What names mean, told by the problem and the textbook: what the second engine holds every first statement against, and
-the SymPy values of named quantities in sizes and figures."""
+the SymPy values of named quantities in sizes and figures.
+
+What a program means to the second engine are its plain values, and the evidence that each cost has to rest on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -11,20 +16,30 @@ from typing import Any
 from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancelled
+from symroof.derivation.draft import Draft
 from symroof.derivation.setting import Setting
-from symroof.formula import Number, names
+from symroof.derivation.sharding import costs_of_chips
+from symroof.formula import Name, Number, names
 from symroof.model.cost import Counting
+from symroof.model.mesh import split_of
 from symroof.model.operation import AnyOperation
-from symroof.model.program import Program
+from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, Line, Program
 from symroof.model.quantities import DERIVED, TABLE, meaning
-from symroof.model.resources import Rates, steps_of, time_name, times_of
-from symroof.model.statement_costs import amounts
+from symroof.model.resources import OF_VECTOR, Rates, steps_of, time_name, times_of
+from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
+from symroof.proof.gradients import in_training
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
+from symroof.proof.running import Run, Transfers
+from symroof.proof.script import Act, Array, Script, Turn
 from symroof.symbols import expression, symbol
 
 # What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
 KINDS = "flops by kind"
+PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))
+# The FLOPs of each pass: whether it goes back.
+PASSES = {"flops_forward": False, "flops_backward": True}
+READS, WRITES, BYTES = map(Name, ("reads", "writes", "bytes"))
 
 
 def ledger_of(setting: Setting) -> Ledger:
@@ -49,7 +64,7 @@ def multiples(setting: Setting) -> Mapping[str, int]:
     operation = setting.problem.operation
     if not isinstance(operation, Program) or not setting.problem.mesh:
         return {}
-    from symroof.derivation.scripts import script_of
+    from symroof.derivation.meanings import script_of
 
     return script_of(operation).multiples({name: axis.chips for name, axis in setting.problem.mesh.items()})
 
@@ -69,7 +84,7 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
 
 def _times(program: Program, rates: Rates) -> dict[str, Any]:
     """The times of a program, and who overlaps with whom in T_steps."""
-    from symroof.derivation.scripts import script_of
+    from symroof.derivation.meanings import script_of
     from symroof.proof.scheduling import Schedule
 
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
@@ -78,7 +93,7 @@ def _times(program: Program, rates: Rates) -> dict[str, Any]:
 
 def _counts(operation: AnyOperation, count: Counting) -> dict[str, Any]:
     if isinstance(operation, Program):
-        from symroof.derivation.scripts import costs_of_program
+        from symroof.derivation.meanings import costs_of_program
 
         found = costs_of_program(operation, count)
         return found if operation.line is None else found | _counts(operation.line, count)
@@ -101,9 +116,6 @@ def _counts(operation: AnyOperation, count: Counting) -> dict[str, Any]:
 
 def _function(function: Callable[..., Any]) -> Function:
     return Function(function, tuple(signature(function).parameters))
-
-
-PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))
 
 
 def quantities(setting: Setting) -> dict[str, Expr]:
@@ -196,3 +208,81 @@ def in_ridge(value: Expr) -> Expr:
         return value
     found = cancelled(value.subs(PEAK, RIDGE * BANDWIDTH))
     return value if BANDWIDTH in found.free_symbols else found
+
+
+def script_of(program: Program) -> Script:
+    """The program as it was written, in the plain values of the second engine: nothing that was counted. It works out the
+    backward pass for itself."""
+    roles = {d.tensor.name: d.role for d in program.declared}
+    arrays = (
+        Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, ""), tensor.dtype.name, split_of(tensor))
+        for name, tensor in program.written.items()
+    )
+    script = Script(tuple(arrays), tuple(_act(program, line) for line in program.forward), program.returned)
+    return in_training(script) if program.training else script
+
+
+def _act(program: Program, line: Line) -> Act:
+    statement, function, lines = line.statement, line.statement.function, program.forward
+    operands = tuple(str(tensor.name) for tensor in statement.operands)
+    opened = list(dict.fromkeys(repeat for other in lines for repeat in other.repeats))
+    turns = tuple(Turn(opened.index(one), one.times, one.leaves, one.enters) for one in line.repeats)
+    fuse = None if line.fuse is None else next(i for i, other in enumerate(lines) if other.fuse is line.fuse)
+    if function is None:
+        each, multiplies = Fraction(len(operands) - 1), statement.kind == PRODUCT
+        act = Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse)
+        return replace(act, minus=statement.kind == DIFFERENCE, exchanges=statement.kind == EXCHANGE)
+    act = Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
+    gains = len(operands) - function.operands
+    return replace(
+        act,
+        gathers=function.gathers,
+        reshapes=function.reshapes,
+        gains=gains,
+        back_each=function.back_each,
+        back_row=function.back_row,
+        kept=function.needs,
+        function=function.name if statement.over is not None else "",
+    )
+
+
+def require_spoken(draft: Draft, program: Program) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where something is not spoken of that the program keeps busy."""
+    from symroof.proof.complete import Owed, require_complete
+
+    setting, meanings = draft.setting, draft.ledger.meanings
+    figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
+    meshed = meanings["chips"].meshed if program.axes else None
+    script = meshed.script if meshed is not None else meanings["flops"].script
+    memory, vector = (
+        "HBM" if setting.over_network else setting.problem.link,
+        OF_VECTOR if OF_VECTOR in figures else None,
+    )
+    require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector))
+
+
+def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
+    """For each cost of a program, of its statements and its tensors, the evidence that it has to rest on; and the
+    formulas of the sizes that others define."""
+    script = script_of(program)
+    found: dict[str, Any] = {}
+    kinds = {"flops": "flops_exact" if count == "exact" else "flops"}
+    for name in program.owners if program.line is None else ():
+        for what in ("flops_exact", "flops", "ops", "reads", "writes", "bytes"):
+            found[of_statement(what, name)] = Run(script, kinds.get(what, what), name)
+    for what in ("flops_exact", "flops", "ops", "reads", "writes"):
+        found[what] = Run(script, "ops" if program.vector and "flops" in what else kinds.get(what, what))
+    for name in program.arrays if program.line is None else ():
+        for what in ("elements", "size"):
+            found[of_statement(what, name)] = Run(script, what, name)
+    for tensor in program.declared_as("weight"):
+        found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
+    for name in traffic_of_tensors(program):
+        found[of_statement("moved", name)] = Transfers(script, "moved", name)
+    found |= costs_of_chips(program, script, count)  # on a mesh what moves is what one chip moves
+    stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
+    if program.training:
+        part = "ops" if program.vector else kinds.get("flops", "flops")
+        found |= {name: Run(script, part, back=back) for name, back in PASSES.items()}
+        stocks |= {"saved": "saved", "gradients": "gradients"}
+    return found | {name: Run(script, what) for name, what in stocks.items()} | dict(program.where)

@@ -121,7 +121,7 @@ def require_whole(draft: Draft) -> None:
     require_sealed(draft.steps, draft.ledger.established)
     require_answered(draft.steps, draft.ledger)
     if isinstance(program, Program):
-        from symroof.derivation.scripts import require_spoken
+        from symroof.derivation.meanings import require_spoken
 
         require_spoken(draft, program)
 

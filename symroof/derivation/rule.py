@@ -20,7 +20,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Cases, Compare, Formula, Name, Negative, Product, Quotient, Sum, number
 from symroof.model.mesh import stride
 from symroof.proof.evidence import Beside
-from symroof.proof.facts import Solved
+from symroof.proof.ledger import Solved
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol

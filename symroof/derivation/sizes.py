@@ -10,16 +10,17 @@ from fractions import Fraction
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
+from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
-from symroof.derivation.agreement import require_agreement
 from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import INTENSITY, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.rule import whole_size
+from symroof.derivation.setting import require_agreement
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, names, number
 from symroof.proof.evidence import Beside
-from symroof.proof.facts import Solved
+from symroof.proof.ledger import Solved
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
@@ -73,13 +74,16 @@ def _beside_the_rule(
     draft: Draft, solution: Solution, exact: Fraction, where: tuple[Formula, ...], point: int
 ) -> Draft:
     """By how much the exact bound is higher than that of the rule, and how many sizes lie between."""
-    rule = numeric(draft.answer.rule_bound)
+    rule, bounds = numeric(draft.answer.rule_bound), (solution.bound, draft.answer.rule_bound)
     if not rule or exact == rule or solution.variable != draft.setting.variable.name:
         return draft
-    gap = exact / rule - 1
-    text = to_places(gap, 0) if gap >= 10 else to_digits(gap, 2)
-    left = Sum((Quotient(draft.write(exact), draft.write(rule)), Negative(number(1))))
-    draft = draft.add(Step("at", Reason.GAP, left, "~", Number(Fraction(text), text), where, role="gap", point=point))
+    solved, thumb = draft.answer.at[point].step("threshold"), draft.answer.step("rule")
+    if solved is not None and thumb is not None and not any(isinstance(bound, Root) for bound in bounds):
+        gap = exact / rule - 1
+        text = to_places(gap, 0) if gap >= 10 else to_digits(gap, 2)
+        left = Sum((Quotient(draft.write(exact), draft.write(rule)), Negative(number(1))))
+        shown, beside = Number(Fraction(text), text), Beside(solved, thumb)
+        draft = draft.add(Step("at", Reason.GAP, left, "~", shown, where, beside, role="gap", point=point))
     high, low = draft.answer.at[point].step("smallest"), draft.answer.step("smallest")
     sizes = draft.answer.at[point].smallest_integer, draft.answer.smallest_integer
     if high is None or low is None or sizes[0] is None or sizes[1] is None:

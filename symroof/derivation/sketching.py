@@ -13,14 +13,13 @@ from symroof.derivation.equations import solution
 from symroof.derivation.formulas import Ground, named
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import put
-from symroof.derivation.optimum import optimum
-from symroof.derivation.reaching import compute_bound
+from symroof.derivation.optimum import compute_bound, optimum
 from symroof.derivation.splits import at_sizes
 from symroof.errors import AlgebraError
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.hardware import Known
+from symroof.model.problem import Sketch
 from symroof.model.quantities import DERIVED, meaning
-from symroof.model.sketch import Sketch
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Step
 from symroof.symbols import expression
@@ -51,7 +50,7 @@ def derive_sketch(sketch: Sketch) -> Sketched:
 
     Quantities that no formula defines are what the textbook says of others: T_math = flops/peak.
 
-    >>> from symroof.reading.sketches import read_sketch
+    >>> from symroof.reading.arguments import read_sketch
     >>> found = derive_sketch(read_sketch({"let": {"x": "2*B"}, "solve": "x > 6", "solve_for": "B"}))
     >>> found.answer.formula("solution_whole").right.value
     Fraction(4, 1)

@@ -13,10 +13,9 @@ from symroof.derivation.formulas import Ground
 from symroof.derivation.optimum import Asked, of_forms
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, number
-from symroof.proof.minima import Optimal
+from symroof.proof.minima import LARGEST, Multiples, Optimal, Splits
 from symroof.proof.radicals import Rooted
 from symroof.proof.step import Reason, Step
-from symroof.proof.whole_splits import LARGEST, Multiples, Splits
 from symroof.symbols import fraction, symbol
 
 

@@ -15,8 +15,7 @@ from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, supremum
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, number, product
 from symroof.proof.check import check
-from symroof.proof.facts import Solved
-from symroof.proof.ledger import UndecidedError
+from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest, OneRoot, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, rational, symbol

@@ -43,7 +43,7 @@ from symroof.derivation.solving import solution_of
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, number, product
 from symroof.model.hardware import Known
 from symroof.model.program import Program
-from symroof.proof.facts import AtSize
+from symroof.proof.ledger import AtSize
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol
 
@@ -249,8 +249,7 @@ def formulas(draft: Draft) -> Draft:
     if problem.solve is not None and problem.solve_for is not None:
         ground = solution(ground, problem.solve, problem.solve_for, chip_step(draft.setting, problem.solve_for))
     if problem.minimize is not None and problem.over is not None:
-        from symroof.derivation.optimum import optimum
-        from symroof.derivation.reaching import compute_bound
+        from symroof.derivation.optimum import compute_bound, optimum
         from symroof.derivation.splits import at_sizes
 
         ground, best = optimum(ground, problem.minimize, problem.over, problem.subject)

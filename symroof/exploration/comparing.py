@@ -17,7 +17,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.retyping import numbers, retyped
+from symroof.model.program_text import numbers, retyped
 
 
 class Compared(Frozen):

@@ -8,12 +8,11 @@ from sympy import Expr
 
 from symroof.algebra.approximation import approximation, weakest_regimes
 from symroof.algebra.regime import Regime
-from symroof.derivation.agreement import require_sizes_agree
 from symroof.derivation.draft import INTENSITY, T_LOWER, written
 from symroof.derivation.figures_used import require_there
 from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
-from symroof.derivation.setting import Setting
+from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import AlgebraError
 from symroof.exploration.longest import LongestMap, longest_map
 from symroof.exploration.partition import Led, leads

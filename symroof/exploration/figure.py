@@ -7,9 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from symroof.derivation.agreement import require_sizes_agree
 from symroof.derivation.figures_used import require_there
-from symroof.derivation.setting import setting_of
+from symroof.derivation.setting import require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.best_split import BestSplit, best_split
 from symroof.exploration.breakdowns import Breakdown, breakdown

@@ -12,19 +12,18 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, Draft
+from symroof.derivation.meanings import script_of
 from symroof.derivation.pipeline import counted
-from symroof.derivation.scripts import script_of
 from symroof.exploration.partition import shares, tends_to
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
-from symroof.model.retyping import numbers, retyped
+from symroof.model.program_text import numbers, retyped
 from symroof.proof.evidence import Doubled
-from symroof.proof.facts import Unbounded
-from symroof.proof.ledger import Evidence
+from symroof.proof.ledger import Evidence, Unbounded
+from symroof.proof.running import Narrowed
 from symroof.proof.step import Reason, Step
-from symroof.proof.transfers import Narrowed
 from symroof.symbols import expression, symbol
 
 KINDS = ("doubled", "stored", "narrowed", "unwritten")

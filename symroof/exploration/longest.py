@@ -15,10 +15,9 @@ from itertools import chain, permutations
 from sympy import Add, Expr, Mul
 
 from symroof.algebra.dominance import leading, similar
-from symroof.algebra.fan import Fan, corners
+from symroof.algebra.fan import Fan, corners, relations
 from symroof.algebra.rational import Exponents, cancelled, plus, sign_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.algebra.relations import relations
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import T_LOWER, T_UPPER, Draft, dominated, written
 from symroof.derivation.meanings import PEAK, times_in_figures

@@ -23,8 +23,7 @@ from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.roofs import Roofline, Track
-from symroof.exploration.scaling import Scaling, ScalingCurve, numbered
-from symroof.exploration.stretches import Stretch
+from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch, numbered
 from symroof.exploration.territories import Territories
 from symroof.formula import Formula, Frozen, Name, Product, total
 from symroof.model.statement_costs import of_statement

@@ -9,10 +9,9 @@ from functools import cached_property
 
 from sympy import Expr, Integer, Rational
 
-from symroof.algebra.fan import Fan, fan
+from symroof.algebra.fan import Fan, fan, relations
 from symroof.algebra.rational import ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.algebra.relations import relations
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
 from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import counted

@@ -3,39 +3,51 @@
 An axis without a number of chips is a size like others, and its formulas are those of its wiring: where it is a ring, a
 curve over it starts at the least ring, and is about the numbers of chips that close to one. Those below are drawn by
 themselves, each with its own wiring.
+
+Which of several times is the longest: at a set of sizes, and from one end of an axis to the other.
+
+Two times are equal where their difference is 0, and between two such places one of all times is the longest. It is read
+off the middle; that no other exceeds it on all of the stretch is then a step for each of the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, pairwise
 from math import lcm, prod
 
 from sympy import Expr
 
+from symroof.algebra.roots import Root, smallest_integer
+from symroof.derivation.answer import Said
 from symroof.derivation.draft import Draft
 from symroof.derivation.evaluation import QuantityFunction, functions_of
 from symroof.derivation.figures_used import require_joined, require_own_wiring
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting
+from symroof.derivation.solutions import Solution
+from symroof.derivation.solving import solution_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import PLACES, along, require_numbers_of_chips, require_sizes, roof_of, spread
 from symroof.exploration.regime_map import equality
-from symroof.exploration.stretches import Longest, Stretch, longest_at, stretches
-from symroof.formula import Compare, Frozen
+from symroof.formula import Compare, Formula, Frozen, Name, Number, nodes, number
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import time_name
+from symroof.proof.limits import Whole
+from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
-from symroof.symbols import rational, symbol
+from symroof.symbols import expression, fraction, rational, symbol
 
 # What is drawn beside the times of the resources, and what throughput is drawn with.
 BOUNDS, THROUGHPUT = ("T_lower", "T_steps", "T_upper"), ("throughput", "chips")
 # The fewest chips of a ring, and an odd number of them.
 LEAST_RING, ODD_RING = 3, 5
+Times = Mapping[str, Expr]
 
 
 class Few(Frozen):
@@ -230,3 +242,93 @@ def _ring(problem: Problem, x: str) -> int:
     except ModelError:
         return lcm(multiple or 1, 2)
     return multiple or 1
+
+
+class Longest(Said):
+    """That one time is the longest: a step for each of the others says that it does not exceed it."""
+
+    @property
+    def time(self) -> str:
+        left = self.all("longest")[0].left
+        assert isinstance(left, Name)
+        return left.name
+
+
+class Stretch(Longest):
+    """A range of a size on which one time is the longest. ``first`` is the least whole size of it, where another time is
+    the longest before it."""
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        low, high = (a.right for a in self.all("longest")[0].assumed(">=", "<="))
+        assert isinstance(low, Number) and isinstance(high, Number)  # noqa: PT018
+        return low.value, high.value
+
+    @property
+    def first(self) -> int | None:
+        bound = self.formula("smallest")
+        return bound.right.value.numerator if isinstance(bound, Compare) and isinstance(bound.right, Number) else None
+
+
+def longest_at(draft: Draft, times: Times, where: tuple[Formula, ...]) -> Longest:
+    """The longest of some times in numbers."""
+    name = max(times, key=lambda name: fraction(times[name]))
+    return Longest(draft.add(*_not_exceeded(name, times, where)).since(draft))
+
+
+def stretches(
+    draft: Draft, times: Times, x: Expr, ends: tuple[int, int], where: tuple[Formula, ...]
+) -> Iterator[Stretch]:
+    """The longest of some times in one size, from one end of its axis to the other."""
+    start, end = map(Fraction, ends)
+    turns = {turn for turn in _equal(times, x, draft.setting) if start < turn.low and turn.high < end}
+    places = (Root(start, start), *sorted(turns, key=lambda turn: turn.low), Root(end, end))
+    found: list[tuple[str, Root, Root]] = []
+    for before, after in pairwise(places):
+        middle = rational((before.high + after.low) / 2)
+        name = max(times, key=lambda name: fraction(times[name].subs(x, middle)))
+        if found and found[-1][0] == name:
+            _, before, _ = found.pop()
+        found.append((name, before, after))
+    for i, (name, before, after) in enumerate(found):
+        low, high = Compare(Name(x.name), ">=", number(before.high)), Compare(Name(x.name), "<=", number(after.low))
+        steps = [*_not_exceeded(name, times, (*where, low, high)), *(_first(draft, x.name, before) if i else ())]
+        yield Stretch(draft.add(*steps).since(draft))
+
+
+def _not_exceeded(name: str, times: Times, where: tuple[Formula, ...]) -> Iterator[Step]:
+    """That no other time exceeds this one."""
+    others = (Name(other) for other in times if other != name)
+    return (Step("resources", Reason.SIDE, Name(name), ">=", other, where, role="longest") for other in others)
+
+
+def _first(draft: Draft, x: str, turn: Root) -> Iterator[Step]:
+    """The least whole size beyond a turn, where that is told by the interval that the turn is in."""
+    stride = draft.ledger.multiples.get(x, 1)
+    first = smallest_integer(turn, stride)
+    if first is not None:
+        beyond, bound = Compare(Name(x), ">", number(turn.high)), Compare(Name(x), ">=", number(first))
+        yield Step("resources", Reason.WHOLE, beyond, "<=>", bound, (), Whole(stride), role="smallest")
+
+
+def _equal(times: Times, x: Expr, setting: Setting) -> Iterator[Root]:
+    """Where two of the times are equal."""
+    for one, other in combinations(times.values(), 2):
+        if (one - other).has(x):
+            solution = solution_of(one, other, x, setting.least_one)
+            if not solution.solved:
+                raise ModelError(f"where two of the times are equal was not solved for {x}")
+            yield from _ends(solution)
+
+
+def _ends(solution: Solution) -> Iterator[Root]:
+    """The ends of a solution in numbers: irrational ones by the band that holds them."""
+    bands = [tuple(_numbers(band)) for band in solution.bands]
+    for value in _numbers(solution.formula):
+        low, high = next(((low, high) for low, high in bands if low <= value <= high), (value, value))
+        yield Root(low, high)
+
+
+def _numbers(formula: Formula) -> Iterable[Fraction]:
+    ends = (part.right for part in nodes(formula) if isinstance(part, Compare))
+    return (fraction(expression(right)) for right in ends)

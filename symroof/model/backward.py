@@ -9,13 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.derivatives import passes_on, through_function
+from symroof.model import functions
 from symroof.model.dtype import Tensor
-from symroof.model.functions import FUNCTIONS
-from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, SUM, Block, Fuse, Node, Program, Repeat, Statement
+from symroof.model.einsum import Einsum
+from symroof.model.functions import FUNCTIONS, Function, Kind
+from symroof.model.operation import AnyOperation
+from symroof.model.program import (
+    DIFFERENCE,
+    EXCHANGE,
+    PRODUCT,
+    SUM,
+    Block,
+    Declared,
+    Fuse,
+    Node,
+    Program,
+    Repeat,
+    Statement,
+)
+
+# The gradient of a gain: what it multiplied, times the gradient of the result, added over the rows.
+GAIN = tuple(Kind(name, Fraction(1), Fraction(0)) for name in ("multiplications", "additions"))
+LETTERS = "abcdefgh"
 
 
 class Backward(Frozen):
@@ -272,3 +291,93 @@ def _statements(nodes: tuple[Node, ...]) -> Iterator[Statement]:
             yield node
         else:
             yield from _statements(node.body)
+
+
+def derivative(function: Function) -> Function:
+    """What takes a gradient back through a function: of the operands and the gradient of the result.
+
+    >>> derivative(FUNCTIONS["relu"]).name
+    "relu'"
+    """
+    if function.back is None:
+        raise ModelError(
+            f"{function.name} has no derivative, so there is no gradient of its operand",
+            expected=f"one of {', '.join(name for name, known in FUNCTIONS.items() if known.back is not None)}",
+            hint=f"or give both: functions = {{ {function.name} = [3, 5] }}",
+        )
+    plain = {"operands": 1, "gains": 0, "reshapes": False, "gathers": False}
+    return replace(function, name=f"{function.name}'", kinds=function.back, **plain)  # type: ignore[arg-type]
+
+
+def passes_on(statement: Statement) -> bool:
+    """Whether a function leaves the gradient as it is: one whose derivative takes nothing."""
+    function = statement.function
+    return function is not None and function.back == () and not (function.reshapes or function.gathers)
+
+
+def through_function(statement: Statement, place: int, gradient: Tensor, result: Tensor, first: bool) -> Statement:
+    """The gradient of the operand at a place. That of the ``first`` one takes what the derivative takes for all operands;
+    that of a gain adds up products, that of a shift the gradient alone. A table gets the rows that were looked up, and
+    what was rearranged is put back."""
+    function, operands = statement.function, statement.operands
+    assert function is not None
+    back = derivative(function)
+    if place > function.operands:
+        return Statement(SUM, (gradient,), result)
+    if place == function.operands:
+        return Statement(
+            "function",
+            (operands[0], gradient),
+            result,
+            replace(back, name=f"{function.name}_gain'", kinds=GAIN, rows=False),
+        )
+    if function.reshapes or passes_on(statement):
+        return Statement("function", (gradient,), result, back)
+    if function.gathers:
+        return Statement("function", (*operands[1:], gradient), result, back)
+    back = back if first else replace(back, kinds=())
+    return Statement("function", (*_kept(statement, place), gradient), result, back, statement.over)
+
+
+def _kept(statement: Statement, place: int) -> tuple[Tensor, ...]:
+    """What the derivative for an operand reads beside the gradient of the result."""
+    assert statement.function is not None
+    match statement.function.needs:
+        case functions.NOTHING:
+            return ()
+        case functions.RESULT:
+            return (statement.result, *statement.operands[1:])
+        case functions.DIVISOR:
+            return (statement.operands[1], *((statement.result,) if place else ()))
+    return statement.operands
+
+
+def in_training(operation: AnyOperation, training: bool = True) -> AnyOperation:
+    """The operation with its backward pass; a product becomes the program of that one statement.
+
+    >>> from symroof.reading.operations import read_operation
+    >>> program = in_training(read_operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]"))
+    >>> [line.statement.name for line in program.lines]
+    ['y', 'da', 'db']
+    """
+    if isinstance(operation, Einsum) and training:
+        operation = _program(operation)
+    if not isinstance(operation, Program):
+        if training:
+            problem = "an operation that is given by its costs has no backward pass"
+            raise ModelError(problem, expected="a program or a product for training")
+        return operation
+    trained = replace(operation, training=training)
+    assert training == (trained.backward is not None)  # what has no gradient is refused here
+    return trained
+
+
+def _program(product: Einsum) -> Program:
+    """A product as a program, its tensors under their names or under letters."""
+    named = [tensor.name or LETTERS[i] for i, tensor in enumerate(product.inputs)]
+    inputs = tuple(replace(tensor, name=name) for tensor, name in zip(product.inputs, named, strict=True))
+    result = replace(product.output, name=product.output.name or "y")
+    declared = tuple(Declared("input", tensor) for tensor in dict.fromkeys(inputs))
+    if len({*named, result.name}) <= len(declared):
+        raise ModelError("two tensors of the product have one name", hint="give each tensor a name of its own")
+    return Program(declared, (Statement(PRODUCT, inputs, result),))

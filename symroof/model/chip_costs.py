@@ -13,13 +13,12 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
-from symroof.model.kernels import fetched, kernels_of, owners_of
 from symroof.model.mesh import axes_in, shared_split
 from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
 from symroof.model.nodes import Line, turns_of
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
-from symroof.model.statement_costs import elementwise, stored
+from symroof.model.statement_costs import elementwise, fetched, kernels_of, owners_of, stored
 from symroof.symbols import rational
 
 

@@ -23,7 +23,7 @@ GIVEN = (
         "how many operations a function takes for each element, and which function its derivative is",
         ("functions.FUNCTIONS",),
     ),
-    Given("Units", "how much of its base a unit is", ("units.UNITS",)),
+    Given("Units", "how much of its base a unit is", ("quantities.UNITS",)),
     Given(
         "Figures", "what each chip does in a second and holds, as the source beside it prints it", ("hardware.toml",)
     ),

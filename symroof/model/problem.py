@@ -72,3 +72,22 @@ class Problem(Frozen):
     def names(self) -> tuple[str, ...]:
         """The sizes that an answer is in: those of the operation, and the axes without a number of chips."""
         return (*self.operation.dimensions, *open_axes(self.mesh))
+
+
+class Sketch(Frozen):
+    """What a table says that has no operation: every name is a positive number, unless a formula or a figure says what it
+    is. The keys are those of a :class:`~symroof.model.problem.Problem`."""
+
+    hardware: Accelerator | None = None
+    symbols: tuple[str, ...] = ()
+    let: Mapping[str, Formula] = field(default_factory=dict)
+    assume: tuple[Compare, ...] = ()
+    compute: Dtype | None = None
+    title: str | None = None
+    at: tuple[Mapping[str, Fraction], ...] = ()
+    solve: Compare | None = None
+    solve_for: str | None = None
+    minimize: Formula | None = None
+    over: str | None = None
+    subject: Compare | None = None
+    lang: str | None = None

@@ -1,6 +1,6 @@
 """Programs: declared tensors, and statements that make tensors of them, one after the other.
 
-What a program costs is in :mod:`symroof.model.kernels`. In training it goes on with the statements of
+What a program costs is in :mod:`symroof.model.statement_costs`. In training it goes on with the statements of
 :mod:`symroof.model.backward`.
 """
 
@@ -65,7 +65,7 @@ __all__ = [
 
 
 class Program(Frozen):
-    """Several operations, costed together; see :func:`symroof.model.kernels.kernels_of` for the traffic.
+    """Several operations, costed together; see :func:`symroof.model.statement_costs.kernels_of` for the traffic.
 
     ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention.
     ``returned`` is what is returned although a statement uses it. ``keep`` are weights that stay gathered for the backward
@@ -218,7 +218,7 @@ class Program(Frozen):
 
     def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Program:
         """The same program with other axes for those that its dimensions are split over."""
-        from symroof.model.retyping import rewritten
+        from symroof.model.program_text import rewritten
 
         if self.line is not None:
             return Program.of(self.line.split_over(axes), self.mesh)
@@ -226,7 +226,7 @@ class Program(Frozen):
 
     def stored(self, types: Mapping[int, Dtype]) -> Program:
         """The program with other element types: tensors by their place, the declared ones first."""
-        from symroof.model.retyping import retyped
+        from symroof.model.program_text import retyped
 
         if self.line is not None:
             return Program.of(self.line.stored(types), self.mesh)

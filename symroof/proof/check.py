@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes, number
 from symroof.proof.evidence import last_place, rounded
-from symroof.proof.exact import ORDER, Exact
+from symroof.proof.exact import ORDER, Exact, free_names
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.polynomials import Poly
-from symroof.proof.sampling import free_names, sampled, truth_of
+from symroof.proof.sampling import sampled, truth_of
 from symroof.proof.settling import Settled, asked, read
 from symroof.proof.step import Check, Step
 

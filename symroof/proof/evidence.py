@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from symroof.formula import Call, Cases, Compare, Formula, Name, Negative, Number, Product, Quotient, Sum, number
@@ -79,9 +80,10 @@ class Doubled(Evidence):
 
 
 class Beside(Evidence):
-    """Evidence of a factor or a distance: the bounds of two checked conditions, one over the other or one less the other;
-    a distance is one between whole sizes."""
+    """Evidence of a factor, a distance or a share: the bounds of two checked conditions, one over the other, one less the
+    other, or how much higher one is; a distance is one between whole sizes, and a share is of numbers and rounded."""
 
+    relations = ("=", "~")
     high: Step
     low: Step
 
@@ -93,6 +95,8 @@ class Beside(Evidence):
             if not same_sizes or done not in ledger.established or not isinstance(first, Compare):
                 raise refuted(step, "these are not the bounds of two checked conditions")
             ends.append(first.right)
+        if step.relation == "~":
+            return _share(step, ends, ledger)
         written: list[Formula] = [Quotient(*ends)]
         if isinstance(self.high.evidence, Whole) and isinstance(self.low.evidence, Whole):
             written.append(Sum((ends[0], Negative(ends[1]))))
@@ -100,6 +104,19 @@ class Beside(Evidence):
         if step.left not in written or same != "exact identity":
             raise refuted(step, "the bounds beside one another are others")
         return Check("proved", same if isinstance(step.left, Quotient) else "exact numbers")
+
+
+def _share(step: Step, ends: Sequence[Formula], ledger: Ledger) -> Check:
+    """How much higher one bound is than the other, at sizes: a/b - 1."""
+    exact = ledger.exact(figures=True, assumptions=step.assumptions)
+    match step.left:
+        case Sum(
+            terms=(Quotient(above=high, below=low), Negative(body=Number(value=Fraction(numerator=1, denominator=1))))
+        ):
+            known = [exact.rational(end).constant for end in ends]
+            if None not in known and known == [exact.rational(side).constant for side in (high, low)]:
+                return rounded(step, ledger)
+    raise refuted(step, "the bounds beside one another are others")
 
 
 def rounded(step: Step, ledger: Ledger) -> Check:

@@ -13,7 +13,7 @@ from math import prod
 from operator import add, mul
 
 from symroof.errors import CheckError
-from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold, several_of
+from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold, names, several_of
 from symroof.proof.polynomials import ONE, Poly, Rat, is_atom, join
 
 ORDER = ("<", "<=", ">", ">=")
@@ -239,3 +239,11 @@ def blocks(poly: Poly, least_one: frozenset[str]) -> Poly:
         if columns.setdefault(column, name) != name:
             gone.add(name)
     return Poly({tuple(factor for factor in m if factor[0] not in gone): c for m, c in poly.items()})
+
+
+def free_names(formula: Formula, exact: Exact) -> set[str]:
+    """The names that a formula comes down to, with the definitions put in."""
+    found: set[str] = set()
+    for name in names(formula):
+        found |= free_names(exact.definitions[name], exact) if name in exact.definitions else {name}
+    return found

@@ -1,4 +1,4 @@
-"""Costs of a program as a run of it tells them: loops that are counted, loads and stores, declared arrays."""
+"""A program run again: its costs, the bytes of its tensors, and what prose says of each statement."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import reduce
 from operator import mul
 
-from symroof.formula import Formula, Name, number
+from symroof.formula import Formula, Name, Quotient, Sum, number, product
 from symroof.proof.exact import Exact
-from symroof.proof.ledger import Evidence, Ledger, refuted
+from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.script import Act, Array, Script, Turn
 from symroof.proof.step import Check, Step
@@ -22,6 +22,7 @@ STOCKS = {
     "saved": "loads of the backward pass counted",
     "gradients": "gradients of weights added up",
 }
+WIDEST_QUANTISED = 8  # bits: wider whole numbers are indices, and stay what they are
 
 
 class Run(Evidence):
@@ -148,3 +149,153 @@ class Run(Evidence):
     def _copies(self, name: str) -> tuple[Turn, ...]:
         """In which turns a declared tensor is another: those of what uses it."""
         return next((act.turns for act in self.script.acts if name in act.operands), ())
+
+
+class Transfers(Run):
+    """Evidence of the bytes of the tensor ``name``: every load and every store of it, whoever pays."""
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact = ledger.exact(figures=False)
+        if not (exact.rational(step.right) - self.moved(exact)).is_zero():
+            raise refuted(step, f"running the program moves something else of {self.name}")
+        return Check("proved", "loads and stores counted")
+
+    def moved(self, exact: Exact) -> Rat:
+        """The bytes of the tensor, or of all tensors."""
+        run, total = self.script.run, ZERO
+        for payer, name, rows in run.moves("bytes"):
+            if self.name in (None, name):
+                total += self.size(name, exact, rows) * self._paid(payer, exact)
+        return total
+
+
+class Narrowed(Transfers):
+    """Evidence of a change: the left side is the intensity with the tensors of a role in ``bits``, over the intensity."""
+
+    counts = False
+
+    role: str = ""
+    bits: int = 0
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        if ledger.meanings["params"] != Run(self.script, "weight elements"):
+            raise refuted(step, "this is another program")
+        if not isinstance(step.left, Quotient) or step.left.below != Name("intensity"):
+            raise refuted(step, "the left side is not an intensity after a change over the intensity")
+        narrow = tuple(
+            replace(array, bits=self.bits)
+            if array.role == self.role
+            and array.bits > self.bits
+            and not (array.integer and array.bits > WIDEST_QUANTISED)
+            else array
+            for array in self.script.arrays
+        )
+        exact = ledger.exact(figures=False, assumptions=step.assumptions)
+        moved = Transfers(replace(self.script, arrays=narrow), "moved").moved(exact)
+        if not (exact.rational(step.left.above) - exact.rational(Name("flops")) / moved).is_zero():
+            raise refuted(step, f"this is not the intensity with each {self.role} in {self.bits} bits")
+        if not exact.difference(step.left, step.right).is_zero():
+            raise refuted(step, "the quotient is not the right side")
+        return Check("proved", "loads and stores counted in other types")
+
+
+class Dots(Facts):
+    """Facts of a contraction: each of ``outputs`` is a dot product of a ``length``, whose products take ``additions``; so
+    in every one of the ``turns`` of the repeats around it, where there are any."""
+
+    outputs: Formula
+    length: Formula
+    additions: Formula
+    turns: Formula | None = None
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        run, act = _run_of(step)
+        if run is None or act is None or not run.script.contracts(act):
+            return False
+        script, exact = run.script, ledger.exact(figures=False)
+        output = script.array[act.result].labels
+        told = ((self.outputs, output), (self.length, script.loops(act).missing_in(output)))
+        counted = all(exact.difference(formula, _elements(labels)).is_zero() for formula, labels in told)
+        counted &= exact.difference(Sum((self.additions, number(1))), self.length).is_zero()
+        return counted and run.runs(act, self.turns, exact)
+
+
+class Applied(Facts):
+    """A statement of elementwise work: its ``result``, and the operations ``each`` of so many takes: each element of its
+    first operand, or each row ``over`` a label. One that ``sums`` saves one for each element of its result."""
+
+    result: str
+    each: Formula
+    over: str | None = None
+    sums: bool = False
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        run, _ = _run_of(step)
+        act = None if run is None else run.script.act.get(self.result)
+        if run is None or act is None or run.script.contracts(act) or self.over != (act.over if act.row else None):
+            return False
+        if self.sums != act.sums:
+            return False
+        exact = ledger.exact(figures=False)
+        length = Rat(ONE) if self.over is None else exact.rational(_elements((self.over,)))
+        told = Rat(Poly.number(act.each)) * length + Rat(Poly.number(act.row))
+        return (exact.rational(self.each) - told).is_zero()
+
+
+class Members(Facts):
+    """Facts of elementwise work: all of it that a statement pays for."""
+
+    applied: tuple[Applied, ...]
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        run, _ = _run_of(step)
+        if run is None:
+            return False
+        script = run.script
+        paid = tuple(act.result for act in run.acts() if not script.contracts(act) and (act.each or act.row))
+        return paid == tuple(one.result for one in self.applied) and all(x.agree(step, ledger) for x in self.applied)
+
+
+class Moves(Facts):
+    """Facts of traffic: what a statement loads, what it finds on the chip, what it stores; what is ``joined`` to it;
+    ``kept`` is made and not stored, and ``fused`` where that is because a fuse keeps it. ``turns`` are those of the repeats
+    around it."""
+
+    loaded: tuple[str, ...]
+    found: tuple[str, ...]
+    stored: tuple[str, ...]
+    joined: tuple[str, ...]
+    kept: tuple[str, ...]
+    fused: bool = False
+    turns: Formula | None = None
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        run, act = _run_of(step)
+        if run is None or act is None:
+            return False
+        trace = run.script.run
+        acts = list(run.acts())
+        made = tuple(act.result for act in acts)
+        loaded, stored = (tuple(name for _, name, _ in trace.moves(what, run.name)) for what in ("reads", "writes"))
+        used = dict.fromkeys(name for act in acts for name in act.operands)
+        return (
+            self.loaded == loaded
+            and set(self.stored) == set(stored)
+            and self.found == tuple(name for name in used if name not in loaded and name not in made)
+            and self.joined == tuple(name for name in made if name != run.name)
+            and self.kept == tuple(name for name in made if name not in stored)
+            and self.fused == (act.fuse is not None)
+            and run.runs(act, self.turns, ledger.exact(figures=False))
+        )
+
+
+def _run_of(step: Step) -> tuple[Run | None, Act | None]:
+    """The run that a step rests on, and the statement that it is about."""
+    run = step.evidence
+    if not isinstance(run, Run):
+        return None, None
+    return run, run.script.act.get(str(run.name))
+
+
+def _elements(labels: tuple[str, ...]) -> Formula:
+    return product(*(number(int(label)) if label.isdigit() else Name(label) for label in labels))

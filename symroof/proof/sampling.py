@@ -11,8 +11,8 @@ from random import Random
 from typing import Any, TypeVar
 
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Formula, Verdict, fold, names, several_of
-from symroof.proof.exact import Exact
+from symroof.formula import Compare, Formula, Verdict, fold, several_of
+from symroof.proof.exact import Exact, free_names
 from symroof.proof.ledger import Ledger, refuted, undecided
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.step import Check, Step
@@ -242,11 +242,3 @@ def _zero(gap: Callable[[Fraction], Fraction | None]) -> Fraction | None:
             low, high = (middle, high) if value * a > 0 else (low, middle)
         return low
     return None
-
-
-def free_names(formula: Formula, exact: Exact) -> set[str]:
-    """The names that a formula comes down to, with the definitions put in."""
-    found: set[str] = set()
-    for name in names(formula):
-        found |= free_names(exact.definitions[name], exact) if name in exact.definitions else {name}
-    return found

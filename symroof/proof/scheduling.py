@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from symroof.formula import Both, Call, Compare, Formula, Name, Number, Sum, Verdict, names, total
 from symroof.proof.certificates import Dominated
-from symroof.proof.facts import Solved
-from symroof.proof.ledger import Evidence, Ledger, refuted
+from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.script import Script
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Check, Step

@@ -1,4 +1,4 @@
-"""What Python callers give: names in a text or in a list, operations as text, as values or as tables of options."""
+"""What Python callers give: names in a text or in a list, operations, problems without one, as text, values or tables."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from symroof.errors import ReadingError
 from symroof.formula import Formula
 from symroof.model.hardware import Accelerator
 from symroof.model.operation import AnyOperation
-from symroof.model.problem import Problem
-from symroof.model.sketch import Sketch
+from symroof.model.problem import Problem, Sketch
+from symroof.model.quantities import QUANTITIES
 from symroof.reading.claims import read_question
-from symroof.reading.inquiries import names_of
-from symroof.reading.problems import hardware_of, read_problem
+from symroof.reading.inquiries import figure_names, names_of, points_of, read_minimize, read_solve
+from symroof.reading.languages import language_of
+from symroof.reading.problems import hardware_of, model_of, read_problem, require_known, sections_of
 from symroof.reading.scope import Scope
-from symroof.reading.sketches import read_sketch
+from symroof.reading.toml import text
 
 Given = AnyOperation | Problem | str
 Asked = Given | Mapping[str, Any]
 Chip = str | Mapping[str, Any] | Accelerator | None
 Chips = Chip | Iterable[str | Accelerator]
 Sizes = Mapping[str, int | Fraction | str]
+# What speaks of an operation, and of nothing else.
+OF_OPERATIONS = ("mesh", "link", "count", "dtype", "flops", "reads", "writes", "vector")
 
 
 class Options(TypedDict, total=False):
@@ -150,3 +153,34 @@ def text_of(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise ReadingError(f"{what} = {value!r} is not text")
     return value
+
+
+def read_sketch(options: Mapping[str, Any]) -> Sketch:
+    """The sketch that a table of options describes.
+
+    >>> read_sketch({"let": {"chips": "weights/capacity"}, "symbols": ["weights", "capacity"]}).let.keys()
+    dict_keys(['chips'])
+    """
+    require_known(options)
+    for key in OF_OPERATIONS:
+        if options.get(key):
+            raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
+    model = model_of(options, hardware_of(options), None, ())
+    growing = [relation for relation in model["assume"] if relation.relation != "="]
+    if growing:
+        raise ReadingError("assume: a regime is of an operation", expected="an equality, or an operation to derive")
+    free = tuple(name for name in QUANTITIES if name not in (*model["symbols"], *model["let"]))
+    names = (*model["symbols"], *model["let"], *free, *figure_names(model["hardware"]))
+    scope = Scope(names, open=True, give_way=() if "bytes" in names else ("bytes",))
+    solve, solve_for = read_solve(options, scope)
+    least = read_minimize(options, scope, None)
+    sections_of(options)
+    return Sketch(
+        **model,
+        title=text(options, "title"),
+        at=points_of(options, scope),
+        solve=solve,
+        solve_for=solve_for,
+        lang=language_of(options),
+        **least,
+    )

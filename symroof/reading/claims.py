@@ -24,11 +24,11 @@ from typing import Any
 
 from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS, Compare, Formula, Gap, Group, Infinity, Name, Number, Sum, product
-from symroof.model.units import UNITS
+from symroof.model.quantities import UNITS
 from symroof.reading.expressions import ExpressionReader
 from symroof.reading.numbers import measured
+from symroof.reading.scanner import CLOSINGS, OPENINGS, Token
 from symroof.reading.scope import Scope
-from symroof.reading.tokens import CLOSINGS, OPENINGS, Token
 
 RELATIONS = ("=", "~", "->", "<", "<=", ">", ">=", "<<", ">>")
 CONNECTIVES = ("<=>", "=>")

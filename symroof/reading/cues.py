@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from symroof.formula import Frozen
-from symroof.model.units import UNITS
+from symroof.model.quantities import UNITS
 from symroof.reading.numbers import unit_named
 from symroof.reading.toml import read_table
 

@@ -15,14 +15,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from symroof.errors import ReadingError
-from symroof.reading.blanks import ENVIRONMENTS, blanked, closed
 from symroof.reading.claims import CONNECTIVES, RELATIONS
-from symroof.reading.headings import Headings, sections
 from symroof.reading.latex_tokens import COMMANDS
 from symroof.reading.markers import BLOCKS, SYNTAXES, passed_over
-from symroof.reading.markup import Row, markdown_blocks, tabular_rows
-from symroof.reading.problem_files import read_options
-from symroof.reading.sentences import Prose, prose
+from symroof.reading.markup import (
+    ENVIRONMENTS,
+    Headings,
+    Prose,
+    Row,
+    blanked,
+    closed,
+    markdown_blocks,
+    prose,
+    sections,
+    tabular_rows,
+)
+from symroof.reading.problems import read_options
 from symroof.reading.toml import contents
 from symroof.reading.vocabulary import SYNONYMS, WORDS
 

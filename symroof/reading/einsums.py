@@ -10,8 +10,7 @@ from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.dtype import BY_NAME, Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum, OperandError
 from symroof.reading.numbers import MOST_DIGITS
-from symroof.reading.scanner import Reader, T
-from symroof.reading.tokens import Token
+from symroof.reading.scanner import Reader, T, Token
 
 TEXT = re.compile(r"\\(?:text|textrm|texttt|mathrm|mathtt|mathit|mathbf)\s*\{([^{}]*)\}")
 TIMES = ("*", "@", ".")

@@ -19,8 +19,8 @@ from symroof.errors import ReadingError
 from symroof.formula import Frozen, Number
 from symroof.reading.expressions import ExpressionReader
 from symroof.reading.numbers import read_number
+from symroof.reading.scanner import Token
 from symroof.reading.scope import Scope
-from symroof.reading.tokens import Token
 
 LARGEST_SIZE = 10**18
 LONGEST_AXIS = 10_000_000

@@ -10,10 +10,9 @@ from symroof.errors import ReadingError
 from symroof.formula import Both, Call, Cases, Formula, Gap, Group, Name, Number, Quotient, names, number
 from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, ClaimReader, Proposition
 from symroof.reading.latex_phrases import Dialect
-from symroof.reading.latex_rows import joined
 from symroof.reading.latex_tokens import scan_latex
-from symroof.reading.tokens import Token
-from symroof.reading.typography import SUPERSCRIPTS, without_remarks
+from symroof.reading.macros import joined
+from symroof.reading.scanner import SUPERSCRIPTS, Token, without_remarks
 
 
 class LatexReader(ClaimReader):

@@ -15,12 +15,19 @@ from collections.abc import Callable
 
 from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS
-from symroof.reading.latex_names import TEXTS, index_at
 from symroof.reading.latex_phrases import Dialect, Phrases
-from symroof.reading.macros import expanded
-from symroof.reading.scanner import GREEK, require_short
-from symroof.reading.tokens import Token
-from symroof.reading.typography import PLAIN, SUBSCRIPTS, SUPERSCRIPTS, THOUSANDS, lowered, raised
+from symroof.reading.macros import TEXTS, expanded, index_at
+from symroof.reading.scanner import (
+    GREEK,
+    PLAIN,
+    SUBSCRIPTS,
+    SUPERSCRIPTS,
+    THOUSANDS,
+    Token,
+    lowered,
+    raised,
+    require_short,
+)
 from symroof.reading.vocabulary import SYNONYMS, WORDS, meanings
 
 

@@ -2,15 +2,22 @@ r"""Macros of a document: ``\newcommand``, ``\def``, ``\DeclareMathOperator``, p
 
 Only what a formula can use is understood: a body, and at most nine arguments in braces, the first of which may have a
 default. Expansion is bounded in depth and in length; what is expanded keeps the places of its source.
+
+Names are read as they are typeset: ``T_\text{FSDP comms}`` is the name T_FSDP_comms; ``T_\text{comms}(X)`` and
+``\text{batch size}`` are no names of the grammar, and opaque where they are read at all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from symroof.errors import ReadingError
+from symroof.reading.claims import CONNECTIVES, RELATIONS
+from symroof.reading.scanner import Token
+from symroof.reading.vocabulary import WORDS
 
 LONGEST_BODY = 1000
 LONGEST_EXPANSION = 16_384
@@ -30,6 +37,36 @@ ARGUMENT = re.compile(r"\s*(?:(?=\{)|(\\[A-Za-z]+|[^\s\\{}]))")
 BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 PARAMETER = re.compile(r"#([1-9])")
 OPTION = re.compile(r"\s*\[([^][{}]{0,200})\]")
+SIGNS = ("+", "-", "*", "/")
+TEXTS = "|".join(WORDS["latex"]["texts"])
+INDEX = re.compile(
+    rf"""
+    \s*_\s*(?: \{{ (?P<group> (?: [^{{}}\\$] | \\(?:{TEXTS})\s*\{{[^{{}}\\$]*\}} | \\[ ,;:!_&%] | \\(?:max|min)\b )* ) \}}
+             | \\(?:{TEXTS})\s*\{{ (?P<words> [^{{}}\\$]* ) \}}
+             | (?P<one> [A-Za-z0-9] )                                                                       )
+    """,
+    re.VERBOSE,
+)
+INNER = re.compile(rf"\\(?:{TEXTS})\s*\{{([^{{}}]*)\}}|\\([ ,;:!])|\\(\w+|.)")
+BETWEEN = re.compile(r"[\s,/&]+|(?<=[A-Za-z]{2})-(?=[A-Za-z]{2})")
+SUFFIX = re.compile(r"_*[A-Za-z0-9][A-Za-z0-9_]*")
+# Sizes and words in brackets behind a name that no product has: the name is that of a function.
+ARGUMENTS = re.compile(
+    rf"""(?:\\,|\\!|~)?(?:\\left)?\(
+         (?P<inside> \s*(?:\d*[A-Za-z](?:_(?:\w|\{{\w*\}}))?(?:/\d+)?|\d+|\\(?:{TEXTS})\s*\{{[^{{}}\\$]*\}})\s*(?:,\s*[A-Za-z]\s*)* )
+         (?:\\right)?\)""",
+    re.VERBOSE,
+)
+# One name in brackets, as a tensor of a program is typeset.
+TENSOR = re.compile(
+    rf"""(?:\\,|\\!|~|\s)*(?:\\left)?\(\s*
+         (?P<inside> (?: \\(?:{TEXTS})\s*\{{[\w\s\\]*\}} | [A-Za-z]\w*? ) (?:\s*_\s*(?: \w | \{{\s*(?:\w+|\\(?:{TEXTS})\s*\{{\w+\}})\s*\}} | \\(?:{TEXTS})\s*\{{\w+\}} ))? )
+         \s*(?:\\right)?\)""",
+    re.VERBOSE | re.ASCII,
+)
+LOOK = re.compile(rf"\\(?:{TEXTS})\s*|[\s{{}}\\]")
+LETTERS_ALONE = re.compile(r"[A-Za-z](?:, [A-Za-z])*")
+EQUALS = re.compile(r"[\s&]*(?:=|\\approx|\\simeq)")
 
 
 class Macro(NamedTuple):
@@ -147,3 +184,75 @@ def _arguments(now: Placed, macro: Macro, position: int, source: str) -> tuple[l
         found.append(now.part(match.start(1), end) if match[1] else now.part(match.end() + 1, end - 1))
         position = end
     return found, position
+
+
+def joined(tokens: tuple[Token, ...]) -> list[Token]:
+    """Rows that begin with a relation go on with the chain, and those that begin with a sign, or with what cannot be read,
+    with the side; marks at the end are punctuation."""
+    kept: list[Token] = []
+    for at, token in enumerate(tokens):
+        after = tokens[min(at + 1, len(tokens) - 1)]
+        joins = not kept or after.kind == "end" or {after.text, kept[-1].text} & {*RELATIONS, *CONNECTIVES, *SIGNS}
+        if token.kind != "row" or not (joins or after.kind == "unread"):
+            kept.append(token)
+        elif after.text in SIGNS and _relates(tokens[at + 1 :]):
+            kept.append(token._replace(kind="unread", text="a row that begins with a sign has two readings"))
+    while len(kept) > 1 and kept[-2].text in (".", ",", ";", ":") and kept[-2].kind == "symbol":
+        del kept[-2]
+    return kept
+
+
+def _relates(tokens: Sequence[Token]) -> bool:
+    """Whether a relation stands in the row that begins here."""
+    row = takewhile(lambda token: token.kind not in ("row", "end"), tokens)
+    return any(token.text in RELATIONS for token in row)
+
+
+class Index(NamedTuple):
+    """An index as a part of a name, as its author wrote it, and the place behind it."""
+
+    name: str
+    written: str
+    end: int
+
+    @property
+    def is_name(self) -> bool:
+        return SUFFIX.fullmatch(self.name) is not None
+
+
+def index_at(source: str, position: int) -> Index | None:
+    r"""The index that stands here.
+
+    >>> index_at(r"T_\text{FSDP comms}", 1), index_at("x_{i+1}", 1).is_name
+    (Index(name='FSDP_comms', written='FSDP comms', end=19), False)
+    """
+    match = INDEX.match(source, position)
+    if match is None:
+        return None
+    written = next(part for part in match.groups() if part is not None).strip()
+    if "\\" in written:
+        written = INNER.sub(lambda inner: inner[1] or (" " if inner[2] else inner[3] or ""), written).strip()
+    return Index(BETWEEN.sub("_", written), written, match.end()) if written else None
+
+
+def arguments_at(source: str, position: int) -> tuple[str, int] | None:
+    r"""The arguments of a function that stand here, and the place behind them.
+
+    >>> arguments_at(r"(X, Y) = 3", 0), arguments_at(r"(\text{matmul})", 0), arguments_at("(X + 1)", 0)
+    (('X, Y', 6), ('matmul', 15), None)
+    """
+    match = ARGUMENTS.match(source, position)
+    return match and (INNER.sub(lambda inner: inner[1] or "", match["inside"]).strip(), match.end())
+
+
+def tensor_at(source: str, position: int) -> tuple[tuple[str, ...], int] | None:
+    r"""The names that a tensor in brackets may have which stands here, and the place behind it.
+
+    >>> tensor_at(r"(W_1) = 3", 0), tensor_at(r"(\text{h})", 0), tensor_at("(X + 1)", 0)
+    ((('W_1', 'W1'), 5), (('h', 'h'), 10), None)
+    """
+    match = TENSOR.match(source, position)
+    if match is None:
+        return None
+    name = LOOK.sub("", match["inside"])
+    return (name, name.replace("_", "")), match.end()

@@ -1,12 +1,28 @@
-"""The blocks of Markdown and LaTeX that change what stands in them: code, which is left alone, and the rows of tables."""
+"""What of Markdown and LaTeX is no formula: code, tables, headings, and the words around a formula.
+
+Sentences and paragraphs of a document: which words stand around a formula.
+
+A display belongs to the sentence that it goes on: to the words before it where they do not end a sentence, and to those
+behind it where they do not begin one. Headings, comments, list items and rows of tables end a sentence and a paragraph.
+
+How a document spells: the macros that it defines, and the letters that stand alone in its formulas.
+
+Letters that stand alone somewhere are names: ``bsh`` is the product of three of them. Nothing else makes a word of small
+letters a product, and ``k`` and ``M`` behind a number are powers of ten only where no such letter is.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import accumulate
 
 from symroof.formula import Frozen
+from symroof.reading.macros import TEXTS, Macro, definitions
+from symroof.reading.scanner import GREEK
+from symroof.reading.vocabulary import WORDS
 
 TABULAR = re.compile(
     r"\\begin\{(?P<name>tabular[xy*]?|longtable)\}(?:\[[^\]]*\])?(?:\{[^{}]*\})*(?P<body>.{0,20000}?)\\end\{(?P=name)\}",
@@ -26,6 +42,47 @@ CODE = re.compile(r"^(?: {4}|\t)|```|~~~", re.MULTILINE)  # without it there is 
 
 # What stands around a cell, or a formula in it, and is no part of it.
 MARKS = re.compile(r"\$`?|`\$|`+|\A(?:\*\*|__)|(?:\*\*|__)\Z")
+ENVIRONMENTS = "|".join(WORDS["latex"]["environments"])
+# What opens, with the name of what is open; what closes it; and how many characters there may be between.
+VERBATIM = r"(?:verbatim|lstlisting|minted|comment)\*?"
+LENGTH = r"\s*-?[\d.]+\s*(?:em|ex|pt|mm|cm|in)\]"  # of the space below a row
+PAIRS = tuple(
+    (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE), longest)
+    for opening, closing, longest in (
+        (rf"(?<!\\)\\{{1,2}}(?P<name>)\[(?!{LENGTH})", r"(?P<name>)\\\]", 4096),
+        (r"(?<!\\)\\{1,2}(?P<name>)\(", r"(?P<name>)\\\)", 4096),
+        (rf"\\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}", rf"\\end\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}", 8192),
+        (rf"\\begin\{{(?P<name>{VERBATIM})\}}", rf"\\end\{{(?P<name>{VERBATIM})\}}", 50000),
+        (r"\\iffalse(?P<name>)\b", r"\\fi(?P<name>)\b", 20000),
+        (r"\{%-?\s*(?P<name>highlight|comment|raw)\b", r"\{%-?\s*end(?P<name>highlight|comment|raw)\b", 20000),
+        (r"\{::(?P<name>)comment\}", r"\{:/(?P<name>)", 20000),
+        (r"<(?P<name>pre|code|script|style|kbd|samp)\b", r"</(?P<name>pre|code|script|style|kbd|samp)\b", 20000),
+    )
+)
+# The headings above a place, outermost first, each by its number in the document: 0 is the first heading.
+Headings = tuple[int, ...]
+TEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
+HEADING = re.compile(
+    r"^[ \t]*(?P<marks>\#{1,6})[ \t].*$|^[^\n]+\n(?P<line>={3,}|-{3,})[ \t]*$"
+    rf"|\\(?P<tex>{'|'.join(TEX_LEVELS)})\*?\{{",
+    re.MULTILINE,
+)
+SENTENCE_END = re.compile(
+    r"(?<!\bi\.e)(?<!\be\.g)(?<!\bcf)(?<!\bvs)(?<!\bEq)(?<!\bFig)(?<!\bSec)[.!?][\"”'*_)]*(?=\s+[A-Z$\"“*_(\\가-힣一-鿿]|\s*\Z)"
+    r"|[。！？]"
+)
+FINISHED = re.compile(r"[.!?。！？][\"”'*_)]*\Z")
+GOES_ON = re.compile(r"[a-z$,;)]|\\\(")
+# How far from a display a word is looked for.
+NEAR = 200
+# How much of a sentence is quoted on each side of a formula.
+QUOTED = 60
+# What holds no letter that stands alone: derivatives, words, commands, indices, and what stands behind a number or a bar.
+ASIDE = re.compile(
+    r"\\frac\s*\{\s*d\b[^{}]*\}\s*\{\s*d|/s\b|"
+    rf"\\(?:{TEXTS}|begin|end|label|tag)\s*\{{[^{{}}]*\}}|\\[A-Za-z]+|[A-Za-z]?_\s*(?:\{{[^{{}}]*\}}|\w)|\d[\d.]*(?:[eE][+-]?\d+)?\s*(?:[A-Za-z]\b)?"
+)
+LETTERS = re.compile(rf"[A-Za-z{GREEK}]\w*")
 
 
 class Cell(Frozen):
@@ -135,3 +192,151 @@ def _between(separator: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]
         yield text[start : match.start()], start
         start = match.end()
     yield text[start:], start
+
+
+def closed(text: str) -> str:
+    """The text with what opens and is not closed blanked out: nothing is searched for an end that is not there."""
+    for opening, closing, longest in PAIRS:
+        ends: dict[str, list[int]] = {}
+        for match in closing.finditer(text):
+            ends.setdefault(match["name"].lower(), []).append(match.start())
+
+        def unless_lone(match: re.Match[str], ends: dict[str, list[int]] = ends, longest: int = longest) -> str:
+            behind = ends.get(match["name"].lower(), [])
+            place = bisect_left(behind, match.end())
+            closed = place < len(behind) and behind[place] - match.end() <= longest
+            return match.group() if closed else " " * len(match.group())
+
+        text = opening.sub(unless_lone, text)
+    return text
+
+
+def blanked(text: str, *patterns: re.Pattern[str]) -> str:
+    """The text with spaces for what is left alone."""
+    for pattern in patterns:
+        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    return text
+
+
+def sections(text: str) -> Callable[[int], Headings]:
+    """The headings above each place of a text: a heading closes those before it of its level or a lower one.
+
+    >>> path = sections("# A\\n\\n## B\\n\\n## C\\n\\n# D\\n")
+    >>> [path(offset) for offset in (0, 5, 11, 17)]
+    [(0,), (0, 1), (0, 2), (3,)]
+    """
+    starts: list[int] = []
+    paths: list[Headings] = [()]
+    levels: list[int] = []
+    for index, match in enumerate(HEADING.finditer(text)):
+        level = _level(match)
+        above = [i for i in paths[-1] if levels[i] < level]
+        levels.append(level)
+        starts.append(match.start())
+        paths.append((*above, index))
+    return lambda offset: paths[bisect_right(starts, offset)]
+
+
+def _level(heading: re.Match[str]) -> int:
+    """How deep a heading is: the number of its marks, that of its line, or that of its command."""
+    if heading["marks"]:
+        return len(heading["marks"])
+    return TEX_LEVELS.index(heading["tex"]) if heading["tex"] else 1 + heading["line"].startswith("-")
+
+
+class Prose(Frozen):
+    """A text, and where its sentences and paragraphs end. Everything that is no prose is blank."""
+
+    text: str
+    sentences: tuple[int, ...] = ()
+    paragraphs: tuple[int, ...] = ()
+
+    def paragraph(self, offset: int) -> int:
+        """The number of the paragraph of a place."""
+        return bisect_right(self.paragraphs, offset)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """The numbers of the paragraph and of the sentence of a place."""
+        return self.paragraph(offset), bisect_right(self.sentences, offset)
+
+    def so_far(self, offset: int) -> str:
+        """The paragraph of a place up to it; of one that begins there, the paragraph before it as well."""
+        number = self.paragraph(offset)
+        first = self.paragraphs[number - 1] if number else 0
+        if not self.text[first:offset].strip(" \n$\\["):
+            earlier = [end for end in self.paragraphs[max(0, number - 4) : number] if self.text[end:first].strip()]
+            first = earlier[-1] if earlier else 0
+        return self.text[first:offset].rpartition("\n#")[2]
+
+    def around(self, start: int, end: int) -> tuple[str, str]:
+        """The words of a sentence before a formula, and those behind it."""
+        first = bisect_right(self.sentences, start)
+        last = bisect_left(self.sentences, end)
+        begins = self.sentences[first - 1] if first else 0
+        ends = self.sentences[last] if last < len(self.sentences) else len(self.text)
+        return self.text[begins:start], self.text[end:ends]
+
+    def quotation(self, start: int, end: int) -> str | None:
+        """A formula with the words near it in its sentence, on one line; None where it stands alone.
+
+        >>> Prose("So 2 + 2 = 5 holds").quotation(3, 12), Prose("2 + 2 = 5").quotation(0, 9)
+        ('So 2 + 2 = 5 holds', None)
+        """
+        before, after = (" ".join(words.split()) for words in self.around(start, end))
+        if not re.search(r"\w", before + after):
+            return None
+        first = before if len(before) <= QUOTED else "… " + before[-QUOTED:].partition(" ")[2]
+        last = after if len(after) <= QUOTED else after[:QUOTED].rpartition(" ")[0] + " …"
+        gaps = (" " * self.text[start - 1 : start].isspace(), " " * self.text[end : end + 1].isspace())
+        return first + gaps[0] + " ".join(self.text[start:end].split()) + gaps[1] + last
+
+
+def prose(text: str, formulas: Sequence[tuple[int, int, bool]], breaks: Sequence[int]) -> Prose:
+    """The prose of a text: ``formulas`` are where formulas begin and end, and whether they are displays.
+
+    >>> text = "With D = 8 we get\\n\\n$$x$$\\n\\nwhere $y$ is. Now z."
+    >>> found = prose(text, [(19, 24, True), (32, 35, False)], [17, 24])
+    >>> found.around(19, 24)
+    ('With D = 8 we get\\n\\n', '\\n\\nwhere $y$ is.')
+    >>> [found.paragraph(offset) for offset in (0, 19, 32)]
+    [0, 0, 0]
+    """
+    starts, ends = [start for start, _, _ in formulas], [end for _, end, _ in formulas]
+
+    def within(offset: int) -> bool:
+        found = bisect_left(starts, offset) - 1
+        return found >= 0 and offset < ends[found]
+
+    def displayed(found: int) -> bool:
+        return 0 <= found < len(formulas) and formulas[found][2]
+
+    def ends_here(offset: int) -> bool:
+        before, after = text[max(0, offset - NEAR) : offset].rstrip(), text[offset : offset + NEAR].lstrip()
+        following = bisect_left(starts, offset)
+        leads = displayed(following) and not text[offset : starts[following]].strip()
+        if leads:
+            return bool(FINISHED.search(before)) or before.rpartition("\n")[2].lstrip().startswith("#")
+        follows = displayed(following - 1) and not text[ends[following - 1] : offset].strip()
+        return not (follows and GOES_ON.match(after))
+
+    paragraphs = [offset for offset in breaks if not within(offset) and ends_here(offset)]
+    sentences = {match.end() for match in SENTENCE_END.finditer(text) if not within(match.start())}
+    return Prose(text, tuple(sorted(sentences.union(paragraphs))), tuple(paragraphs))
+
+
+class Spelling(Frozen):
+    """The ``macros`` of a document, and the ``letters`` that stand alone in it."""
+
+    macros: Mapping[str, Macro] = field(default_factory=dict)
+    letters: frozenset[str] = frozenset()
+
+
+def spelling(text: str, formulas: Iterable[str]) -> Spelling:
+    """How a text with these formulas spells.
+
+    >>> sorted(spelling("", ["b", "s = 2048", "12lh^2", "2 k", "x_i"]).letters)
+    ['b', 's']
+    """
+    words = {word for formula in formulas for word in LETTERS.findall(ASIDE.sub(" ", formula))}
+    letters = frozenset(word for word in words if len(word) == 1)
+    return Spelling({one.name: one.macro for one in definitions(text)}, letters)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Number
-from symroof.model.units import UNITS
+from symroof.model.quantities import UNITS
 from symroof.reading.scanner import Reader
 from symroof.reading.vocabulary import WORDS, meanings
 

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from symroof.errors import ReadingError, require_one_of
-from symroof.formula import KEYWORDS
+from symroof.errors import ReadingError, about, require_one_of
+from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Number, mapped, number
+from symroof.model.backward import in_training
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.functions import Function, given
-from symroof.model.operation import AnyOperation, Operation
+from symroof.model.operation import AnyOperation, CostFormula, Operation
 from symroof.model.program import Program
-from symroof.model.training import in_training
-from symroof.reading.costs import COSTS, costs_of
+from symroof.reading.expressions import read_expression
 from symroof.reading.operations import read_operation
-from symroof.reading.toml import table, text, unfit
+from symroof.reading.scope import Scope
+from symroof.reading.toml import flag, table, text, texts, unfit
 
 EXAMPLE = "{ f = 3 }"
 # What is said of tensors that a mesh gathers, and whether they are weights: those are gathered again for the backward
 # pass unless they are kept, and all else is kept unless it is gathered again.
 GATHERED = {"keep": True, "regather": False}
+COSTS = ("flops", "reads", "writes")
+SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
 
 def operation_of(options: Mapping[str, Any]) -> AnyOperation:
@@ -97,3 +101,35 @@ def _operations(name: str, count: Any) -> Fraction:
     if value is None or value < 0 or len(str(count)) > 40 or "e" in str(count).lower():
         raise unfit(f"functions: {name}", count, "the operations that it takes for an element", "3")
     return value
+
+
+def costs_of(options: Mapping[str, Any]) -> Operation:
+    """The operation that three formulas give: its FLOPs, the bytes that it reads and those that it writes.
+
+    Its sizes are the words in them that are no functions; a run of capitals is a product of letters.
+
+    >>> costs = {"flops": "2*nnz", "reads": "12*nnz + 8*N", "writes": "8*N", "vector": True}
+    >>> costs_of({"operation": "sparse product", **costs}).dimensions
+    ('nnz', 'N')
+    """
+    missing = [key for key in COSTS if key not in options]
+    if missing:
+        raise ReadingError(f"the costs of the operation lack {', '.join(missing)}", expected=", ".join(COSTS))
+    vector = flag(options, "vector", "true where the vector unit does the work")
+    words = dict.fromkeys(word for key in COSTS for word in SIZE.findall(str(options[key])))
+    sizes = tuple(word for word in words if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
+    scope, costs = Scope((*texts(options, "symbols"), *sizes), open=True), []
+    for key in COSTS:
+        written = options[key]
+        if isinstance(written, bool) or not isinstance(written, str | int):
+            raise unfit(key, written, "a formula of the sizes", f'{key} = "2*N"')
+        with about(f"{key}: "):
+            costs.append(CostFormula(key, mapped(read_expression(str(written), scope), _as_printed)))
+    flops, reads, writes = costs
+    name, compute = text(options, "operation") or "", text(options, "compute")
+    return Operation(name, flops, reads, writes, None if compute is None else dtype(compute), vector)
+
+
+def _as_printed(node: Formula) -> Formula:
+    """A number by its value, however it was typed."""
+    return number(node.value) if isinstance(node, Number) else node

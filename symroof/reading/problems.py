@@ -15,7 +15,7 @@ from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh import open_axes
 from symroof.model.operation import AnyOperation
 from symroof.model.problem import SECTIONS, Problem
-from symroof.model.program import Program
+from symroof.model.program import ROLES, Program
 from symroof.model.quantities import QUANTITIES
 from symroof.model.wiring import wired
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
@@ -35,7 +35,8 @@ from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh
 from symroof.reading.operation_keys import dtype_of, operation_of
 from symroof.reading.scope import Scope
-from symroof.reading.toml import flatten, table, text, texts, unfit
+from symroof.reading.statements import COMMENT
+from symroof.reading.toml import contents, flatten, read_table, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
 from symroof.weight import depth
 
@@ -44,6 +45,9 @@ FIGURES = '{ HBM = "8.1e11 bytes/s" }'
 KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)
+MOST_FORMULAS = 1000
+# How a program begins, and no table of TOML does.
+BEGINNING = re.compile(rf"[\s;]*(?:{'|'.join((*ROLES, 'mesh', 'where'))})[ \t]+[^\W\d]")
 
 
 def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Problem:
@@ -236,9 +240,6 @@ def _turned(relation: Compare) -> Compare:
     return relation
 
 
-MOST_FORMULAS = 1000
-
-
 def formulas_of(
     options: Mapping[str, Any], scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()
 ) -> dict[str, Formula]:
@@ -259,3 +260,37 @@ def formulas_of(
             steps[name] = depth(formulas[name], steps)
         names = (*names, name)
     return formulas
+
+
+def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
+    """The problems of a file, as option tables."""
+    try:
+        written = contents(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ReadingError(f"{path} is not UTF-8: byte {error.start}") from None
+    return read_problems(written, str(path))
+
+
+def read_problems(written: str, name: str) -> tuple[dict[str, Any], ...]:
+    """The problems of a text that errors call ``name``: the whole text, or one for each ``[[problem]]``.
+
+    >>> read_problems('operation = "matmul"', "a file"), read_problems("input x: bf16[N]; y = relu(x)", "a file")
+    (({'operation': 'matmul'},), ({'operation': 'input x: bf16[N]; y = relu(x)'},))
+    """
+    whole = read_options(written, name)
+    tables = whole.get("problem", [whole])
+    if "problem" in whole and (len(whole) > 1 or not isinstance(tables, list)):
+        extra = ", ".join(key for key in whole if key != "problem") or "another form"
+        raise ReadingError(f"{name} mixes [[problem]] with {extra}", expected="only [[problem]] tables")
+    if not tables:
+        raise ReadingError(f"{name} has no problem in it")
+    if not all(isinstance(table, Mapping) for table in tables):
+        raise ReadingError(f"{name}: a problem is not a table", expected="[[problem]]")
+    return tuple(map(dict, tables))
+
+
+def read_options(written: str, name: str) -> dict[str, Any]:
+    """The options that a text states in TOML; one that begins as a program does is the operation."""
+    if BEGINNING.match(COMMENT.sub("", written)):
+        return {"operation": written}
+    return read_table(written, name)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from symroof.formula import Frozen
-from symroof.reading.tokens import Token
+from symroof.reading.scanner import Token
 
 
 class Scope(Frozen):

@@ -2,17 +2,230 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from symroof.model.dtype import Tensor
+from symroof.errors import ReadingError, suggestion
+from symroof.formula import FUNCTIONS, KEYWORDS
+from symroof.model.dtype import Dim, Dtype, Tensor
 from symroof.model.einsum import Einsum, OperandError
+from symroof.model.functions import Function
+from symroof.model.nodes import ROLES
 from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, SUM, Statement
-from symroof.reading.calls import CallReader
-from symroof.reading.einsums import TIMES
-from symroof.reading.program_words import END
-from symroof.reading.tokens import Token
+from symroof.reading.einsums import TIMES, EinsumReader
+from symroof.reading.scanner import Token, scan_long
 
+COMMENT = re.compile(r"#[^\n]*")
+END = ";"
+WORDS = (*ROLES, "output", "fuse", "repeat", "block", "where", "mesh")
+STATEMENT = re.compile(rf"(?:^|[;{{])\s*(?:({'|'.join(WORDS)})\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE)
+# A statement goes on in the next line behind one of these, and where that begins with one.
+OPEN = ("*", "+", "-", ",", "->", "=", ":", "(", "[", "@", ".", "{")
+JOINS = ("*", "+", "-", ",", "->", "@", ".", "]", ")", "{")
+LONGEST_PROGRAM = 65_536
 CONSTANTS = "scale(x) is a product with a number, shift(x) a sum with one"
+
+
+def is_program(text: str) -> bool:
+    """Whether a text is written in statements.
+
+    >>> is_program("input x: bf16[B, D]; y = relu(x)"), is_program("bf16[B, D] * bf16[D, F] -> bf16[B, F]")
+    (True, False)
+    """
+    return STATEMENT.search(COMMENT.sub("", text)) is not None
+
+
+class TensorReader(EinsumReader):
+    def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
+        self.whole, self.functions = source, functions
+        blanked = COMMENT.sub(lambda m: " " * len(m.group()), source).replace(END, "\n")
+        super().__init__(blanked, element)
+        self.known: dict[str, Tensor] = {}
+        self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
+        self.used: set[str] = set()
+        self.sized: dict[str, Token] = {}
+
+    def scanned(self) -> Sequence[Token]:
+        if len(self.whole) > LONGEST_PROGRAM:
+            shown, span = f"the program has {len(self.whole)} characters", (0, 1)
+            raise ReadingError(shown, expected=f"at most {LONGEST_PROGRAM}", source=self.whole[:1], span=span)
+        try:
+            return tuple(self._ended(scan_long(self.source)))
+        except ReadingError as error:
+            raise self._placed(error.problem, error.expected, error.hint, *(error.span or (0, 1))) from None
+
+    def _ended(self, tokens: Sequence[Token]) -> Iterator[Token]:
+        """The tokens with the ends of statements among them: where a line ends, outside of brackets."""
+        depth, before = 0, tokens[0]
+        for token in tokens:
+            ended = "\n" in self.source[before.end : token.start] and depth <= 0
+            if ended and before.text not in OPEN and token.text not in JOINS:
+                yield Token("symbol", END, before.end, before.end, spaced=True)
+            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+            yield token
+            before = token
+
+    def error(
+        self,
+        problem: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+        *,
+        token: Token | None = None,
+        span: tuple[int, int] | None = None,
+    ) -> ReadingError:
+        """As for every text; of several lines the error shows the one at fault."""
+        token = token or self.token
+        start, end = span or token.span
+        if problem is None:
+            before = self.tokens[self.index - 1] if self.index and token is self.token else token
+            ended = token.kind == "end" or token.text == END or "\n" in self.source[before.end : token.start]
+            problem = "the statement ends too early" if ended else f"unexpected {token.text!r}"
+            start, end = (before.end, before.end + 1) if ended else (start, end)
+        return self._placed(problem, expected, hint, start, end)
+
+    def _placed(self, problem: str, expected: str | None, hint: str | None, start: int, end: int) -> ReadingError:
+        first = self.whole.rfind("\n", 0, start) + 1
+        stop = self.whole.find("\n", start)
+        line = self.whole[first : stop if stop >= 0 else len(self.whole)]
+        if "\n" in self.whole.strip():
+            problem = f"line {self.whole.count(chr(10), 0, start) + 1}: {problem}"
+        here = (start - first, max(min(end - first, len(line)), start - first))
+        return ReadingError(problem, source=line, span=here, expected=expected, hint=hint)
+
+    def _new(self, token: Token) -> str:
+        if token.text in self.known:
+            raise self.error(f"{token.text} is made twice", "a name of its own for each tensor", token=token)
+        if token.text in {*KEYWORDS, *FUNCTIONS}:
+            raise self.error(f"{token.text} is a word of the language", "the name of a tensor", token=token)
+        return token.text
+
+    def _type(self, operands: Sequence[Tensor] = ()) -> Tensor:
+        """A type; one without a dtype has that of the operands, if it is one, or that of the problem."""
+        start = self.token
+        if self.at("["):
+            types = {tensor.dtype for tensor in operands}
+            element = types.pop() if len(types) == 1 else self.element
+            if element is None:
+                hint = "or one for all of them: --dtype bf16"
+                raise self.error("a type without a dtype", "a type, as in bf16[B, D]", hint, token=start)
+            tensor = Tensor(element, self._dims(start))
+        else:
+            tensor = replace(self._tensor(), name=None)
+        for dim in tensor.dims:
+            if tensor.labels.count(dim.label) > 1:
+                hint = f"say that two sizes are equal: where E = {dim.label}"
+                shown = f"{dim.label} appears twice in one tensor"
+                raise self.error(shown, "a name of its own for each size", hint, token=start)
+        return tensor
+
+    def _dim(self) -> Dim:
+        token = self.token
+        dim = super()._dim()
+        self.sized.setdefault(dim.label, token)
+        return dim
+
+    def _operand(self, token: Token) -> Tensor:
+        if token.text not in self.known:
+            hint = suggestion(token.text, self.known) or f"declare it: input {token.text}: bf16[…]"
+            if token.text in self.functions:
+                hint = f"a function has brackets: {token.text}(x)"
+            expected = f"one of {', '.join(self.known)}" if self.known else "a declared tensor"
+            raise self.error(f"there is no tensor {token.text} before this line", expected, hint, token=token)
+        self.used.add(token.text)
+        return self.known[token.text]
+
+
+class CallReader(TensorReader):
+    def _applied(self, name: Token, function: Token) -> Statement:
+        """A function of tensors, over a dimension where it works on rows."""
+        known = self.functions.get(function.text)
+        if known is None:
+            expected = f"one of {', '.join(self.functions)}"
+            near, way = suggestion(function.text, self.functions), "give its operations per element"
+            hint = f"{f'{near} or ' if near else ''}{way}: functions = {{ {function.text} = 3 }}"
+            raise self.error(f"there is no function {function.text}", expected, hint, token=function)
+        tokens, over = self._arguments(function, known)
+        operands = tuple(map(self._operand, tokens))
+        first = operands[0]
+        for tensor, token in zip(operands[1:], tokens[1:], strict=True):
+            missing = [label for label in tensor.labels if label not in first.labels]
+            if missing and not known.gathers:
+                shown = f"{token.text} is {tensor}, and {tokens[0].text} has no {', '.join(missing)}"
+                raise self.error(shown, f"tensors that fit into {first}", token=token)
+        if over is not None and not known.rows:
+            call = f"{function.text}({', '.join(t.text for t in tokens)})"
+            raise self.error(f"{function.text} works on each element", call, token=over)
+        if over is not None and over.text not in first.labels:
+            expected = f"one of {', '.join(first.labels)}"
+            label = suggestion(over.text, first.labels)
+            raise self.error(f"{tokens[0].text} has no dimension {over.text}", expected, label, token=over)
+        if known.rows and not first.labels:
+            raise self.error(f"{tokens[0].text} has no rows", "a tensor with a dimension", token=tokens[0])
+        place = self.following
+        stated = self._type(operands) if self.accept("->") else None
+        shape = self._shape(known, operands, tokens, stated, name, place)
+        dimension = (over.text if over is not None else first.labels[-1]) if known.rows else None
+        return Statement("function", operands, replace(shape, name=name.text), known, dimension)
+
+    def _arguments(self, function: Token, known: Function) -> tuple[list[Token], Token | None]:
+        """The tensors that a function is of, and the dimension that it is over."""
+        self.expect("(")
+        most = known.operands + known.gains
+        tokens, over = [self.take("word", "a tensor")], None
+        while self.accept(","):
+            token = self.take("word", "a dimension" if known.rows else "a tensor")
+            taken = token.text in self.known and len(tokens) < most
+            if taken and (len(tokens) < known.operands or token.text not in self._operand(tokens[0]).labels):
+                tokens.append(token)
+            elif over is None:
+                over = token
+            else:
+                cure = f"{function.text}({tokens[0].text}, {over.text})"
+                raise self.error(f"{function.text} is over one dimension", cure, token=token)
+        if not self.at(")"):
+            cure = "a name of a tensor: a product or a sum in a function needs a statement and a name of its own"
+            raise self.error(expected=f"')' or {cure}")
+        self.next()
+        if len(tokens) < known.operands:
+            shown = f"{function.text} takes {known.operands} tensors, and there is {len(tokens)}"
+            names = ", ".join("abc"[: known.operands])
+            hint = f"declare {over.text} first" if over is not None else None
+            raise self.error(shown, f"{function.text}({names})", hint, token=over or function)
+        return tokens, over
+
+    def _shape(
+        self,
+        function: Function,
+        operands: tuple[Tensor, ...],
+        tokens: list[Token],
+        stated: Tensor | None,
+        name: Token,
+        place: Token,
+    ) -> Tensor:
+        """The type of what a function makes: that of its operand, of the rows that it gathers, or the one that is stated."""
+        first = operands[0]
+        if function.reshapes:
+            if stated is None:
+                expected = f"-> and a type, as in {name.text} = {function.name}({tokens[0].text}) -> {first}"
+                raise self.error(f"{name.text} has no type", expected)
+            self.reshaped.append((function, first, stated, place))
+            return stated
+        if function.gathers:
+            if not first.dims:
+                raise self.error(f"{tokens[0].text} has no rows", "a table such as bf16[V, D]", token=tokens[0])
+            if not operands[1].dtype.name.startswith("int"):
+                shown = f"{tokens[1].text} is {operands[1]}, and names no rows"
+                raise self.error(shown, "whole numbers, as in int32[B, T]", token=tokens[1])
+            first = replace(first, dims=(*operands[1].dims, *first.dims[1:]))
+            for label in first.labels:
+                if first.labels.count(label) > 1:
+                    raise self.error(f"{label} appears twice in {first}", "two names for two sizes", token=tokens[1])
+        if stated is not None and set(stated.labels) != set(first.labels):
+            shown = f"{function.name}({', '.join(t.text for t in tokens)}) is {first}"
+            raise self.error(f"{shown}, not {stated}", f"the dimensions of {first}", token=place)
+        return stated or first
 
 
 class StatementReader(CallReader):

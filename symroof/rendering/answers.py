@@ -17,18 +17,17 @@ from symroof.exploration.measuring import require_measured, require_shown
 from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Frozen
-from symroof.model.sketch import Sketch
+from symroof.model.problem import Sketch
 from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.signature import signed
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
-from symroof.rendering.pages.explanations import Explainer
 from symroof.rendering.pages.explorations import render_comparison, render_exploration, render_inferred
 from symroof.rendering.pages.outlines import render_sketch
 from symroof.rendering.pages.pen import Style
-from symroof.rendering.pages.reports import render_report
+from symroof.rendering.pages.reports import Explainer, render_report
 from symroof.rendering.records.judgements import report_record
 from symroof.rendering.records.maps import comparison_record, inferred_record, map_record
 from symroof.rendering.records.questions import sketch_record

@@ -42,7 +42,7 @@ from symroof.formula import (
     nodes,
 )
 from symroof.model.program import Program
-from symroof.model.units import UNITS
+from symroof.model.quantities import UNITS
 from symroof.proof.evidence import last_place, stands_for
 from symroof.proof.exact import Exact
 from symroof.proof.recounts import Arrays

@@ -6,24 +6,21 @@ the reason why. What the formula defines or puts in is noted in what has been sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from symroof.formula import Call, Compare, Gap, Name, Quotient, names, nodes
+from symroof.formula import Call, Compare, Formula, Gap, Name, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition
 from symroof.verification.context import Context
-from symroof.verification.discourse import Definition, Discourse
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
-from symroof.verification.noting import noted
 from symroof.verification.readings import Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import TENDING, condition_of, depends, has_poles, in_regimes, of_the_unknown, steps
-from symroof.verification.substitutions import at_sizes, is_equation, with_sizes
-from symroof.verification.surroundings import Surroundings
+from symroof.verification.surroundings import Definition, Discourse, Surroundings
 
 # What is no claim by itself, and may be one at the sizes beside it, or under a definition that has ended.
 AT_SIZES = ("at_sizes", "definition", "other_letters", "equation")
@@ -253,3 +250,109 @@ def _valued(claim: Claim, place: Context) -> bool:
         return free <= set(QUANTITIES) and relations <= set(ORDER)
     alike = len({depends(link, place) for link in conditions}) == 1
     return relations <= {*ORDER, "="} and alike and not any(has_poles(link, place) for link in conditions)
+
+
+def noted(
+    chain: Chain, skips: Sequence[Skip | None], place: Context, said: Discourse, around: Surroundings
+) -> Discourse:
+    """What has been said once a chain stands there: what its links define, and the sizes that they put in.
+
+    What is approximated may be used in either form later on, so that it defines nothing.
+    """
+    *letters, value = chain.sides
+    equal = set(chain.relations) == {"="}
+    sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, place, said)}
+    if equal and is_numeric(value) and len(sizes) == len(letters):  # B = 16, or D = F = 4096
+        return said.at(sizes)
+    for link, skip in zip(chain.links, skips, strict=True):
+        if skip is None or not isinstance(link.left, Name) or link.relation != "=":
+            continue
+        if skip.reason.kind in ("words", "unreadable"):  # what it stands for is not known any more
+            said = said.forgetting([link.left.name])
+        elif skip.defines and not equal:
+            said = said.forgetting([skip.defines])
+        elif skip.defines or (equal and skip.reason.kind == "size" and not is_numeric(link.right)):
+            right = value if isinstance(link.right, Name) else link.right  # B = D = F
+            said = _defining(link.left.name, Compare(link.left, "=", right), place, said, around)
+    return said
+
+
+def _is_size(name: str, place: Context, said: Discourse) -> bool:
+    """Whether a number that is set equal to a name is a size: of a dimension, or of a letter that nothing else explains."""
+    return name in place.least_one or (len(name) == 1 and name not in place.definitions and name not in QUANTITIES)
+
+
+def _defining(name: str, link: Compare, place: Context, said: Discourse, around: Surroundings) -> Discourse:
+    """A name stands for the right side of a link, where no problem says what it is and the sizes leave it open."""
+    own = said.in_force()
+    if name in names(link.right) or name in around.given:
+        return said
+    meaning = place.put(link.right)
+    if name in names(meaning) or (name in own and is_numeric(meaning) and not is_numeric(own[name].formula)):
+        return said  # a number for a name that has a formula is its value somewhere
+    within = () if around.written.display else said.place if around.supposed else said.place[:1]
+    line, size = around.written.place.line, name in place.least_one
+    return said.defining(Definition(name, meaning, line, said.path, within, size))
+
+
+def with_sizes(plain: Reading, said: Discourse, around: Surroundings) -> Iterator[Reading]:
+    """An equation with what its sentence and paragraph put in for its names: it may be meant for those sizes alone."""
+    claim, context = plain.claim, plain.context
+    if claim.connectives or claim.at or not is_equation(claim, context):
+        return
+    spoken = {*free_names(claim, context), *(name for link in claim.links for name in names(link))}
+    pairs = (
+        (r.left.name, r.right) for r in around.related if isinstance(r.left, Name) and r.left != claim.links[0].left
+    )
+    put = {name: size for name, size in pairs if name in spoken - around.given}
+    if put:
+        dimensions = [Compare(Name(name), "=", size) for name, size in put.items() if name in context.least_one]
+        others = {name: size for name, size in put.items() if name not in context.least_one}
+        yield replace(plain, context=context.defining(others).assuming(dimensions))
+    sizes = {**said.sizes, **{name: size for name, size in around.sizes.items() if size is not None}}
+    numbers = tuple((name, size) for name, size in sizes.items() if name in spoken and name not in put)
+    if numbers:
+        yield replace(plain, claim=replace(claim, at=numbers))
+
+
+def at_sizes(
+    claim: Claim, context: Context, said: Discourse, around: Surroundings, kind: str, place: Context
+) -> Iterator[Reading]:
+    """A value, at the sizes of its sentence and paragraph; else at those that were put in before."""
+    free = free_names(claim, place)
+    one_number = len(claim.links) == 1 and sum(is_numeric(side) for side in _sides(claim)) == 1
+    if not free or not (kind == "at_sizes" or one_number) or (kind == "definition" and not _defined(claim, said)):
+        return
+    typed = {name: value for name, value in around.sizes.items() if value is not None and name in free}
+    doubtful = any(
+        value != said.sizes.get(name, value) or value is None for name, value in around.sizes.items() if name in free
+    )
+    sizes = {**said.sizes, **typed}
+    if free <= set(sizes):
+        exact = kind == "at_sizes" or (free <= set(typed) and around.sized_alone)
+        firm = exact and not doubtful and not around.solved
+        yield Reading(replace(claim, at=_picked(sizes, free, kind)), context, firm)
+    elif free <= {*sizes, *said.past}:
+        every = {**said.past, **sizes}
+        offered = tuple(Compare(Name(name), "=", every[name]) for name in sorted(free))
+        yield Reading(replace(claim, at=_picked(every, free, kind)), context, firm=False, offered=offered)
+
+
+def _picked(sizes: Mapping[str, Formula], free: set[str], kind: str) -> tuple[tuple[str, Formula], ...]:
+    return tuple((name, value) for name, value in sizes.items() if kind == "at_sizes" or name in free)
+
+
+def _defined(claim: Claim, said: Discourse) -> bool:
+    left = claim.links[0].left
+    return isinstance(left, Name) and left.name in said.in_force()
+
+
+def is_equation(claim: Claim, context: Context) -> bool:
+    return not claim.connectives and any(
+        link.relation == "=" and names(context.put(link.left)) and names(context.put(link.right))
+        for link in claim.links
+    )
+
+
+def _sides(claim: Claim) -> tuple[Formula, ...]:
+    return (claim.links[0].left, claim.links[-1].right)

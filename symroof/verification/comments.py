@@ -10,11 +10,10 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, suggestion
 from symroof.reading.exercises import Exercise, read_exercise
-from symroof.reading.headings import Headings
 from symroof.reading.latex_phrases import Dialect
+from symroof.reading.markup import Headings, Spelling
 from symroof.reading.problems import WORD, merged
 from symroof.reading.scope import Scope
-from symroof.reading.spelling import Spelling
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 

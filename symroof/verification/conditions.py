@@ -47,7 +47,7 @@ from symroof.proof.ledger import RefutedError
 from symroof.proof.settling import OPEN, Settled, negated, settle_whole
 from symroof.proof.step import Check
 from symroof.reading.scope import is_opaque
-from symroof.verification.bounds import by_bound, by_implication
+from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
@@ -55,7 +55,6 @@ from symroof.verification.enclosures import Enclosure, enclosed
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bounds_alike, precise, rounding
 from symroof.verification.nearness import joined
-from symroof.verification.ratios import by_ratio, possible_regimes
 from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import Unknown, unknown_of
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from symroof.errors import SymroofError
 from symroof.reading.exercises import read_exercise
-from symroof.reading.problem_files import read_problem_file
-from symroof.reading.problems import merged
+from symroof.reading.problems import merged, read_problem_file
 from symroof.reading.toml import claim_places
 from symroof.verification.chapters import judge_document
 from symroof.verification.judge import judge_exercise

@@ -30,8 +30,7 @@ from symroof.formula import (
     names,
     nodes,
 )
-from symroof.model.quantities import QUANTITIES
-from symroof.model.units import UNITS
+from symroof.model.quantities import QUANTITIES, UNITS
 from symroof.verification.context import Context
 from symroof.verification.unit_agreement import unit_of
 

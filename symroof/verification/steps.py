@@ -18,12 +18,11 @@ from symroof.reading.exercises import Exercise
 from symroof.symbols import expression
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
-from symroof.verification.discourse import Discourse
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Remark
 from symroof.verification.links import confirmed
 from symroof.verification.readings import Reading, free_names
-from symroof.verification.surroundings import Surroundings
+from symroof.verification.surroundings import Discourse, Surroundings
 
 TENDING = ("~", "->")
 

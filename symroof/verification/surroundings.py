@@ -1,18 +1,50 @@
-"""What stands around a formula of a document: its sentence, and the formula before with the words between the two."""
+"""What stands around a formula of a document, and what it offers: sizes of its sentence, regimes stated beside it.
+
+What a document has said so far: the names that it defined, each with its end, and the sizes that it put in.
+
+What a sentence supposes ("if F = 4D") is in force to its end; what it defines, to the end of its paragraph; what a
+display of its own defines, to the next heading of the level of its section or a higher one. What has ended is remembered: a claim may be true under it.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
-from symroof.formula import Compare, Formula
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Formula, Name
 from symroof.model.dtype import BY_NAME, Dtype
 from symroof.reading.catalogue import shipped
-from symroof.reading.cues import Cue, bound_by, is_solved, is_supposed, says_sizes_alone, step_between
+from symroof.reading.claims import read_regime, regime
+from symroof.reading.cues import (
+    AMONG,
+    FORMULA,
+    PUTTING_IN,
+    Cue,
+    bound_by,
+    is_denied,
+    is_solved,
+    is_supposed,
+    is_supposed_here,
+    says_sizes_alone,
+    stated_regimes,
+    step_between,
+    typed_sizes,
+)
 from symroof.reading.documents import Document, Written
+from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
-from symroof.verification.offers import Regime, regimes_beside, relations_behind, sizes_beside, supposed_beside
+from symroof.reading.markup import Headings
+from symroof.verification.judgement import Remark
+
+# What a formula that states a regime has in it.
+GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
+# What stands between two such formulas that hold together.
+TOGETHER = re.compile(r"\s*(?:[,，、]\s*(?:and\b)?|and\b|且|和|이고|와|과)\s*")
+Regime = tuple[Compare, ...]
 
 
 @cache
@@ -129,3 +161,189 @@ class Surroundings:
         words = self.document.prose.text[self.before[0].end : self.written.start]
         said = step_between(f"{words} {self.arrow or ''}")
         return said and replace(said, sign=self.arrow or said.sign)
+
+
+def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
+    """The sizes that a sentence puts in; None for a name that has two in it.
+
+    >>> from symroof.reading.scope import Scope
+    >>> {name: size and size.digits for name, size in sizes_beside("at B = 48,000", Dialect(Scope(open=True))).items()}
+    {'B': '48000'}
+    """
+    read: dict[str, Formula | None] = {}
+    for name, text in typed_sizes(sentence).items():
+        with suppress(SymroofError):
+            read[name] = text and read_latex_expression(text, dialect)  # type: ignore[assignment]
+    return read
+
+
+def relations_behind(text: str, dialect: Dialect) -> Iterator[Compare]:
+    """What the words directly behind a formula put in for names: with F = 4D and E = 2D.
+
+    >>> from symroof.reading.scope import Scope
+    >>> def names_in(text): return [r.left.name for r in relations_behind(text, Dialect(Scope(open=True)))]
+    >>> names_in(" for $F = 4D$ and $E = 2D$, so $B = 2$"), names_in(", so $F = 4D$")
+    (['F', 'E'], [])
+    """
+    last, joining = 0, PUTTING_IN
+    for match in FORMULA.finditer(text):
+        inside = next(group for group in match.groups() if group is not None)
+        if not joining.fullmatch(text[last : match.start()]):
+            return
+        with suppress(SymroofError):
+            links = [link for claim in read_latex(inside, dialect) for link in claim.links]
+            yield from (r for r in links if r.relation == "=" and isinstance(r.left, Name) and len(links) == 1)
+        last, joining = match.end(), AMONG
+
+
+def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...]:
+    r"""The regimes that a text states in formulas and in words, the nearest to its end first, with what says them.
+
+    >>> from symroof.reading.scope import Scope
+    >>> text = r"For large $N$, as $B \ll D, F$"
+    >>> [words for _, words in regimes_beside(text, Dialect(Scope(open=True)))]
+    ['B \\ll D, F', 'For large N']
+    >>> [words for _, words in regimes_beside(r"when $B \ll D$ and $B \ll F$", Dialect(Scope(open=True)))]
+    ['B \\ll D, B \\ll F', 'B \\ll F', 'B \\ll D']
+    >>> [words for _, words in regimes_beside(r"when $B \ll D$ or $B \ll F$", Dialect(Scope(open=True)))]
+    ['B \\ll F', 'B \\ll D']
+    """
+    found = (*_in_words(text, dialect), *_in_formulas(text, dialect))
+    return tuple({relations: (relations, words) for relations, words in reversed(found)}.values())
+
+
+def supposed_beside(sentence: str, dialect: Dialect) -> frozenset[Regime]:
+    r"""The regimes that the words which touch their formulas suppose: when $B \ll D$ and $B \ll F$.
+
+    >>> from symroof.reading.scope import Scope
+    >>> [len(r) for r in supposed_beside(r"when $B \ll D$ and $B \ll F$", Dialect(Scope(open=True)))]
+    [2]
+    >>> supposed_beside(r"unless $B \ll D$", Dialect(Scope(open=True)))
+    frozenset()
+    """
+    whole: dict[int, tuple[Regime, int]] = {}
+    for relations, _, start, end in _by_formulas(sentence, dialect):
+        whole[start] = relations, end
+    return frozenset(
+        relations for start, (relations, end) in whole.items() if is_supposed_here(sentence[:start], sentence[end:])
+    )
+
+
+def _in_words(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
+    for written, words in stated_regimes(text):
+        with suppress(SymroofError):
+            yield read_regime(written, dialect.scope), words
+
+
+def _in_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
+    return ((relations, words) for relations, words, *_ in _by_formulas(text, dialect))
+
+
+def _by_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str, int, int]]:
+    """The regimes of each formula, and behind them those of formulas that a comma or an "and" joins, each with where it
+    begins and ends; but not where the words beside it deny it."""
+    before: tuple[Regime, str, int] = (), "", 0
+    end = 0
+    for match in FORMULA.finditer(text):
+        inside = next(group for group in match.groups() if group is not None)
+        if not GROWTH.search(inside) or is_denied(text[: match.start()], text[match.end() :]):
+            continue
+        with suppress(SymroofError):
+            found = read_latex_regime(inside, dialect), inside, match.start()
+            yield *found, match.end()
+            if before[0] and TOGETHER.fullmatch(text, end, match.start()):
+                found = (*before[0], *found[0]), f"{before[1]}, {inside}", before[2]
+                yield *found, match.end()
+            before, end = found, match.end()
+
+
+def read_latex_regime(text: str, dialect: Dialect) -> Regime:
+    """The relations of a regime in LaTeX: B \\ll D, F."""
+    reader = LatexReader(text.rstrip(" .,;"), dialect)
+    relations = regime(reader)
+    reader.expect_end()
+    if not all(relation.relation in ("<<", "->") for relation in relations):
+        raise reader.error(expected="sizes that are small beside others, or that grow")
+    return relations
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A name, what it stands for with the names put in that were defined before, and the line that says so.
+
+    ``size`` tells of one that puts a formula in for a dimension of the operation. ``within`` is the paragraph, or the
+    paragraph and the sentence, with which it ends; nothing where that is its section.
+    """
+
+    name: str
+    formula: Formula
+    line: int
+    path: Headings
+    within: tuple[int, ...] = ()
+    size: bool = False
+
+    @property
+    def equation(self) -> Compare:
+        """The definition as a relation."""
+        return Compare(Name(self.name), "=", self.formula)
+
+    @property
+    def in_use(self) -> Remark:
+        """What a judgement says of it that uses it."""
+        return Remark("defined", {"name": self.name, "formula": self.formula, "line": self.line})
+
+    @property
+    def past(self) -> Remark:
+        """What a judgement says of it that would need it."""
+        return Remark("ended", {"line": self.line})
+
+    def holds(self, path: Headings, place: tuple[int, ...]) -> bool:
+        """Whether it is in force in a section, at a paragraph and a sentence."""
+        whole, part = (place, self.within) if self.within else (path, self.path)
+        return whole[: len(part)] == part
+
+
+@dataclass(frozen=True, slots=True)
+class Discourse:
+    """``definitions`` by name, the last one of each; ``sizes`` are those of the paragraph, ``past`` those before it."""
+
+    path: Headings = ()
+    place: tuple[int, ...] = ()
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+    sizes: Mapping[str, Formula] = field(default_factory=dict)
+    past: Mapping[str, Formula] = field(default_factory=dict)
+
+    def entering(self, written: Written, place: tuple[int, ...]) -> Discourse:
+        """At a formula: the sizes of another paragraph are gone.
+
+        >>> from symroof.reading.documents import read_text
+        >>> first, second = read_text("# A\\n\\n$x$\\n\\n# B\\n\\n$y$").parts
+        >>> said = Discourse().entering(first, (1, 1)).defining(Definition("F", Name("D"), 3, first.path, within=(1,)))
+        >>> [(list(at.in_force()), list(at.ended())) for at in (said, said.entering(second, (2, 2)))]
+        [(['F'], []), ([], ['F'])]
+        """
+        said = replace(self, path=written.path, place=place)
+        return said if place[:1] == self.place[:1] else replace(said, sizes={}, past={**self.past, **self.sizes})
+
+    def in_force(self, *, size: bool = False) -> dict[str, Definition]:
+        """What is defined here."""
+        return {name: d for name, d in self.definitions.items() if d.holds(self.path, self.place) and d.size == size}
+
+    def ended(self) -> dict[str, Definition]:
+        """What was defined, and is in force no more."""
+        return {name: d for name, d in self.definitions.items() if not d.holds(self.path, self.place)}
+
+    def defining(self, definition: Definition) -> Discourse:
+        """With another definition; the one before of that name is forgotten."""
+        return replace(
+            self, definitions={**self.forgetting([definition.name]).definitions, definition.name: definition}
+        )
+
+    def forgetting(self, forgotten: Iterable[str]) -> Discourse:
+        """Without the definitions of some names."""
+        gone = frozenset(forgotten)
+        return replace(self, definitions={name: d for name, d in self.definitions.items() if name not in gone})
+
+    def at(self, sizes: Mapping[str, Formula]) -> Discourse:
+        """With sizes put in."""
+        return replace(self, sizes={**self.sizes, **sizes})

@@ -31,7 +31,7 @@ from symroof.formula import (
     children,
     nodes,
 )
-from symroof.model.units import Exponents, exponents, spelled
+from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.proof.exact import ORDER
 from symroof.reading.numbers import exact
 from symroof.verification.context import Context

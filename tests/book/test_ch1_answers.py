@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from symroof.reading.problem_files import read_problem_file
+from symroof.reading.problems import read_problem_file
 from symroof.verification.files import judge_file
 
 ANSWERS = Path(__file__).parent / "answers_ch1.toml"

@@ -16,8 +16,7 @@ from sympy import Add, Symbol
 import symroof as sr
 from symroof.derivation.setting import setting_of
 from symroof.reading.exercises import read_exercise
-from symroof.reading.problem_files import read_problem_file
-from symroof.reading.problems import read_problem
+from symroof.reading.problems import read_problem, read_problem_file
 from symroof.verification.judge import judge_exercise
 
 pytestmark = pytest.mark.part(8)

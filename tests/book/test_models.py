@@ -16,7 +16,7 @@ from sympy import sympify
 
 import symroof as sr
 from symroof.formula import Name, names
-from symroof.reading.problem_files import read_problem_file
+from symroof.reading.problems import read_problem_file
 from symroof.symbols import expression
 
 pytestmark = pytest.mark.part(3)

@@ -10,15 +10,12 @@ from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline
 from symroof.exploration.scaling import Scaling
 from symroof.exploration.territories import Territories
-from symroof.rendering.figures.bars import draw_breakdown
 from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.captions import assumed, captions, chips_of, peak_of, share_in, title_of
-from symroof.rendering.figures.durations import HEIGHTS, draw_times
+from symroof.rendering.figures.durations import HEIGHTS, draw_breakdown, draw_scaling, draw_split, draw_times
 from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.planar import draw_plane, draw_territories
-from symroof.rendering.figures.resource_lines import draw_scaling
 from symroof.rendering.figures.rooflines import draw_roofline
-from symroof.rendering.figures.split_lines import draw_split
 from symroof.rendering.figures.strokes import DOTTED, GREY, INK, RATES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
 

@@ -1,19 +1,32 @@
-"""Times against one size: arithmetic beside transfers, and the bounds on both together."""
+"""Times and throughput against one size, on one chip and on a mesh; times as bars of statements; the best split."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isclose
 
+from symroof.exploration.best_split import BestSplit, SplitCurve
+from symroof.exploration.breakdowns import Bar, Breakdown
 from symroof.exploration.curves import Curve, Curves
+from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch
+from symroof.formula import Call, Compare, Name
+from symroof.model.resources import VECTOR, time_name
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, captions, title_of
+from symroof.rendering.figures.captions import Say, assumed, captions, chips_of, in_common, peak_of, shares_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
-from symroof.rendering.figures.strokes import DOTTED, GREY, INK, MOMENTS, scaled, stroke
+from symroof.rendering.figures.strokes import DOTTED, FIELDS, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
+from symroof.rendering.formulas.letters import Letters
+from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import sizes
 
 # How far up an upright line words may stand beside it.
 HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)
+BROAD, APART = 0.66, 0.4  # how broad a bar is, and how far sets of sizes are apart, where bars stand 1 from another
+# The least part of the highest bar that has its name on it: the height of a row.
+NAMED = 0.06
+LEAST = 100  # what takes less than this part of its longest time has a row in the table of points, and no name
+# How far above the highest throughput a peak that grows with the chips is followed, on an axis that is not logarithmic.
+HEADROOM = 1.6
 
 
 def draw_times(found: Curves, inches: float, lang: str) -> Canvas:
@@ -113,3 +126,220 @@ def draw_bounds(
         if name in words:
             places = [line[int(part * (len(line) - 1))] for part in (0, 0.08, 0.16, 0.3, 0.5)]
             canvas.label(words[name], [Spot(place, side, 6) for place in places])
+
+
+def draw_split(found: BestSplit, inches: float, lang: str) -> Canvas:
+    """The lines on logarithmic heights, the formula of the place inside beside the first, and the regime in the title."""
+    printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
+    shared, say = in_common([curve.values for curve in found.curves]), captions(lang)
+    assert isinstance(found.place.left, Call)
+    regime = (printer.print(a) for a in found.place.assumed("->", "<<"))
+    title = title_of(say, found.setting, *([sizes(shared)] if shared else []), *regime)
+    every = [y for curve in found.curves for y in curve.best]
+    names = say("size", found.variable), say("best", found.chosen, printer.print(found.place.left.arguments[0]))
+    ends = found.curves[0].xs[0], found.curves[0].xs[-1]
+    ranges = (ends[0] if found.log or ends[0] > 1 else 0, ends[1]), (min(every) / 1.5, max(every) * 2)
+    aside = assumed(say, found.setting)
+    canvas = Canvas(title, names, ranges, log=(found.log, True), inches=inches, lang=lang, aside=aside)
+    inside = printer.print(Compare(Name(found.chosen), found.place.relation, found.place.right))
+    for i, curve in enumerate(found.curves):
+        own = {name: value for name, value in curve.values.items() if name not in shared}
+        _line(canvas, curve, i, ": ".join(filter(None, (sizes(own), "" if i else inside))))
+    return canvas
+
+
+def _line(canvas: Canvas, curve: SplitCurve, index: int, words: str) -> None:
+    """A line with a ring at each end of the inside, which its label stands along."""
+    (colour, dash), line = stroke(index), curve.points
+    canvas.line(line, colour, dash=dash)
+    for place in line:
+        if place[0] in curve.turns:
+            canvas.ring(place, colour)
+    low, high = min(curve.best), max(curve.best)
+    inside = [place for place in line if low < place[1] < high] or line
+    spots: list[Spot] = [*along(canvas, inside), *around(inside[len(inside) // 2], "se nw e w", (6, 14, 24))]
+    canvas.label(words, spots, colour, bold=True)
+
+
+def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
+    """The bars, with the names of statements on their parts, from the first at the foot."""
+    highest = max(float(bar.seconds) for bar in found.bars)
+    unit, scale = scaled(highest / 3, MOMENTS)
+    points = [found.bars[i].values for i in range(0, len(found.bars), found.each)]
+    shared, say = in_common(points), captions(lang)
+    places = [i + APART * (i // found.each) for i in range(len(found.bars))]
+    ranges = (-0.6, places[-1] + 0.6), (0, highest * 1.12)
+    title = title_of(say, found.setting, sizes(shared))
+    canvas = Canvas(
+        title,
+        ("", say("time", unit)),
+        ranges,
+        log=(False, False),
+        scale=scale,
+        inches=inches,
+        lang=lang,
+        aside=assumed(say, found.setting),
+    )
+    ticks = [(x, bar.time) for x, bar in zip(places, found.bars, strict=True)]
+    for i, values in enumerate(points):
+        middle = (places[i * found.each] + places[(i + 1) * found.each - 1]) / 2
+        own = {name: value for name, value in values.items() if name not in shared}
+        ticks += [(middle, "\n" + sizes(own))] if own else []
+    canvas.name_places(ticks)
+    for place, bar in zip(places, found.bars, strict=True):
+        _bar(canvas, found, bar, place, highest, unit)
+    return canvas
+
+
+def _bar(canvas: Canvas, found: Breakdown, bar: Bar, place: float, highest: float, unit: str) -> None:
+    """A stack; a part that is too small for its name has it beside the bar, if it is nowhere larger."""
+    foot, left, right, row = 0.0, place - BROAD / 2, place + BROAD / 2, NAMED * highest
+    free = 0.7 * row
+    percents = shares_in(canvas.lang, [float(seconds / bar.seconds) for _, seconds in bar.parts])
+    for (name, seconds), percent in zip(bar.parts, percents, strict=True):
+        top, colour = foot + float(seconds), FIELDS[found.statements.index(name) % len(FIELDS)]
+        canvas.region([(left, foot), (right, foot), (right, top), (left, top)], colour)
+        words, middle = f"{name} {percent}", (foot + top) / 2
+        if top - foot >= row:
+            canvas.label(words, [Spot((place, middle), "", 0)])
+        elif found.largest(name) == (bar, seconds) and seconds * LEAST >= bar.seconds:
+            beside = max(free, middle)
+            free = beside + row
+            canvas.label(words, [Spot((right, beside), "e", 9)], size=7.5, leader=(right, middle))
+        foot = top
+    total = float(bar.seconds) / canvas.scale
+    canvas.label(
+        f"{total:.3g} {unit}" if total < 999.5 else f"{total:,.0f} {unit}", [Spot((place, foot), "n", 3)], bold=True
+    )
+
+
+def draw_scaling(found: Scaling, inches: float, lang: str) -> Canvas:
+    """The figure of a program on a mesh: its times, or its throughput."""
+    return (_times if found.kind == "times" else _throughput)(found, inches, lang)
+
+
+def _throughput(found: Scaling, inches: float, lang: str) -> Canvas:
+    """A curve for each point below the peak of all chips, which grows with an axis of the mesh."""
+    say, setting, shared = captions(lang), found.setting, in_common([curve.values for curve in found.curves])
+    heights = [
+        y for curve in found.curves for y in (*curve.lines["throughput"], *(few.throughput for few in curve.few))
+    ]
+    assert setting.peak is not None
+    peaks = {curve.lines["peak"][-1]: _peaks(curve) for curve in found.curves}
+    peak, several, starts = max(peaks), len(found.curves) > 1, [line[0][1] for line in peaks.values()]
+    level = starts == list(peaks)
+    top = peak * 1.13 if level else min(peak, HEADROOM * max(*heights, *starts))
+    foot = min(heights) / 2 if found.log else 0
+    unit, scale = scaled(top / 2, RATES)
+    names = _size(say, found), say("throughput", unit, chips_of(setting), False)
+    ranges = _ends(found), (foot, top * (2 if found.log else 1))
+    title = title_of(say, setting, sizes(shared))
+    canvas = Canvas(
+        title,
+        names,
+        ranges,
+        log=(found.log, found.log),
+        scale=scale,
+        inches=inches,
+        lang=lang,
+        aside=assumed(say, setting),
+    )
+    if level and len(peaks) == 1 and not found.log:
+        canvas.percent_axis(peak, say("of_peak"))
+    for line in peaks.values():
+        canvas.line(line, INK, 0.9)
+        size, height = line[-1]  # a peak that is not level grows in proportion to the chips
+        shown = [*(place for place in line if place[1] < top), (size * min(1, top / height), min(height, top))]
+        words = (
+            peak_of(say, setting, rate(line[-1][1], "FLOPs/s"))
+            if level
+            else say("peak_of_all", rate(float(setting.peak.value), "FLOPs/s"))
+        )
+        places = [shown[int(part * (len(shown) - 1) / 16)] for part in range(16, -1, -1)]
+        canvas.label(words, [Spot(place, side, 3) for side in ("nw", "se", "sw") for place in places])
+    for i, curve in enumerate(found.curves):
+        own = {name: value for name, value in curve.values.items() if name not in shared}
+        _curve(canvas, found, curve, i, sizes(own) if several else "")
+    return canvas
+
+
+def _peaks(curve: ScalingCurve) -> list[tuple[float, float]]:
+    """The peak of all chips, from the fewest on."""
+    return [*((float(few.chips), few.peak) for few in curve.few), *curve.points("peak")]
+
+
+def _curve(canvas: Canvas, found: Scaling, curve: ScalingCurve, index: int, own: str) -> None:
+    """A throughput, with the name of the longest time along each of its parts, and a ring at each turn."""
+    (colour, dash), line = stroke(index), curve.points("throughput")
+    canvas.line(line, colour, dash=dash)
+    for few in curve.few:
+        canvas.ring((few.chips, few.throughput), colour, filled=True, size=5)
+    for stretch in curve.stretches:
+        low, high = map(float, stretch.ends)
+        part = [place for place in line if low <= place[0] <= high]
+        if stretch is curve.stretches[0]:
+            words = canvas.say("longest", stretch.time, own)
+            beside = around(part[len(part) // 2], "se e nw w", (6, 14, 24))
+            canvas.label(words, (*along(canvas, part), *beside), colour, bold=True)
+        else:
+            _turn(canvas, found, stretch, part[0], colour, own)
+
+
+def _turn(
+    canvas: Canvas, found: Scaling, stretch: Stretch, place: tuple[float, float], colour: str, own: str = ""
+) -> None:
+    """Where another time becomes the longest: a ring, a line to the foot of the figure, and the least whole size."""
+    size, height = place
+    canvas.line([(size, canvas.foot), (size, height)], GREY, 0.9, DOTTED, layer=2)
+    canvas.ring(place, colour)
+    first = str(stretch.first or f"{size:.4g}")
+    feet = [Spot((size, canvas.up(part)), side, 4) for part in HEIGHTS for side in ("ne", "nw")]
+    canvas.label(canvas.say("longest_from", stretch.time, found.variable, first, own), feet, colour, bold=True)
+
+
+def _times(found: Scaling, inches: float, lang: str) -> Canvas:
+    """A line for each resource in the band between the two bounds, and T_steps."""
+    (curve,), say, setting = found.curves, captions(lang), found.setting
+    every = [y for ys in curve.lines.values() for y in ys if y > 0]
+    unit, scale = scaled(max(curve.lines["T_lower"]) / 3, MOMENTS)
+    ranges = _ends(found), (min(every) / 1.6, max(every) * 2.2)
+    names, log = (_size(say, found), say("time", unit)), (found.log, True)
+    title = title_of(say, setting, sizes(curve.values))
+    canvas = Canvas(title, names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=assumed(say, setting))
+    assert setting.rates is not None
+    links = dict(setting.rates.links)
+
+    def called(name: str) -> str:
+        link = links.get(name.removeprefix("T_"), "")
+        plain = say("t_math", setting.matrix_stands_in, "") if name == "T_math" else name
+        return say("t_link", name, link) if link and name != time_name(link) else plain
+
+    others = [name for name in curve.lines if name not in ("T_lower", "T_upper", "T_steps")]
+    words = said_once(
+        say, curve.lines, {name: called(name) for name in others} | bounds_said(say) | {"T_steps": "T_steps"}
+    )
+    draw_bounds(canvas, curve.lines, curve.xs, words)
+    for i, name in enumerate(name for name in curve.lines if name not in ("T_lower", "T_upper")):
+        (colour, dash), line = stroke(i), [place for place in curve.points(name) if place[1] > 0]
+        thin = name in ("T_steps", time_name(VECTOR))
+        canvas.line(line, colour, 1.2 if thin else 2.2, dash)
+        if name in words:
+            canvas.label(words[name], along(canvas, line), colour, bold=not thin)
+    lower = dict(curve.points("T_lower"))
+    for stretch in curve.stretches[1:]:
+        size = float(stretch.ends[0])
+        _turn(canvas, found, stretch, (size, lower[size]), INK)
+    return canvas
+
+
+def _ends(found: Scaling) -> tuple[float, float]:
+    """The axis that was asked for, from 0 where it begins at 1."""
+    first, last = found.ends
+    return (first if first > 1 or found.log else 0), last
+
+
+def _size(say: Say, found: Scaling) -> str:
+    """What the size is: that of a dimension, or the chips of an axis, and which of them are rings."""
+    if not found.over_chips:
+        return say("size", found.variable)
+    return say("chips_along", found.variable, found.ring, any(curve.few for curve in found.curves))

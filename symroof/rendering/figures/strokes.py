@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import Any
 
-from symroof.model.units import TIMES
+from symroof.model.quantities import TIMES
 
 INK, GREY = "#1A1A1A", "#666666"
 CONTRAST = 4.6

@@ -30,7 +30,7 @@ from symroof.formula import (
     Written,
     fold,
 )
-from symroof.model.units import UNITS
+from symroof.model.quantities import UNITS
 from symroof.rendering.formulas.letters import Letters
 
 # How tightly a part binds, the loosest first.

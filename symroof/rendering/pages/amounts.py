@@ -13,7 +13,7 @@ from symroof.algebra import rounding
 from symroof.algebra.rounding import magnitude, trimmed
 from symroof.errors import CheckError
 from symroof.formula import Formula, Name, Number, Quotient
-from symroof.model.units import UNITS, Unit, unit_of_time
+from symroof.model.quantities import UNITS, Unit, unit_of_time
 from symroof.proof.evidence import stands_for
 from symroof.reading.numbers import exact
 

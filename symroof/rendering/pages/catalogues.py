@@ -9,7 +9,7 @@ from typing import Any
 from symroof.derivation.pipeline import counted
 from symroof.model.hardware import Accelerator, Known
 from symroof.reading.languages import USUAL_LANGUAGE
-from symroof.reading.library_names import AnyEntry, ProgramEntry, other_names
+from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
 from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.hearing import heard_nothing, require_heard

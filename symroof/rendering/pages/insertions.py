@@ -13,7 +13,7 @@ from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
 from symroof.errors import ReadingError
 from symroof.formula import Formula, Frozen, Number
-from symroof.model.units import UNITS, unit_of_time
+from symroof.model.quantities import UNITS, unit_of_time
 from symroof.rendering.pages.amounts import decimal, short, to_digits
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.environment import words

@@ -1,22 +1,65 @@
-"""A sketch as a page: its formulas with their values, and its relation solved."""
+"""A sketch as a page: its formulas with their values, its relation solved, and where its parts are least."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
 from symroof.derivation.sketching import Sketched
-from symroof.formula import Name
+from symroof.formula import Compare, Formula, Name, names
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import grouped_sizes, in_decimals
 from symroof.rendering.pages.blocks import blocks
 from symroof.rendering.pages.dialects import FORMATS
-from symroof.rendering.pages.optima_said import Splitting
 from symroof.rendering.pages.page import Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
 from symroof.rendering.told import Told
 
 SECTIONS = ("formulas", "solution", "optimum")
+
+
+class Splitting:
+    """A page of a problem that asks for what is least."""
+
+    problem: Any
+    answer: Any
+
+    @property
+    def least(self) -> Formula:
+        """What is to be least."""
+        found: Formula = self.problem.minimize
+        return found
+
+    @property
+    def over(self) -> Name:
+        """What it is to be least over."""
+        return Name(str(self.problem.over))
+
+    def other(self, step: Step) -> Formula:
+        """The size that shares something with it."""
+        return next(a.left for a in step.assumed("=") if self.over.name in names(a.right))
+
+    @property
+    def bound_in_figures(self) -> Formula | None:
+        """The condition of being compute-bound there, with the figures put in."""
+        bound, value = self.answer.formula("optimum_bound"), self.answer.formula("optimum_bound_value")
+        return bound if value is None else replace(bound, right=value)
+
+    def growing(self, step: Step) -> tuple[Compare, ...]:
+        """The regime of a step."""
+        return step.assumed("<<", "->", "~", "~~")
+
+    def closed(self, step: Step) -> tuple[tuple[tuple[Name, ...], int], ...]:
+        """The sizes that come in multiples of a number, with it."""
+        each = getattr(step.facts, "each", ())
+        return tuple(
+            (tuple(name for name, n in each if n == step_), step_) for step_ in dict.fromkeys(n for _, n in each)
+        )
+
+    def guards(self, step: Step) -> tuple[tuple[Formula, Formula], ...]:
+        """What is at least what by assumption."""
+        return tuple((guard.left, guard.right) for guard in step.assumed(">="))
 
 
 class Outline(Splitting):

@@ -2,25 +2,259 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any, TypeAlias
 
-from symroof.errors import RenderingError, printable
+from symroof.errors import RenderingError, SymroofError, printable
+from symroof.formula import Both, Compare, Formula, Gap, Infinity, Name, Number
+from symroof.proof.exact import ORDER
+from symroof.proof.settling import without_cases
+from symroof.reading.claims import Claim, Logic
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
+from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.amounts import percent, quantity, short, sizes, told_apart
 from symroof.rendering.pages.characters import padded
-from symroof.rendering.pages.environment import guarded, render
-from symroof.rendering.pages.explanations import Explainer
-from symroof.rendering.pages.pen import Style
+from symroof.rendering.pages.environment import guarded, load, render, words
+from symroof.rendering.pages.pen import Sentences, Style
 from symroof.rendering.pages.terminal import fold
+from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.files import Moved
-from symroof.verification.judgement import FileReport, Judgement, Skipped, Standard
+from symroof.verification.judgement import (
+    ACCEPTED,
+    GOOD,
+    Counterexample,
+    FileReport,
+    Finding,
+    Judgement,
+    Omission,
+    Remark,
+    Skipped,
+    Standard,
+)
 
+# What the lines of an explanation say, by its key in the words of a language; and a side of a condition.
+Label: TypeAlias = "tuple[str, list[str]]"
+Part: TypeAlias = "tuple[Formula, Fraction, str]"
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
 VERDICT, LONGEST_CLAIM = 11, 120
 RED, YELLOW, GREEN = (("\x1b[" + code + "m", "\x1b[0m") for code in ("31", "33", "32"))
 COLOURS = dict(zip(VERDICTS, (GREEN, GREEN, YELLOW, YELLOW, RED, RED), strict=True))
 # GitHub's workflow commands end at a new line, and use these marks themselves.
 ESCAPED = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+
+
+class Explainer:
+    """The words of reports in a language, from the templates of a folder; formulas are in claim syntax."""
+
+    def __init__(self, template: str | None = None, lang: str = USUAL_LANGUAGE) -> None:
+        self.print = PlainPrinter().print
+        space = " " if words(template, lang).percent_stands_apart else ""
+        names = {"m": self.print, "decimal": short, "percent": lambda share: percent(share).replace(" ", space)}
+        names["printed"] = lambda names: [self.print(name) for name in names]
+        names["chain"] = lambda names: " = ".join(map(self.print, names))
+        self.words = load(f"{lang}/report.j2", template, lang, {})
+        self.say = Sentences(self.words)
+        self.remarks = Sentences(load("remarks.j2", template, lang, names))
+        self.omissions = Sentences(load(f"{lang}/omissions.j2", template, lang, {}))
+
+    def last(self, files: Iterable[FileReport]) -> str:
+        """The summary: how many claims of each verdict, what was read beside them, and what was not judged."""
+        files = tuple(files)
+        judgements = [judgement for file in files for judgement in file.judgements]
+        verdicts = Counter(judgement.verdict for judgement in judgements)
+        counts = [(verdict, verdicts[verdict]) for verdict in VERDICTS if verdict in verdicts]
+        expected = sum(j.good and bool(j.expect) and j.verdict not in GOOD for j in judgements)
+        said = [self.say.lines("last", len(judgements), counts, expected)]
+        documents = [file for file in files if file.kind == "document" and file.error is None]
+        if documents:
+            skipped = sum(skip.link is None for file in documents for skip in file.skipped)
+            said.append(self.say.lines("last_read", sum(file.notes for file in documents), skipped))
+        if len(files) > 1:
+            said.append(self.say.lines("last_files", len(files)))
+        return "".join(said)
+
+    def files(self, file: FileReport, standard: Standard, verbose: bool) -> list[str]:
+        """What there is to say of a file as a whole."""
+        if file.error is not None:
+            return []
+        said, coverage, name = [], file.coverage, file.file or self.words.unnamed
+        if not file.judgements and file.kind == "document":
+            said.append(self.say("nothing_read", name, coverage.formulas, file.notes))
+        elif not file.judgements:
+            said.append(self.say("nothing_claimed", name))
+        if file.short(standard):
+            shares = (short(share * 100, 4) for share in (coverage.share, standard.coverage))
+            said.append(self.say("short", name, coverage.judged, coverage.judgeable, *shares))
+        if verbose and coverage.formulas > 0:
+            skipped = sorted(coverage.skipped.items(), key=lambda item: -item[1])
+            said.append(self.say("coverage", name, coverage.formulas, coverage.judged, skipped))
+        return list(map(printable, said))
+
+    def remark(self, remark: Remark) -> str:
+        """A remark of the judge, or why a formula is not judged."""
+        said = self.omissions if isinstance(remark, Omission) else self.remarks
+        return said(remark.kind, dict(remark.facts))
+
+    def left_out(self, skip: Skipped) -> str:
+        """The formula that is not judged, or the link of it."""
+        if skip.link is None:
+            return skip.text
+        left, right = ("…" if isinstance(side, Gap) else self.print(side) for side in (skip.link.left, skip.link.right))
+        return f"{left} {skip.link.relation} {right}"
+
+    def claim(self, judgement: Judgement) -> str:
+        """The claim in claim syntax, in the order and with the names of its author."""
+        marked = not judgement.claim or any(mark in judgement.claim for mark in ("\\", "{", "\n"))
+        if judgement.statement is None or not marked:
+            return " ".join(judgement.claim.split())
+        return self.statement(judgement.statement)
+
+    def statement(self, claim: Claim) -> str:
+        first, *rest = (" and ".join(map(self._links, proposition)) for proposition in claim.propositions)
+        text = first + "".join(f" {sign} {p}" for sign, p in zip(claim.connectives, rest, strict=True))
+        return text + (f" as {self.regime(claim.regime)}" if claim.regime else "")
+
+    def _links(self, chain: Any) -> str:
+        if isinstance(chain, Logic):
+            inner = [self._links(part) for part in chain.parts]
+            inner = [
+                f"({text})" if isinstance(part, Logic) else text for text, part in zip(inner, chain.parts, strict=True)
+            ]
+            return f"not ({inner[0]})" if chain.word == "not" else f" {chain.word} ".join(inner)
+        first, *rest = map(self.print, chain.sides)
+        return first + "".join(f" {relation} {side}" for relation, side in zip(chain.relations, rest, strict=True))
+
+    def regime(self, relations: Iterable[Compare], joiner: str = ", ") -> str:
+        ends = ((r, "oo" if isinstance(r.right, Infinity) else self.print(r.right)) for r in relations)
+        return joiner.join(f"{self.print(r.left)} {r.relation} {end}" for r, end in ends)
+
+    def right(self, finding: Finding, judgement: Judgement) -> str | None:
+        """What the claim should say."""
+        value, link = finding.value, finding.link
+        if value is None or (isinstance(link, Compare) and value == link.left and isinstance(value, Number)):
+            return None
+        if isinstance(value, Compare):
+            edge, least = value_of(value.right), ""
+            if edge is not None and isinstance(value.left, Name) and value.relation == ">" and edge >= 1:
+                least = f"{value.left.name} >= {edge.numerator // edge.denominator + 1}"
+            assumed = self.regime(r for r in judgement.assumed if r.relation in ("<<", "->", "~", "~~"))
+            claim = f"{self.print(value.left)} {value.relation} {self.shown(value.right)}"
+            return self.say.lines("right", claim, least, assumed)
+        if isinstance(link, Compare) and link.relation in ("=", "~", "->"):
+            return f"{self.print(link.left)} {link.relation} {self.shown(value, finding.unit, value_of(link.right))}"
+        return self.shown(value, beside=value_of(link.right) if isinstance(link, Compare) else None)
+
+    def shown(self, value: Formula, unit: str = "", beside: Fraction | None = None) -> str:
+        """A value, with digits enough to tell it from the one that stands ``beside`` it in the claim."""
+        number = value_of(value)
+        if number is None:
+            return self.print(without_cases(value))
+        if unit == "s":
+            return quantity(number, unit, beside)
+        return f"{told_apart(number, beside, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
+
+    def labels(self, judgement: Judgement) -> list[Label]:
+        """The explanation of a judgement, line by line; one that was expected needs none."""
+        return [(label, list(map(printable, lines))) for label, lines in self._labels(judgement)]
+
+    def _labels(self, judgement: Judgement) -> Iterator[Label]:
+        finding = judgement.worst
+        if judgement.expect == judgement.verdict:
+            return
+        if judgement.sentence and not judgement.good:
+            yield "in", [judgement.sentence]
+        if judgement.expect:
+            yield "expect", [self.say("expected", self.words.verdicts[judgement.expect])]
+        if finding is None and judgement.error:
+            yield "why", judgement.error.split("\n")
+        elif finding is None and judgement.reason:
+            yield "why", [self.remark(judgement.reason)]
+        elif finding is not None and judgement.verdict == "conditional":
+            yield from self._conditional(finding, judgement)
+        elif finding is not None and judgement.verdict in ("wrong", "undecided"):
+            yield from self._wrong(finding, judgement)
+
+    def _conditional(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
+        said = self.words.semicolon.join(self.remark(r) for r in finding.remarks if r.kind in ("stated", "ended"))
+        regimes = [[self.regime([r]) for r in relations] for relations in finding.needs]
+        yield "needs", [self.say("needs", regimes, judgement.line, said)]
+        if said:
+            return
+        yield from (("without", [self.remark(r)]) for r in finding.remarks if r.kind == "at_equal")
+        exact = finding.value if finding.leaves is not None else None
+        yield "fix", [self.say("fix", self.regime(finding.needs[0]), exact and self.print(without_cases(exact)))]
+
+    def _wrong(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
+        right = self.right(finding, judgement) if judgement.verdict == "wrong" else None
+        if right and not _says_nothing(right, self.print(finding.link)):
+            yield "right", [right]
+        if finding.counterexample is not None:
+            yield "try", list(self._fails(finding.counterexample, finding))
+        explained = ("deviation", "quotient_tends") if finding.diagnosis is not None else ()
+        yield from (("why", [self.remark(r)]) for r in finding.remarks if r.kind not in explained)
+        if finding.diagnosis is not None:
+            yield "mistake", [self.remark(finding.diagnosis)]
+
+    def _fails(self, at: Counterexample, finding: Finding) -> tuple[str, ...]:
+        """Where a claim fails, and what its two sides are there, as truth values or numbers."""
+        left, right = at.left, at.right
+        where = sizes(at.values) if at.values else self.words.everywhere
+        if isinstance(left, bool) and len(at.parts) == 2:
+            one, other = at.parts
+            sign = ">" if one[1] > other[1] else "<" if one[1] < other[1] else "="
+            return self.say.each(
+                "compared", where, f"{self._part(one, other)} {sign} {self._part(other, one)}", left == right
+            )
+        if isinstance(left, bool):
+            return self.say.each("conditions", where, left, right)
+        if left is None or right is None or isinstance(right, bool):
+            return self.say.each("false_there", where)
+        ordered = isinstance(finding.link, Compare) and finding.link.relation in ORDER
+        return self.say.each(
+            "values", where, quantity(left, finding.unit, right), quantity(right, finding.unit, left), ordered
+        )
+
+    def _part(self, one: Part, other: Part) -> str:
+        """What one side of a condition is, and its value where that says more."""
+        formula, value = self.print(one[0]), quantity(one[1], one[2], other[1])
+        return formula if formula == value else f"{formula} = {value}"
+
+    def aside(self, judgement: Judgement) -> str:
+        """What there is to say of a good claim, in a few words."""
+        found = judgement.findings if judgement.verdict in ACCEPTED else ()
+        parts = [self.words.as_expected] if judgement.expect == judgement.verdict else []
+        parts += [self.say("links", len(found))] if len(found) > 1 else []
+        parts += [self.remark(r) for finding in found for r in finding.remarks if r.kind != "at_equal"]
+        return str(self.words.semicolon.join(dict.fromkeys(parts)))
+
+    def state(self, judgement: Judgement) -> str:
+        """A verdict with the right value beside it: that of the worst link, or else of the first that has one."""
+        worst = judgement.worst
+        valued = [f for f in judgement.findings if f.value is not None]
+        right = [self.right(f, judgement) for f in ([worst] if worst in valued else valued) if f is not None]
+        return "    ".join((self.words.verdicts[judgement.verdict], *filter(None, right[:1])))
+
+
+def _says_nothing(right: str, claim: str) -> bool:
+    """Whether the right value is the claim itself, or says of something that it is itself."""
+    text = right.replace(" ", "")
+    left, sign, same = text.partition("=")
+    return text == claim.replace(" ", "") or (bool(sign) and left == same)
+
+
+def value_of(formula: Formula) -> Fraction | None:
+    """The number that a formula without names is, where it is one."""
+    if isinstance(formula, Number):
+        return formula.value
+    if isinstance(formula, Compare | Both) or not is_numeric(formula):
+        return None
+    try:
+        return enclosed(formula).middle
+    except SymroofError:
+        return None
 
 
 def render_report(

@@ -21,7 +21,7 @@ from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
 from symroof.rendering.pages.exchanges import Mesh
 from symroof.rendering.pages.listings import Statements
-from symroof.rendering.pages.optima_said import Splitting
+from symroof.rendering.pages.outlines import Splitting
 
 
 class View(Splitting):

@@ -8,7 +8,7 @@ from typing import Any
 
 from symroof.reading.exercises import VERDICTS
 from symroof.rendering.pages.environment import guarded
-from symroof.rendering.pages.explanations import Explainer
+from symroof.rendering.pages.reports import Explainer
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.verification.files import Moved
 from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
