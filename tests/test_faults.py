@@ -69,11 +69,13 @@ def test_a_fault_anywhere_says_nothing_false(part):
 ANSWERED = [name for name in REQUESTS if name not in ("verify", "verify_wrong", "claims", "document", "operations", "hardware")]
 GIVEN = ("symroof.reading", "symroof.cli", "symroof.errors")
 PARTS, FAULTS = 4, 40
-# What is given: another problem is answered, and stands on the page.
+# What is given: another problem is answered, and stands on the page. Or what is said is true, and proved, of other places.
 OTHER = {
+    "symroof.derivation.intensity.within": "it is within 5 % from 41 B on as well, and a map of one expression has no problem to decide that again",
     "symroof.model.dtype.dtype": "how wide an element is",
     "symroof.model.einsum.Einsum.tensors": "the operation itself",
     "symroof.model.program_text.rewritten": "the operation itself",
+    "symroof.model.backward.in_training": "the operation itself",
 }
 
 
@@ -123,6 +125,7 @@ ANOTHER = {
     "symroof.verification.definitions.counted_again": "hands over the counts after they were proved",
     "symroof.verification.links.decide": "hands over what was attested",
     "symroof.verification.links._of_any_times": "hands over what was attested",
+    "symroof.verification.links._with_exact_count": "hands over what was attested",
     "symroof.verification.context.Context._weighed": "hands over what is asked: another claim is judged",
     "symroof.verification.context.Context.expanded": "hands over what is asked: another claim is judged",
 }
