@@ -34,12 +34,46 @@ from typing import Any
 from source_changes import Change, changes
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("symroof", "templates", "tests", "examples", "benchmarks", "docs", ".ci", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
+PARTS = (
+    "symroof",
+    "templates",
+    "tests",
+    "examples",
+    "benchmarks",
+    "docs",
+    ".ci",
+    "pyproject.toml",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "LICENSE",
+)
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "symroof-mutation"
-OPTIONS = ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:xdist", "-p", "no:cacheprovider", "-o", "addopts=--doctest-modules --doctest-glob=README.md --import-mode=importlib"]
+OPTIONS = [
+    "-q",
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",
+    "-p",
+    "no:xdist",
+    "-p",
+    "no:cacheprovider",
+    "-o",
+    "addopts=--doctest-modules --doctest-glob=README.md --import-mode=importlib",
+]
 START = 60  # seconds that collecting may take; a test may take ten times what it took, and this many seconds more:
 PATIENCE = 15
-PRELOADED = ("sympy", "z3", "pytest", "hypothesis", "hypothesis.extra", "numpy", "jinja2", "rich.console", "click", "coverage")
+PRELOADED = (
+    "sympy",
+    "z3",
+    "pytest",
+    "hypothesis",
+    "hypothesis.extra",
+    "numpy",
+    "jinja2",
+    "rich.console",
+    "click",
+    "coverage",
+)
 
 
 def digest(*paths: Path) -> str:
@@ -84,7 +118,9 @@ class Lines:
         self.coverage.switch_context(collector.nodeid.split("::")[0])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        for module in [m for m in sys.modules.values() if (getattr(m, "__file__", None) or "").startswith(f"{self.root}/")]:
+        for module in [
+            m for m in sys.modules.values() if (getattr(m, "__file__", None) or "").startswith(f"{self.root}/")
+        ]:
             for value in list(vars(module).values()):
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()  # a line that a test of before ran for this one counts for this one
@@ -141,7 +177,11 @@ def learned(job: tuple[Path, str]) -> tuple[str, dict[str, Any]]:
 
     root, name = job
     in_tree(root)
-    inside = sorted(p.relative_to(root).as_posix() for p in (root / name).rglob("*.py")) if (root / name).is_dir() else [name]
+    inside = (
+        sorted(p.relative_to(root).as_posix() for p in (root / name).rglob("*.py"))
+        if (root / name).is_dir()
+        else [name]
+    )
     plugin = Lines(root, set(inside))
     pytest.main([*OPTIONS, f"--rootdir={root}", name], plugins=[plugin])
     return name, plugin.result()
@@ -165,13 +205,19 @@ def line_map(jobs: int, wanted: set[str]) -> dict[str, Any]:
     maps = {name: known_of(name) for name in [*tests, "symroof", "README.md"]}
 
     def is_known(found: dict[str, Any] | None) -> bool:
-        return found is not None and all(found["sources"].get(path) == now[path] for path in wanted & ({*found["lines"]} | now.keys() - found["sources"].keys()))
+        return found is not None and all(
+            found["sources"].get(path) == now[path]
+            for path in wanted & ({*found["lines"]} | now.keys() - found["sources"].keys())
+        )
 
     missing = [name for name, found in maps.items() if not is_known(found)]
     if missing:
         print(f"learning which test runs which line: {len(missing)} files …", file=sys.stderr, flush=True)
         CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="symroof-mutation-") as folder, get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
+        with (
+            tempfile.TemporaryDirectory(prefix="symroof-mutation-") as folder,
+            get_context("fork").Pool(jobs, maxtasksperchild=1) as pool,
+        ):
             root = copied(Path(folder).resolve())
             for name, found in pool.imap_unordered(learned, [(root, name) for name in missing]):
                 maps[name] = {"own": own_digest(name), "sources": now, **found}
@@ -223,7 +269,9 @@ class Chosen:
         self.tests, self.announce = tests, announce
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        order = {test: (round(math.log(0.01 + seconds, 4)), test.split("::")[0]) for test, seconds in self.tests.items()}
+        order = {
+            test: (round(math.log(0.01 + seconds, 4)), test.split("::")[0]) for test, seconds in self.tests.items()
+        }
         items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -268,7 +316,9 @@ def run(tests: dict[str, float], patience: float) -> str:
             in_tree(WORKPLACE)
             os.setsid()
             files = sorted({test.split("::")[0] for test in tests})
-            code = int(pytest.main([*OPTIONS, "-x", f"--rootdir={WORKPLACE}", *files], plugins=[Chosen(tests, announce)]))
+            code = int(
+                pytest.main([*OPTIONS, "-x", f"--rootdir={WORKPLACE}", *files], plugins=[Chosen(tests, announce)])
+            )
         os._exit(code)
     os.close(announce)
     allowed, late = START * patience, False
@@ -298,7 +348,10 @@ def restricted(every: list[Change], file: Path | None) -> list[Change]:
 
 def is_equivalent(change: Change, listed: list[dict[str, str]]) -> bool:
     line = (ROOT / change.path).read_text("utf-8").splitlines()[change.first - 1].strip()
-    return any((e["module"], e["line"], e["change"]) == (change.path, line, f"{change.before} -> {change.after}") for e in listed)
+    return any(
+        (e["module"], e["line"], e["change"]) == (change.path, line, f"{change.before} -> {change.after}")
+        for e in listed
+    )
 
 
 def main() -> None:
@@ -306,25 +359,44 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--patience", type=float, default=1, help="by what the limits of time are multiplied, on a machine that is at work")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="for each change only the fastest tests, together so long: a quick first look")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=1,
+        help="by what the limits of time are multiplied, on a machine that is at work",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=math.inf,
+        help="for each change only the fastest tests, together so long: a quick first look",
+    )
     parser.add_argument("--lines", type=Path, help="a file of paths, or paths with lines: symroof/formula.py:10-40")
     given = parser.parse_args()
     for name in PRELOADED:
         with contextlib.suppress(ImportError):
             __import__(name)
-    every = restricted([c for path in sorted((ROOT / "symroof").rglob("*.py")) for c in changes(ROOT, path)], given.lines)
+    every = restricted(
+        [c for path in sorted((ROOT / "symroof").rglob("*.py")) for c in changes(ROOT, path)], given.lines
+    )
     sample = random.Random(given.seed).sample(every, min(given.count, len(every)))
     listed = tomllib.loads((ROOT / "benchmarks" / "equivalent.toml").read_text("utf-8"))["equivalent"]
     for entry in listed:
-        if entry["line"] not in map(str.strip, (ROOT / entry["module"]).read_text("utf-8").splitlines() if (ROOT / entry["module"]).exists() else ()):
+        if entry["line"] not in map(
+            str.strip,
+            (ROOT / entry["module"]).read_text("utf-8").splitlines() if (ROOT / entry["module"]).exists() else (),
+        ):
             print(f"equivalent.toml: {entry['module']} has no line {entry['line']!r}", file=sys.stderr)
     known = line_map(given.jobs, {c.path for c in sample})
-    jobs = [(c, quickest(tests_of(c, known), given.seconds), given.patience) for c in sample if not is_equivalent(c, listed)]
+    jobs = [
+        (c, quickest(tests_of(c, known), given.seconds), given.patience) for c in sample if not is_equivalent(c, listed)
+    ]
     seen: Counter[str] = Counter()
     with (
         tempfile.TemporaryDirectory(prefix="symroof-mutation-") as folder,
-        ProcessPoolExecutor(given.jobs, get_context("fork"), initializer=prepared, initargs=(Path(folder).resolve(),)) as pool,
+        ProcessPoolExecutor(
+            given.jobs, get_context("fork"), initializer=prepared, initargs=(Path(folder).resolve(),)
+        ) as pool,
     ):
         for i, done in enumerate(as_completed([pool.submit(noticed, job) for job in jobs]), 1):
             change, how, seconds = done.result()
@@ -332,9 +404,14 @@ def main() -> None:
             if sys.stderr.isatty():
                 print(f"\r{i} of {len(jobs)} ", end="", file=sys.stderr, flush=True)
             if how != "noticed":
-                print(f"{change.path}:{change.first}  {how} ({seconds:.0f} s)\n    - {change.before}\n    + {change.after}", flush=True)
+                print(
+                    f"{change.path}:{change.first}  {how} ({seconds:.0f} s)\n    - {change.before}\n    + {change.after}",
+                    flush=True,
+                )
     late = seen["noticed by time"]
-    print(f"{seen['noticed'] + late} of {len(jobs)} noticed ({late} of these by time), of {len(every)} changes; {len(sample) - len(jobs)} more are listed as equivalent")
+    print(
+        f"{seen['noticed'] + late} of {len(jobs)} noticed ({late} of these by time), of {len(every)} changes; {len(sample) - len(jobs)} more are listed as equivalent"
+    )
 
 
 if __name__ == "__main__":

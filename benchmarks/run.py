@@ -1,7 +1,7 @@
 """Figures beside SymPy's, in one run: ratios are what counts, because machines differ.
 
-    python benchmarks/run.py            every figure, several runs each
-    python benchmarks/run.py --smoke    one run each, to see that it works
+python benchmarks/run.py            every figure, several runs each
+python benchmarks/run.py --smoke    one run each, to see that it works
 """
 
 from __future__ import annotations
@@ -45,8 +45,13 @@ def cold(runs: int) -> None:
     pairs = [(median_of(1, derive), median_of(1, bare)) for _ in range(runs)]
     row('python -c "import sympy"', statistics.median(b for _, b in pairs))
     ratio = statistics.median(a / b for a, b in pairs)
-    row("symroof derive, matmul, text", statistics.median(a for a, _ in pairs), f"{ratio:.2f} times (goal: at most 1.5)")
-    row("symroof derive, matmul, json", median_of(runs, process("-m", "symroof", "derive", MATMUL, *OPTIONS, "--format", "json")))
+    row(
+        "symroof derive, matmul, text", statistics.median(a for a, _ in pairs), f"{ratio:.2f} times (goal: at most 1.5)"
+    )
+    row(
+        "symroof derive, matmul, json",
+        median_of(runs, process("-m", "symroof", "derive", MATMUL, *OPTIONS, "--format", "json")),
+    )
     row("symroof --help", median_of(runs, process("-m", "symroof", "--help")))
 
 
@@ -92,13 +97,20 @@ def warm(runs: int) -> None:
     cases = {
         "matmul, regime, one point": ((MATMUL,), {"on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}),
         "dot product": (("dot",), {"on": "tpu-v5e"}),
-        "two chips": (("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]",), {"on": "tpu-v5e", "mesh": {"X": 2}, "link": "ICI"}),
+        "two chips": (
+            ("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]",),
+            {"on": "tpu-v5e", "mesh": {"X": 2}, "link": "ICI"},
+        ),
         "softmax, from cost functions": (("softmax",), {"on": "tpu-v5e"}),
     }
     for name, (arguments, options) in cases.items():
         derivation = sr.derive(*arguments, **options)
         seconds = median_of(runs, lambda a=arguments, o=options: sr.derive(*a, **o))
-        row(name, seconds, f"{derivation.counts()['proved']} steps proved" + (", goal: at most 100 ms" if "regime" in name else ""))
+        row(
+            name,
+            seconds,
+            f"{derivation.counts()['proved']} steps proved" + (", goal: at most 100 ms" if "regime" in name else ""),
+        )
         row("  and its Markdown", median_of(runs, derivation.to_markdown))
 
 
@@ -111,14 +123,29 @@ def growth(runs: int) -> None:
         labels = [f"d{i}" for i in range(size)]
         left, right = labels[: size // 2 + 1], labels[size // 2 :]
         kept = [label for label in labels if label != labels[size // 2]] if size > 2 else labels[:1]
-        text = f"bf16[{', '.join(left)}] * bf16[{', '.join(right)}] -> bf16[{', '.join(kept)}]" if size > 2 else "bf16[d0, d1] * bf16[d1] -> bf16[d0]"
+        text = (
+            f"bf16[{', '.join(left)}] * bf16[{', '.join(right)}] -> bf16[{', '.join(kept)}]"
+            if size > 2
+            else "bf16[d0, d1] * bf16[d1] -> bf16[d0]"
+        )
         sr.derive(text, on="tpu-v5e")
         found = sr.derive(text, on="tpu-v5e").counts()
-        row(f"{size} dimensions", median_of(runs, lambda t=text: sr.derive(t, on="tpu-v5e")), f"{found['proved']} proved, {found['sampled']} sampled")
+        row(
+            f"{size} dimensions",
+            median_of(runs, lambda t=text: sr.derive(t, on="tpu-v5e")),
+            f"{found['proved']} proved, {found['sampled']} sampled",
+        )
     for operands in (2, 3, 4):
-        text = " * ".join(f"bf16[A{i}]" for i in range(operands)) + f" -> bf16[{', '.join(f'A{i}' for i in range(operands))}]"
+        text = (
+            " * ".join(f"bf16[A{i}]" for i in range(operands))
+            + f" -> bf16[{', '.join(f'A{i}' for i in range(operands))}]"
+        )
         found = sr.derive(text, on="tpu-v5e").counts()
-        row(f"{operands} operands, nothing contracted", median_of(runs, lambda t=text: sr.derive(t, on="tpu-v5e")), f"{found['proved']} proved, {found['sampled']} sampled")
+        row(
+            f"{operands} operands, nothing contracted",
+            median_of(runs, lambda t=text: sr.derive(t, on="tpu-v5e")),
+            f"{found['proved']} proved, {found['sampled']} sampled",
+        )
 
 
 CLAIMS = [
@@ -140,13 +167,23 @@ def claims(runs: int) -> None:
 
     print("claims, warm")
     context = context_of(read_exercise({"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F"}))
-    sets = {"right claims": CLAIMS, "wrong claims, with their diagnosis": [c.replace("2BF", "3BF").replace("240", "260").replace("~ B", "~ 2B") for c in CLAIMS[2:5] + CLAIMS[5:8] + CLAIMS[11:12]]}
+    sets = {
+        "right claims": CLAIMS,
+        "wrong claims, with their diagnosis": [
+            c.replace("2BF", "3BF").replace("240", "260").replace("~ B", "~ 2B")
+            for c in CLAIMS[2:5] + CLAIMS[5:8] + CLAIMS[11:12]
+        ],
+    }
     for name, texts in sets.items():
         stated = [Stated(text) for text in texts]
         for one in stated:
             judge_stated(one, context)
         seconds = median_of(runs, lambda found=stated: [judge_stated(one, context) for one in found])
-        row(name, seconds / len(stated), f"{len(stated) / seconds:.0f} a second" + (" (goal: at least 100)" if name == "right claims" else ""))
+        row(
+            name,
+            seconds / len(stated),
+            f"{len(stated) / seconds:.0f} a second" + (" (goal: at least 100)" if name == "right claims" else ""),
+        )
 
 
 def latex(runs: int) -> None:
@@ -200,9 +237,19 @@ def regimes(runs: int) -> None:
         listed, ledger = partition(cells, {}, PLAIN), Ledger(frozenset(s.name for s in symbols))
         quotient = Quotient(listed.numerator, listed.denominator)
         proof = f"proved complete in {median_of(1, lambda q=quotient, p=listed, g=ledger: partitioned(q, p, (), g)) * 1000:.0f} ms"
-        row(f"{names} symbols, {terms} terms: {len(cells.masks)} regimes", median_of(runs, lambda v=value, r=regime: fan(v, r)), proof + (" (goal: below 1 s)" if terms == 20 else ""))
-    for name, operation in (("matmul", MATMUL), ("three operands", "bf16[B, D] * bf16[D, F] * bf16[F] -> bf16[B, D, F]")):
-        row(f"whole map, {name}, every line checked", median_of(runs, lambda o=operation: sr.regimes(o, on="tpu-v5e").map.knobs))
+        row(
+            f"{names} symbols, {terms} terms: {len(cells.masks)} regimes",
+            median_of(runs, lambda v=value, r=regime: fan(v, r)),
+            proof + (" (goal: below 1 s)" if terms == 20 else ""),
+        )
+    for name, operation in (
+        ("matmul", MATMUL),
+        ("three operands", "bf16[B, D] * bf16[D, F] * bf16[F] -> bf16[B, D, F]"),
+    ):
+        row(
+            f"whole map, {name}, every line checked",
+            median_of(runs, lambda o=operation: sr.regimes(o, on="tpu-v5e").map.knobs),
+        )
 
 
 def bulk(runs: int) -> None:
@@ -218,15 +265,22 @@ def bulk(runs: int) -> None:
     by_hand = {
         "intensity": lambda B, D, F: B * D * F / (B * D + D * F + B * F),
         "T_lower": lambda B, D, F: np.maximum(2 * B * D * F / 1.97e14, (2 * B * D + 2 * D * F + 2 * B * F) / 8.2e11),
-        "throughput": lambda B, D, F: 2 * B * D * F / np.maximum(2 * B * D * F / 1.97e14, (2 * B * D + 2 * D * F + 2 * B * F) / 8.2e11),
+        "throughput": lambda B, D, F: (
+            2 * B * D * F / np.maximum(2 * B * D * F / 1.97e14, (2 * B * D + 2 * D * F + 2 * B * F) / 8.2e11)
+        ),
     }
     for name, hand in by_hand.items():
         ours = d.function(name)
-        pairs = [(median_of(1, lambda f=ours: f(B, D, F)), median_of(1, lambda f=hand: f(B, D, F))) for _ in range(2 * runs)]
+        pairs = [
+            (median_of(1, lambda f=ours: f(B, D, F)), median_of(1, lambda f=hand: f(B, D, F))) for _ in range(2 * runs)
+        ]
         ratio = statistics.median(a / b for a, b in pairs)
         row(name, statistics.median(a for a, _ in pairs), f"{ratio:.2f} times a line of NumPy (goal: at most 1.2)")
     with tempfile.TemporaryDirectory() as folder:
-        row("sweep of 101 250 points to CSV", median_of(1, lambda: sr.sweep(MATMUL, "B=1:4050, D=F=8:200:8", Path(folder) / "x.csv", on="tpu-v5e")))
+        row(
+            "sweep of 101 250 points to CSV",
+            median_of(1, lambda: sr.sweep(MATMUL, "B=1:4050, D=F=8:200:8", Path(folder) / "x.csv", on="tpu-v5e")),
+        )
 
 
 def pictures(runs: int) -> None:
@@ -267,11 +321,23 @@ def chapters(runs: int) -> None:
         path.write_text("\n\n".join((DOCUMENTS / name).read_text("utf-8") for name in CHAPTERS), "utf-8")
         lines = path.with_name("lines.md")
         lines.write_text("$\\frac{BD}{B + D} \\approx B$ and\n\n$N^2 + N > N$", "utf-8")
-        told = [subprocess.run([sys.executable, "-c", JUDGED, str(path), str(lines)], capture_output=True, text=True, check=True).stdout.split() for _ in range(runs)]
+        told = [
+            subprocess.run(
+                [sys.executable, "-c", JUDGED, str(path), str(lines)], capture_output=True, text=True, check=True
+            ).stdout.split()
+            for _ in range(runs)
+        ]
         _, formulas, judged = told[0]
-        row("20 pages, time of the processor", statistics.median(float(seconds) for seconds, *_ in told), f"{judged} of {formulas} formulas judged (goal: at most 2 s)")
+        row(
+            "20 pages, time of the processor",
+            statistics.median(float(seconds) for seconds, *_ in told),
+            f"{judged} of {formulas} formulas judged (goal: at most 2 s)",
+        )
         verify = [sys.executable, "-m", "symroof", "verify", str(path)]
-        row("symroof verify, whole process", median_of(runs, lambda: subprocess.run(verify, capture_output=True, check=False)))
+        row(
+            "symroof verify, whole process",
+            median_of(runs, lambda: subprocess.run(verify, capture_output=True, check=False)),
+        )
 
 
 def documents(runs: int) -> None:
@@ -280,7 +346,12 @@ def documents(runs: int) -> None:
 
     print("documents: microseconds a byte at two sizes")
     sizes = (20_000, 80_000) if runs == 1 else (400_000, 4_000_000)
-    for name, piece in (("prose with formulas", "So $2BDF$ FLOPs.\n\n"), ("\\[ never closed", "\\[ "), ("<pre> never closed", "<pre>"), ("comments and formulas", "<!-- symroof -->\n\n$1 = 1$\n\n")):
+    for name, piece in (
+        ("prose with formulas", "So $2BDF$ FLOPs.\n\n"),
+        ("\\[ never closed", "\\[ "),
+        ("<pre> never closed", "<pre>"),
+        ("comments and formulas", "<!-- symroof -->\n\n$1 = 1$\n\n"),
+    ):
         texts = [piece * (size // len(piece)) for size in sizes]
         small, large = (median_of(1, lambda text=text: read_text(text)) / len(text) * 1e6 for text in texts)
         print(f"  {name:<58} {small:9.2f} us   {large:.2f} us at {sizes[1] // 1000} kB")
@@ -297,18 +368,28 @@ def building(runs: int) -> None:
     count = 10 if runs == 1 else 100
     keys = f"operation = '{MATMUL}'\nhardware = 'tpu-v5e'\nsections = ['rule']\n"
     regimes = [f"B << D, F\nid = 'b{i}'\n" for i in range(count)]
-    text = "\n\n".join(f"<!-- symroof derive\n{keys}assume = '{regime.splitlines()[0]}'\n{regime.splitlines()[1]}\n-->" for regime in regimes)
+    text = "\n\n".join(
+        f"<!-- symroof derive\n{keys}assume = '{regime.splitlines()[0]}'\n{regime.splitlines()[1]}\n-->"
+        for regime in regimes
+    )
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "page.md")
         page.write_text(text)
         whole = median_of(1, process("-m", "symroof", "build", str(page)))
         one = median_of(min(runs, 5), process("-m", "symroof", "derive", MATMUL, *OPTIONS[:4], "--section", "rule"))
         row(f"{count} blocks in one process", whole, f"{whole / (one * count):.3f} of {count} runs of derive")
-        row("--check of the same, nothing to change", median_of(min(runs, 3), process("-m", "symroof", "build", "--check", str(page))))
+        row(
+            "--check of the same, nothing to change",
+            median_of(min(runs, 3), process("-m", "symroof", "build", "--check", str(page))),
+        )
         empty = Path(folder, "empty.md")
         empty.write_text("Words alone.\n")
         bare = median_of(runs, process("-c", "import sympy"))
-        row("build of a page without a block", (nothing := median_of(runs, process("-m", "symroof", "build", str(empty)))), f"{nothing / bare:.2f} times import sympy")
+        row(
+            "build of a page without a block",
+            (nothing := median_of(runs, process("-m", "symroof", "build", str(empty)))),
+            f"{nothing / bare:.2f} times import sympy",
+        )
     built = sr.build(text).text
     row(f"{count} blocks, warm", median_of(1, lambda: sr.build(built)))
 
@@ -318,7 +399,13 @@ def mlps(statements: int) -> str:
     lines, body, x = ["input x0: bf16[B, D]"], [], "x0"
     for i in range(-(-statements // 5)):
         lines += [f"weight W{i}: bf16[D, F]", f"weight V{i}: bf16[F, D]"]
-        body += [f"n{i} = rms_norm({x})", f"h{i} = n{i} * W{i} -> bf16[B, F]", f"a{i} = gelu(h{i})", f"y{i} = a{i} * V{i} -> bf16[B, D]", f"x{i + 1} = {x} + y{i}"]
+        body += [
+            f"n{i} = rms_norm({x})",
+            f"h{i} = n{i} * W{i} -> bf16[B, F]",
+            f"a{i} = gelu(h{i})",
+            f"y{i} = a{i} * V{i} -> bf16[B, D]",
+            f"x{i + 1} = {x} + y{i}",
+        ]
         x = f"x{i + 1}"
     return "\n".join([*lines, *body[:statements]])
 
@@ -342,9 +429,17 @@ def programs(runs: int) -> None:
     slope = statistics.linear_regression([math.log(n) for n in counts], [math.log(t) for t in times]).slope
     print(f"  time grows with the number of statements to the power {slope:.2f} (goal: about 1)")
     layer = sr.derive("decoder-layer", on="tpu-v5e")
-    row("decoder layer, whole", median_of(runs, lambda: sr.derive("decoder-layer", on="tpu-v5e")), f"{layer.counts()['proved']} steps proved")
+    row(
+        "decoder layer, whole",
+        median_of(runs, lambda: sr.derive("decoder-layer", on="tpu-v5e")),
+        f"{layer.counts()['proved']} steps proved",
+    )
     draft = pipeline.compared(pipeline.begun(layer.setting.problem))
-    row("  its threshold, all sizes symbolic", median_of(runs, lambda: pipeline.threshold(draft)), "goal: at most 200 ms")
+    row(
+        "  its threshold, all sizes symbolic",
+        median_of(runs, lambda: pipeline.threshold(draft)),
+        "goal: at most 200 ms",
+    )
     value, variable = layer.setting.intensity, layer.setting.variable
     try:
         reduce_inequalities(value > symbols("R", positive=True), variable)
@@ -396,19 +491,35 @@ def meshes(runs: int) -> None:
     for training in (False, True):
         found = sr.derive(LAYER, on="tpu-v5p", training=training).counts()
         seconds = median_of(runs, lambda t=training: sr.derive(LAYER, on="tpu-v5p", training=t))
-        row("decoder layer on three axes" + ", a training step" * training, seconds, f"{found['proved']} proved, goal: at most 2 s")
+        row(
+            "decoder layer on three axes" + ", a training step" * training,
+            seconds,
+            f"{found['proved']} proved, goal: at most 2 s",
+        )
 
     leads = partial(sr.regimes, TWO_NETWORKS, on="tpu-v5p", training=True, of="T_lower")
     found = leads().map
-    row("which of six resources leads", median_of(runs, leads), f"{len(found.fan.symbols)} symbols, {found.count} regimes, {found.complete.status} complete, goal: at most 1 s")
+    row(
+        "which of six resources leads",
+        median_of(runs, leads),
+        f"{len(found.fan.symbols)} symbols, {found.count} regimes, {found.complete.status} complete, goal: at most 1 s",
+    )
 
     def placement(statements: int, axes: str) -> float:
-        text = mlps(statements).replace("B,", f"B_{axes[0]},").replace(", F]", f", F_{axes[1:]}]" if axes[1:] else ", F]").replace("[F,", f"[F_{axes[1:]}," if axes[1:] else "[F,")
+        text = (
+            mlps(statements)
+            .replace("B,", f"B_{axes[0]},")
+            .replace(", F]", f", F_{axes[1:]}]" if axes[1:] else ", F]")
+            .replace("[F,", f"[F_{axes[1:]}," if axes[1:] else "[F,")
+        )
         program = laid_out(read_operation(f"mesh {', '.join(axes)} on ICI\n{text}"), axes)
         program = replace(program, mesh=tuple(a.wired("ICI", lambda n: True) for a in program.mesh))
         return median_of(runs, lambda: placed(program))
 
-    by_statements, by_axes = {n: placement(n, "XY") for n in (10, 20, 40, 80)}, {n: placement(40, "XYZUVW"[:n]) for n in (1, 2, 4, 6)}
+    by_statements, by_axes = (
+        {n: placement(n, "XY") for n in (10, 20, 40, 80)},
+        {n: placement(40, "XYZUVW"[:n]) for n in (1, 2, 4, 6)},
+    )
     for what, times in (("statements", by_statements), ("axes", by_axes)):
         for n, seconds in times.items():
             row(f"placement alone, {n} {what}", seconds)
@@ -420,7 +531,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="one run of each")
     runs = 1 if parser.parse_args().smoke else 7
-    for part in (cold, threshold, warm, growth, claims, latex, chapters, documents, regimes, bulk, pictures, building, programs, meshes):
+    for part in (
+        cold,
+        threshold,
+        warm,
+        growth,
+        claims,
+        latex,
+        chapters,
+        documents,
+        regimes,
+        bulk,
+        pictures,
+        building,
+        programs,
+        meshes,
+    ):
         part(runs)
         print()
 

@@ -132,7 +132,9 @@ def _expressions(node: ast.AST) -> Iterator[ast.AST]:
             yield _with(node, func=ast.Name(PARTNERS[name]))
         case ast.Call(func=ast.Name(id="sorted"), args=[single], keywords=[]):
             yield ast.Call(ast.Name("list"), [single], [])
-        case ast.ListComp(generators=[one]) | ast.GeneratorExp(generators=[one]) | ast.SetComp(generators=[one]) if one.ifs:
+        case ast.ListComp(generators=[one]) | ast.GeneratorExp(generators=[one]) | ast.SetComp(generators=[one]) if (
+            one.ifs
+        ):
             yield _with(node, generators=[_with(one, ifs=[])])
 
 

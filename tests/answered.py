@@ -135,4 +135,7 @@ def pages(lang, template=None, forms=FORMS):
     """Every kind of page in a language, each under its name. An error that one quotes is in English."""
     for name, answer in answers().items():
         for form in (form for form in forms if name in IN_ALL_FORMS or form in ("text", "markdown")):
-            yield f"{name} as {form}", getattr(answer, f"to_{form}")(lang=lang, template=template) if template else page_of(name, form, lang)
+            yield (
+                f"{name} as {form}",
+                getattr(answer, f"to_{form}")(lang=lang, template=template) if template else page_of(name, form, lang),
+            )

@@ -85,7 +85,10 @@ def formulas(text: str, tex: bool) -> list[Formula]:
     rows = TABLE_ROW.finditer((TEX if tex else MARKDOWN).sub(lambda match: " " * len(match.group()), text))
     for match in (cell for row in rows if not tex for cell in CELL.finditer(row.string, row.start(), row.end())):
         found.append((match["cell"].strip(), match.start("cell"), match.end("cell")))
-    return [Formula(inside, start, stop, text.count("\n", 0, start) + 1) for inside, start, stop in sorted(found, key=lambda one: one[1])]
+    return [
+        Formula(inside, start, stop, text.count("\n", 0, start) + 1)
+        for inside, start, stop in sorted(found, key=lambda one: one[1])
+    ]
 
 
 def has_relation(text: str) -> bool:
@@ -127,10 +130,19 @@ def is_true(check: str, points: int = 400) -> bool:
 
 def _holds(statement: str, points: int) -> bool:
     statement, _, fixed = statement.partition("@")
-    sizes = {name.strip(): Fraction(value) for name, _, value in (one.partition("=") for one in fixed.split(",") if one)}
+    sizes = {
+        name.strip(): Fraction(value) for name, _, value in (one.partition("=") for one in fixed.split(",") if one)
+    }
     conditions = [re.split(r"\s(<=|>=|=|<|>|~)\s", one) for one in statement.split("<=>")]
     generator = random.Random(statement)
-    letters = sorted({node.id for node in ast.walk(ast.parse("[" + re.sub(r"<=>|\s(<=|>=|=|<|>|~)\s", ",", statement) + "]")) if isinstance(node, ast.Name)} - set(FUNCTIONS))
+    letters = sorted(
+        {
+            node.id
+            for node in ast.walk(ast.parse("[" + re.sub(r"<=>|\s(<=|>=|=|<|>|~)\s", ",", statement) + "]"))
+            if isinstance(node, ast.Name)
+        }
+        - set(FUNCTIONS)
+    )
     for _ in range(points if letters else 1):
         place = {name: Fraction(round(10 ** generator.uniform(0, 5))) for name in letters} | sizes
         truths = [all(_related(*parts[i : i + 3], place) for i in range(0, len(parts) - 2, 2)) for parts in conditions]
@@ -175,7 +187,13 @@ def value(source: str, place: dict[str, Fraction]) -> Fraction | float:
                 return Fraction(found) if isinstance(found, int) else found
             case ast.BinOp(left=left, op=op, right=right):
                 a, b = fold(left), fold(right)
-                return {ast.Add: lambda: a + b, ast.Sub: lambda: a - b, ast.Mult: lambda: a * b, ast.Div: lambda: a / b, ast.Pow: lambda: a**b}[type(op)]()
+                return {
+                    ast.Add: lambda: a + b,
+                    ast.Sub: lambda: a - b,
+                    ast.Mult: lambda: a * b,
+                    ast.Div: lambda: a / b,
+                    ast.Pow: lambda: a**b,
+                }[type(op)]()
         raise AssertionError(f"no arithmetic: {ast.dump(node)}")
 
     source = source.strip()
@@ -196,7 +214,11 @@ class Outcome:
     @property
     def is_false_alarm(self) -> bool:
         """A finding on what is no mistake."""
-        return self.label.label != "wrong" and self.label.truth != "wrong" and bool({"wrong", "unreadable"} & set(self.verdicts))
+        return (
+            self.label.label != "wrong"
+            and self.label.truth != "wrong"
+            and bool({"wrong", "unreadable"} & set(self.verdicts))
+        )
 
     @property
     def is_false_acceptance(self) -> bool:
@@ -217,8 +239,12 @@ class Outcome:
         return "wrong" in self.verdicts
 
     def __str__(self) -> str:
-        told = ", ".join((*self.verdicts, *(f"value {one}" for one in self.values), *([self.reason] if self.reason else [])))
-        return f"{self.document}:{self.formula.line}: {self.label.label}: {self.formula.text}\n      {told or 'not seen'}"
+        told = ", ".join(
+            (*self.verdicts, *(f"value {one}" for one in self.values), *([self.reason] if self.reason else []))
+        )
+        return (
+            f"{self.document}:{self.formula.line}: {self.label.label}: {self.formula.text}\n      {told or 'not seen'}"
+        )
 
 
 def outcomes(path: Path, pairs: list[tuple[Formula, Label]] | None = None) -> tuple[list[Outcome], list[str]]:
@@ -242,7 +268,9 @@ def outcomes(path: Path, pairs: list[tuple[Formula, Label]] | None = None) -> tu
             verdicts[found].append(judgement["verdict"])
             values[found] += [judgement["value"]] if judgement["verdict"] == "wrong" and judgement["value"] else []
         elif not judgement["good"]:
-            stray.append(f"{path.name}:{judgement['line']}:{judgement['column']}: {judgement['verdict']} {judgement['claim']}")
+            stray.append(
+                f"{path.name}:{judgement['line']}:{judgement['column']}: {judgement['verdict']} {judgement['claim']}"
+            )
     for skipped in report["skipped"]:
         found = place(skipped)
         if found is not None:
@@ -261,12 +289,22 @@ def table(all_outcomes: list[Outcome]) -> str:
         here = [one for one in all_outcomes if name in (one.document, "all")]
         mistakes = [one for one in here if one.label.label == "wrong"]
         counts = (
-            sum(one.is_judgeable for one in here), sum(one.is_judged for one in here), len(mistakes), sum(one.is_found for one in mistakes),
-            sum(one.is_false_alarm for one in here), sum(one.is_false_acceptance for one in here),
+            sum(one.is_judgeable for one in here),
+            sum(one.is_judged for one in here),
+            len(mistakes),
+            sum(one.is_found for one in mistakes),
+            sum(one.is_false_alarm for one in here),
+            sum(one.is_false_acceptance for one in here),
         )
         rows.append((name, *map(str, counts)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(cell.ljust(width) if not i else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows)
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if not i else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
 
 
 def misses(all_outcomes: list[Outcome], stray: list[str]) -> str:
@@ -274,11 +312,30 @@ def misses(all_outcomes: list[Outcome], stray: list[str]) -> str:
     kinds = (
         ("false alarms", [one for one in all_outcomes if one.is_false_alarm]),
         ("false acceptances", [one for one in all_outcomes if one.is_false_acceptance]),
-        ("mistakes that are not found", [one for one in all_outcomes if one.label.label == "wrong" and not one.is_found and not one.is_false_acceptance]),
-        ("judgeable, and not judged", [one for one in all_outcomes if one.is_judgeable and one.label.label != "wrong" and not one.is_judged]),
+        (
+            "mistakes that are not found",
+            [
+                one
+                for one in all_outcomes
+                if one.label.label == "wrong" and not one.is_found and not one.is_false_acceptance
+            ],
+        ),
+        (
+            "judgeable, and not judged",
+            [one for one in all_outcomes if one.is_judgeable and one.label.label != "wrong" and not one.is_judged],
+        ),
     )
     listed = [f"{title} ({len(found)})\n" + "\n".join(f"  {one}" for one in found) for title, found in kinds if found]
-    return "\n\n".join([*([f"findings on no labelled formula ({len(stray)})\n" + "\n".join(f"  {one}" for one in stray)] if stray else []), *listed])
+    return "\n\n".join(
+        [
+            *(
+                [f"findings on no labelled formula ({len(stray)})\n" + "\n".join(f"  {one}" for one in stray)]
+                if stray
+                else []
+            ),
+            *listed,
+        ]
+    )
 
 
 if __name__ == "__main__":

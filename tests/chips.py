@@ -187,7 +187,9 @@ class Chips:
             if name not in made:
                 if name not in self.whole:
                     self.whole[name] = random.normal(size=[self.size] * len(tensor.dims))
-                self.own[name] = {c: self._cut(self.whole[name], tensor.labels, declared(tensor), c) for c in self.chips}
+                self.own[name] = {
+                    c: self._cut(self.whole[name], tensor.labels, declared(tensor), c) for c in self.chips
+                }
         for line in self.program.lines:
             s = line.statement
             if s.name in self.whole:  # from a run before
@@ -337,15 +339,15 @@ class Chips:
             one = {c: rounds[c][i][1](m[c]) for c in self.chips}
             for move, done in moves:
                 if done:
-                    one = {
-                        c: join(np.stack([one[o] for o in self._group(c, move.axes)]), axis=0) for c in self.chips
-                    }
+                    one = {c: join(np.stack([one[o] for o in self._group(c, move.axes)]), axis=0) for c in self.chips}
             for c in self.chips:
                 m[c].append(one[c])
         for move, _ in moves:
             if move.rows != len(rounds[self.chips[0]]):
                 raise WrongChipError(f"{s.name} adds up {len(rounds[self.chips[0]])} numbers of a row, not {move.rows}")
-            numbers = Fraction(str(s.result.dtype.bytes)) * move.rows * one[self.chips[0]].size / self._inside(move, moves)
+            numbers = (
+                Fraction(str(s.result.dtype.bytes)) * move.rows * one[self.chips[0]].size / self._inside(move, moves)
+            )
             self.routed.append((move, routed(move.collective, numbers, [self.axes[a] for a in move.axes])))
         if not s.function.name.endswith("'"):
             self.numbers[key] = {c: [self._numbers_of(n, x, s.over, place, c) for n in m[c]] for c in self.chips}
@@ -364,7 +366,10 @@ class Chips:
 
     def _known(self, key, tensor, place, chip):
         """The numbers that the forward pass left for the rows that a chip works on."""
-        axis, box = tensor.labels.index(key[2]) if key[2] in tensor.labels else -1, self._box(tensor.labels, place.division, chip)
+        axis, box = (
+            tensor.labels.index(key[2]) if key[2] in tensor.labels else -1,
+            self._box(tensor.labels, place.division, chip),
+        )
         at = np.ix_(*([0] if i == axis else one for i, one in enumerate(box)))
         return tuple(n[at] for n in self.numbers.get(key, {}).get(chip, ()))
 
@@ -372,9 +377,7 @@ class Chips:
         """The chips that differ from this one along these axes alone."""
         places = [self.order.index(a) for a in axes]
         return [
-            other
-            for other in self.chips
-            if all(i in places or other[i] == chip[i] for i in range(len(self.order)))
+            other for other in self.chips if all(i in places or other[i] == chip[i] for i in range(len(self.order)))
         ]
 
     def _move(self, move, held, labels, goal, done, inside=1):

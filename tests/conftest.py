@@ -15,7 +15,11 @@ ROOT = Path(__file__).parent.parent
 
 def pytest_addoption(parser):
     parser.addoption("--renew", action="store_true", help="write golden files anew; review them as diffs")
-    parser.addoption("--thorough", action="store_true", help="every case and every draw of every law, as the continuous integration does")
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="every case and every draw of every law, as the continuous integration does",
+    )
 
 
 def pytest_configure(config):

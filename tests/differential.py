@@ -18,8 +18,21 @@ import symroof as sr
 LETTERS = "BDF"
 ACCEPTED = ("holds", "rounded")
 # What units of one kind are of their base unit.
-BYTES = {"bytes": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "bits": Fraction(1, 8)}
-KINDS = (BYTES, {"s": 1, "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "hours": 3600}, {"FLOPs": 1, "GFLOPs": 10**9, "TFLOPs": 10**12})
+BYTES = {
+    "bytes": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "bits": Fraction(1, 8),
+}
+KINDS = (
+    BYTES,
+    {"s": 1, "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "hours": 3600},
+    {"FLOPs": 1, "GFLOPs": 10**9, "TFLOPs": 10**12},
+)
 Point = dict[str, Fraction]
 
 
@@ -27,7 +40,12 @@ def points(random: Random, count: int = 60) -> Iterator[Point]:
     """Sizes above and below one, far apart and close together."""
     for _ in range(count):
         near = random.random() < 0.3
-        yield {x: Fraction(random.randint(1, 12), random.randint(1, 12)) if near else Fraction(10) ** random.randint(-6, 6) * random.randint(1, 9) for x in LETTERS}
+        yield {
+            x: Fraction(random.randint(1, 12), random.randint(1, 12))
+            if near
+            else Fraction(10) ** random.randint(-6, 6) * random.randint(1, 9)
+            for x in LETTERS
+        }
 
 
 def expression(random: Random, depth: int) -> str:
@@ -41,7 +59,14 @@ def expression(random: Random, depth: int) -> str:
 def rewritten(random: Random, text: str) -> str:
     """The same in another form: expanded by a factor, added to and taken away from, upside down twice."""
     factor = expression(random, 1)
-    return random.choice([f"({text}*{factor}/{factor})", f"({text} + {factor} - {factor})", f"1/(1/{text})", f"({factor}*{text} + {text})/({factor} + 1)"])
+    return random.choice(
+        [
+            f"({text}*{factor}/{factor})",
+            f"({text} + {factor} - {factor})",
+            f"1/(1/{text})",
+            f"({factor}*{text} + {text})/({factor} + 1)",
+        ]
+    )
 
 
 def changed(random: Random, text: str) -> str:
@@ -65,7 +90,14 @@ def identity(random: Random) -> tuple[str, list[tuple[str, str, str]]]:
 
 def order(random: Random) -> tuple[str, list[tuple[str, str, str]]]:
     left = expression(random, random.randint(1, 2))
-    right = random.choice([expression(random, random.randint(1, 2)), f"({left} + {expression(random, 1)})", f"({left}*{random.randint(1, 3)})", changed(random, left)])
+    right = random.choice(
+        [
+            expression(random, random.randint(1, 2)),
+            f"({left} + {expression(random, 1)})",
+            f"({left}*{random.randint(1, 3)})",
+            changed(random, left),
+        ]
+    )
     sign = random.choice(["<", "<=", ">", ">="])
     return f"{left} {sign} {right}", [(left, sign, right)]
 
@@ -117,7 +149,12 @@ def rounds(exact: Fraction, printed: str, whole: bool, cut: bool = True) -> bool
 
 def arithmetic(random: Random) -> tuple[str, bool | None]:
     """Numbers in print, and a result of some digits that is right, cut off, or off by a little or by a lot."""
-    a, b = (str(random.randint(2, 3000)) if random.random() < 0.6 else f"{random.randint(11, 99) / 10}e{random.randint(6, 14)}" for _ in "ab")
+    a, b = (
+        str(random.randint(2, 3000))
+        if random.random() < 0.6
+        else f"{random.randint(11, 99) / 10}e{random.randint(6, 14)}"
+        for _ in "ab"
+    )
     operator = random.choice("+*/-")
     if operator == "-" and Fraction(a) <= Fraction(b):
         a, b = b, a
@@ -137,7 +174,11 @@ def in_digits(random: Random, exact: Fraction) -> str:
     """A number in print: the exact one in some digits, or one that is off by a little or by a prefix."""
     shown = float(exact) * random.choice([1, 1, 1, 1, 1.002, 0.98, 1.024, 1.3, 2, 1000, 0.001])
     text = f"{shown:.{random.randint(1, 6)}g}"
-    return str(int(Fraction(text))) if "e+" in text and len(text) < 9 and abs(shown) < 10**9 else text.replace("e+", "e").replace("e-0", "e-")
+    return (
+        str(int(Fraction(text)))
+        if "e+" in text and len(text) < 9 and abs(shown) < 10**9
+        else text.replace("e+", "e").replace("e-0", "e-")
+    )
 
 
 def quantities(random: Random) -> tuple[str, bool | None]:
@@ -182,10 +223,17 @@ def disagreements(count: int, seed: int) -> tuple[list[str], Counter[str]]:
     drawn = [(kind.__name__, *kind(random)) for kind in random.choices(kinds, k=count - count // 3)]
     numbers = [random.choice([arithmetic, quantities, chained])(random) for _ in range(count // 3)]
     claims = [claim for _, claim, _ in drawn] + [claim for claim, _ in numbers]
-    judged = [one for first in range(0, len(claims), 200) for one in sr.verify({"claims": claims[first : first + 200]}).judgements]
+    judged = [
+        one
+        for first in range(0, len(claims), 200)
+        for one in sr.verify({"claims": claims[first : first + 200]}).judgements
+    ]
     for (kind, claim, conditions), judgement in zip(drawn, judged, strict=False):
         verdicts[f"{kind} {judgement.verdict}"] += 1
-        false_at = next((point for point in points(random) if defined(conditions, point) and not truth(claim, conditions, point)), None)
+        false_at = next(
+            (point for point in points(random) if defined(conditions, point) and not truth(claim, conditions, point)),
+            None,
+        )
         counter = judgement.worst.counterexample if judgement.worst else None
         refuted = counter and not truth(claim, conditions, {**dict.fromkeys(LETTERS, Fraction(1)), **counter.values})
         if judgement.verdict in ACCEPTED and false_at is not None:

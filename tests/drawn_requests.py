@@ -24,7 +24,9 @@ def product(random: Random) -> str:
     """A product of two or three tensors, or elementwise."""
     letters = random.choice((LABELS, LABELS, NAMES))
     labels = random.sample(letters, random.randint(1, 4))
-    tensors = [sorted(random.sample(labels, random.randint(1, len(labels))), key=lambda _: random.random()) for _ in range(2)]
+    tensors = [
+        sorted(random.sample(labels, random.randint(1, len(labels))), key=lambda _: random.random()) for _ in range(2)
+    ]
     used = list(dict.fromkeys([x for tensor in tensors for x in tensor]))
     kept = [x for x in used if random.random() < 0.6 or not all(x in tensor for tensor in tensors)]
     sizes = {x: str(random.choice((2, 3, 128, 4096))) for x in used if random.random() < 0.08}
@@ -44,7 +46,17 @@ def regime(random: Random, names) -> str:
     if len(names) < 2:
         return ""
     a, b, *rest = random.sample(list(names), len(names))
-    return random.choice((f"{a} << {b}", f"{a} << {', '.join([b, *rest])}", f"{b} -> oo", f"{a} ~~ {b}", f"{a} = {b}", f"{a} >= {b}", f"{a} <= 4096"))
+    return random.choice(
+        (
+            f"{a} << {b}",
+            f"{a} << {', '.join([b, *rest])}",
+            f"{b} -> oo",
+            f"{a} ~~ {b}",
+            f"{a} = {b}",
+            f"{a} >= {b}",
+            f"{a} <= 4096",
+        )
+    )
 
 
 def request(seed: int) -> tuple[str, tuple[object, ...], dict[str, object], dict[str, object]]:
@@ -77,7 +89,9 @@ def request(seed: int) -> tuple[str, tuple[object, ...], dict[str, object], dict
     if random.random() < 0.15:
         options["link"] = random.choice(("VMEM", "ICI", "HBM", "PCIe"))
     if random.random() < 0.1:
-        options["given"] = random.choice(({"HBM": "3.1e12"}, {"peak": "1.5e14"}, {"HBM": "1e12 bytes/s", "peak": "3e14 FLOPs/s"}))
+        options["given"] = random.choice(
+            ({"HBM": "3.1e12"}, {"peak": "1.5e14"}, {"HBM": "1e12 bytes/s", "peak": "3e14 FLOPs/s"})
+        )
     if random.random() < 0.1:
         options["let"] = {"both": "T_math + T_comms", "share": "bytes/flops"}
     wanted = {"form": random.choice((*FORMS, "json")), "lang": random.choice(LANGS), "brief": random.random() < 0.25}

@@ -23,7 +23,14 @@ def exchanges(d):
     mesh = {axis.name: axis for axis in getattr(program, "mesh", ())}
     moves = (move for cost in program.on_chip.values() for move in cost.moves) if mesh else ()
     return [
-        Exchange(m.collective, m.axes, program.called(str(m.tensor.name)), message(m, program), mesh[m.axes[0]].link, mesh[m.axes[0]].wiring)
+        Exchange(
+            m.collective,
+            m.axes,
+            program.called(str(m.tensor.name)),
+            message(m, program),
+            mesh[m.axes[0]].link,
+            mesh[m.axes[0]].wiring,
+        )
         for m in moves
     ]
 

@@ -89,7 +89,11 @@ def changed(value: Any, draw: Random, depth: int = 0) -> Iterator[Any]:
             for other in changed(value[key], draw, depth + 1):
                 yield {**value, key: other}
     elif is_dataclass(value) or isinstance(value, Formula) or hasattr(type(value), "__annotations__"):
-        names = [f.name for f in fields(value)] if is_dataclass(value) else list(getattr(type(value), "__annotations__", {}))
+        names = (
+            [f.name for f in fields(value)]
+            if is_dataclass(value)
+            else list(getattr(type(value), "__annotations__", {}))
+        )
         draw.shuffle(names)
         for name in names:
             for other in changed(getattr(value, name, None), draw, depth + 1):
@@ -201,7 +205,9 @@ class Said:
     def require_true(self, honest: Said) -> None:
         """Raises CheckError for what no step of the answer without a fault says, nor any step of this one that is true
         without it."""
-        true = [(kept, setting) for steps, setting in self.steps if setting is not None and (kept := _true(steps, setting))]
+        true = [
+            (kept, setting) for steps, setting in self.steps if setting is not None and (kept := _true(steps, setting))
+        ]
         for heard in self.pages:
             require_heard(heard, (*honest.told, *(Told(*one) for one in true)))
         for method, tree in self.records:

@@ -101,7 +101,7 @@ at = [{{ D = 8192, F = 8192 }}]
 let = {{ T_both = "T_math + T_comms" }}
 claims = ["bytes = 2BD + 2DF + 2BF", {{ claim = "compute-bound when B > 240", expect = "holds" }}]
 '''
-CHIPS = '''[sources]
+CHIPS = """[sources]
 sheet = { title = "A sheet", url = "https://example.org", date = "2026-01-01" }
 [mine]
 title = "Mine"
@@ -110,7 +110,7 @@ wraparound = 16
 [mine.figures]
 "peak.bf16" = ["1e14 FLOPs/s", "sheet"]
 HBM = [["1e12 bytes/s", "sheet"], ["9e11", "sheet: measured"]]
-'''
+"""
 DOCUMENT = f'''# A chapter
 
 <!-- symroof
@@ -132,7 +132,14 @@ PROGRAMS = (
 MESHED = "mesh X=4 on NVLink; mesh Y=2 on InfiniBand; input x: bf16[B_Y, D_X]; weight W: bf16[D_X, F]; y = x*W -> bf16[B_Y, F]"
 WORDS = ("input ", "weight ", "cache ", "output ", "where ", "repeat L ", "fuse {", "}", "; ", "\n", "x", "y", "h", ": ", "bf16[", "int8[", "B, D", "D, F", "]", " = ", " * ", " + ", " -> ", "relu(", "softmax(", ")", "_X", "# a\n", "^9", "3", "as x = z ", "rearrange(", "lookup(")  # fmt: skip
 PAGE = "# A page\n\n<!-- symroof: derive\nid = 'm'\noperation = 'matmul'\nhardware = 'tpu-v5e'\n-->\n<!-- / -->\n\nThe ridge is <!-- symroof = m.ridge; 3 digits -->240<!-- / -->.\n"
-NOTEBOOK = json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}, "source": PAGE.splitlines(keepends=True)}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+NOTEBOOK = json.dumps(
+    {
+        "cells": [{"cell_type": "markdown", "metadata": {}, "source": PAGE.splitlines(keepends=True)}],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+)
 MATH = ("B", "D", "F", "2", "1.97e14", "240", "+", "-", "*", "/", "^", "(", ")", "max(", "sum(", "sqrt(", "limit(", "argmin(", ", ", " ", "T_math", "intensity", "flops")  # fmt: skip
 RELATIONS = (" = ", " ~ ", " < ", " <= ", " > ", " >= ", " << ", " >> ", " -> ", " => ", " <=> ", " as ", " at ", " assuming ", "compute-bound when ", "never")  # fmt: skip
 KEYS = ("title", "operation", "hardware", "given", "assume", "solve_for", "count", "mesh", "link", "symbols", "let", "at", "claims", "chips", "dtype", "compute", " = ", "\n", "[[problem]]\n", "[a]\n", "{ X = 2 }", '["x"]', "3", "true", "1979-05-27", '"ICI"', "'''", "a.b.c = 1\n")  # fmt: skip
@@ -189,7 +196,9 @@ def mutated(entrance, draw):
     if kind < 0.25:
         return "".join(draw.choice(pool) for _ in range(draw.randrange(1, 14)))
     if kind < 0.3:
-        return "".join(chr(draw.choice((draw.randrange(32, 127), draw.randrange(0xD7FF)))) for _ in range(draw.randrange(40)))
+        return "".join(
+            chr(draw.choice((draw.randrange(32, 127), draw.randrange(0xD7FF)))) for _ in range(draw.randrange(40))
+        )
     text = draw.choice(entrance.seeds)
     if kind < 0.5:  # another token in place of one
         for _ in range(draw.choice((1, 1, 2))):
@@ -200,7 +209,9 @@ def mutated(entrance, draw):
     for _ in range(draw.choice((1, 1, 2, 4))):
         start = draw.randrange(len(text) + 1)
         stop = min(len(text), start + draw.choice((0, 0, 1, 2, 8)))
-        filling = draw.choice((draw.choice(pool), draw.choice(pool), draw.choice(STRANGE), draw.choice(CODE), "", text[start:stop] * 2))
+        filling = draw.choice(
+            (draw.choice(pool), draw.choice(pool), draw.choice(STRANGE), draw.choice(CODE), "", text[start:stop] * 2)
+        )
         text = text[:start] + filling + text[stop:]
     return text
 

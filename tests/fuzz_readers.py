@@ -21,7 +21,13 @@ def main():
 
     def one(data):
         text = atheris.FuzzedDataProvider(data).ConsumeUnicodeNoSurrogates(len(data))
-        for read in (lambda: read_claim(text, scope), lambda: read_latex(text, Dialect(scope)), lambda: read_formula(text, [Dialect(scope, {}, macros)]), lambda: read_text(text), lambda: read_text(text, tex=True)):
+        for read in (
+            lambda: read_claim(text, scope),
+            lambda: read_latex(text, Dialect(scope)),
+            lambda: read_formula(text, [Dialect(scope, {}, macros)]),
+            lambda: read_text(text),
+            lambda: read_text(text, tex=True),
+        ):
             try:
                 read()
             except SymroofError as error:

@@ -139,7 +139,11 @@ def whole_law():
     """Above 240.24 comes 241, above 240 comes 241, above 8755.56 in steps of 2 comes 8756."""
     from sympy import Rational
 
-    assert [smallest_integer(Rational(n, d), s) for n, d, s in ((9850, 41, 1), (240, 1, 1), (78800, 9, 2))] == [241, 241, 8756]
+    assert [smallest_integer(Rational(n, d), s) for n, d, s in ((9850, 41, 1), (240, 1, 1), (78800, 9, 2))] == [
+        241,
+        241,
+        8756,
+    ]
 
 
 def round_trip_law():

@@ -19,7 +19,14 @@ from symroof.verification.judge import judge
 
 LANGUAGES = ("en", "ko", "zh")
 FORMS = ("txt", "md", "tex")
-LETTERS = {"I": "intensity", "R": "ridge", "C": "peak", "W": "bandwidth", "I_ridge": "ridge", "C_peak": "peak"}  # what formulas call them
+LETTERS = {
+    "I": "intensity",
+    "R": "ridge",
+    "C": "peak",
+    "W": "bandwidth",
+    "I_ridge": "ridge",
+    "C_peak": "peak",
+}  # what formulas call them
 OWN = {"en": "compute-bound", "ko": "연산 병목", "zh": "计算受限"}
 AGAINST = {"en": r"against (\w+)", "ko": r"(\w+) 대비", "zh": r"相对 (\w+)"}
 RULE = {"en": "rule of thumb", "ko": "경험 법칙", "zh": "经验法则"}
@@ -45,7 +52,11 @@ def cells(line: str, form: str) -> list[str]:
     if form == "md":
         return [cell.strip() for cell in line.strip("| ").split(" | ")] if line.startswith("|") else []
     if form == "tex":
-        return [cell.strip() for cell in line.removesuffix(r" \\").split(" & ")] if line.endswith(r"\\") and " & " in line else []
+        return (
+            [cell.strip() for cell in line.removesuffix(r" \\").split(" & ")]
+            if line.endswith(r"\\") and " & " in line
+            else []
+        )
     return re.split(r"\s{2,}", line[2:].rstrip()) if line.startswith("  ") else []
 
 
@@ -132,11 +143,16 @@ def verdicts(problem: dict, condition: Shown, form: str, lang: str) -> Iterator[
     at = read_claim(f"flops > 0 at {condition.at}", context.scope).at if condition.at else ()
     letters = {letter: name for letter, name in LETTERS.items() if letter not in context.scope.names}
     for pair in claims(condition, form, lang):
-        read = [read_claim(text, context.scope) if form == "txt" else read_latex(text, Dialect(context.scope, letters))[0] for text in pair]
+        read = [
+            read_claim(text, context.scope) if form == "txt" else read_latex(text, Dialect(context.scope, letters))[0]
+            for text in pair
+        ]
         yield pair[0], *(judge(replace(claim, at=at), context).verdict for claim in read)
 
 
 def in_words(regime: str) -> str:
     """A regime of a table as the grammar of claims has it."""
-    text = regime.replace("$", "").replace(" 且 ", ", ").replace(r"\ll", "<<").replace("≪", "<<").replace(r"\asymp", "~~")
+    text = (
+        regime.replace("$", "").replace(" 且 ", ", ").replace(r"\ll", "<<").replace("≪", "<<").replace(r"\asymp", "~~")
+    )
     return text.replace(r"\to", "->").replace("→", "->").replace(r"\infty", "oo").replace("∞", "oo")

@@ -71,7 +71,9 @@ class Splits:
             b = self.random.choice(fitting)
             others = self.types[b][0]
         else:
-            b = self.declare(self.random.choice(("weight", "weight", "input", "cache")), self.random.sample(others, len(others)))
+            b = self.declare(
+                self.random.choice(("weight", "weight", "input", "cache")), self.random.sample(others, len(others))
+            )
         result = [x for x in dict.fromkeys((*labels, *others)) if x != summed]
         if result:
             self.make(f"{a} * {b}", result, self.split(result), a, b)

@@ -220,7 +220,11 @@ class Plan:
             return self.busy[-1]
         if not self.sums[i]:
             last = self.last_behind(made.operands)
-            if last is not None and last.turns == self.turns[i] and (last in self.busy or any(self.sums[j] for j in last.lines)):
+            if (
+                last is not None
+                and last.turns == self.turns[i]
+                and (last in self.busy or any(self.sums[j] for j in last.lines))
+            ):
                 return last
             if fuse is not None:
                 return self._of_fuse(fuse, i)

@@ -35,7 +35,13 @@ from symroof.formula import (
     Written,
 )
 
-ORDER = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "=": lambda a, b: a == b}
+ORDER = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+}
 
 
 class NoValueError(Exception):
@@ -142,9 +148,23 @@ class Meaning:
             return {}
         _, t_comms, lower, upper = truth.all_times(full)
         moving, bandwidth = truth.moving(full), truth.bandwidth if truth.link else direct.figure("tpu-v5e", "ICI")
-        times = {"T_HBM": moving["memory"], "T_X": moving["link"], "T_comms": t_comms, "T_lower": lower, "T_upper": upper}
-        amounts = {"chips": truth.chips, "bytes_per_chip": truth.held(full), "sent(X)": truth.sent(full), "ICI": bandwidth}
-        return {name: Fraction(amount) for name, amount in (times | amounts | {"HBM": direct.figure("tpu-v5e", "HBM")}).items()}
+        times = {
+            "T_HBM": moving["memory"],
+            "T_X": moving["link"],
+            "T_comms": t_comms,
+            "T_lower": lower,
+            "T_upper": upper,
+        }
+        amounts = {
+            "chips": truth.chips,
+            "bytes_per_chip": truth.held(full),
+            "sent(X)": truth.sent(full),
+            "ICI": bandwidth,
+        }
+        return {
+            name: Fraction(amount)
+            for name, amount in (times | amounts | {"HBM": direct.figure("tpu-v5e", "HBM")}).items()
+        }
 
     def of_tensors(self, full: dict[str, Fraction]) -> dict[str, Fraction]:
         """How often an element of each array is used, and the bytes of each array on a chip."""
@@ -153,7 +173,9 @@ class Meaning:
         arrays, labels = list(self.truth.arrays.values()), self.truth.labels
         uses = {f"uses_{i}": prod(full[x] for x in labels if x not in a.labels) for i, a in enumerate(arrays)}
         parts = {f"part_{i}": a.size(full) for i, a in enumerate(arrays)}
-        parts |= {name: a.size(full) / (self.truth.chips if a.split else 1) for name, a in zip(MOVED, arrays, strict=True)}
+        parts |= {
+            name: a.size(full) / (self.truth.chips if a.split else 1) for name, a in zip(MOVED, arrays, strict=True)
+        }
         return {name: Fraction(size) for name, size in (uses | parts).items()}
 
 
@@ -167,7 +189,12 @@ def facts(step) -> list[Formula]:
 
 def points(step, meaning: Meaning, random: Random, whole: int | None) -> Iterator[dict[str, Fraction]]:
     """Points that satisfy the assumptions: anywhere, and close to every bound of a name that the step speaks of."""
-    bounds = [n for f in (step.left, step.right, *step.assumptions) for n in nodes(f) if isinstance(n, Compare) and n.relation in ORDER]
+    bounds = [
+        n
+        for f in (step.left, step.right, *step.assumptions)
+        for n in nodes(f)
+        if isinstance(n, Compare) and n.relation in ORDER
+    ]
     equalities, met = _equalities(step), set()
     for turn in range(16):
         sizes = _sized(equalities, direct.wide(random, meaning.truth.labels))
@@ -187,14 +214,23 @@ def points(step, meaning: Meaning, random: Random, whole: int | None) -> Iterato
         for name, edge in near:
             others = [e for n, e in near if n == name]
             stride = whole or 1
-            close = [edge, edge * Fraction(999_999, 10**6), edge * Fraction(1_000_001, 10**6), *((edge + other) / 2 for other in others)]
-            close += [Fraction(stride * (floor(e / stride) + k)) for e in others for k in (-1, 0, 1, 2)] + [Fraction(ceil(edge))]
+            close = [
+                edge,
+                edge * Fraction(999_999, 10**6),
+                edge * Fraction(1_000_001, 10**6),
+                *((edge + other) / 2 for other in others),
+            ]
+            close += [Fraction(stride * (floor(e / stride) + k)) for e in others for k in (-1, 0, 1, 2)] + [
+                Fraction(ceil(edge))
+            ]
             for size in close:
                 if size > 0 and (name not in meaning.least_one or size >= 1):
                     yield from _allowed(step, _put(equalities, meaning, {**sizes, name: size}, random), whole)
 
 
-def _put(equalities: list[Compare], meaning: Meaning, sizes: dict[str, Fraction], random: Random) -> dict[str, Fraction]:
+def _put(
+    equalities: list[Compare], meaning: Meaning, sizes: dict[str, Fraction], random: Random
+) -> dict[str, Fraction]:
     """A point, with sizes that are given put in."""
     return meaning.names(_sized(equalities, sizes), random)
 
@@ -219,7 +255,12 @@ def _allowed(step, point: dict[str, Fraction], whole: int | None) -> Iterator[di
         return
     if whole:
         sides = [s for s in (step.left, step.right) if isinstance(s, Compare)]
-        inside = inside and all(point.get(n.name, Fraction(whole)) % whole == 0 for s in sides for n in (s.left, s.right) if isinstance(n, Name))
+        inside = inside and all(
+            point.get(n.name, Fraction(whole)) % whole == 0
+            for s in sides
+            for n in (s.left, s.right)
+            if isinstance(n, Name)
+        )
     if inside:
         yield point
 
@@ -256,7 +297,9 @@ def _false_approximation(step, meaning: Meaning, random: Random) -> str | None:
     """A rounded number is off by more than half its last digit; a quotient of sides does not tend to 1 in the regime; or
     a limit changes with what grows."""
     growth = [a for a in step.assumptions if isinstance(a, Compare) and a.relation in ("<<", "->", "~~", "~")]
-    if step.relation == "->" and {n.name for a in growth for n in nodes(a) if isinstance(n, Name)} & {n.name for n in nodes(step.right) if isinstance(n, Name)}:
+    if step.relation == "->" and {n.name for a in growth for n in nodes(a) if isinstance(n, Name)} & {
+        n.name for n in nodes(step.right) if isinstance(n, Name)
+    }:
         return "the limit changes with what grows"
     if isinstance(step.right, Number) and step.right.digits:
         mantissa, _, power = step.right.digits.lower().partition("e")
@@ -274,7 +317,11 @@ def _false_approximation(step, meaning: Meaning, random: Random) -> str | None:
         if weights is None:
             return None
         for power in (12, 24):
-            sizes = {name: (Fraction(random.randint(2, 9)) if weights.get(name) is None else 1) * Fraction(10) ** (power * (weights.get(name) or 0)) for name in meaning.truth.labels}
+            sizes = {
+                name: (Fraction(random.randint(2, 9)) if weights.get(name) is None else 1)
+                * Fraction(10) ** (power * (weights.get(name) or 0))
+                for name in meaning.truth.labels
+            }
             point = _put(_equalities(step), meaning, sizes, random)
             try:
                 if not all(value(a, point) for a in facts(step)):
@@ -287,13 +334,19 @@ def _false_approximation(step, meaning: Meaning, random: Random) -> str | None:
                 return None
             gaps.append(abs(left / right - 1) if right else abs(left))
         if gaps[1] > Fraction(1, 1000):
-            return f"the quotient of the sides is off by {float(gaps[1])} far out along {weights}" if type(step.evidence).__name__ in ("NoneType", "Dominated", "Growing") else None
+            return (
+                f"the quotient of the sides is off by {float(gaps[1])} far out along {weights}"
+                if type(step.evidence).__name__ in ("NoneType", "Dominated", "Growing")
+                else None
+            )
     return None
 
 
 def _weights(growth: list[Compare], labels: tuple[str, ...], random: Random) -> dict[str, int] | None:
     """A scaling of the regime: a whole weight for each name that it mentions."""
-    mentioned = sorted({n.name for a in growth for side in (a.left, a.right) for n in nodes(side) if isinstance(n, Name)} & set(labels))
+    mentioned = sorted(
+        {n.name for a in growth for side in (a.left, a.right) for n in nodes(side) if isinstance(n, Name)} & set(labels)
+    )
 
     def degree(formula: Formula, weights: dict[str, int]) -> int:
         match formula:
@@ -322,7 +375,9 @@ def _false_evidence(step, meaning: Meaning, random: Random) -> str | None:
     evidence, kind = step.evidence, type(step.evidence).__name__
     if kind == "Arrays" and any(direct.BITS.get(name) != bits for _, bits, name in evidence.arrays):
         return "a dtype of other bits"
-    if kind == "OnEach" and [array.bits for array in meaning.truth.arrays.values()] != [array.bits for array in evidence.meshed.script.arrays]:
+    if kind == "OnEach" and [array.bits for array in meaning.truth.arrays.values()] != [
+        array.bits for array in evidence.meshed.script.arrays
+    ]:
         return "the arrays have other bits"
     if kind == "Growing" and not any(a.relation == "->" and a.left == Name(evidence.name) for a in step.assumptions):
         return "another name grows"
@@ -339,7 +394,9 @@ def _false_evidence(step, meaning: Meaning, random: Random) -> str | None:
 def _whole(step, evidence, point, meaning) -> str | None:
     if not isinstance(step.left, Compare) or not isinstance(step.right, Compare) or step.left.left == step.right.left:
         return None
-    same = evidence.bound is None or ORDER[step.left.relation](value(step.right.left, point), value(evidence.bound, point))
+    same = evidence.bound is None or ORDER[step.left.relation](
+        value(step.right.left, point), value(evidence.bound, point)
+    )
     return None if value(step.left, point) is same else "the left side is not this bound on the size"
 
 
@@ -352,7 +409,9 @@ def _dominated(step, evidence, point, meaning) -> str | None:
 
 def _differs(why: str, amount):
     """Evidence that is a count: the right side is another number."""
-    return lambda step, evidence, point, meaning: why if value(step.right, point) != amount(evidence, point, meaning) else None
+    return lambda step, evidence, point, meaning: (
+        why if value(step.right, point) != amount(evidence, point, meaning) else None
+    )
 
 
 def _excess(step, evidence, point, meaning) -> str | None:
@@ -370,7 +429,9 @@ def _kinds(step, evidence, point, meaning) -> str | None:
 
 def _harmonic(step, evidence, point, meaning) -> str | None:
     parts = [value(p, point) for p in evidence.parts]
-    wrong = 1 / value(step.right, point) != sum(1 / part for part in parts) or value(step.left, point) != min(parts) / len(parts)
+    wrong = 1 / value(step.right, point) != sum(1 / part for part in parts) or value(step.left, point) != min(
+        parts
+    ) / len(parts)
     return "it is not the harmonic mean of the parts" if wrong else None
 
 
@@ -385,7 +446,12 @@ def _doubled(step, evidence, point, meaning) -> str | None:
 def _highest(step, evidence, point, meaning) -> str | None:
     """With the names very large, or 1, the left side is what the right side says."""
     sizes = {label: point[label] for label in meaning.truth.labels}
-    there = _put(_equalities(step), meaning, {**sizes, **dict.fromkeys(evidence.names, 1 if evidence.reached else Fraction(10) ** 14)}, Random(0))
+    there = _put(
+        _equalities(step),
+        meaning,
+        {**sizes, **dict.fromkeys(evidence.names, 1 if evidence.reached else Fraction(10) ** 14)},
+        Random(0),
+    )
     ratio = value(step.left, there) / value(step.right, there)
     return None if abs(ratio - 1) <= (0 if evidence.reached else Fraction(1, 10**6)) else "the bound is not approached"
 
@@ -393,14 +459,24 @@ def _highest(step, evidence, point, meaning) -> str | None:
 def _beside(step, evidence, point, meaning) -> str | None:
     high, low = (value(next(iter(_ends(one.right))).right, point) for one in (evidence.high, evidence.low))
     told = high - low if isinstance(step.left, Sum) else high / low
-    return None if value(step.left, point) == told else "it is not the quotient of the bounds, or the distance between them"
+    return (
+        None
+        if value(step.left, point) == told
+        else "it is not the quotient of the bounds, or the distance between them"
+    )
 
 
 def _one_root(step, evidence, point, meaning) -> str | None:
     """Along the size, with the others held, the condition changes once, to what the side says."""
     if evidence.name not in point:
         return "the size is not one of the condition"
-    holds = [value(step.right, meaning.names({**{n: point[n] for n in meaning.truth.labels}, evidence.name: Fraction(2) ** k}, Random(0))) for k in range(-40, 60)]
+    holds = [
+        value(
+            step.right,
+            meaning.names({**{n: point[n] for n in meaning.truth.labels}, evidence.name: Fraction(2) ** k}, Random(0)),
+        )
+        for k in range(-40, 60)
+    ]
     changes = [b for a, b in pairwise(holds) if a is not b]
     return None if changes == [evidence.side == 1] else "it does not change once, to this side"
 
@@ -426,7 +502,9 @@ def _on_chip(step, evidence, point, meaning) -> str | None:
 
 def _uses(evidence, point, meaning) -> Fraction:
     shapes = (*evidence.loops.operands, evidence.loops.output)
-    return prod(_size(n, point) for n in dict.fromkeys(n for shape in shapes for n in shape) if n not in shapes[evidence.place])
+    return prod(
+        _size(n, point) for n in dict.fromkeys(n for shape in shapes for n in shape) if n not in shapes[evidence.place]
+    )
 
 
 def _loops(loops, point, meaning) -> Fraction:
@@ -470,8 +548,17 @@ def _false_facts(step, point, meaning: Meaning) -> str | None:
     match type(facts).__name__:
         case "Counted":
             length = prod(point[x] for x in truth.summed)
-            said = [facts.outputs, facts.multiplications, *([] if facts.length is None else [facts.additions, facts.length])]
-            wrong = [value(f, point) for f in said] != [prod(point[x] for x in truth.output.labels), length, length - 1, length][: len(said)]
+            said = [
+                facts.outputs,
+                facts.multiplications,
+                *([] if facts.length is None else [facts.additions, facts.length]),
+            ]
+            wrong = [value(f, point) for f in said] != [
+                prod(point[x] for x in truth.output.labels),
+                length,
+                length - 1,
+                length,
+            ][: len(said)]
         case "Gone":
             wrong = any(n.name in names or n.name not in truth.labels for n in facts.names)
         case "Solved":
@@ -483,11 +570,20 @@ def _false_facts(step, point, meaning: Meaning) -> str | None:
             wrong = value(facts.chips, point) != truth.chips or value(facts.repeated, point) != 1
         case "Axes":
             (axis,) = facts.axes
-            wrong = (axis.name, axis.chips, axis.wiring == "ring", axis.link) != ("X", truth.chips, truth.ways == 2, "ICI") or facts.busy != {"X"}
+            wrong = (axis.name, axis.chips, axis.wiring == "ring", axis.link) != (
+                "X",
+                truth.chips,
+                truth.ways == 2,
+                "ICI",
+            ) or facts.busy != {"X"}
         case "Exchanges":
             ((one,), _) = facts.exchanges, facts.turns
             message, share = value(one.message, point), value(one.share, point)
-            wrong = one.collective != "all-reduce" or message != truth.writes(point) or message * share != value(step.right, point)
+            wrong = (
+                one.collective != "all-reduce"
+                or message != truth.writes(point)
+                or message * share != value(step.right, point)
+            )
         case _:
             wrong = False
     return f"the facts of {type(facts).__name__} are others" if wrong else None

@@ -33,7 +33,18 @@ def test_what_is_no_rational_function_is_refused_by_name(value):
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(B + 1, 1), (-B - D, -1), (2 * N - 1, 1), (B * D - 1, None), (B * D - B + 1, 1), (B - D, None), (N**2 - N + 1, 1), (N**2 - 4 * N + 3, None), (R - 1, None), (1 - 1 / (B + 1), 1)],
+    [
+        (B + 1, 1),
+        (-B - D, -1),
+        (2 * N - 1, 1),
+        (B * D - 1, None),
+        (B * D - B + 1, 1),
+        (B - D, None),
+        (N**2 - N + 1, 1),
+        (N**2 - 4 * N + 3, None),
+        (R - 1, None),
+        (1 - 1 / (B + 1), 1),
+    ],
 )
 def test_signs(value, expected):
     """B D - 1 is 0 at B = D = 1, so it is not positive everywhere."""
@@ -45,7 +56,11 @@ def test_the_sign_of_nothing_is_zero():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.integers(-3, 3), min_size=4, max_size=4), min_size=1, max_size=3), st.lists(st.integers(-4, 4), min_size=3, max_size=3), st.lists(st.integers(-3, 3), min_size=4, max_size=4))
+@given(
+    st.lists(st.lists(st.integers(-3, 3), min_size=4, max_size=4), min_size=1, max_size=3),
+    st.lists(st.integers(-4, 4), min_size=3, max_size=3),
+    st.lists(st.integers(-3, 3), min_size=4, max_size=4),
+)
 def test_the_simplex_is_feasible_and_no_vertex_is_better(a, b, c):
     """Every basic feasible point is tried by elimination."""
     a, b = [*a, [1, 1, 1, 1]], [*b[: len(a)], 5]  # the last row bounds the program
@@ -239,7 +254,17 @@ def test_within_holds_at_its_edge_and_fails_inside():
     assert found.factor.subs({B: 1, D: 39, F: 40}) > Rational(21, 20)
 
 
-@pytest.mark.parametrize(("value", "text"), [(Fraction(9850, 41), "240.24"), (Fraction(78800, 9), "8755.56"), (Fraction(240), "240"), (Fraction(1, 3), "0.333"), (Fraction(5, 2), "2.5"), (Fraction(-7, 2), "-3.5")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(9850, 41), "240.24"),
+        (Fraction(78800, 9), "8755.56"),
+        (Fraction(240), "240"),
+        (Fraction(1, 3), "0.333"),
+        (Fraction(5, 2), "2.5"),
+        (Fraction(-7, 2), "-3.5"),
+    ],
+)
 def test_decimals(value, text):
     assert decimal(value) == text
 
@@ -247,7 +272,9 @@ def test_decimals(value, text):
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=10**9), st.integers(1, 8))
 def test_rounding_is_to_nearest(value, digits):
     shown = Fraction(to_digits(value, digits))
-    assert abs(shown - value) * 2 <= Fraction(10) ** (len(str(int(value))) if value >= 1 else 1) * Fraction(10) ** (1 - digits)
+    assert abs(shown - value) * 2 <= Fraction(10) ** (len(str(int(value))) if value >= 1 else 1) * Fraction(10) ** (
+        1 - digits
+    )
     assert abs(Fraction(to_places(value, 3)) - value) * 2 <= Fraction(1, 1000)
 
 
@@ -263,7 +290,9 @@ def test_lowest_terms_are_those_of_sympy():
     def polynomial(most):
         names = draw.sample(range(5), draw.randint(1, 5))
         terms = (tuple(draw.randint(0, 2) if i in names else 0 for i in range(5)) for _ in range(draw.randint(1, most)))
-        return field.ring.from_dict({exps: QQ(draw.choice((-3, -1, 1, 2, 4)), draw.choice((1, 1, 2, 3))) for exps in terms})
+        return field.ring.from_dict(
+            {exps: QQ(draw.choice((-3, -1, 1, 2, 4)), draw.choice((1, 1, 2, 3))) for exps in terms}
+        )
 
     for _ in range(600):
         factor = polynomial(3) if draw.random() < 0.6 else field.ring.one

@@ -74,10 +74,15 @@ def changed(finding):
     for i, remark in enumerate(finding.remarks):
         if remark.kind in REMARKS:
             for name, fact in remark.facts.items():
-                number_or_formula = isinstance(fact, Formula | Fraction | int) and not isinstance(fact, bool) and fact != 0
+                number_or_formula = (
+                    isinstance(fact, Formula | Fraction | int) and not isinstance(fact, bool) and fact != 0
+                )
                 if name != "variable" and number_or_formula and "Infinity" not in repr(fact):
                     other = Remark(remark.kind, {**remark.facts, name: another(fact)})
-                    yield f"{remark.kind}.{name}", replace(finding, remarks=(*finding.remarks[:i], other, *finding.remarks[i + 1 :]))
+                    yield (
+                        f"{remark.kind}.{name}",
+                        replace(finding, remarks=(*finding.remarks[:i], other, *finding.remarks[i + 1 :])),
+                    )
 
 
 def refused(finding, question):
@@ -100,7 +105,12 @@ def _coarse(part, finding, question):
     cases; and units that nobody wrote."""
     kinds = {remark.kind for remark in finding.remarks}
     cases = part == "value" and question.link.relation in CONDITIONS
-    return part == "verdict" or cases or "taken_as" in kinds or not any(finding.remarks[0].facts.values() if finding.remarks else (1,))
+    return (
+        part == "verdict"
+        or cases
+        or "taken_as" in kinds
+        or not any(finding.remarks[0].facts.values() if finding.remarks else (1,))
+    )
 
 
 @pytest.mark.thorough
@@ -123,7 +133,9 @@ def test_nothing_that_a_report_says_can_be_another_number(found):
 
 def test_what_is_not_so_at_points_is_undecided_with_its_reason(monkeypatch):
     honest = links.proved
-    monkeypatch.setattr(links, "proved", lambda question: replace(honest(question), verdict="holds", remarks=(), counterexample=None))
+    monkeypatch.setattr(
+        links, "proved", lambda question: replace(honest(question), verdict="holds", remarks=(), counterexample=None)
+    )
     (judgement,) = sr.verify({**MATMUL, "claims": ["intensity = BDF/(BD + DF)"]}).judgements
     assert judgement.verdict == "undecided"
     assert [remark.kind for remark in judgement.worst.remarks] == ["not_attested"]

@@ -14,11 +14,37 @@ import symroof as sr
 
 pytestmark = pytest.mark.part(2)
 
-CHIPS = {"tpu-v5e": ("bf16", "int8"), "tpu-v5p": ("bf16", "int8"), "tpu-v6e": ("bf16", "int8"), "a100": ("bf16", "int8"), "b200": ("bf16",)}
-SHAPES = ("BD DF BF", "BSD DF BSF", "BDK KF BDF", "BHD BHD BH", "HBD HDF HBF", "BD BD B", "MK KN MN", "BDF DFN BN", "BD DF BF", "MK KN MN")
+CHIPS = {
+    "tpu-v5e": ("bf16", "int8"),
+    "tpu-v5p": ("bf16", "int8"),
+    "tpu-v6e": ("bf16", "int8"),
+    "a100": ("bf16", "int8"),
+    "b200": ("bf16",),
+}
+SHAPES = (
+    "BD DF BF",
+    "BSD DF BSF",
+    "BDK KF BDF",
+    "BHD BHD BH",
+    "HBD HDF HBF",
+    "BD BD B",
+    "MK KN MN",
+    "BDF DFN BN",
+    "BD DF BF",
+    "MK KN MN",
+)
 PRINTED = re.compile(r"([\d.]+(?:e-?\d+)?)(?:\s*\\times\s*10\^\{(-?\d+)\})?\$?\s*(ps|ns|µs|ms|s|min|h)?")
 TINY = Q(1, 10**9)
-SECONDS = {"ps": Q(1, 10**12), "ns": Q(1, 10**9), "µs": Q(1, 10**6), "ms": Q(1, 1000), "s": Q(1), None: Q(1), "min": Q(60), "h": Q(3600)}
+SECONDS = {
+    "ps": Q(1, 10**12),
+    "ns": Q(1, 10**9),
+    "µs": Q(1, 10**6),
+    "ms": Q(1, 1000),
+    "s": Q(1),
+    None: Q(1),
+    "min": Q(60),
+    "h": Q(3600),
+}
 
 
 def drawn(seed):
@@ -29,7 +55,9 @@ def drawn(seed):
     chip = random.choice(list(CHIPS))
     inputs = [random.choice(CHIPS[chip]) for _ in "lr"]
     result = random.choice(("bf16", "fp32", "int8"))
-    text = "{}[{}] * {}[{}] -> {}[{}]".format(inputs[0], ", ".join(left), inputs[1], ", ".join(right), result, ", ".join(output))
+    text = "{}[{}] * {}[{}] -> {}[{}]".format(
+        inputs[0], ", ".join(left), inputs[1], ", ".join(right), result, ", ".join(output)
+    )
     widest = max(inputs, key=direct.BITS.get)
     machine = {"peak": direct.figure(chip, f"peak.{widest}"), "bandwidth": direct.figure(chip, "HBM")}
     options = {"on": chip, "count": random.choice(("fma", "fma", "exact"))}
@@ -48,7 +76,9 @@ def drawn(seed):
         options.pop("given", None)
     else:
         a, b, *rest = random.sample(names, len(names))
-        regime = random.choice(["", f"{a} << {b}", f"{a} << {', '.join([b, *rest])}", f"{b} -> oo", f"{a} ~~ {b}", f"{a} = {b}"])
+        regime = random.choice(
+            ["", f"{a} << {b}", f"{a} << {', '.join([b, *rest])}", f"{b} -> oo", f"{a} ~~ {b}", f"{a} = {b}"]
+        )
         if rest and random.random() < 0.2:
             regime = f"{a} ~~ {b} << {rest[0]}"
     truth = direct.Product.read(text, count=options["count"], **machine)
@@ -64,7 +94,10 @@ def drawn(seed):
         options["solve_for"] = random.choice(solvable)
         point = {name: random.choice((512, 3008, 8192, 30000)) for name in free if name != options["solve_for"]}
     else:
-        point = {name: random.choice((112, 784, 2048, 30000)) for name in random.sample(free, len(free) - random.randint(0, 1))}
+        point = {
+            name: random.choice((112, 784, 2048, 30000))
+            for name in random.sample(free, len(free) - random.randint(0, 1))
+        }
     return sr.derive(text, **options, at=point or None), truth, regime, names
 
 
@@ -74,7 +107,11 @@ def _on_a_mesh(random, text, left, right, output):
     split = random.choice([*summed, left[0]])
     chips, over_link = random.choice((2, 4, 16)), split in summed and random.random() < 0.6
     text = re.sub(rf"\b{split}\b(?=[^\[]*\])", f"{split}_X", text)
-    machine = {"chips": chips, "link": "ICI" if over_link else None, "ways": 2 if chips >= direct.CATALOGUE["tpu-v5e"]["wraparound"][0] else 1}
+    machine = {
+        "chips": chips,
+        "link": "ICI" if over_link else None,
+        "ways": 2 if chips >= direct.CATALOGUE["tpu-v5e"]["wraparound"][0] else 1,
+    }
     if over_link:
         machine["bandwidth"] = direct.figure("tpu-v5e", "ICI")
     return text, {"options": {"mesh": {"X": chips}} | ({"link": "ICI"} if over_link else {}), "machine": machine}
@@ -88,7 +125,9 @@ def floats_agree(record):
         for key, value in record.items():
             if key.endswith("_float") and value is not None:
                 exact = record[key.removesuffix("_float")]
-                last = Q(10) ** -len(exact.partition(".")[2]) if "." in exact else 0  # a root without a closed form is rounded
+                last = (
+                    Q(10) ** -len(exact.partition(".")[2]) if "." in exact else 0
+                )  # a root without a closed form is rounded
                 assert value == pytest.approx(float(evaluate(exact, {})), rel=1e-14, abs=float(last / 2))
             floats_agree(value)
     elif isinstance(record, list):
@@ -124,7 +163,9 @@ def audit_leading(answer, truth, regime, random, names):
         return
     for _ in range(3):
         sizes = truth.full(wide(random, names))
-        assert evaluate(answer["intensity_factor"], sizes) == evaluate(answer["intensity_leading"], sizes) / truth.intensity(sizes)
+        assert evaluate(answer["intensity_factor"], sizes) == evaluate(
+            answer["intensity_leading"], sizes
+        ) / truth.intensity(sizes)
         if answer["within"] and evaluate(answer["within"], sizes):
             assert abs(evaluate(answer["intensity_factor"], sizes) - 1) <= Q(1, 20)
     weights = scaling(regime, names)
@@ -132,7 +173,11 @@ def audit_leading(answer, truth, regime, random, names):
         weights = {answer["threshold"]["variable"]: 1}
     edges = [truth.full(along(weights, names, power, seed)) for power in range(6) for seed in range(6)]
     assert not answer["within"] or any(evaluate(answer["within"], sizes) for sizes in edges)
-    assert all(abs(evaluate(answer["intensity_factor"], sizes) - 1) <= Q(1, 20) for sizes in edges if answer["within"] and evaluate(answer["within"], sizes))
+    assert all(
+        abs(evaluate(answer["intensity_factor"], sizes) - 1) <= Q(1, 20)
+        for sizes in edges
+        if answer["within"] and evaluate(answer["within"], sizes)
+    )
     far = truth.full(along(weights, names, 8))
     form, exact = evaluate(answer["intensity_leading"], far), truth.intensity(far)
     assert near(form, exact)
@@ -221,9 +266,15 @@ def audit_bracket(bracket, truth, random, names):
     for _ in range(60):
         sizes = truth.full({name: Q(random.randint(10, 99), 10) * 10 ** random.choice((0, 2, 9, 12)) for name in names})
         least, intensity = evaluate(high, sizes), truth.intensity(sizes)
-        parts = [evaluate(part, sizes) for part in re.split(r", ", high.removeprefix("min(").removesuffix(")"))] if "min(" in high else [least]
+        parts = (
+            [evaluate(part, sizes) for part in re.split(r", ", high.removeprefix("min(").removesuffix(")"))]
+            if "min(" in high
+            else [least]
+        )
         assert evaluate(low, sizes) <= intensity < least
-        smallest |= {i for i, part in enumerate(parts) if all(part * 1000 < other for j, other in enumerate(parts) if j != i)}
+        smallest |= {
+            i for i, part in enumerate(parts) if all(part * 1000 < other for j, other in enumerate(parts) if j != i)
+        }
         tight |= {i for i, part in enumerate(parts) if part == least and intensity > least * Q(99, 100)}
     assert smallest <= tight
 
@@ -239,7 +290,9 @@ def audit_rule(threshold, answer, truth, sizes, *, inside):
         leading = evaluate(answer["intensity_leading"], sizes)
         assert evaluate(threshold["rule"], sizes) == (leading > truth.ridge)
     if threshold["rule_factor"] and inside:
-        assert near(evaluate(threshold["rule_factor"], sizes), evaluate(threshold["exact_bound"], sizes) / rule, Q(1, 10**30))
+        assert near(
+            evaluate(threshold["rule_factor"], sizes), evaluate(threshold["exact_bound"], sizes) / rule, Q(1, 10**30)
+        )
 
 
 def step(truth, name):
@@ -265,7 +318,9 @@ def audit_point(point, threshold, truth, names):
         here = truth.full({**sizes, **({x: Q(at)} if is_free else {})})
         assert evaluate(point["intensity"], here) == truth.intensity(here)
         if point["T_math"] is not None:
-            assert tuple(evaluate(point[key], here) for key in ("T_math", "T_comms", "T_lower", "T_upper")) == truth.all_times(here)
+            assert tuple(
+                evaluate(point[key], here) for key in ("T_math", "T_comms", "T_lower", "T_upper")
+            ) == truth.all_times(here)
     for row in point["times"]:
         here = truth.full({**sizes, **({x: Q(row["size"])} if is_free else {})})
         for key, exact in zip(("T_math", "T_comms", "T_lower", "T_upper"), truth.all_times(here), strict=True):
@@ -285,14 +340,25 @@ def _audit_bound(point, truth, sizes, x):
         assert n == stride or not truth.compute_bound(truth.full({**sizes, x: Q(n - stride)}))
     if point["outcome"] != "depends":
         wanted = point["outcome"] == "always compute-bound"
-        assert all(truth.compute_bound(truth.full({**sizes, x: Q(10) ** power})) == wanted for power in (0, 1, 2, 3, 4, 6, 9, 12))
+        assert all(
+            truth.compute_bound(truth.full({**sizes, x: Q(10) ** power})) == wanted
+            for power in (0, 1, 2, 3, 4, 6, 9, 12)
+        )
 
 
 def audit_tables(d, record):
     """The cells of the tables of times, in print: each is its exact value, rounded at its last digit."""
     markdown, text = d.to_markdown(), d.to_text()
-    tables = [re.findall(r"^\| (?:\*\*)?([\d.]+)[^|]*\|(.*)\|(?:\*\*)?\s*$", part, re.M) for part in re.split(r"\n\n", markdown) if "| bound by |" in part]
-    heads = [re.findall(r"lower|upper|(?<=T_\{\\text\{)\w+", part) for part in re.split(r"\n\n", markdown) if "| bound by |" in part]
+    tables = [
+        re.findall(r"^\| (?:\*\*)?([\d.]+)[^|]*\|(.*)\|(?:\*\*)?\s*$", part, re.M)
+        for part in re.split(r"\n\n", markdown)
+        if "| bound by |" in part
+    ]
+    heads = [
+        re.findall(r"lower|upper|(?<=T_\{\\text\{)\w+", part)
+        for part in re.split(r"\n\n", markdown)
+        if "| bound by |" in part
+    ]
     rows = [row for point in record["answer"]["at"] for row in point["times"]]
     printed = [row for table in tables for row in table]
     assert len(printed) == len(rows)
@@ -305,7 +371,9 @@ def audit_tables(d, record):
             key = f"T_{name}" if f"T_{name}" in row else "T_comms"
             digits, power, unit = PRINTED.match(cell).groups()
             unit_of_last = Q(10) ** (int(power or 0) - len(digits.partition(".")[2])) * SECONDS[unit]
-            assert abs(Q(row[key]) - Q(digits) * Q(10) ** int(power or 0) * SECONDS[unit]) <= unit_of_last * Q(500001, 10**6)
+            assert abs(Q(row[key]) - Q(digits) * Q(10) ** int(power or 0) * SECONDS[unit]) <= unit_of_last * Q(
+                500001, 10**6
+            )
             assert digits in text
     early = re.search(r"The rule comes (\d+) rows? too (early|late)", markdown)
     if early and len(record["answer"]["at"]) == 1:
@@ -370,7 +438,10 @@ def dot_writes(N):
 
 
 GIVEN = {
-    "attention": ((attention, attention_reads, attention_writes), {"assume": "K << T", "solve_for": "K", "at": {"T": 100000}}),
+    "attention": (
+        (attention, attention_reads, attention_writes),
+        {"assume": "K << T", "solve_for": "K", "at": {"T": 100000}},
+    ),
     "attention in T": ((attention, attention_reads, attention_writes), {"solve_for": "T", "at": {"K": 3000}}),
     "blocked": ((blocked, blocked_reads, blocked_writes), {"assume": "M << N", "solve_for": "N", "at": {"M": 3}}),
     "dot": ((dot, dot_reads, dot_writes), {"assume": "N -> oo"}),
@@ -381,7 +452,12 @@ GIVEN = {
 def test_every_number_of_costs_that_are_given(name):
     functions, options = GIVEN[name]
     names = functions[0].__code__.co_varnames
-    truth = direct.Costs(peak=direct.figure("tpu-v5e", "peak.bf16"), bandwidth=direct.figure("tpu-v5e", "HBM"), labels=names, functions=functions)
+    truth = direct.Costs(
+        peak=direct.figure("tpu-v5e", "peak.bf16"),
+        bandwidth=direct.figure("tpu-v5e", "HBM"),
+        labels=names,
+        functions=functions,
+    )
     operation = sr.Operation(name, flops=functions[0], reads=functions[1], writes=functions[2])
     audit(sr.derive(operation, on="tpu-v5e", compute="bf16", **options), truth, options.get("assume", ""), names, 7)
 
@@ -396,7 +472,9 @@ def test_every_number_of_a_map(seed):
     chip = random.choice(list(CHIPS))
     left, right, output = random.choice(SHAPES[:3] + SHAPES[6:8]).split()
     inputs, result = [random.choice(CHIPS[chip]) for _ in "lr"], random.choice(("bf16", "int8"))
-    text = "{}[{}] * {}[{}] -> {}[{}]".format(inputs[0], ", ".join(left), inputs[1], ", ".join(right), result, ", ".join(output))
+    text = "{}[{}] * {}[{}] -> {}[{}]".format(
+        inputs[0], ", ".join(left), inputs[1], ", ".join(right), result, ", ".join(output)
+    )
     peak = direct.figure(chip, f"peak.{max(inputs, key=direct.BITS.get)}")
     truth = direct.Product.read(text, peak=peak, bandwidth=direct.figure(chip, "HBM"))
     names = truth.labels
@@ -426,7 +504,9 @@ def audit_row(row, truth, sizes):
     assert evaluate(row["compute_bound"], {**sizes, "ridge": truth.ridge}) == (leading > truth.ridge)
     n = row["equal_sizes_from"]
     if n is not None:
-        above, below = (evaluate(row["intensity"], dict.fromkeys(truth.labels, Q(size))) > truth.ridge for size in (n, n - 1))
+        above, below = (
+            evaluate(row["intensity"], dict.fromkeys(truth.labels, Q(size))) > truth.ridge for size in (n, n - 1)
+        )
         assert above
         assert not below or n == 1
 
@@ -489,8 +569,14 @@ def test_every_number_of_a_comparison(at):
     rows = json.loads(sr.compare(text, on=",".join(CHIPS), assume="B << D, F", at=at).to_json())["rows"]
     assert [row["chip"] for row in rows] == list(CHIPS)
     for row in rows:
-        truth = direct.Product.read(text, peak=direct.figure(row["chip"], "peak.bf16"), bandwidth=direct.figure(row["chip"], "HBM"))
-        assert (Q(row["peak"]), Q(row["bandwidth"]), Q(row["ridge"]["exact"])) == (truth.peak, truth.bandwidth, truth.ridge)
+        truth = direct.Product.read(
+            text, peak=direct.figure(row["chip"], "peak.bf16"), bandwidth=direct.figure(row["chip"], "HBM")
+        )
+        assert (Q(row["peak"]), Q(row["bandwidth"]), Q(row["ridge"]["exact"])) == (
+            truth.peak,
+            truth.bandwidth,
+            truth.ridge,
+        )
         assert row["ridge"]["float"] == float(truth.ridge)
         assert evaluate(row["compute_bound"].removeprefix("B > "), {}) == truth.ridge
         assert row["smallest_integer"] == whole(truth.ridge, 1)
@@ -515,7 +601,9 @@ def leaves(record, path=()):
     elif isinstance(record, list):
         for i, value in enumerate(record):
             yield from leaves(value, (*path, i))
-    elif (isinstance(record, int | float) and not isinstance(record, bool)) or (isinstance(record, str) and re.search(r"\d", record)):
+    elif (isinstance(record, int | float) and not isinstance(record, bool)) or (
+        isinstance(record, str) and re.search(r"\d", record)
+    ):
         yield path
 
 
@@ -523,7 +611,9 @@ class Written:
     """A derivation whose record and pages are written once."""
 
     def __init__(self, d):
-        self.to_json, self.to_markdown, self.to_text, self.to_latex = map(cache, (d.to_json, d.to_markdown, d.to_text, d.to_latex))
+        self.to_json, self.to_markdown, self.to_text, self.to_latex = map(
+            cache, (d.to_json, d.to_markdown, d.to_text, d.to_latex)
+        )
 
 
 class Changed:

@@ -40,8 +40,14 @@ def test_operands_of_forty_dimensions_are_derived():
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        ("mesh A, C, E, G, H, K on ICI; input x: bf16[B, D_ACEGHK]; weight W: bf16[D_ACEGHK, F]; y = x*W -> bf16[B, F]", {}),
-        ("mesh A, C, E, G, H, K, L, M on ICI; input x: bf16[B_ACEG, D]; weight W: bf16[D, F_HKLM]; y = x*W -> bf16[B_ACEG, F_HKLM]", {"training": True}),
+        (
+            "mesh A, C, E, G, H, K on ICI; input x: bf16[B, D_ACEGHK]; weight W: bf16[D_ACEGHK, F]; y = x*W -> bf16[B, F]",
+            {},
+        ),
+        (
+            "mesh A, C, E, G, H, K, L, M on ICI; input x: bf16[B_ACEG, D]; weight W: bf16[D, F_HKLM]; y = x*W -> bf16[B_ACEG, F_HKLM]",
+            {"training": True},
+        ),
     ],
 )
 def test_many_open_axes_are_played_axis_by_axis(text, options):
@@ -53,7 +59,10 @@ def test_many_open_axes_are_played_axis_by_axis(text, options):
     ("options", "named"),
     [
         ({"operation": WHERE}, "z3"),
-        ({"operation": "matmul", "let": {"a0": "B", **{f"a{i}": f"a{i - 1} + 1" for i in range(1, 3000)}}}, "3000 formulas"),
+        (
+            {"operation": "matmul", "let": {"a0": "B", **{f"a{i}": f"a{i - 1} + 1" for i in range(1, 3000)}}},
+            "3000 formulas",
+        ),
         ({"operation": "matmul", "let": {"a0": "B", **{f"a{i}": f"a{i - 1} + 1" for i in range(1, 300)}}}, "let a100"),
     ],
 )
@@ -83,7 +92,9 @@ def test_a_template_does_not_grow_without_bound(text, tmp_path):
 
 
 def test_a_template_may_pad_and_repeat(tmp_path):
-    (tmp_path / "page.txt.j2").write_text('<< "ab" * 3 >> << "{:>4}".format(7) >> << "x".ljust(3) >>|<% for i in range(3) %><< i >><% endfor %>', "utf-8")
+    (tmp_path / "page.txt.j2").write_text(
+        '<< "ab" * 3 >> << "{:>4}".format(7) >> << "x".ljust(3) >>|<% for i in range(3) %><< i >><% endfor %>', "utf-8"
+    )
     outcome = CliRunner().invoke(cli, ["derive", "matmul", "--on", "tpu-v5e", "--template", str(tmp_path)])
     assert outcome.output.rstrip().splitlines()[-1] == "ababab    7 x  |012"
 
@@ -96,7 +107,9 @@ def test_a_prover_that_breaks_down_has_not_answered(monkeypatch):
         raise z3.Z3Exception("out of memory")
 
     monkeypatch.setattr(prover, "_checked", broken)
-    assert "sampled" in sr.derive("attention", on="h100").to_text() or sr.derive("matmul", on="tpu-v5e").counts()["proved"]
+    assert (
+        "sampled" in sr.derive("attention", on="h100").to_text() or sr.derive("matmul", on="tpu-v5e").counts()["proved"]
+    )
     (judgement,) = sr.verify({"claims": ["max(A, B) <= A + B + A*B/(A^2 + 1)"]}).judgements
     assert judgement.verdict in ("holds", "undecided")
 
@@ -114,7 +127,10 @@ def test_a_prover_that_is_missing_is_one_line(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"operation": f"input x: bf16[B, D]; weight W: bf16[D, {'9' * 4990}]; y = x*W -> bf16[B, {'9' * 4990}]"}, "too long"),
+        (
+            {"operation": f"input x: bf16[B, D]; weight W: bf16[D, {'9' * 4990}]; y = x*W -> bf16[B, {'9' * 4990}]"},
+            "too long",
+        ),
         ({"operation": f"bf16[B, {'9' * 1500}] * bf16[{'9' * 1500}, F] -> bf16[B, F]"}, "too long"),
         ({"operation": "fsdp-megatron", "minimize": "T_X +1111111_Y", "over": "X"}, "."),
     ],

@@ -60,8 +60,30 @@ def test_the_second_run_changes_nothing():
 LINES = st.lists(
     st.sampled_from(
         [
-            "", "words", "# Head", "- item", "  going on", "> quoted", "> ```", "```", "~~~", "    code", "$B > 240$", "$$", "| a | b |", "|--|--|",
-            "<!-- a comment -->", "`<!-- symroof derive -->`", "<!-- symroof: hardware = 'tpu-v5e' -->", "{% raw %}", "\\(x\\)", "***", "&nbsp;", "한국어", "a\tb ", "-->",
+            "",
+            "words",
+            "# Head",
+            "- item",
+            "  going on",
+            "> quoted",
+            "> ```",
+            "```",
+            "~~~",
+            "    code",
+            "$B > 240$",
+            "$$",
+            "| a | b |",
+            "|--|--|",
+            "<!-- a comment -->",
+            "`<!-- symroof derive -->`",
+            "<!-- symroof: hardware = 'tpu-v5e' -->",
+            "{% raw %}",
+            "\\(x\\)",
+            "***",
+            "&nbsp;",
+            "한국어",
+            "a\tb ",
+            "-->",
         ]
     ),
     max_size=8,
@@ -76,7 +98,13 @@ def outside(text):
 
 @pytest.mark.thorough
 @settings(max_examples=draws(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(before=LINES, behind=LINES, prefix=st.sampled_from(["", "> ", "  ", "> > "]), end=st.sampled_from(["\n", "\r\n"]), values=st.booleans())
+@given(
+    before=LINES,
+    behind=LINES,
+    prefix=st.sampled_from(["", "> ", "  ", "> > "]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    values=st.booleans(),
+)
 def test_nothing_outside_of_the_markers_changes(before, behind, prefix, end, values):
     inner = (SENTENCE if values else "") + "\n" + BLOCK
     body = "".join((prefix + line).rstrip() + "\n" for line in inner.splitlines())
@@ -102,7 +130,15 @@ def test_prefixes_stand_before_every_line():
     assert "\n  **Rule of thumb.**" in alone
 
 
-@pytest.mark.parametrize("shown", ["```\n" + BLOCK + "```\n", "    <!-- symroof derive -->\n", "`<!-- symroof = x -->`\n", "---\ntitle: <!-- symroof derive -->\n---\n"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "```\n" + BLOCK + "```\n",
+        "    <!-- symroof derive -->\n",
+        "`<!-- symroof = x -->`\n",
+        "---\ntitle: <!-- symroof derive -->\n---\n",
+    ],
+)
 def test_markers_in_code_are_text(shown):
     assert sr.build(shown).blocks == ()
 
@@ -120,7 +156,9 @@ def test_a_hand_edit_is_found_shown_and_kept(tmp_path):
 
 def every_digit(text):
     """Where the digits stand that a reader sees in blocks and values."""
-    spans = [m.span(1) for m in re.finditer(r"-->\n(.*?)<!-- symroof end", text, re.DOTALL)] + [m.span(1) for m in re.finditer(r"-->([^<\n]+)<!-- / -->", text)]
+    spans = [m.span(1) for m in re.finditer(r"-->\n(.*?)<!-- symroof end", text, re.DOTALL)] + [
+        m.span(1) for m in re.finditer(r"-->([^<\n]+)<!-- / -->", text)
+    ]
     return [i for a, b in spans for i in range(a, b) if text[i].isdigit()]
 
 
@@ -146,13 +184,19 @@ def test_what_moved_is_said_with_its_name(run, tmp_path):
     lines = done.out.splitlines()
     assert done.code == 1
     assert lines[0].endswith("mm.smallest_integer: 241 -> 244")
-    assert "mm: ridge 240.24 -> 243.21, smallest_integer 241 -> 244" in lines[1] or "rule_bound 240.24 -> 243.21" in lines[1]
+    assert (
+        "mm: ridge 240.24 -> 243.21, smallest_integer 241 -> 244" in lines[1]
+        or "rule_bound 240.24 -> 243.21" in lines[1]
+    )
     assert lines[-1] == "1 of 1 file would change"
     assert page.read_text() == built(PAGE)
 
 
 def test_the_number_after_an_answer_is_the_one_of_the_derivation():
-    text = "v <!-- symroof = mm.rule_bound; 3 digits --><!-- / --> <!-- symroof = ceil(mm.ridge) --><!-- / --> <!-- symroof = mm.T_math at B = 512, D = F = 8192; us --><!-- / -->\n\n" + BLOCK
+    text = (
+        "v <!-- symroof = mm.rule_bound; 3 digits --><!-- / --> <!-- symroof = ceil(mm.ridge) --><!-- / --> <!-- symroof = mm.T_math at B = 512, D = F = 8192; us --><!-- / -->\n\n"
+        + BLOCK
+    )
     derivation = sr.derive("matmul", on="tpu-v5e", assume="B << D, F")
     seconds = 2 * 512 * 8192 * 8192 / 1.97e14
     assert built(text).startswith("v ")
@@ -226,7 +270,9 @@ def test_comments_before_a_block_give_what_it_does_not_say():
 
 
 def test_problems_are_shared_with_files(tmp_path):
-    (tmp_path / "p.toml").write_text('[[problem]]\ntitle = "one"\noperation = "dot"\n[[problem]]\ntitle = "two"\noperation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"\n')
+    (tmp_path / "p.toml").write_text(
+        '[[problem]]\ntitle = "one"\noperation = "dot"\n[[problem]]\ntitle = "two"\noperation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"\n'
+    )
     text = "<!-- symroof derive\nproblem = 'p.toml#two'\nsections = ['rule']\n-->\n"
     assert "240.24" in built(text, path=tmp_path / "page.md")
     document = sr.build(text.replace("#two", ""), path=tmp_path / "page.md")
@@ -274,7 +320,9 @@ def test_settings_stand_in_a_file(tmp_path):
 
 
 def test_chips_of_the_settings_lie_beside_them(tmp_path):
-    (tmp_path / "own.toml").write_text('[sources]\ns = { title = "a sheet", url = "https://example.org", date = "2026" }\n[mine]\ntitle = "Mine"\n[mine.figures]\n"peak.bf16" = ["1e14 FLOPs/s", "s"]\nHBM = ["1e12 bytes/s", "s"]\n')
+    (tmp_path / "own.toml").write_text(
+        '[sources]\ns = { title = "a sheet", url = "https://example.org", date = "2026" }\n[mine]\ntitle = "Mine"\n[mine.figures]\n"peak.bf16" = ["1e14 FLOPs/s", "s"]\nHBM = ["1e12 bytes/s", "s"]\n'
+    )
     (tmp_path / "symroof.toml").write_text('["docs/*.md"]\nchips = "own.toml"\nhardware = "mine"\n')
     text = "<!-- symroof derive\noperation = 'dot'\nsections = ['ridge']\n-->\n"
     assert "100" in built(text, path=tmp_path / "docs" / "a.md")
@@ -286,13 +334,28 @@ def test_a_readme_beside_git_is_one_of_github(tmp_path):
 
 
 def test_latex_and_restructuredtext(tmp_path):
-    keys = ['operation = "matmul"', 'hardware = "tpu-v5e"', 'assume = "B << D, F"', 'sections = ["rule"]', 'id = "mm"', 'label = "eq:rule"']
-    tex = "From % symroof = mm.smallest_integer\n?% /\n rows on.\n\n% symroof derive\n" + "".join(f"% {key}\n" for key in keys) + "\nSee.\n"
+    keys = [
+        'operation = "matmul"',
+        'hardware = "tpu-v5e"',
+        'assume = "B << D, F"',
+        'sections = ["rule"]',
+        'id = "mm"',
+        'label = "eq:rule"',
+    ]
+    tex = (
+        "From % symroof = mm.smallest_integer\n?% /\n rows on.\n\n% symroof derive\n"
+        + "".join(f"% {key}\n" for key in keys)
+        + "\nSee.\n"
+    )
     once = built(tex, path=tmp_path / "a.tex")
     assert "241% /\n" in once
     assert "\\begin{equation}\\label{eq:rule}" in once
     assert built(once, path=tmp_path / "a.tex") == once
-    rst = "Page\n====\n\n.. symroof derive\n" + "".join(f"   {key}\n" for key in keys) + "\nText::\n\n  .. symroof derive\n\nEnd\n"
+    rst = (
+        "Page\n====\n\n.. symroof derive\n"
+        + "".join(f"   {key}\n" for key in keys)
+        + "\nText::\n\n  .. symroof derive\n\nEnd\n"
+    )
     once = built(rst, path=tmp_path / "a.rst")
     assert ".. math::\n   :label: eq:rule\n\n   \\frac" in once
     assert once.count("symroof end") == 1
@@ -301,15 +364,29 @@ def test_latex_and_restructuredtext(tmp_path):
 
 @pytest.mark.parametrize("indent", [1, 2, None])
 def test_notebooks_keep_everything_else(indent, tmp_path):
-    code = {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [{"name": "stdout", "output_type": "stream", "text": ["é\n"]}], "source": ["1 + 1"]}
+    code = {
+        "cell_type": "code",
+        "execution_count": 1,
+        "metadata": {},
+        "outputs": [{"name": "stdout", "output_type": "stream", "text": ["é\n"]}],
+        "source": ["1 + 1"],
+    }
     sources = [SENTENCE.splitlines(keepends=True), BLOCK]
-    tree = {"cells": [{"cell_type": "markdown", "metadata": {}, "source": source} for source in sources] + [code], "metadata": {"a": 1.50}, "nbformat": 4, "nbformat_minor": 5}
+    tree = {
+        "cells": [{"cell_type": "markdown", "metadata": {}, "source": source} for source in sources] + [code],
+        "metadata": {"a": 1.50},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     text = json.dumps(tree, indent=indent, ensure_ascii=False) + "\n"
     once = built(text, path=tmp_path / "a.ipynb")
     assert "241<!-- / -->" in once
     after = json.loads(once)
     assert (after["cells"][2], after["metadata"]) == (code, tree["metadata"])
-    assert [cell.text.split("\n")[0] for cell in cells(once)] == [SENTENCE.split("\n")[0].replace("?", "241"), "<!-- symroof derive"]
+    assert [cell.text.split("\n")[0] for cell in cells(once)] == [
+        SENTENCE.split("\n")[0].replace("?", "241"),
+        "<!-- symroof derive",
+    ]
     assert built(once, path=tmp_path / "a.ipynb") == once
 
 
@@ -321,7 +398,9 @@ def test_a_format_that_is_not_known_is_refused_by_name(tmp_path):
 @pytest.mark.thorough
 def test_a_picture_beside_the_document(run, tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("<!-- symroof plot\noperation = 'matmul'\nhardware = 'tpu-v5e'\nat = 'B=64,D=F=8192'\nid = 'roof'\n-->\n")
+    page.write_text(
+        "<!-- symroof plot\noperation = 'matmul'\nhardware = 'tpu-v5e'\nat = 'B=64,D=F=8192'\nid = 'roof'\n-->\n"
+    )
     assert run("build", str(page)).code == 0
     assert "roof.svg)" in page.read_text()
     assert "ridge 240" in page.read_text()
@@ -334,7 +413,9 @@ def test_a_picture_beside_the_document(run, tmp_path):
 
 @pytest.mark.thorough
 def test_standard_input_and_output(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "symroof", "build", "-"], input=PAGE, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "symroof", "build", "-"], input=PAGE, capture_output=True, text=True, check=True
+    )
     assert done.stdout == built(PAGE)
 
 
@@ -354,8 +435,15 @@ def test_a_crash_leaves_the_old_file(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(PAGE)
     folder = tmp_path / "small"
-    script = "import sys, os, symroof.cli.building as b\n" "def full(*a): raise OSError(28, 'No space left on device')\n" "os.fsync = full\n" "from symroof.cli import main; main(sys.argv[1:])"
-    done = subprocess.run([sys.executable, "-c", script, "build", str(page)], capture_output=True, text=True, check=False)
+    script = (
+        "import sys, os, symroof.cli.building as b\n"
+        "def full(*a): raise OSError(28, 'No space left on device')\n"
+        "os.fsync = full\n"
+        "from symroof.cli import main; main(sys.argv[1:])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "build", str(page)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "No space left" in done.stderr
     assert page.read_text() == PAGE
@@ -458,7 +546,10 @@ def test_values_of_latex_at_odd_places(tmp_path):
 
 def test_cells_of_notebooks_are_read_each_by_itself(tmp_path):
     sources = ["```\nopen\n", "<!-- open\n", BLOCK]
-    text = json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}, "source": source} for source in sources], "nbformat": 4}, indent=1)
+    text = json.dumps(
+        {"cells": [{"cell_type": "markdown", "metadata": {}, "source": source} for source in sources], "nbformat": 4},
+        indent=1,
+    )
     for notebook in (text, text.replace("\n", "\r\n"), "\ufeff" + text):
         once = built(notebook, path=tmp_path / "a.ipynb")
         assert "Rule of thumb" in once
@@ -470,7 +561,11 @@ def test_cells_of_notebooks_are_read_each_by_itself(tmp_path):
 @pytest.mark.parametrize("suffix", ["md", "rst", "tex"])
 def test_a_report_names_the_file_as_the_block_does(suffix, tmp_path):
     (tmp_path / "claims.md").write_text("So $2 + 2 = 4$.\n")
-    marks = {"md": ("<!-- symroof verify\n", "@\n-->\n"), "rst": (".. symroof verify\n", "   @\n"), "tex": ("% symroof verify\n", "% @\n")}
+    marks = {
+        "md": ("<!-- symroof verify\n", "@\n-->\n"),
+        "rst": (".. symroof verify\n", "   @\n"),
+        "tex": ("% symroof verify\n", "% @\n"),
+    }
     text = "".join(marks[suffix])
     once = built(text.replace("@", "file = 'claims.md'"), path=tmp_path / f"a.{suffix}")
     assert "claims.md:1:4" in once
@@ -534,11 +629,19 @@ def test_values_know_what_the_settings_say(tmp_path):
 
 def test_the_cells_of_a_notebook_are_judged_as_they_are_read(run, tmp_path):
     notebook = tmp_path / "a.ipynb"
-    cells_ = [{"cell_type": kind, "metadata": {}, "source": text} for kind, text in (("markdown", SENTENCE), ("markdown", BLOCK), ("code", "'$1 = 2$'"), ("markdown", "$\\frac{4}{2} = 2$"))]
+    cells_ = [
+        {"cell_type": kind, "metadata": {}, "source": text}
+        for kind, text in (
+            ("markdown", SENTENCE),
+            ("markdown", BLOCK),
+            ("code", "'$1 = 2$'"),
+            ("markdown", "$\\frac{4}{2} = 2$"),
+        )
+    ]
     notebook.write_text(built(json.dumps({"cells": cells_, "nbformat": 4}), path=notebook))
     done = run("verify", str(notebook))
     assert (done.code, "3 hold" in done.out) == (0, True)
-    notebook.write_text(notebook.read_text().replace("= 2$\"", "= 3$\""))
+    notebook.write_text(notebook.read_text().replace('= 2$"', '= 3$"'))
     assert run("verify", str(notebook)).code == 1
 
 
@@ -548,7 +651,9 @@ def test_a_value_that_is_not_the_formulas_is_refused(monkeypatch):
 
     right = lookup.enclosed
     monkeypatch.setattr(lookup, "enclosed", lambda formula: Root(right(formula).low * 2, right(formula).high * 2))
-    document = sr.build("v <!-- symroof = mm.ridge + 1 --><!-- / --> or <!-- symroof = ceil(mm.ridge) --><!-- / -->\n\n" + BLOCK)
+    document = sr.build(
+        "v <!-- symroof = mm.ridge + 1 --><!-- / --> or <!-- symroof = ceil(mm.ridge) --><!-- / -->\n\n" + BLOCK
+    )
     assert sum(block.status == "failed" for block in document.blocks) == 2
     assert any("not proved" in str(block.error) for block in document.blocks)
 
@@ -588,7 +693,11 @@ def test_a_korean_document_is_built_once_and_judged_without_a_false_alarm(run, t
     assert "\\text{불가능}" in once
     assert "내적은 <!-- symroof = dot.outcome -->연산 병목 불가능<!-- / -->이다" in once
     assert not re.search(r"[a-z]{3,} [a-z]{2,}", re.sub(r"<!--.*?-->|`[^`]*`", "", once, flags=re.DOTALL))
-    contents = re.findall(r"-->\n\n((?:(?!<!--).)*?)\n\n<!-- symroof end (\w+) -->", re.sub(r"^> ?", "", once, flags=re.MULTILINE), re.DOTALL)
+    contents = re.findall(
+        r"-->\n\n((?:(?!<!--).)*?)\n\n<!-- symroof end (\w+) -->",
+        re.sub(r"^> ?", "", once, flags=re.MULTILINE),
+        re.DOTALL,
+    )
     assert [digest(text) for text, _ in contents] == [said for _, said in contents]
     assert len(contents) == 3
     assert run("build", "--check", str(page)).code == 0

@@ -107,7 +107,9 @@ def test_the_right_value_that_is_given_is_the_one_of_exact_fractions():
     compared = 0
     for one in results()[0]:
         left, sign, right = one.label.check.split(" ; ")[-1].split(" ~ ")[0].partition(" = ")
-        in_numbers = sign and not re.search(r"[a-zA-Z_]", re.sub(r"sqrt|(?<=\d)e(?=-?\d)", "", left + right + "".join(one.values)))
+        in_numbers = sign and not re.search(
+            r"[a-zA-Z_]", re.sub(r"sqrt|(?<=\d)e(?=-?\d)", "", left + right + "".join(one.values))
+        )
         if one.label.label == "wrong" and in_numbers and " = " not in right and one.values:
             ratio = float(value(left, {}) / value(one.values[-1], {}))
             assert any(abs(ratio / 10**power - 1) < 0.01 for power in (-9, -6, -3, 0, 2, 3, 6, 9)), str(one)
@@ -120,7 +122,11 @@ def test_the_right_value_that_is_given_is_the_one_of_exact_fractions():
 def test_a_result_with_another_digit_is_wrong(name, tmp_path):
     """The first digit behind the last equals sign is changed in every right formula that holds."""
     text, pairs = BY_NAME[name].read_text("utf-8"), labelled(BY_NAME[name])
-    held = {one.formula.start for one in results()[0] if one.document == name and one.verdicts and set(one.verdicts) <= {*ACCEPTED}}
+    held = {
+        one.formula.start
+        for one in results()[0]
+        if one.document == name and one.verdicts and set(one.verdicts) <= {*ACCEPTED}
+    }
     changed, characters = set(), list(text)
     for formula, label in pairs:
         before, _, behind = text[formula.start : formula.stop].rpartition("=")

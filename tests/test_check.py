@@ -39,7 +39,9 @@ def compare(left, relation, right):
 def outcome(one, **figures):
     """What the check says where x means what the step rests on."""
     known = {name: Number(Fraction(value), value) for name, value in figures.items()}
-    return check(one, Ledger(DIMS, known, {"x": one.evidence or one.right}, {"D": 2} if isinstance(one.evidence, Whole) else {}))
+    return check(
+        one, Ledger(DIMS, known, {"x": one.evidence or one.right}, {"D": 2} if isinstance(one.evidence, Whole) else {})
+    )
 
 
 MATMUL = Loops((("B", "D"), ("D", "F")), ("B", "F"))
@@ -199,7 +201,11 @@ def test_what_has_no_value_at_a_point_decides_nothing_there():
     at = {"B": 2, "D": 3, "F": 5, "R": 3}
     assert [truth(Both((bound, one)), **at) for one in (false, true)] == [False, None]
     assert [truth(Either((bound, one)), **at) for one in (false, true)] == [None, True]
-    assert [truth(Cases(((true, guard),), Verdict(False)), **at) for guard in (bound, false, true)] == [None, False, True]
+    assert [truth(Cases(((true, guard),), Verdict(False)), **at) for guard in (bound, false, true)] == [
+        None,
+        False,
+        True,
+    ]
     assert truth(Both((bound, true)), **{**at, "D": 4, "B": 6}) is True
 
 

@@ -62,8 +62,14 @@ def test_what_a_report_says_is_right_is_right(problem):
 @pytest.mark.thorough
 def test_much_is_offered_and_no_denominator_without_its_guard():
     assert sum(1 for problem in PROBLEMS for _ in offered(problem)) > 70
-    problem = {"symbols": ["B", "D", "F"], "claims": ["6*B >= F*B + F <=> B >= F/(7-F) assuming F << D", "7D*B < 4 <=> D < 4/6/B"]}
-    assert [claims[0] for claims in offered(problem)] == ["6B >= FB + F <=> B >= F/(6 - F) and 6 > F as F << D", "7DB < 4 <=> D < 4/(7B)"]
+    problem = {
+        "symbols": ["B", "D", "F"],
+        "claims": ["6*B >= F*B + F <=> B >= F/(7-F) assuming F << D", "7D*B < 4 <=> D < 4/6/B"],
+    }
+    assert [claims[0] for claims in offered(problem)] == [
+        "6B >= FB + F <=> B >= F/(6 - F) and 6 > F as F << D",
+        "7DB < 4 <=> D < 4/(7B)",
+    ]
 
 
 @pytest.mark.part(1)
@@ -215,7 +221,12 @@ def test_a_mistake_that_almost_fits_is_not_named(claim):
 def test_what_units_refute_rests_on_units_alone():
     """A wrong claim rests on a check and looks for no mistake in its numbers; one that is left open rests on none."""
     wrong, left_open = verdict("T_math = 3 bytes", **MATMUL), verdict("2 * 3 bytes = 6 FLOPs", **MATMUL)
-    assert (wrong.verdict, wrong.worst.by, wrong.worst.check.status, wrong.worst.diagnosis) == ("wrong", "units", "proved", None)
+    assert (wrong.verdict, wrong.worst.by, wrong.worst.check.status, wrong.worst.diagnosis) == (
+        "wrong",
+        "units",
+        "proved",
+        None,
+    )
     assert (left_open.verdict, left_open.worst.check) == ("undecided", None)
 
 
@@ -507,13 +518,20 @@ def test_links_say_what_decided_them():
 
 
 def test_a_sum_over_nothing_is_zero():
-    assert [verdict(claim, **MATMUL).verdict for claim in ("sum(i, i, 1, 0) = 0", "sum(i, i, 3, 2) + 2 = 2", "sum(i, i, 1, 0) = 1")] == ["holds", "holds", "wrong"]
+    assert [
+        verdict(claim, **MATMUL).verdict
+        for claim in ("sum(i, i, 1, 0) = 0", "sum(i, i, 3, 2) + 2 = 2", "sum(i, i, 1, 0) = 1")
+    ] == ["holds", "holds", "wrong"]
 
 
 def test_the_same_whole_sizes_are_left_by_a_bound_on_a_multiple():
     """B > 240.24 is B >= 241, as is 2B > 481; 2B > 482 begins at 242."""
     right, wrong = (verdict(f"compute-bound when 2B > {bound}", **REGIME) for bound in (481, 482))
-    assert (right.verdict, right.worst.remarks[0].kind, right.worst.remarks[0].facts["first"]) == ("holds", "whole", 241)
+    assert (right.verdict, right.worst.remarks[0].kind, right.worst.remarks[0].facts["first"]) == (
+        "holds",
+        "whole",
+        241,
+    )
     assert wrong.verdict == "wrong"
 
 
@@ -523,14 +541,34 @@ def test_the_worst_link_of_a_chain_is_what_a_claim_comes_to():
     assert found.worst.verdict == found.verdict == "wrong"
 
 
-@pytest.mark.parametrize(("problem", "times", "network"), [(MATMUL, "T_comms", False), ({**MATMUL, "operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 2}, "link": "ICI"}, "T_HBM, T_X", True)])
+@pytest.mark.parametrize(
+    ("problem", "times", "network"),
+    [
+        (MATMUL, "T_comms", False),
+        (
+            {**MATMUL, "operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 2}, "link": "ICI"},
+            "T_HBM, T_X",
+            True,
+        ),
+    ],
+)
 def test_a_factor_two_is_asked_of_both_directions_only_on_a_network(problem, times, network):
     (found,) = sr.verify({**problem, "claims": [f"T_lower = 2max(T_math, {times})"]}).judgements
     assert found.worst.diagnosis.kind == "factor_two"
     assert found.worst.diagnosis.facts["network"] is network
 
 
-@pytest.mark.parametrize(("side", "printed"), [("2.5x", True), ("2.5xy^2", True), ("2.5bytes", False), ("2.5 bytes x", False), ("2.5 x bytes", False), ("2.5(x + y)", False)])
+@pytest.mark.parametrize(
+    ("side", "printed"),
+    [
+        ("2.5x", True),
+        ("2.5xy^2", True),
+        ("2.5bytes", False),
+        ("2.5 bytes x", False),
+        ("2.5 x bytes", False),
+        ("2.5(x + y)", False),
+    ],
+)
 def test_a_number_before_free_names_stands_in_print(side, printed):
     context = context_of(read_exercise(MATMUL))
     assert stands_in_print(read_expression(side, Scope(("bytes", "x", "y"))), context) is printed
@@ -538,7 +576,11 @@ def test_a_number_before_free_names_stands_in_print(side, printed):
 
 AMOUNTS = [
     (operation, name, unit, other)
-    for operation, names in (("matmul", ("bytes", "reads", "writes", "flops")), ("mlp", ("bytes", "weights", "flops")), ("softmax", ("bytes", "reads", "flops")))
+    for operation, names in (
+        ("matmul", ("bytes", "reads", "writes", "flops")),
+        ("mlp", ("bytes", "weights", "flops")),
+        ("softmax", ("bytes", "reads", "flops")),
+    )
     for name in names
     for unit, other in ((("FLOPs", "bytes") if name == "flops" else ("bytes", "FLOPs")),)
 ]

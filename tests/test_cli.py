@@ -51,7 +51,9 @@ def test_json_has_the_contract(run):
     assert threshold["otherwise"] == {"outcome": "never compute-bound", "supremum": "D*F/(D + F)"}
     point = answer["at"][0]
     assert (point["exact_bound"], point["smallest_integer"]) == ("20172800/79043", 256)
-    assert {"id", "left", "relation", "right", "reason", "assumptions", "latex", "text", "check"} <= set(found["steps"][0])
+    assert {"id", "left", "relation", "right", "reason", "assumptions", "latex", "text", "check"} <= set(
+        found["steps"][0]
+    )
     assert {step["check"]["status"] for step in found["steps"]} == {"proved"}
 
 
@@ -92,7 +94,9 @@ def test_given_figures_add_to_those_of_the_file(run):
 
 def test_several_problems_and_one_bad(run, tmp_path):
     path = tmp_path / "p.toml"
-    path.write_text('[[problem]]\noperation = "matmul"\n[[problem]]\noperation = "nonsense["\ntitle = "bad"\n[[problem]]\noperation = "dot"\n')
+    path.write_text(
+        '[[problem]]\noperation = "matmul"\n[[problem]]\noperation = "nonsense["\ntitle = "bad"\n[[problem]]\noperation = "dot"\n'
+    )
     done = run("derive", str(path), "--brief")
     assert done.code == 2
     assert done.out.count("FLOPs ") == 2
@@ -140,7 +144,13 @@ def test_ascii_where_the_terminal_has_nothing_else():
 
 
 def test_a_closed_pipe_is_no_fault():
-    done = subprocess.run(f"{sys.executable} -m symroof derive matmul | head -n 1", shell=True, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        f"{sys.executable} -m symroof derive matmul | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stderr == ""
     assert done.stdout.startswith("bf16[B, D]")
 
@@ -152,7 +162,10 @@ FAULTS = {
     "unknown chip": (["derive", "dot", "--on", "tpu-v5"], "unknown chip 'tpu-v5'"),
     "unknown dtype": (["derive", "bf16[B] * bf17[B] -> bf16[B]"], "unknown dtype 'bf17'"),
     "unknown name": (["derive", "dot", "--at", "M=5"], "unknown name 'M'"),
-    "contradictory regime": (["derive", "matmul", "--assume", "B << D", "--assume", "D << B"], "the regime contradicts itself"),
+    "contradictory regime": (
+        ["derive", "matmul", "--assume", "B << D", "--assume", "D << B"],
+        "the regime contradicts itself",
+    ),
     "zero figure": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=0"], "0 is not positive"),
     "negative figure": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=-1"], "unexpected '-'"),
     "wrong unit": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=8e11 FLOPs/s"], "the unit is FLOPs/s"),
@@ -165,7 +178,10 @@ FAULTS = {
     "code in a regime": (["derive", "dot", "--assume", "exec('x') -> oo"], "unexpected character"),
     "pieces": (["derive", "bf16[B,", "D]"], "there are 2 operations"),
     "bandwidth that is not there": (["derive", "dot", "--on", "tpu-v5e", "--link", "NVLink"], "nothing crosses NVLink"),
-    "size that does not matter": (["derive", "bf16[N, B, D] * bf16[N, D, F] -> bf16[N, B, F]", "--for", "N"], "does not depend on N"),
+    "size that does not matter": (
+        ["derive", "bf16[N, B, D] * bf16[N, D, F] -> bf16[N, B, F]", "--for", "N"],
+        "does not depend on N",
+    ),
     "mesh": (["derive", TWO_CHIPS, "--mesh", "X=two"], "is not a number of chips"),
     "no mesh": (["derive", TWO_CHIPS], "the mesh has no such axis"),
     "count": (["derive", "dot", "--count", "twice"], "count = 'twice' is not known"),
@@ -173,9 +189,15 @@ FAULTS = {
     "template": (["derive", "dot", "--template", "/nowhere"], "is not a folder of templates"),
     "section": (["derive", "dot", "--section", "tables"], "sections = 'tables' is not known"),
     "facts against the regime": (["derive", "matmul", "--assume", "B << D, B >= D"], "contradicts itself"),
-    "facts against facts": (["derive", "matmul", "--assume", "D >= 8000, D <= 100"], "no D is at least 8000 and at most 100"),
+    "facts against facts": (
+        ["derive", "matmul", "--assume", "D >= 8000, D <= 100"],
+        "no D is at least 8000 and at most 100",
+    ),
     "a point against a fact": (["derive", "matmul", "--assume", "D <= 100", "--at", "D=8192"], "contradict D <= 100"),
-    "a point against an equality": (["derive", "matmul", "--assume", "B = D", "--at", "B=300,D=400"], "contradict B = D"),
+    "a point against an equality": (
+        ["derive", "matmul", "--assume", "B = D", "--at", "B=300,D=400"],
+        "contradict B = D",
+    ),
     "near relations that disagree": (["derive", "matmul", "--assume", "B ~ D, D ~ 2B"], "contradicts itself"),
     "a relation without sizes": (["derive", "matmul", "--assume", "3 ~ 4"], "relates no sizes"),
     "an equality that says nothing": (["derive", "matmul", "--assume", "D = D"], "says nothing"),
@@ -188,8 +210,14 @@ FAULTS = {
     "numbers out of range": (["derive", "matmul", "--assume", "D = 1e500"], "out of range"),
     "digits of another script": (["derive", TWO_CHIPS, "--mesh", "X=²"], "is not a number of chips"),
     "a figure that nothing uses": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBN=8e11"], "did you mean HBM?"),
-    "a figure of another unit": (["derive", "dot", "--on", "tpu-v5e", "--given", "peak=HBM"], "peak is in FLOPs/s, and HBM in bytes/s"),
-    "a figure that is not there": (["derive", "dot", "--on", "tpu-v5e", "--given", "peak=peak.vector"], "peak = peak.vector: there is no figure of that name"),
+    "a figure of another unit": (
+        ["derive", "dot", "--on", "tpu-v5e", "--given", "peak=HBM"],
+        "peak is in FLOPs/s, and HBM in bytes/s",
+    ),
+    "a figure that is not there": (
+        ["derive", "dot", "--on", "tpu-v5e", "--given", "peak=peak.vector"],
+        "peak = peak.vector: there is no figure of that name",
+    ),
     "two chips at once": (["derive", "dot", "--on", "tpu-v5e", "--on", "h100"], "a derivation has one --on"),
     "an axis twice": (["derive", TWO_CHIPS, "--mesh", "X=2,X=4"], "X is given twice"),
     "a mesh for nothing": (["derive", MATMUL, "--mesh", "X=2"], "is not split over the mesh"),
@@ -237,25 +265,58 @@ def test_a_mistyped_option_is_not_taken_for_a_broken_operation(run):
 
 # Unusual inputs, and a line that their answer has; the numbers were worked out by hand or by brute force.
 UNUSUAL = {
-    "far above the rule": ([MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=481"], "B > 225611.9, from B = 225612"),
-    "other sizes cancel": (["batched-matmul", "--on", "tpu-v5e", "--at", "B=D=F=512"], "intensity 170.67, memory-bound"),
+    "far above the rule": (
+        [MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=481"],
+        "B > 225611.9, from B = 225612",
+    ),
+    "other sizes cancel": (
+        ["batched-matmul", "--on", "tpu-v5e", "--at", "B=D=F=512"],
+        "intensity 170.67, memory-bound",
+    ),
     "never at a point": (["matvec", "--on", "tpu-v5e", "--at", "M=4096"], "never"),
     "the unknown is put in": ([MATMUL, "--on", "tpu-v5e", "--at", "B=256,D=8192"], "F > 7456.22, from F = 7457"),
-    "numbers alone": (["bf16[512, 4096] * bf16[4096, 8192] -> bf16[512, 8192]", "--on", "tpu-v5e"], "compute-bound  always"),
+    "numbers alone": (
+        ["bf16[512, 4096] * bf16[4096, 8192] -> bf16[512, 8192]", "--on", "tpu-v5e"],
+        "compute-bound  always",
+    ),
     "a scalar": (["bf16[] * bf16[] -> bf16[]", "--on", "tpu-v5e"], "compute-bound  never"),
-    "a long contraction": (["bf16[B, 100000] * bf16[100000, F] -> bf16[B, F]", "--on", "tpu-v5e", "--at", "F=1000"], "B > 317.21, from B = 318"),
+    "a long contraction": (
+        ["bf16[B, 100000] * bf16[100000, F] -> bf16[B, F]", "--on", "tpu-v5e", "--at", "F=1000"],
+        "B > 317.21, from B = 318",
+    ),
     "a dimension named like a product": (["bf16[B, D, BD] * bf16[D, F] -> bf16[B, BD, F]"], "2 B D BD F"),
-    "an equality turned round": ([MATMUL, "--on", "tpu-v5e", "--assume", "8192 = D, D = F"], "B > 255.21, from B = 256"),
-    "two axes": (["bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", "--on", "tpu-v5e", "--mesh", "X=4,Y=2"], "each of 8 chips"),
+    "an equality turned round": (
+        [MATMUL, "--on", "tpu-v5e", "--assume", "8192 = D, D = F"],
+        "B > 255.21, from B = 256",
+    ),
+    "two axes": (
+        ["bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", "--on", "tpu-v5e", "--mesh", "X=4,Y=2"],
+        "each of 8 chips",
+    ),
     "no term dominates": ([MATMUL, "--assume", "B ~~ D ~~ F"], "no term dominates"),
-    "facts": ([MATMUL, "--assume", "B << D, F", "--assume", "D >= 8000, F >= 8000"], "the factor is at most B/4000 + 1"),
-    "facts turned round": ([MATMUL, "--assume", "B << D, F", "--assume", "8000 <= D, 8000 <= F"], "the factor is at most B/4000 + 1"),
+    "facts": (
+        [MATMUL, "--assume", "B << D, F", "--assume", "D >= 8000, F >= 8000"],
+        "the factor is at most B/4000 + 1",
+    ),
+    "facts turned round": (
+        [MATMUL, "--assume", "B << D, F", "--assume", "8000 <= D, 8000 <= F"],
+        "the factor is at most B/4000 + 1",
+    ),
     "near sizes": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, B << D"], "B > 240.24, from B = 241"),
-    "near sizes in a circle": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, F ~ D, D ~ F, B << D"], "B > 240.24, from B = 241"),
+    "near sizes in a circle": (
+        [MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, F ~ D, D ~ F, B << D"],
+        "B > 240.24, from B = 241",
+    ),
     "near sizes in a chain": ([MATMUL, "--on", "tpu-v5e", "--assume", "B ~ D, B ~ F, B -> oo"], "≈ F/3"),
     "three operands": (["bf16[A, B] * bf16[B, C] * bf16[C] -> bf16[A, B, C]", "--on", "tpu-v5e"], "2ABC"),
-    "on-chip memory": ([MATMUL, "--on", "tpu-v5e", "--link", "VMEM", "--assume", "B << D, F"], "B > 10.92, from B = 11"),
-    "both directions": ([TWO_CHIPS, "--on", "tpu-v5e", "--mesh", "X=2", "--link", "ICI.bidirectional"], "D > 4377.78, from D = 4378"),
+    "on-chip memory": (
+        [MATMUL, "--on", "tpu-v5e", "--link", "VMEM", "--assume", "B << D, F"],
+        "B > 10.92, from B = 11",
+    ),
+    "both directions": (
+        [TWO_CHIPS, "--on", "tpu-v5e", "--mesh", "X=2", "--link", "ICI.bidirectional"],
+        "D > 4377.78, from D = 4378",
+    ),
 }
 
 
@@ -338,7 +399,14 @@ def test_catalogues_say_what_every_operation_and_every_quantity_is(run, lang):
 
 
 def test_catalogues_in_korean_and_chinese(run):
-    assert run("hardware", "--lang", "zh").out.splitlines()[0].split() == ["名称", "芯片", "bf16", "int8", "HBM", "链路"]
+    assert run("hardware", "--lang", "zh").out.splitlines()[0].split() == [
+        "名称",
+        "芯片",
+        "bf16",
+        "int8",
+        "HBM",
+        "链路",
+    ]
     shown = run("hardware", "tpu-v5e", "--lang", "ko").out
     assert "               또는   3.93e14 FLOPs/s  Cloud TPU v5e" in shown
     assert "크기가 16의 배수이면 링으로 닫히고" in shown
@@ -382,7 +450,10 @@ def test_verify_says_so_by_its_exit_status(run, tmp_path):
     assert done.out.startswith(f"{bad}:1:1  wrong         1 + 1 = 3\n")
     assert done.out.endswith("2 claims: 1 holds, 1 wrong.  0 comments read, 0 formulas skipped.  2 files.\n")
     done = run("verify", str(empty))
-    assert (done.code, " ".join(done.out.split())) == (0, f"{empty}: no claims read (0 formulas, no symroof comment) 0 claims. 0 comments read, 0 formulas skipped.")
+    assert (done.code, " ".join(done.out.split())) == (
+        0,
+        f"{empty}: no claims read (0 formulas, no symroof comment) 0 claims. 0 comments read, 0 formulas skipped.",
+    )
     assert run("verify", "--require", str(empty)).code == 1
     done = run("verify", str(broken), str(bad), str(tmp_path / "missing.md"))
     assert done.code == 2
@@ -407,12 +478,38 @@ def test_verify_in_other_formats(run, tmp_path):
     assert record["schema"] == 1
     (file,) = record["files"]
     first, second = file["judgements"]
-    assert set(first) == {"claim", "problem", "line", "column", "sentence", "verdict", "value", "detail", "needs", "counterexample", "diagnosis", "expect", "source", "good", "links"}
-    assert (first["verdict"], first["line"], first["column"], first["value"], first["good"]) == ("wrong", 1, 1, "1 + 1", False)
+    assert set(first) == {
+        "claim",
+        "problem",
+        "line",
+        "column",
+        "sentence",
+        "verdict",
+        "value",
+        "detail",
+        "needs",
+        "counterexample",
+        "diagnosis",
+        "expect",
+        "source",
+        "good",
+        "links",
+    }
+    assert (first["verdict"], first["line"], first["column"], first["value"], first["good"]) == (
+        "wrong",
+        1,
+        1,
+        "1 + 1",
+        False,
+    )
     assert (second["verdict"], second["good"]) == ("holds", True)
     assert record["counts"]["wrong"] == 1
-    assert run("verify", "--format", "github", str(path)).out.startswith(f"::error file={path},line=1,col=1,title=wrong::1 + 1 = 3%0A")
-    assert f"::error file={tmp_path / 'gone.md'}::" in run("verify", "--format", "github", str(tmp_path / "gone.md")).out
+    assert run("verify", "--format", "github", str(path)).out.startswith(
+        f"::error file={path},line=1,col=1,title=wrong::1 + 1 = 3%0A"
+    )
+    assert (
+        f"::error file={tmp_path / 'gone.md'}::" in run("verify", "--format", "github", str(tmp_path / "gone.md")).out
+    )
     assert "| **wrong** | `1 + 1 = 3` |" in run("verify", "--format", "markdown", str(path)).out
 
 
@@ -424,11 +521,22 @@ def test_how_much_is_judged_is_said_and_may_be_asked_for(run, tmp_path):
     assert "with a relation" not in run("verify", str(path)).out
     assert run("verify", "--coverage", "50", str(path)).code == 0
     done = run("verify", "--coverage", "50.5", str(path))
-    assert (done.code, " ".join(done.out.split())) == (1, f"{path}: 1 of the 2 formulas that claim something is judged, 50 %, and 50.5 % are asked for 1 claim: 1 holds. 0 comments read, 2 formulas skipped.")
-    assert f"::error file={path}::{path}: 1 of the 2" in run("verify", "--coverage", "90", "--format", "github", str(path)).out
+    assert (done.code, " ".join(done.out.split())) == (
+        1,
+        f"{path}: 1 of the 2 formulas that claim something is judged, 50 %, and 50.5 % are asked for 1 claim: 1 holds. 0 comments read, 2 formulas skipped.",
+    )
+    assert (
+        f"::error file={path}::{path}: 1 of the 2"
+        in run("verify", "--coverage", "90", "--format", "github", str(path)).out
+    )
     assert "1 of the 2 formulas" in run("verify", "--coverage", "90", "--format", "markdown", str(path)).out
     record = json.loads(run("verify", "--format", "json", str(path)).out)
-    assert record["files"][0]["coverage"] == {"formulas": 3, "judgeable": 2, "judged": 1, "skipped": {"unreadable": 1, "definition": 1}}
+    assert record["files"][0]["coverage"] == {
+        "formulas": 3,
+        "judgeable": 2,
+        "judged": 1,
+        "skipped": {"unreadable": 1, "definition": 1},
+    }
     for wrong in ("-1", "101", "x", "nan"):
         assert run("verify", "--coverage", wrong, str(path)).code == 2
 
@@ -436,7 +544,9 @@ def test_how_much_is_judged_is_said_and_may_be_asked_for(run, tmp_path):
 def test_a_finding_quotes_its_sentence(run, tmp_path):
     path = tmp_path / "x.md"
     path.write_text("First. With 40 GB we hold $(40 - 14) / 2 = 34$ sequences. Last.\n\n$$2 = 3$$\n")
-    assert "    in         With 40 GB we hold $(40 - 14) / 2 = 34$ sequences.\n" in (out := run("verify", str(path)).out)
+    assert "    in         With 40 GB we hold $(40 - 14) / 2 = 34$ sequences.\n" in (
+        out := run("verify", str(path)).out
+    )
     assert out.count("    in  ") == 1
     first, second = json.loads(run("verify", "--format", "json", str(path)).out)["files"][0]["judgements"]
     assert (first["sentence"][:12], second["sentence"]) == ("With 40 GB w", None)
@@ -482,7 +592,9 @@ def test_the_same_input_gives_the_same_report(run):
 
 def test_a_bound_never_denies_its_least_size(run):
     """2549.999 is not shown as 2550, from which on it holds."""
-    out = run("derive", MATMUL, "--on", "tpu-v5e", "--given", "peak=2549999,HBM=1000", "--assume", "B << D, F", "--brief").out
+    out = run(
+        "derive", MATMUL, "--on", "tpu-v5e", "--given", "peak=2549999,HBM=1000", "--assume", "B << D, F", "--brief"
+    ).out
     assert "B > 2549.999, from B = 2550" in out
     out = run("compare", MATMUL, "--on", "tpu-v5e", "--given", "peak=2549999,HBM=1000", "--assume", "B << D, F").out
     assert "B > 2549.999" in out
@@ -509,7 +621,9 @@ def test_a_figure_says_its_chip_with_the_right_article():
     assert b"on an H100 SXM" in sr.plot("matmul", on="h100", at="D=F=4096", over="B=1..400").drawn("svg")
 
 
-@pytest.mark.parametrize("command", [["plot", "-o", "x.svg"], ["compare"], ["regimes"], ["sweep", "--grid", "B=1", "-o", "x.csv"]])
+@pytest.mark.parametrize(
+    "command", [["plot", "-o", "x.svg"], ["compare"], ["regimes"], ["sweep", "--grid", "B=1", "-o", "x.csv"]]
+)
 def test_sections_are_an_option_of_derivations_alone(run, command):
     done = run(*command, MATMUL, "--on", "tpu-v5e", "--section", "work")
     assert done.code == 2
@@ -528,7 +642,11 @@ def test_a_list_before_a_relation_is_offered_written_out(run):
     operation = "bf16[G, D] * bf16[D, H] -> bf16[G, H]"
     done = run("derive", operation, "--assume", "G, H << D")
     assert done.code == 2
-    (offered,) = [line.removeprefix("  did you mean ").removesuffix("?") for line in done.err.splitlines() if "did you mean" in line]
+    (offered,) = [
+        line.removeprefix("  did you mean ").removesuffix("?")
+        for line in done.err.splitlines()
+        if "did you mean" in line
+    ]
     assert offered == "G << D, H << D"
     assert run("derive", operation, "--assume", offered, "--brief").code == 0
 

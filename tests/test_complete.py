@@ -23,7 +23,11 @@ MESHED = "mesh G=8 on NVLink; mesh M=4 on InfiniBand; input x: bf16[B_M, D]; wei
 TRAINING = {"operation": MESHED, "on": "h100", "training": True}
 PRODUCT = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "on": "tpu-v5p", "mesh": {"X": 4}}
 SQUARE = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B = D"}
-CUBIC = {"operation": sr.Operation("cubic", flops=lambda N: N**3, reads=lambda N: N, writes=lambda N: N + 1), "compute": "bf16", "on": "tpu-v5e"}
+CUBIC = {
+    "operation": sr.Operation("cubic", flops=lambda N: N**3, reads=lambda N: N, writes=lambda N: N + 1),
+    "compute": "bf16",
+    "on": "tpu-v5e",
+}
 
 
 def lost_in_the_rates(m, **lost):
@@ -123,9 +127,27 @@ def otherwise(value):
 
 
 AT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
-RECORDS = [AT, {"operation": "mlp", "on": "h100", "at": "B=64,D=8192,F=8192"}, {**PRODUCT, "at": "B=64,F=8192"}, {"operation": "fsdp-megatron", "on": "tpu-v5p", "mesh": {"X": 4, "Y": 2}}]
+RECORDS = [
+    AT,
+    {"operation": "mlp", "on": "h100", "at": "B=64,D=8192,F=8192"},
+    {**PRODUCT, "at": "B=64,F=8192"},
+    {"operation": "fsdp-megatron", "on": "tpu-v5p", "mesh": {"X": 4, "Y": 2}},
+]
 # Words, names and texts; which of the two is longer only where that is the arithmetic; an end of a list of bounds.
-UNHEARD = {"operand", "pass", "outcome", "name", "text", "variable", "bound_by", "bracket", "within", "chips", "size", "intensity_leading"}
+UNHEARD = {
+    "operand",
+    "pass",
+    "outcome",
+    "name",
+    "text",
+    "variable",
+    "bound_by",
+    "bracket",
+    "within",
+    "chips",
+    "size",
+    "intensity_leading",
+}
 
 
 @pytest.mark.parametrize("options", RECORDS, ids=["product", "program", "two_chips", "mesh"])
@@ -156,6 +178,10 @@ def test_a_step_that_is_lost_or_changed_behind_its_check_is_missed(lost, monkeyp
         with pytest.raises(CheckError, match="not those that were checked"):
             sr.derive(**AT)
     with monkeypatch.context() as m:
-        m.setattr(pipeline, "summary", lambda draft: replace(done := original(draft), steps=(*done.steps[:-1], replace(done.steps[-1], point=7))))
+        m.setattr(
+            pipeline,
+            "summary",
+            lambda draft: replace(done := original(draft), steps=(*done.steps[:-1], replace(done.steps[-1], point=7))),
+        )
         with pytest.raises(CheckError, match="not those that were checked"):
             sr.derive(**AT)

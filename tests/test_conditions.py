@@ -148,7 +148,10 @@ def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
     """Whatever its parts are true of: every list of up to two guards, with every outcome, at every point of a grid. The guards of
     two cases exclude one another or do not."""
     b, d, f = map(Name, "BDF")
-    guards, outcomes = (Compare(d, ">", f), Compare(d, "<", f), Compare(d, "<=", f)), (Compare(b, ">", f), Compare(b, "<=", d), Verdict(True), Verdict(False))
+    guards, outcomes = (
+        (Compare(d, ">", f), Compare(d, "<", f), Compare(d, "<=", f)),
+        (Compare(b, ">", f), Compare(b, "<=", d), Verdict(True), Verdict(False)),
+    )
     rows = [((then, guard),) for then, guard in product(outcomes, guards)]
     rows += [(*one, *other) for one, other in product(rows, rows)]
     order = {">": gt, "<": lt, "<=": le, ">=": ge, "=": eq}
@@ -162,7 +165,9 @@ def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
             case Either(parts=parts):
                 return any(holds(part, at) for part in parts)
             case Cases(rows=cases, otherwise=rest):
-                return next((holds(then, at) for then, guard in cases if holds(guard, at)), rest is not None and holds(rest, at))
+                return next(
+                    (holds(then, at) for then, guard in cases if holds(guard, at)), rest is not None and holds(rest, at)
+                )
         return order[formula.relation](at[formula.left.name], at[formula.right.name])
 
     for cases, rest in product(rows, (None, *outcomes)):

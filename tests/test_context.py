@@ -133,7 +133,11 @@ def test_a_judgement_names_what_it_rests_on(tmp_path):
     def remarks(row):
         return [said for _, said in rests_on(tmp_path, row)]
 
-    assert remarks("a definition of a sentence ends with its paragraph") == [[("defined", 1)], [("defined", 1)], [("ended", 1)]]
+    assert remarks("a definition of a sentence ends with its paragraph") == [
+        [("defined", 1)],
+        [("defined", 1)],
+        [("ended", 1)],
+    ]
     assert remarks("a relation of sizes is used under an operation")[0] == [("defined", 7)]
     assert remarks("words") == [[("stated", "B is small relative to D and F")]]
     assert remarks("a formula beside") == [[("stated", "B \\ll D, F")]]

@@ -90,7 +90,17 @@ def test_a_term_that_may_be_below_a_constant_one_is_in_the_bracket():
 
 def test_a_condition_that_always_holds_is_no_guard():
     """400NK > R(N^2 + K + 1) has roots where its discriminant is positive; that 400K is, goes without saying."""
-    text = sr.derive({"operation": "f", "flops": "400N*K", "reads": "N^2 + K", "writes": 1, "compute": "bf16", "hardware": "tpu-v5e", "solve_for": "N"}).to_text(unicode=False)
+    text = sr.derive(
+        {
+            "operation": "f",
+            "flops": "400N*K",
+            "reads": "N^2 + K",
+            "writes": 1,
+            "compute": "bf16",
+            "hardware": "tpu-v5e",
+            "solve_for": "N",
+        }
+    ).to_text(unicode=False)
     assert "if 40000K^2 > ridge^2 (K + 1)\n" in text
     assert "0*0" not in text
 

@@ -38,7 +38,9 @@ def test_the_chapter_is_right_in_every_formula():
 
 @pytest.mark.thorough
 def test_every_seeded_mistake_is_found_and_nothing_else():
-    right, wrong = ((EXAMPLES / name).read_text("utf-8").split("\n") for name in ("rooflines.md", "rooflines-mistakes.md"))
+    right, wrong = (
+        (EXAMPLES / name).read_text("utf-8").split("\n") for name in ("rooflines.md", "rooflines-mistakes.md")
+    )
     changed = {i + 1 for i, (a, b) in enumerate(zip(right, wrong, strict=True)) if a != b and i}
     report = judge_file(EXAMPLES / "rooflines-mistakes.md")
     found = {j.line for j in report.judgements if not j.good}
@@ -129,7 +131,14 @@ def test_a_file_is_verified_from_python(tmp_path):
     path.write_text('claims = ["1 + 1 = 2",\n          "1 + 1 = 3"]\n', "utf-8")
     report = sr.verify(path)
     assert [(j.line, j.column, j.verdict) for j in report.judgements] == [(1, 12, "holds"), (2, 12, "wrong")]
-    assert report.to_dict()["counts"] == {"holds": 1, "rounded": 0, "conditional": 0, "undecided": 0, "wrong": 1, "unreadable": 0}
+    assert report.to_dict()["counts"] == {
+        "holds": 1,
+        "rounded": 0,
+        "conditional": 0,
+        "undecided": 0,
+        "wrong": 1,
+        "unreadable": 0,
+    }
     assert "x.toml:2:12  wrong         1 + 1 = 3\n" in report.to_text()
     with pytest.raises(SymroofError, match="cannot be read"):
         sr.verify(tmp_path / "nowhere.toml")
@@ -166,11 +175,18 @@ def test_conditions_that_are_restated_are_compared(tmp_path):
 
 def test_comments_add_and_an_operation_starts_afresh(tmp_path):
     text = (
-        MATMUL + "\n$\\text{Intensity} \\approx B$\n\n<!-- symroof assume = ['B << D', 'B << F'] -->\n\n$\\text{Intensity} \\approx B$\n\n"
+        MATMUL
+        + "\n$\\text{Intensity} \\approx B$\n\n<!-- symroof assume = ['B << D', 'B << F'] -->\n\n$\\text{Intensity} \\approx B$\n\n"
         '<!-- symroof given = { HBM = "1.97e12" } -->\n$\\text{ridge} = 100$ and $\\text{Intensity} \\approx B$\n\n'
         '<!-- symroof operation = "int8[B, D] * int8[D, F] -> int8[B, F]" -->\n$\\text{Intensity} \\approx 2B$'
     )
-    assert [j.verdict for j in judged(tmp_path, text).judgements] == ["conditional", "holds", "holds", "holds", "conditional"]
+    assert [j.verdict for j in judged(tmp_path, text).judgements] == [
+        "conditional",
+        "holds",
+        "holds",
+        "holds",
+        "conditional",
+    ]
 
 
 def test_comments_speak_of_the_next_formula(tmp_path):
@@ -180,7 +196,12 @@ def test_comments_speak_of_the_next_formula(tmp_path):
         'A tile takes <!-- symroof is = "tile" --> $2 \\cdot bm \\cdot bn \\cdot bk$, not <!-- symroof is = "tile" --> $2 \\cdot bm \\cdot bk \\cdot bm$.'
     )
     report = judged(tmp_path, text)
-    assert [(j.verdict, j.good) for j in report.judgements] == [("wrong", True), ("wrong", False), ("holds", True), ("wrong", False)]
+    assert [(j.verdict, j.good) for j in report.judgements] == [
+        ("wrong", True),
+        ("wrong", False),
+        ("holds", True),
+        ("wrong", False),
+    ]
     assert report.judgements[-1].worst.diagnosis.kind == "other_letter"
     assert report.skipped[0].reason.kind == "ignored"
 
@@ -191,9 +212,7 @@ def test_claims_in_a_comment_are_judged_at_their_line(tmp_path):
 
 
 def test_a_wrong_letter_in_a_footnote_is_found(tmp_path):
-    text = (
-        '<!-- symroof\nsymbols = ["tm", "tn", "tk", "bm", "bn", "bk"]\nlet = { work = "2 tm tn tk bm bn bk" }\nclaims = ["work = 2 tm tn tk bm bk bm"]\n-->\n'
-    )
+    text = '<!-- symroof\nsymbols = ["tm", "tn", "tk", "bm", "bn", "bk"]\nlet = { work = "2 tm tn tk bm bn bk" }\nclaims = ["work = 2 tm tn tk bm bk bm"]\n-->\n'
     (found,) = judged(tmp_path, text).judgements
     assert (found.verdict, found.worst.diagnosis.kind) == ("wrong", "other_letter")
 
@@ -210,7 +229,10 @@ def test_latex_documents(tmp_path):
 
 
 def test_aliases_are_words_in_any_language(tmp_path):
-    text = MATMUL.replace("-->", 'aliases = { "Rechenaufwand" = "flops", "필요한 연산" = "flops" }\n-->') + "\n$\\text{Rechenaufwand} = 2BDF$, $\\text{필요한 연산} = BDF$"
+    text = (
+        MATMUL.replace("-->", 'aliases = { "Rechenaufwand" = "flops", "필요한 연산" = "flops" }\n-->')
+        + "\n$\\text{Rechenaufwand} = 2BDF$, $\\text{필요한 연산} = BDF$"
+    )
     assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds", "wrong"]
 
 
@@ -270,7 +292,10 @@ def test_processes_give_the_same_report(tmp_path):
 
 
 def test_one_job_is_done_in_this_process():
-    assert judge_files(["a.md", "b.md"], jobs=1, judge=lambda path, overrides: (path, os.getpid())) == (("a.md", os.getpid()), ("b.md", os.getpid()))
+    assert judge_files(["a.md", "b.md"], jobs=1, judge=lambda path, overrides: (path, os.getpid())) == (
+        ("a.md", os.getpid()),
+        ("b.md", os.getpid()),
+    )
 
 
 def test_another_figure_moves_the_claims_that_depend_on_it(tmp_path):
@@ -293,25 +318,40 @@ BARE = MATMUL.replace('hardware = "tpu-v5e"\n', "") + "\n"
     ("text", "verdicts"),
     [
         # worked examples: the sizes of the paragraph are put in
-        ("With $B = 16$, $D = F = 4096$: $\\text{Intensity} = 15.9$ and $T_\\text{comms} = 41\\text{ us}$.", ["rounded", "rounded"]),
+        (
+            "With $B = 16$, $D = F = 4096$: $\\text{Intensity} = 15.9$ and $T_\\text{comms} = 41\\text{ us}$.",
+            ["rounded", "rounded"],
+        ),
         ("At $B = D = F = 1024$, $\\text{Intensity} = 341.3$; not $\\text{Intensity} = 310$.", ["rounded", "wrong"]),
         ("Somewhere $\\text{Intensity} = 341.3$.", []),
         ("$\\text{Intensity} = 341.3 \\text{ at } B = D = F = 1024$", ["rounded"]),
         # equations to be solved
-        ("$T_\\text{math} = T_\\text{comms}$, $\\text{Intensity} = \\text{ridge}$, $T_\\text{lower} = T_\\text{math}$, $T_\\text{upper} \\approx T_\\text{lower}$", []),
+        (
+            "$T_\\text{math} = T_\\text{comms}$, $\\text{Intensity} = \\text{ridge}$, $T_\\text{lower} = T_\\text{math}$, $T_\\text{upper} \\approx T_\\text{lower}$",
+            [],
+        ),
         ("$\\frac{B}{D} = \\frac{D}{B}$, $4BD^2 = 8B^2D$, $BD = B + D$", []),
         # a definition does not replace what the operation says
-        ("$T_\\text{comms} = \\frac{2BD + 2DF + 2BF}{W}$. So $T_\\text{math} > T_\\text{comms} \\iff B > 240$", ["holds"]),
+        (
+            "$T_\\text{comms} = \\frac{2BD + 2DF + 2BF}{W}$. So $T_\\text{math} > T_\\text{comms} \\iff B > 240$",
+            ["holds"],
+        ),
         ("$T_\\text{math} = \\frac{\\text{FLOPs}}{C}$ and $T_\\text{math} = \\frac{BDF}{1.97e14}$", ["wrong"]),
         # units
         ("$T_\\text{math} = \\frac{2BDF}{1.97\\times10^{14}\\text{ FLOPs/s}}$", ["holds"]),
         ("$T_\\text{comms} \\approx \\frac{2DF}{820\\text{ GB/s}}$", ["holds"]),
         ("$7\\times10^9\\times2\\text{ bytes} = 14\\text{ GB}$", ["holds"]),
         ("$\\text{bytes} = 2BD+2DF+2BF\\text{ bytes}$, $\\text{FLOPs} = 2BDF\\text{ FLOPs}$", ["holds", "holds"]),
-        ("$\\text{ridge} = \\frac{1.97\\times10^{14}\\text{ FLOPs/s}}{8.2\\times10^{11}\\text{ bytes/s}} = 240\\text{ FLOPs/byte}$", ["rounded"]),
+        (
+            "$\\text{ridge} = \\frac{1.97\\times10^{14}\\text{ FLOPs/s}}{8.2\\times10^{11}\\text{ bytes/s}} = 240\\text{ FLOPs/byte}$",
+            ["rounded"],
+        ),
         # remarks, two formulas in one display
         ("$$\\text{reads} = 2BD+2DF, \\qquad \\text{writes} = 3BF$$", ["holds", "wrong"]),
-        ("$$\\begin{aligned}\\text{FLOPs} &= 2BDF && \\text{one product} \\\\ &= BDF \\quad\\text{(forward)}\\end{aligned}$$", ["wrong"]),
+        (
+            "$$\\begin{aligned}\\text{FLOPs} &= 2BDF && \\text{one product} \\\\ &= BDF \\quad\\text{(forward)}\\end{aligned}$$",
+            ["wrong"],
+        ),
     ],
 )
 def test_a_chapter_with_an_operation(tmp_path, text, verdicts):
@@ -319,7 +359,10 @@ def test_a_chapter_with_an_operation(tmp_path, text, verdicts):
 
 
 def test_without_a_chip_no_figure_is_wrong(tmp_path):
-    text = BARE + "$\\text{peak} = 1.97\\times10^{14}$, $\\text{ridge} = 240$, $T_\\text{math} = \\frac{2BDF}{1.97e14}$, $T_\\text{math} > T_\\text{comms} \\iff B > 240$, $\\text{FLOPs} = 2BDF$"
+    text = (
+        BARE
+        + "$\\text{peak} = 1.97\\times10^{14}$, $\\text{ridge} = 240$, $T_\\text{math} = \\frac{2BDF}{1.97e14}$, $T_\\text{math} > T_\\text{comms} \\iff B > 240$, $\\text{FLOPs} = 2BDF$"
+    )
     assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds"]
 
 
@@ -331,8 +374,14 @@ def test_a_chip_may_be_named_before_the_operation(tmp_path):
 @pytest.mark.parametrize(
     ("text", "verdicts"),
     [
-        ("$2^3\\times10^{2} = 800$, $10^3\\times10^{6} = 10^9$, $B^2\\times10^{3} = 1000B^2$", ["holds", "holds", "holds"]),
-        ("$1/2\\times10^{3} = 500$, $\\frac12\\times10^{3} = 500$, $1.97\\times10^{14}/8.2\\times10^{11} = 240$", ["holds", "holds", "rounded"]),
+        (
+            "$2^3\\times10^{2} = 800$, $10^3\\times10^{6} = 10^9$, $B^2\\times10^{3} = 1000B^2$",
+            ["holds", "holds", "holds"],
+        ),
+        (
+            "$1/2\\times10^{3} = 500$, $\\frac12\\times10^{3} = 500$, $1.97\\times10^{14}/8.2\\times10^{11} = 240$",
+            ["holds", "holds", "rounded"],
+        ),
         ("$B > 240.24$, so $B \\ge 241$. Then $B > 12$, that is $B \\ge 14$.", ["holds", "wrong"]),
         ("$T(n) = 2T(n/2) + n$, $f(N) = N + f(N)$, $f(B) = 2f(B/2)$", []),
         ("$$2BDF+4BDF = 6BDF \\qquad (2)$$", ["holds"]),
@@ -341,8 +390,11 @@ def test_a_chip_may_be_named_before_the_operation(tmp_path):
         ("$x^2 = 4x$, $2N = N + 1$, but $(a+b)^2 = a^2+b^2$", ["wrong"]),
         ("$\\log(100) = 2$ and $2\\frac{1}{2} = 2.5$ and $\\log_2(8) = 3$", ["holds"]),
         ("$2\\times3 = 10$, $9.6 = 10$", ["wrong", "rounded"]),
-        ("$1.34\\times10^9\\text{ bytes} = 1.34\\text{ GB}$, $1.00\\text{ GB} = 2^{30}\\text{ bytes}$", ["holds", "wrong"]),
-        ("<pre>$2+2=5$</pre> <code>$2+2=5$</code> <a title=\"$2+2=5$\">x</a> [x](a$2+2=5$)", []),
+        (
+            "$1.34\\times10^9\\text{ bytes} = 1.34\\text{ GB}$, $1.00\\text{ GB} = 2^{30}\\text{ bytes}$",
+            ["holds", "wrong"],
+        ),
+        ('<pre>$2+2=5$</pre> <code>$2+2=5$</code> <a title="$2+2=5$">x</a> [x](a$2+2=5$)', []),
         ("{% highlight py %}\n$2+2=5$\n{% endhighlight %}\n{% comment %}$2+2=5${% endcomment %}", []),
         ("Write `<!-- symroof ignore -->` to skip, or `<!-- symroof banana = 3 -->`. $2=3$", ["wrong"]),
         ("`1 << 10 = 1024`, `x == 3`", []),
@@ -359,18 +411,40 @@ def test_a_chapter_without_a_comment(tmp_path, text, verdicts):
 
 
 def test_latex_that_is_not_typeset_is_left_alone(tmp_path):
-    text = "\\verb|$2=3$| \\lstinline{$2=3$} \\iffalse $2=3$ \\fi ``quoted'' $1=1$ `single' $2=2$\n\\end{document}\n$2=3$"
+    text = (
+        "\\verb|$2=3$| \\lstinline{$2=3$} \\iffalse $2=3$ \\fi ``quoted'' $1=1$ `single' $2=2$\n\\end{document}\n$2=3$"
+    )
     assert [j.verdict for j in judged(tmp_path, text, "x.tex").judgements] == ["holds", "holds"]
     text = "\\begin{align}\n1 &= 1 \\\\\n% a remark\n2 &= 3\n\\end{align}"
     assert verdicts(judged(tmp_path, text, "x.tex")) == [(2, 1, "holds"), (4, 1, "wrong")]
 
 
 def test_aliases_of_one_letter_and_figures_of_ones_own(tmp_path):
-    text = MATMUL.replace("-->", 'aliases = { I = "intensity", "T_Übertragung" = "T_comms" }\ngiven = { N = "70e9" }\n-->') + "\n$I = \\frac{BDF}{BD + DF + BF}$, $T_\\text{Übertragung} = \\frac{\\text{bytes}}{8.2e11}$, $\\frac{N}{7} = 10^{10}$"
+    text = (
+        MATMUL.replace("-->", 'aliases = { I = "intensity", "T_Übertragung" = "T_comms" }\ngiven = { N = "70e9" }\n-->')
+        + "\n$I = \\frac{BDF}{BD + DF + BF}$, $T_\\text{Übertragung} = \\frac{\\text{bytes}}{8.2e11}$, $\\frac{N}{7} = 10^{10}$"
+    )
     assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds", "holds", "holds"]
 
 
-@pytest.mark.parametrize("piece", ["{", "{{ x ", "{% x ", "\\[ x ", "\\( x ", "`", "\\begin{align} x ", "\\begin{verbatim} x ", "<a ", "$", "$$", "<!-- x ", "> "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "{",
+        "{{ x ",
+        "{% x ",
+        "\\[ x ",
+        "\\( x ",
+        "`",
+        "\\begin{align} x ",
+        "\\begin{verbatim} x ",
+        "<a ",
+        "$",
+        "$$",
+        "<!-- x ",
+        "> ",
+    ],
+)
 def test_reading_takes_time_in_proportion(piece):
     import time
 
@@ -417,7 +491,13 @@ def test_a_problem_that_cannot_be_read_leaves_the_others_judged(tmp_path):
     path = tmp_path / "x.toml"
     path.write_text(TABLE, "utf-8")
     report = judge_file(path)
-    assert [(j.line, j.verdict) for j in report.judgements] == [(6, "wrong"), (6, "holds"), (7, "unreadable"), (15, "wrong"), (15, "wrong")]
+    assert [(j.line, j.verdict) for j in report.judgements] == [
+        (6, "wrong"),
+        (6, "holds"),
+        (7, "unreadable"),
+        (15, "wrong"),
+        (15, "wrong"),
+    ]
     assert "problem 2: unknown chip 'no such chip'" in (report.error or "")
     path.write_text('[[problem]]\nbanana = 3\n\n[[problem]]\nclaims = ["1 = 1"]\n', "utf-8")
     report = judge_file(path)
@@ -436,7 +516,10 @@ def test_a_problem_that_cannot_be_read_leaves_the_others_judged(tmp_path):
         ("$B = \\foo$ and $B + 1 = 17 = 16$", ["wrong"]),
         ("$\\text{batch size} = 3$, $2 \\cdot \\text{batch size} = B$", []),
         ("$2 \\cdot \\text{batch size} \\cdot B = 2 B \\cdot \\text{batch size}$", ["holds"]),
-        ("$1 \\text{ layer} = 16 \\text{ heads}$, $2 \\text{ copies} \\cdot 3 \\text{ copies} = 6 \\text{ copies}$", []),
+        (
+            "$1 \\text{ layer} = 16 \\text{ heads}$, $2 \\text{ copies} \\cdot 3 \\text{ copies} = 6 \\text{ copies}$",
+            [],
+        ),
         ("$\\frac{dT}{dX} = 3$, $\\frac{d}{dX} \\frac{1}{X} = -\\frac{1}{X^2}$", ["holds"]),
         ("$\\sum_{i=1}^{N} (2i - 1) = N^2$, $1 + 2 + \\dots + 10 = 54$", ["holds", "wrong"]),
         ("\\newcommand{\\twice}[1]{2 \\cdot #1}\n\n$\\twice{3} = 6$, $\\twice{3} = 7$", ["holds", "wrong"]),
@@ -459,7 +542,9 @@ def test_links_that_are_left_out_are_listed_with_their_reasons(run, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("A chain $x = \\foo = 12 = 3 \\cdot 4$, and $\\text{tokens per step} = 2 \\cdot 3 = 6$.\n")
     done = run("verify", "-v", str(page))
-    assert [line.split("skipped")[1].split() for line in done.out.splitlines() if ":1:" in line and "skipped" in line] == [
+    assert [
+        line.split("skipped")[1].split() for line in done.out.splitlines() if ":1:" in line and "skipped" in line
+    ] == [
         ["x", "=", "…", "unknown", "command", "\\foo", "(column", "5)"],
         ["…", "=", "12", "unknown", "command", "\\foo", "(column", "5)"],
         ['"tokens', "per", 'step"', "=", "2*3", "nothing", "says", "what", '"tokens', "per", 'step"', "is"],
@@ -506,7 +591,11 @@ def test_beside_an_arrow_to_what_cannot_be_read_the_rest_is_judged_alone(tmp_pat
 
 
 SUPPOSED = [
-    *(rf"{before} $B \ll D, F$ it is compute-bound {when} $B > 240$." for before in ("With", "When", "For", "If", "Assuming", "Assuming that") for when in ("when", "if")),
+    *(
+        rf"{before} $B \ll D, F$ it is compute-bound {when} $B > 240$."
+        for before in ("With", "When", "For", "If", "Assuming", "Assuming that")
+        for when in ("when", "if")
+    ),
     r"It is compute-bound when $B > 240$, if $B \ll D, F$.",
     r"If $B \ll D$ and $B \ll F$, it is compute-bound when $B > 240$.",
     r"$B \ll D, F$일 때 compute-bound when $B > 240$.",
@@ -534,7 +623,9 @@ def test_a_regime_that_the_sentence_supposes_is_said(sentence, tmp_path):
         if "nless" in sentence or "not when" in sentence:
             assert not [r for r in found.findings[0].remarks if r.kind == "stated"], "the text says the contrary"
         if sentence.startswith(rf"When $B \ll {size}$"):
-            assert [[(r.left.name, r.right.name) for r in needs] for needs in found.findings[0].needs] == [[("B", lacks)]]
+            assert [[(r.left.name, r.right.name) for r in needs] for needs in found.findings[0].needs] == [
+                [("B", lacks)]
+            ]
 
 
 def test_a_document_counts_additions_in_one_way_for_each_problem(tmp_path):

@@ -33,8 +33,13 @@ def test_a_quarter_is_drawn(monkeypatch, thorough, drawn):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("arguments", "count"), [([], 3), (["--thorough"], 8), (["-k", "effort"], 8), (["tests/test_effort.py"], 8), (["-k", "is_drawn"], 2)])
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [([], 3), (["--thorough"], 8), (["-k", "effort"], 8), (["tests/test_effort.py"], 8), (["-k", "is_drawn"], 2)],
+)
 def test_what_is_named_is_run_in_full(arguments, count, monkeypatch):
     monkeypatch.delenv(effort.VARIABLE, raising=False)
-    done = subprocess.run([sys.executable, "-m", "pytest", "--co", "-n0", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--co", "-n0", *arguments], capture_output=True, text=True, check=False
+    )
     assert done.stdout.count("tests/test_effort.py::") == count

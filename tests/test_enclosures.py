@@ -68,11 +68,7 @@ def test_two_intervals_give_the_smallest_interval_of_their_values(rule):
             with pytest.raises(AlgebraError, match="division by"):
                 rule_of("quotient", left, right)
             continue
-        found = (
-            call_of(rule, left, right)
-            if rule in ("max", "min")
-            else rule_of(rule, left, right)
-        )
+        found = call_of(rule, left, right) if rule in ("max", "min") else rule_of(rule, left, right)
         ends = [whole(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
         assert hull(found, ends), (left, right, found)
         assert all(found.low <= whole(a, b) <= found.high for a in inside(left) for b in inside(right))
@@ -184,7 +180,11 @@ def test_small_and_large_numbers_keep_their_digits():
 
 def test_powers_and_exponentials_that_are_too_large_are_refused():
     wide = Enclosure(Fraction(1, 10**300), Fraction(2))
-    for base in (wide, Enclosure(Fraction(1), Fraction(10) ** 300), Enclosure(Fraction(10) ** 300, Fraction(10) ** 300)):
+    for base in (
+        wide,
+        Enclosure(Fraction(1), Fraction(10) ** 300),
+        Enclosure(Fraction(10) ** 300, Fraction(10) ** 300),
+    ):
         with pytest.raises(AlgebraError, match="too large"):
             rule_of("power", base, Enclosure(Fraction(1000), Fraction(1000)))
     for low, high in ((-(10**9), 1), (-1, 10**9)):
@@ -209,6 +209,11 @@ def test_a_question_costs_what_it_takes_to_leave_it_open(monkeypatch):
     """An equation without facts is never put to z3; anything else that stays open has been."""
     monkeypatch.setattr("symroof.verification.context.settle", lambda *_: OPEN)
     order, identity, fact = (Compare(Name("B"), sign, Name("D")) for sign in (">", "=", ">="))
-    for claim, facts, asked in ((order, (), True), (order, (fact,), True), (identity, (fact,), True), (identity, (), False)):
+    for claim, facts, asked in (
+        (order, (), True),
+        (order, (fact,), True),
+        (identity, (fact,), True),
+        (identity, (), False),
+    ):
         with limited(LEFT_OPEN - 1), pytest.raises(Exhausted) if asked else nullcontext():
             context_of(Exercise()).assuming(facts).settled(claim)

@@ -46,7 +46,9 @@ def mapped(form):
 
 
 def compared(form):
-    return lambda: getattr(sr.compare(MATMUL, on=["tpu-v5e", "h100"], assume="B << D, F", at="D=F=8192"), f"to_{form}")()
+    return lambda: getattr(
+        sr.compare(MATMUL, on=["tpu-v5e", "h100"], assume="B << D, F", at="D=F=8192"), f"to_{form}"
+    )()
 
 
 def one_more(text):
@@ -135,7 +137,25 @@ FIGURES = {
     "a breakdown": lambda: sr.plot("mlp", on="tpu-v5e", at="B=64,D=4096,F=8192", kind="breakdown"),
 }  # fmt: skip
 # What a figure is drawn with beside its points: how it is cut, what it is asked for, where no point is a claim.
-GIVEN = {"values", "xs", "ranges", "names", "variable", "roof", "roofs", "chip", "link", "setting", "large", "style", "problem", "top", "peaks", "ends", "ring"}
+GIVEN = {
+    "values",
+    "xs",
+    "ranges",
+    "names",
+    "variable",
+    "roof",
+    "roofs",
+    "chip",
+    "link",
+    "setting",
+    "large",
+    "style",
+    "problem",
+    "top",
+    "peaks",
+    "ends",
+    "ring",
+}
 
 
 def leaves(value, path=()):
@@ -176,7 +196,19 @@ def test_a_figure_that_shows_another_number_is_refused(name):
     missed = []
     for path in Random(name).sample(found, min(len(found), 24)):
         try:
-            require_measured(put(drawing, path, lambda x: x * 3 // 2 + 1 if isinstance(x, int) else x * Fraction(3, 2) + 1 if isinstance(x, Fraction) else x * 1.5 + 1e-30))
+            require_measured(
+                put(
+                    drawing,
+                    path,
+                    lambda x: (
+                        x * 3 // 2 + 1
+                        if isinstance(x, int)
+                        else x * Fraction(3, 2) + 1
+                        if isinstance(x, Fraction)
+                        else x * 1.5 + 1e-30
+                    ),
+                )
+            )
         except (CheckError, SymroofError, ValueError):
             continue
         missed.append(path)
@@ -201,7 +233,11 @@ def test_a_row_of_a_sweep_that_is_another_one_is_refused(operation, tmp_path, mo
     grid = ", ".join(f"{name}=64|4096" for name in names)
     sr.sweep(operation, grid, tmp_path / "out.csv", on="tpu-v5e")
     call = QuantityFunction.__call__
-    monkeypatch.setattr(QuantityFunction, "__call__", lambda self, *sizes, **named: call(self, *sizes, **named) * (1.001 if self.name == "intensity" else 1))
+    monkeypatch.setattr(
+        QuantityFunction,
+        "__call__",
+        lambda self, *sizes, **named: call(self, *sizes, **named) * (1.001 if self.name == "intensity" else 1),
+    )
     with pytest.raises(CheckError, match="intensity shows"):
         sr.sweep(operation, grid, tmp_path / "other.csv", on="tpu-v5e")
 

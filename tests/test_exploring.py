@@ -58,7 +58,10 @@ def test_a_rule_of_thumb_with_a_guard_is_compared_with_it():
 
 def test_a_chip_without_a_vector_figure_says_what_it_is_compared_with():
     text = " ".join(sr.compare("softmax", on="tpu-v5e, h100").to_text().split())
-    assert "TPU v5e: work for the vector unit, for which the chip has no figure: the peak is that of the matrix unit." in text
+    assert (
+        "TPU v5e: work for the vector unit, for which the chip has no figure: the peak is that of the matrix unit."
+        in text
+    )
     assert "H100 SXM: work" not in text
     assert "matrix unit" not in sr.compare("matmul", on="tpu-v5e").to_text()
 
@@ -112,7 +115,9 @@ def test_functions_are_the_formulas_of_the_book(B, D, F):
     }  # fmt: skip
     for name, value in exact.items():
         function = quantized(name)
-        assert function(**{n: {"B": B, "D": D, "F": F}[n] for n in function.parameters}) == pytest.approx(float(value), rel=1e-14)
+        assert function(**{n: {"B": B, "D": D, "F": F}[n] for n in function.parameters}) == pytest.approx(
+            float(value), rel=1e-14
+        )
 
 
 def test_whole_numbers_do_not_overflow():
@@ -136,7 +141,12 @@ def test_arrays_are_not_changed_and_broadcast():
     for i, b in enumerate(B):
         for j, d in enumerate(D):
             assert table[i, j] == pytest.approx(intensity(b, d, 8), rel=1e-15)
-    assert sr.derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI").function("intensity")(8) == 4
+    assert (
+        sr.derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI").function(
+            "intensity"
+        )(8)
+        == 4
+    )
 
 
 @pytest.mark.thorough
@@ -181,7 +191,29 @@ def test_grids(text, values):
     assert list(read_grid(text, ("B",))[0].values) == values
 
 
-@pytest.mark.parametrize("text", ["", "B", "B=", "B=0", "B=1.5", "B=4:1", "B=1:2:log1", "B=1:2:logx", "B=1:2:0", "B=1, B=2", "X=1", "B=1:1e12", "B=D=", "B=1 MB", "B=1|", "B=1:2:3:4", "=1", "B=-1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "B",
+        "B=",
+        "B=0",
+        "B=1.5",
+        "B=4:1",
+        "B=1:2:log1",
+        "B=1:2:logx",
+        "B=1:2:0",
+        "B=1, B=2",
+        "X=1",
+        "B=1:1e12",
+        "B=D=",
+        "B=1 MB",
+        "B=1|",
+        "B=1:2:3:4",
+        "=1",
+        "B=-1",
+    ],
+)
 def test_bad_grids_say_where(text):
     with pytest.raises(SymroofError):
         read_grid(text, ("B", "D"))
@@ -255,7 +287,9 @@ def test_parquet_has_the_same_numbers(tmp_path):
     sr.sweep(MATMUL, "B=1:20, D=F=64", tmp_path / "a.csv", of="intensity,T_lower", on="tpu-v5e")
     columns = parquet.read_table(tmp_path / "a.parquet").to_pydict()
     table = rows_of(tmp_path / "a.csv")
-    assert {name: [float(row[name]) for row in table] for name in columns} == {name: list(map(float, column)) for name, column in columns.items()}
+    assert {name: [float(row[name]) for row in table] for name in columns} == {
+        name: list(map(float, column)) for name, column in columns.items()
+    }
 
 
 def test_the_command_sweeps(run, tmp_path):
@@ -267,7 +301,12 @@ def test_the_command_sweeps(run, tmp_path):
     no_figures = run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out)
     assert no_figures.code == 2
     assert "say --on" in no_figures.err
-    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "intensity", "-o", str(tmp_path / "no" / "x" / "o.csv")).code == 0
+    assert (
+        run(
+            "sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "intensity", "-o", str(tmp_path / "no" / "x" / "o.csv")
+        ).code
+        == 0
+    )
     assert (tmp_path / "no" / "x" / "o.csv").exists()
 
 
@@ -312,14 +351,21 @@ def test_arguments_of_the_wrong_kind_are_refused_by_name(call):
 
 
 def test_a_comparison_says_what_is_not_the_default():
-    text = sr.compare("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, count="exact", compute="int8").to_text()
+    text = sr.compare(
+        "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, count="exact", compute="int8"
+    ).to_text()
     for words in ("on a mesh with X = 2\n", "counting K - 1 additions for K products\n", "computed in int8\n"):
         assert words in text
     assert "480.49" in text  # 3.94e14 / 8.2e11, and a chip does half of all
 
 
 def test_names_and_tables_of_chips():
-    assert sr.compare(MATMUL, on={"peak": "1e14", "HBM": "1e12"}, assume="B << D, F").comparison.rows[0].derivation.answer.smallest_integer == 101
+    assert (
+        sr.compare(MATMUL, on={"peak": "1e14", "HBM": "1e12"}, assume="B << D, F")
+        .comparison.rows[0]
+        .derivation.answer.smallest_integer
+        == 101
+    )
     assert sr.plot(MATMUL, on="tpu-v5e", links="HBM", at="B=D=F=8").drawing.roofs[0].link == "HBM"
 
 
@@ -328,7 +374,10 @@ def test_a_grid_has_chips_that_are_wired_as_the_axis_is(tmp_path):
     on_a_mesh = {"on": "tpu-v5p", "mesh": "X", "link": "ICI"}
     with pytest.raises(SymroofError, match="X = 3 is a line"):
         sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|3, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh)
-    assert sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|8, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh) == 2
+    assert (
+        sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|8, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh)
+        == 2
+    )
 
 
 def test_regimes_without_a_corner_show_the_first():
@@ -346,5 +395,11 @@ def test_a_form_without_sizes_is_above_the_ridge_always_or_never(operation, on, 
 
 
 def test_every_record_says_its_schema():
-    shown = [sr.regimes(MATMUL), sr.regimes(MATMUL, of="intensity ~ B"), sr.compare(MATMUL, on="tpu-v5e,h100"), sr.derive(MATMUL), sr.verify({"claims": ["1 = 1"]})]
+    shown = [
+        sr.regimes(MATMUL),
+        sr.regimes(MATMUL, of="intensity ~ B"),
+        sr.compare(MATMUL, on="tpu-v5e,h100"),
+        sr.derive(MATMUL),
+        sr.verify({"claims": ["1 = 1"]}),
+    ]
     assert [json.loads(one.to_json())["schema"] for one in shown] == [1] * 5

@@ -21,7 +21,12 @@ from symroof.verification import judge, links
 from symroof.verification.attestation import attested
 
 ROOMS = ("symroof.algebra", "symroof.derivation", "symroof.model")
-OPTIONS = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
+OPTIONS = {
+    "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
+    "on": "tpu-v5e",
+    "assume": "B << D, F",
+    "at": "D=F=8192",
+}
 # What comes out otherwise and is no less true, and what is given.
 KNOWN = {
     "symroof.algebra.inequality._sign": "a condition in another form, proved to be the same",
@@ -66,7 +71,9 @@ def test_a_fault_anywhere_says_nothing_false(part):
 
 
 # What a fault in any function comes to: without reports of verify, of which tests/test_gate.py asks that nothing false is accepted.
-ANSWERED = [name for name in REQUESTS if name not in ("verify", "verify_wrong", "claims", "document", "operations", "hardware")]
+ANSWERED = [
+    name for name in REQUESTS if name not in ("verify", "verify_wrong", "claims", "document", "operations", "hardware")
+]
 GIVEN = ("symroof.reading", "symroof.cli", "symroof.errors")
 PARTS, FAULTS = 4, 40
 # What is given: another problem is answered, and stands on the page. Or what is said is true, and proved, of other places.
@@ -116,7 +123,12 @@ def test_a_fault_in_any_function_says_nothing_false(part, tmp_path, monkeypatch)
 
 # What claims are read from, or judged against, is given: another problem stands on the page. The judge and
 # the chapters hand over what was attested, to which nothing comes but a unit and a diagnosis: a change on that way stays.
-HANDED = ("symroof.verification.judge.", "symroof.verification.chapters.", "symroof.verification.diagnosis.", "symroof.verification.attestation.attested")
+HANDED = (
+    "symroof.verification.judge.",
+    "symroof.verification.chapters.",
+    "symroof.verification.diagnosis.",
+    "symroof.verification.attestation.attested",
+)
 READ = ("symroof.reading", "symroof.cli", "symroof.errors", "symroof.formula", "symroof.api", *HANDED)
 JUDGEMENTS = 16
 ANOTHER = {
@@ -153,7 +165,9 @@ def test_a_fault_in_any_function_accepts_nothing_false(file, monkeypatch):
         honest = {place(one): one for one in judged_file(file).judgements}
     forget()
     draw = Random(f"{os.environ.get('SYMROOF_FAULTS', 24)} {file}")
-    functions = sorted(f for f in called(lambda: judged_file(file)) if not ".".join(f).startswith(READ) and ".".join(f) not in ANOTHER)
+    functions = sorted(
+        f for f in called(lambda: judged_file(file)) if not ".".join(f).startswith(READ) and ".".join(f) not in ANOTHER
+    )
     told, false = {"refused": 0, "crashed": 0, "reported": 0}, []
     for module, name in draw.sample(functions, JUDGEMENTS):
         forget()
@@ -173,7 +187,11 @@ def test_a_fault_in_any_function_accepts_nothing_false(file, monkeypatch):
             told["refused"] += bool(done)
             continue
         told["reported"] += 1
-        false += [(module, name, one.claim, honest[place(one)].verdict, one.verdict) for one in said if _is_false(one, honest[place(one)], asked)]
+        false += [
+            (module, name, one.claim, honest[place(one)].verdict, one.verdict)
+            for one in said
+            if _is_false(one, honest[place(one)], asked)
+        ]
     assert false == []
     assert told["reported"] > 4, told
 
@@ -181,7 +199,9 @@ def test_a_fault_in_any_function_accepts_nothing_false(file, monkeypatch):
 def _is_false(said, honest, asked):
     """Whether a judgement says what the honest one does not, and what is not so at points."""
     known = [(one.link, one.verdict, one.value, one.counterexample) for one in honest.findings]
-    if said.verdict not in RANK or all((one.link, one.verdict, one.value, one.counterexample) in known for one in said.findings):
+    if said.verdict not in RANK or all(
+        (one.link, one.verdict, one.value, one.counterexample) in known for one in said.findings
+    ):
         return False  # a link that is not judged is listed as such
     if honest.verdict in RANK:
         better = RANK.index(said.verdict) > RANK.index(honest.verdict)

@@ -27,10 +27,17 @@ CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e", "h100", "a100", "b200"]
 
 def random_figure(seed):
     draw_ = random.Random(seed)
+
     def size():
         return draw_.choice([64, 100, 128, 256, 500, 512, 1024, 4096, 8192])
+
     def axis(low):
-        return f"B={low}..{low * draw_.choice([3, 10, 100, 3000])}" if draw_.random() < 0.5 else f"B={low}:{low * draw_.choice([7, 100, 4096])}:log"
+        return (
+            f"B={low}..{low * draw_.choice([3, 10, 100, 3000])}"
+            if draw_.random() < 0.5
+            else f"B={low}:{low * draw_.choice([7, 100, 4096])}:log"
+        )
+
     if seed == 4711:
         return MATMUL, {"on": "tpu-v5e", "at": [f"B={b},D=F={d}" for b in (1, 8, 64, 256) for d in (64, 512, 4096)]}
     kind = draw_.choice(["throughput", "times", "roofline", "path", "chips", "links", "regimes", "mesh"])
@@ -47,9 +54,19 @@ def random_figure(seed):
         case "chips":
             return MATMUL, {"on": ",".join(draw_.sample(CHIPS, draw_.choice([2, 3, 4]))), "at": full}
         case "links":
-            return MATMUL, {"on": "tpu-v5e", "at": full, "links": ["HBM", "slow", "slower"], "given": {"slow": "2.05e11", "slower": "1e11"}}
+            return MATMUL, {
+                "on": "tpu-v5e",
+                "at": full,
+                "links": ["HBM", "slow", "slower"],
+                "given": {"slow": "2.05e11", "slower": "1e11"},
+            }
         case "mesh":
-            return SPLIT, {"on": "tpu-v5e", "mesh": "X=4", "links": ["HBM", "ICI"], "at": [f"B={draw_.choice([8, 64])},D=4096,F={size()}"]}
+            return SPLIT, {
+                "on": "tpu-v5e",
+                "mesh": "X=4",
+                "links": ["HBM", "ICI"],
+                "at": [f"B={draw_.choice([8, 64])},D=4096,F={size()}"],
+            }
     return MATMUL, {"on": draw_.choice(CHIPS), "at": f"F={size()}", "over": "B=1..10000,D=1..10000"}
 
 
@@ -61,7 +78,10 @@ def corners(text, renderer):
     text.set_rotation(angle)
     c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     width, height = flat.width, flat.height
-    return [(flat.x0 + x * c - y * s, flat.y0 + x * s + y * c) for x, y in ((0, 0), (width, 0), (width, height), (0, height))]
+    return [
+        (flat.x0 + x * c - y * s, flat.y0 + x * s + y * c)
+        for x, y in ((0, 0), (width, 0), (width, height), (0, height))
+    ]
 
 
 def apart(first, second):
@@ -111,7 +131,9 @@ def test_what_is_drawn_is_what_was_asked_for(over):
     ends = tuple(map(int, re.findall(r"\d+", over)[:2]))
     assert canvas.axes.get_xscale() == ("log" if "log" in over else "linear")
     assert canvas.axes.get_xlim() == ((0 if ends[0] == 1 and "log" not in over else ends[0]), ends[1])
-    curves = [line for line in canvas.axes.lines if len(line.get_xdata()) > 20 and line.get_color() in ("#0072B2", "#D55E00")]
+    curves = [
+        line for line in canvas.axes.lines if len(line.get_xdata()) > 20 and line.get_color() in ("#0072B2", "#D55E00")
+    ]
     for line, (d, f) in zip(curves, ((4096, 4096), (300, 200)), strict=True):
         xs, ys = line.get_xdata(), line.get_ydata()
         assert (xs[0], xs[-1]) == ends
@@ -124,7 +146,9 @@ def test_what_is_drawn_is_what_was_asked_for(over):
 
 def test_the_rule_of_thumb_is_drawn_where_it_is():
     """2B FLOPs for each byte of the weights, whatever the range that is looked at."""
-    canvas = draw(sr.plot("bf16[B, D] * int8[D, F] -> bf16[B, F]", on="tpu-v5e", at="D=F=4096", over="B=100..1000").drawing)
+    canvas = draw(
+        sr.plot("bf16[B, D] * int8[D, F] -> bf16[B, F]", on="tpu-v5e", at="D=F=4096", over="B=100..1000").drawing
+    )
     (rule,) = [line for line in canvas.axes.lines if line.get_color() == "#666666" and len(line.get_xdata()) > 20]
     for x, y in zip(rule.get_xdata(), rule.get_ydata(), strict=True):
         assert y * 1e12 == pytest.approx(min(1.97e14, 2 * x * 8.2e11))
@@ -137,7 +161,11 @@ def test_the_ceiling_of_what_is_never_compute_bound():
     canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=256", over="B=1..4000").drawing)
     canvas.drawn("svg")
     height = float(Fraction(256 * 256, 512)) * 8.2e11 / 1e12
-    assert any(list(line.get_ydata()) == pytest.approx([height, height]) for line in canvas.axes.lines if len(line.get_ydata()) == 2)
+    assert any(
+        list(line.get_ydata()) == pytest.approx([height, height])
+        for line in canvas.axes.lines
+        if len(line.get_ydata()) == 2
+    )
     words = " ".join(" ".join(t.get_text().split()) for t in canvas.axes.texts)
     assert "never compute-bound, below 54 % of peak" in words
     dot = sr.plot("dot", on="tpu-v5e", over="N=1..1000").drawn().decode()
@@ -162,7 +190,9 @@ def test_several_chips_say_whose_throughput_it_is():
     network = sr.plot(SPLIT, on="tpu-v5e", mesh="X=4", link="ICI", at="B=64,D=F=8192").drawn().decode()
     assert "comms-bound" in network
     assert "memory-bound" not in network
-    shared = draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", links=["HBM", "slow"], given={"slow": "2e11"}).drawing)
+    shared = draw(
+        sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", links=["HBM", "slow"], given={"slow": "2e11"}).drawing
+    )
     assert "the same bytes over each link" in shared.axes.get_xlabel()
 
 
@@ -177,15 +207,26 @@ def test_an_axis_has_numbers_however_short_it_is():
     for over in ("B=300:400:log", "B=100:700:log", "B=1:10:log"):
         canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over, kind="times").drawing)
         canvas.drawn("svg")
-        for axis, (low, high) in ((canvas.axes.xaxis, canvas.axes.get_xlim()), (canvas.axes.yaxis, canvas.axes.get_ylim())):
-            shown = [t for t, place in zip(axis.get_majorticklabels(), axis.get_majorticklocs(), strict=True) if low <= place <= high and t.get_text()]
+        for axis, (low, high) in (
+            (canvas.axes.xaxis, canvas.axes.get_xlim()),
+            (canvas.axes.yaxis, canvas.axes.get_ylim()),
+        ):
+            shown = [
+                t
+                for t, place in zip(axis.get_majorticklabels(), axis.get_majorticklocs(), strict=True)
+                if low <= place <= high and t.get_text()
+            ]
             assert len(shown) >= 2
 
 
 @pytest.mark.thorough
 def test_many_curves_are_told_apart():
     canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at=[f"D=F={100 * k}" for k in range(1, 13)], over="B=1..4000").drawing)
-    looks = [(line.get_color(), str(line._unscaled_dash_pattern)) for line in canvas.axes.lines if line.get_linewidth() == 2.2]
+    looks = [
+        (line.get_color(), str(line._unscaled_dash_pattern))
+        for line in canvas.axes.lines
+        if line.get_linewidth() == 2.2
+    ]
     assert len(looks) == len(set(looks)) == 12
 
 
@@ -200,7 +241,14 @@ def test_type_has_one_size_on_every_sheet():
     figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192")
     sheets = [ET.parse(io.BytesIO(figure.drawn("svg", inches=inches))).getroot() for inches in (5, 7.2, 12)]
     assert [round(float(sheet.get("width").removesuffix("pt"))) for sheet in sheets] == [360, 518, 864]
-    sizes = [{m for node in sheet.iter() for m in re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", node.get("style") or "")} for sheet in sheets]
+    sizes = [
+        {
+            m
+            for node in sheet.iter()
+            for m in re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", node.get("style") or "")
+        }
+        for sheet in sheets
+    ]
     assert sizes[0] == sizes[1] == sizes[2] != set()
 
 
@@ -218,7 +266,10 @@ def test_a_picture_can_be_read_aloud():
 def test_words_are_dark_enough_to_be_read():
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        return sum(w * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4) for w, c in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+        return sum(
+            w * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
+            for w, c in zip((0.2126, 0.7152, 0.0722), parts, strict=True)
+        )
 
     for seed in range(4):
         operation, options = random_figure(seed)
@@ -257,7 +308,11 @@ def test_what_is_compute_bound_nowhere_or_everywhere_on_a_map_says_so():
 
 
 def test_signs_in_names_are_no_mathematics():
-    svg = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", links=["HBM", "a$b$"], given={"a$b$": "1e12"}).drawn().decode()
+    svg = (
+        sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", links=["HBM", "a$b$"], given={"a$b$": "1e12"})
+        .drawn()
+        .decode()
+    )
     assert "a$b$" in svg
 
 
@@ -266,7 +321,10 @@ def test_signs_in_names_are_no_mathematics():
 def test_long_words_stay_on_the_sheet(inches):
     names = "bf16[Batch_size_long, Dim_model_very_long] * bf16[Dim_model_very_long, Feed_forward_dim] -> bf16[Batch_size_long, Feed_forward_dim]"
     sizes = [f"Dim_model_very_long=Feed_forward_dim={k}" for k in (256, 512, 4096)]
-    for operation, options in ((names, {"over": "Batch_size_long=1..400", "at": sizes}), (MATMUL, {"links": ["HBM", "L2", "b"], "given": {"L2": "5e12", "b": "1e9"}, "at": "B=64,D=F=8192"})):
+    for operation, options in (
+        (names, {"over": "Batch_size_long=1..400", "at": sizes}),
+        (MATMUL, {"links": ["HBM", "L2", "b"], "given": {"L2": "5e12", "b": "1e9"}, "at": "B=64,D=F=8192"}),
+    ):
         canvas = draw(sr.plot(operation, on="h100", **options).drawing, inches)
         canvas.drawn("png", 600)
         renderer = FigureCanvasAgg(canvas.sheet).get_renderer()
@@ -282,7 +340,11 @@ def test_numbers_of_an_axis_do_not_touch():
         canvas.drawn("png", 600)
         renderer = FigureCanvasAgg(canvas.sheet).get_renderer()
         low, high = canvas.axes.get_xlim()
-        shown = [t.get_window_extent(renderer) for t, x in zip(canvas.axes.get_xticklabels(), canvas.axes.get_xticks(), strict=True) if low <= x <= high]
+        shown = [
+            t.get_window_extent(renderer)
+            for t, x in zip(canvas.axes.get_xticklabels(), canvas.axes.get_xticks(), strict=True)
+            if low <= x <= high
+        ]
         assert len(shown) >= 3
         assert all(a.x1 + 2 < b.x0 for a, b in itertools.pairwise(shown))
 
@@ -291,7 +353,9 @@ def test_numbers_of_an_axis_do_not_touch():
 def test_a_ring_stands_where_another_time_becomes_the_longest(kind, monkeypatch):
     """At the beginning of the stretch, on the line; worked out again from both times."""
     rings = []
-    monkeypatch.setattr("symroof.rendering.figures.canvas.Canvas.ring", lambda self, place, *_, **__: rings.append(place))
+    monkeypatch.setattr(
+        "symroof.rendering.figures.canvas.Canvas.ring", lambda self, place, *_, **__: rings.append(place)
+    )
     draw(sr.plot(MATMUL, on="tpu-v5e", over="B=1..4096", at="D=F=8192", kind=kind).drawing)
     ((size, height),) = rings
     flops, moved = 2 * size * 8192**2, 4 * size * 8192 + 2 * 8192**2
@@ -302,8 +366,12 @@ def test_a_ring_stands_where_another_time_becomes_the_longest(kind, monkeypatch)
 def test_a_ring_of_times_on_a_mesh_stands_at_the_size_beside_it(monkeypatch):
     """``from B = 17`` is written at a ring between 16 and 17."""
     rings, said = [], []
-    monkeypatch.setattr("symroof.rendering.figures.canvas.Canvas.ring", lambda self, place, *_, **__: rings.append(place))
-    monkeypatch.setattr("symroof.rendering.figures.canvas.Canvas.label", lambda self, text, *_, **__: said.append(str(text)))
+    monkeypatch.setattr(
+        "symroof.rendering.figures.canvas.Canvas.ring", lambda self, place, *_, **__: rings.append(place)
+    )
+    monkeypatch.setattr(
+        "symroof.rendering.figures.canvas.Canvas.label", lambda self, text, *_, **__: said.append(str(text))
+    )
     split = "mesh X = 4; input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]"
     draw(sr.plot(split, on="tpu-v5p", over="B=1..100000", at="D=F=8192", kind="times").drawing)
     firsts = [int(found[1]) for text in said if (found := re.search(r"from B = (\d+)", text))]
@@ -341,7 +409,11 @@ def test_a_label_belongs_to_its_mark(monkeypatch):
         operation, options = random_figure(seed)
         canvas = draw(sr.plot(operation, **options).drawing)
         labels = marked(canvas, monkeypatch)
-        rings = [(line.get_xdata()[0], line.get_ydata()[0] * canvas.scale) for line in canvas.axes.lines if line.get_marker() != "None"]
+        rings = [
+            (line.get_xdata()[0], line.get_ydata()[0] * canvas.scale)
+            for line in canvas.axes.lines
+            if line.get_marker() != "None"
+        ]
         centres = [canvas.axes.transData.transform((x, y / canvas.scale)) * 72 / canvas.sheet.dpi for x, y in rings]
         for text, shape, place, led in labels:
             own = canvas.axes.transData.transform((place[0], place[1] / canvas.scale)) * 72 / canvas.sheet.dpi
@@ -349,7 +421,14 @@ def test_a_label_belongs_to_its_mark(monkeypatch):
             read += 1
             if not led and others:
                 edges = list(itertools.pairwise([(x + own[0], y + own[1]) for x, y in [*shape, shape[0]]]))
-                reach = [min(math.dist((x0 + (x1 - x0) * k / 60, y0 + (y1 - y0) * k / 60), c) for (x0, y0), (x1, y1) in edges for k in range(61)) for c in (own, *others)]
+                reach = [
+                    min(
+                        math.dist((x0 + (x1 - x0) * k / 60, y0 + (y1 - y0) * k / 60), c)
+                        for (x0, y0), (x1, y1) in edges
+                        for k in range(61)
+                    )
+                    for c in (own, *others)
+                ]
                 assert reach[0] + 2 <= min(reach[1:]), f"{text!r} is nearer to a mark that is not its own"
     assert read > 100
 
@@ -358,7 +437,10 @@ def test_a_label_belongs_to_its_mark(monkeypatch):
 def test_the_peak_has_its_name_on_the_figure(seed):
     draw_ = random.Random(seed)
     size = lambda: draw_.choice([1, 7, 64, 256, 1000, 8192])  # noqa: E731
-    canvas = draw(sr.plot(MATMUL, on=draw_.choice(CHIPS), at=f"B={size()},D={size()},F={size()}").drawing, draw_.choice([5, 7.2, 11]))
+    canvas = draw(
+        sr.plot(MATMUL, on=draw_.choice(CHIPS), at=f"B={size()},D={size()},F={size()}").drawing,
+        draw_.choice([5, 7.2, 11]),
+    )
     canvas.drawn("svg")
     assert any("peak" in t.get_text() for t in canvas.axes.texts)
 
@@ -367,7 +449,10 @@ def test_what_was_assumed_is_said_under_the_title():
     drawn = draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", given={"HBM": "8.1e11"}, count="exact").drawing)
     assert drawn.aside == "peak.bf16 197 TFLOPs/s · HBM 810 GB/s (given) · every operation counted"
     assert "given" not in draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192").drawing).aside
-    every = {"throughput": {"over": "B=1..400", "at": "F=512", "assume": "D = F"}, "times": {"over": "B=1..400", "at": "F=512", "assume": "D = F"}}
+    every = {
+        "throughput": {"over": "B=1..400", "at": "F=512", "assume": "D = F"},
+        "times": {"over": "B=1..400", "at": "F=512", "assume": "D = F"},
+    }
     for kind, options in every.items():
         assert "with D = F" in draw(sr.plot(MATMUL, on="tpu-v5e", kind=kind, **options).drawing).aside
     trained = draw(sr.plot("mlp", on="h100", at="B=64,D=512,F=2048", training=True).drawing)
@@ -381,11 +466,22 @@ def test_chips_and_sizes_are_not_torn_apart():
     canvas = draw(sr.plot(text, on="h100", over="B=64:65536:log", at="D=F=8192,M=4").drawing)
     assert "8 × M H100" in canvas.title
     for inches in (3.5, 4, 5, 7.2):
-        rows = draw(sr.plot("decoder-layer", on="h100", at="B=1,T=2048,D=4096,F=14336,H=8,G=4,K=128").drawing, inches)._title.get_text().split("\n")
+        rows = (
+            draw(sr.plot("decoder-layer", on="h100", at="B=1,T=2048,D=4096,F=14336,H=8,G=4,K=128").drawing, inches)
+            ._title.get_text()
+            .split("\n")
+        )
         assert not [row for row in rows if re.search(r"(=|[A-Z])$", row) or row.startswith("=")]
 
 
-@pytest.mark.parametrize(("operation", "over", "at", "share"), [("axpy", "N=1..1000000", None, "0.14"), ("dot", "N=1:1000000:log", None, "0.21"), ("softmax", "B=1..4096", "N=4096", None)])
+@pytest.mark.parametrize(
+    ("operation", "over", "at", "share"),
+    [
+        ("axpy", "N=1..1000000", None, "0.14"),
+        ("dot", "N=1:1000000:log", None, "0.21"),
+        ("softmax", "B=1..4096", "N=4096", None),
+    ],
+)
 def test_never_is_said_with_its_ceiling(operation, over, at, share):
     drawing = sr.plot(operation, on="tpu-v5e", over=over, at=at).drawing
     (curve,) = drawing.curves
@@ -402,7 +498,14 @@ def test_never_is_said_with_its_ceiling(operation, over, at, share):
 
 def test_what_falls_is_at_most_what_it_is_at_one():
     """(N + 5)/(8N + 4) FLOPs a byte: 1/2 at one, then less."""
-    costs = {"operation": "falling", "flops": "N + 5", "reads": "8*N", "writes": "4", "compute": "fp32", "hardware": "h100"}
+    costs = {
+        "operation": "falling",
+        "flops": "N + 5",
+        "reads": "8*N",
+        "writes": "4",
+        "compute": "fp32",
+        "hardware": "h100",
+    }
     drawing = sr.plot(costs, over="N=1..1000").drawing
     (curve,) = drawing.curves
     assert (curve.ceiling, curve.attained) == (pytest.approx(3.35e12 / 2), True)
@@ -443,7 +546,9 @@ def test_percents_of_a_whole_add_up():
         parts = [draw_.random() ** draw_.choice([1, 4]) for _ in range(draw_.randint(1, 9))]
         said = shares([part / sum(parts) for part in parts])
         numbers = [float(text.removesuffix(" %")) for text in said]
-        decimals = {len(text.removesuffix(" %").partition(".")[2]) for text, x in zip(said, numbers, strict=True) if x >= 0.1}
+        decimals = {
+            len(text.removesuffix(" %").partition(".")[2]) for text, x in zip(said, numbers, strict=True) if x >= 0.1
+        }
         assert sum(numbers) == (100 if decimals == {0} else pytest.approx(100, abs=0.05 * len(parts) + 0.01))
         assert len(decimals) == 1
         for part, x in zip(parts, numbers, strict=True):
@@ -452,7 +557,12 @@ def test_percents_of_a_whole_add_up():
 
 @pytest.mark.thorough
 def test_numbers_of_an_axis_are_of_one_manner():
-    for over, wanted in (("B=1:1000000:log", r"1|10|10[⁰¹²³⁴⁵⁶⁷⁸⁹]"), ("B=1:10000:log", r"1|10|100|1,000|10,000"), ("B=1..4000", r"\d|\d{3}|\d,\d{3}"), ("B=1..5000000", r"0|[\d.]+ M")):
+    for over, wanted in (
+        ("B=1:1000000:log", r"1|10|10[⁰¹²³⁴⁵⁶⁷⁸⁹]"),
+        ("B=1:10000:log", r"1|10|100|1,000|10,000"),
+        ("B=1..4000", r"\d|\d{3}|\d,\d{3}"),
+        ("B=1..5000000", r"0|[\d.]+ M"),
+    ):
         canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over).drawing)
         canvas.drawn("svg")
         shown = [t.get_text() for t in canvas.axes.get_xticklabels() if t.get_text()]
@@ -474,15 +584,21 @@ def test_points_of_a_program_are_its_kernels():
     """What overlaps as one is one point: the operations of the unit that takes longer in it, under the peak of that unit."""
     at = "B=1,T=2048,D=4096,F=14336,H=8,G=4,K=128"
     drawing = sr.plot("decoder-layer", on="h100", at=at).drawing
-    bars = {bar.time: dict(bar.parts) for bar in sr.plot("decoder-layer", on="h100", at=at, kind="breakdown").drawing.bars}
+    bars = {
+        bar.time: dict(bar.parts) for bar in sr.plot("decoder-layer", on="h100", at=at, kind="breakdown").drawing.bars
+    }
     tracks = {track.statement: track for track in drawing.tracks if track.statement}
     assert set(tracks) == set(bars["T_steps"])
     for name, track in tracks.items():
-        math_, vector, memory = (float(sum(bars[time].get(part, 0) for part in name.split(", "))) for time in ("T_math", "T_vector", "T_HBM"))
+        math_, vector, memory = (
+            float(sum(bars[time].get(part, 0) for part in name.split(", "))) for time in ("T_math", "T_vector", "T_HBM")
+        )
         (x,), (y,) = track.curves[0].lines.values()
         assert track.vector == (vector > math_)
         peak = 6.7e13 if track.vector else 9.89e14
-        assert x == pytest.approx(max(math_ * 9.89e14, 0) / (memory * 3.35e12) if not track.vector else vector * 6.7e13 / (memory * 3.35e12))
+        assert x == pytest.approx(
+            max(math_ * 9.89e14, 0) / (memory * 3.35e12) if not track.vector else vector * 6.7e13 / (memory * 3.35e12)
+        )
         assert y == pytest.approx(min(peak, x * 3.35e12))
         assert float(bars["T_steps"][name]) == pytest.approx(max(math_, vector, memory))
     assert {track.vector for track in tracks.values()} == {True, False}
@@ -498,10 +614,17 @@ def test_many_points_have_numbers_and_a_table():
     numbers = {t.get_text() for t in canvas.axes.texts if t.get_text().isdigit()}
     assert numbers == {str(i) for i in range(1, 9)}
     beneath = [t.get_text() for t in canvas.sheet.texts]
-    assert [text for text in beneath if text.startswith("B = ")] == [f"B = {b}" for b in (8, 16, 32, 64, 128, 256, 320, 384)]
+    assert [text for text in beneath if text.startswith("B = ")] == [
+        f"B = {b}" for b in (8, 16, 32, 64, 128, 256, 320, 384)
+    ]
     left = [float(text.removeprefix("× ")) for text in beneath if text.startswith("× ")]
-    flops, moved = ([f(int(re.search(r"B=(\d+)", a)[1])) for a in at] for f in (lambda b: 2 * b * 8192**2, lambda b: 4 * b * 8192 + 2 * 8192**2))
-    assert left == [pytest.approx(max(1, m / 8.2e11 / (f / 1.97e14)), rel=5e-3) for f, m in zip(flops, moved, strict=True)]
+    flops, moved = (
+        [f(int(re.search(r"B=(\d+)", a)[1])) for a in at]
+        for f in (lambda b: 2 * b * 8192**2, lambda b: 4 * b * 8192 + 2 * 8192**2)
+    )
+    assert left == [
+        pytest.approx(max(1, m / 8.2e11 / (f / 1.97e14)), rel=5e-3) for f, m in zip(flops, moved, strict=True)
+    ]
 
 
 @pytest.mark.thorough

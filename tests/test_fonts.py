@@ -17,14 +17,24 @@ from symroof.rendering.figures.labels import around
 
 pytestmark = pytest.mark.part(2)
 
-NAMES = {"ko": ("산술 강도 (FLOPs/byte)", "달성 가능한 처리량 (TFLOPs/s)"), "zh": ("算术强度 (FLOPs/byte)", "可达算力 (TFLOPs/s)"), "en": ("arithmetic intensity (FLOPs/byte)", "attainable throughput (TFLOPs/s)")}
-LABELS = {"ko": ("연산 병목\n모든 링크", "임계 강도 240"), "zh": ("计算受限，\n全部链路", "临界强度 240"), "en": ("compute-bound\non all", "ridge 240")}
+NAMES = {
+    "ko": ("산술 강도 (FLOPs/byte)", "달성 가능한 처리량 (TFLOPs/s)"),
+    "zh": ("算术强度 (FLOPs/byte)", "可达算力 (TFLOPs/s)"),
+    "en": ("arithmetic intensity (FLOPs/byte)", "attainable throughput (TFLOPs/s)"),
+}
+LABELS = {
+    "ko": ("연산 병목\n모든 링크", "임계 강도 240"),
+    "zh": ("计算受限，\n全部链路", "临界强度 240"),
+    "en": ("compute-bound\non all", "ridge 240"),
+}
 FORMS = ("png", "pdf")
 
 
 def drawing(lang):
     """Two labels on axes, of which one has two rows; a figure has nothing else that is set in type."""
-    canvas = Canvas("bf16[B, D] * bf16[D, F] -> bf16[B, F]", NAMES[lang], ((1, 1000), (1, 1000)), log=(True, True), lang=lang)
+    canvas = Canvas(
+        "bf16[B, D] * bf16[D, F] -> bf16[B, F]", NAMES[lang], ((1, 1000), (1, 1000)), log=(True, True), lang=lang
+    )
     canvas.line([(1, 1), (240, 200), (1000, 200)], "#0072B2")
     canvas.label(LABELS[lang][0], around((300, 20)), bold=True)
     canvas.label(LABELS[lang][1], around((240, 200)))
@@ -62,7 +72,10 @@ def test_an_svg_has_the_same_bytes_whatever_fonts_there_are(lang, request):
 def test_an_svg_names_fonts_of_three_systems_and_its_language(lang):
     svg = drawing(lang).drawn("svg").decode()
     named = set(re.findall(r"font[^;]*'DejaVu Sans', [^;\"]*", svg))
-    for family in {"ko": ("Noto Sans CJK KR", "Apple SD Gothic Neo", "Malgun Gothic"), "zh": ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei")}[lang]:
+    for family in {
+        "ko": ("Noto Sans CJK KR", "Apple SD Gothic Neo", "Malgun Gothic"),
+        "zh": ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei"),
+    }[lang]:
         assert all(f"'{family}'" in names for names in named)
     assert all(names.endswith(", sans-serif") for names in named)
     assert svg.count("<text ") == len(re.findall(r"<text [^>]*sans-serif", svg))
@@ -111,7 +124,9 @@ def test_a_pdf_holds_its_fonts(lang):
     assert any(name.lower().startswith(family.replace(" ", "").lower()[:12]) for name in held)
     kinds = set(re.findall(r"/Subtype /(Type3|CIDFontType2)", pdf))
     assert kinds == {"Type3" if sheet._is_postscript(family) else "CIDFontType2"}
-    assert re.findall(r"/Subtype /(Type3|CIDFontType2)", drawing("en").drawn("pdf").decode("latin-1"))[0] == "CIDFontType2"
+    assert (
+        re.findall(r"/Subtype /(Type3|CIDFontType2)", drawing("en").drawn("pdf").decode("latin-1"))[0] == "CIDFontType2"
+    )
 
 
 @pytest.mark.parametrize("weight", ["normal", "bold"])
@@ -125,7 +140,9 @@ def test_a_character_takes_one_em_in_whatever_font_it_is_drawn(weight, request):
     assert mixed[0] == pytest.approx(latin + 3 * 10, abs=0.6), "an em has 10 points; pixels are whole"
     assert measure("대역폭")[0] == pytest.approx(30, abs=0.6)
     assert mixed[1] == pytest.approx(height, abs=1.5)
-    assert measure("대\n역")[1] == pytest.approx(measure("x\nx")[1], abs=1.5), "rows are as far apart as those of other words"
+    assert measure("대\n역")[1] == pytest.approx(measure("x\nx")[1], abs=1.5), (
+        "rows are as far apart as those of other words"
+    )
     request.getfixturevalue("bare")
     assert measure("대역B = 8폭") == mixed
 
@@ -135,7 +152,11 @@ def test_rows_stand_on_the_same_lines_as_those_of_other_words():
         canvas = Canvas("x", ("x", "y"), ((1, 10), (1, 10)), log=(True, True), lang="ko")
         canvas.label(words, around((3, 3), "ne", (5,)))
         texts = ET.fromstring(canvas.drawn("svg")).iter("{http://www.w3.org/2000/svg}text")
-        return [float(re.search(r"translate\(\S+ (\S+)\)", text.get("transform"))[1]) for text in texts if text.text in words.split("\n")]
+        return [
+            float(re.search(r"translate\(\S+ (\S+)\)", text.get("transform"))[1])
+            for text in texts
+            if text.text in words.split("\n")
+        ]
 
     assert heights("대역폭\n링크") == pytest.approx(heights("lp lp\nlp lpl"), abs=1)
     assert len(heights("대역폭\n링크")) == 2

@@ -26,7 +26,9 @@ from symroof.verification.judge import judge_stated
 
 pytestmark = pytest.mark.part(6)
 
-CONTEXT = context_of(read_exercise({"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "assume": "B << D, F"}))
+CONTEXT = context_of(
+    read_exercise({"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "assume": "B << D, F"})
+)
 OPEN = context_of(Exercise())
 PIECES = [
     "B", "D", "F", "BDF", "flops", "bytes", "intensity", "T_math", "T_comms", "ridge", "1", "2", "240", "1.97e14", "0", "0.5", "oo", "(", ")", "+", "-", "*",
@@ -61,7 +63,11 @@ def test_any_claim_is_judged(text):
 
 
 @QUICK
-@given(st.tuples(joined(PIECES[:30], 6), st.sampled_from(["=", "~", "<", "<=>", "->", "<<"]), joined(PIECES[:30], 6)).map(" ".join))
+@given(
+    st.tuples(joined(PIECES[:30], 6), st.sampled_from(["=", "~", "<", "<=>", "->", "<<"]), joined(PIECES[:30], 6)).map(
+        " ".join
+    )
+)
 def test_any_pair_of_sides_is_judged(text):
     assert judge_stated(Stated(text), OPEN).verdict in VERDICTS
 
@@ -120,7 +126,10 @@ def test_hard_inputs_end_in_time(text):
     assert time.perf_counter() - started < 20
 
 
-@pytest.mark.skipif("SYMROOF_ATHERIS" not in os.environ, reason="a coverage-guided run takes minutes: set SYMROOF_ATHERIS to its seconds")
+@pytest.mark.skipif(
+    "SYMROOF_ATHERIS" not in os.environ,
+    reason="a coverage-guided run takes minutes: set SYMROOF_ATHERIS to its seconds",
+)
 def test_coverage_guided():
     """atheris mutates bytes towards new branches of the readers."""
     pytest.importorskip("atheris")
@@ -128,7 +137,9 @@ def test_coverage_guided():
 
     seconds = os.environ["SYMROOF_ATHERIS"]
     script = Path(__file__).parent / "fuzz_readers.py"
-    done = subprocess.run([sys.executable, str(script), f"-max_total_time={seconds}"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(script), f"-max_total_time={seconds}"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -143,12 +154,17 @@ def test_whatever_comes_in_at_an_entrance_gives_an_answer_or_one_error(name):
 @pytest.mark.thorough
 def test_a_finding_is_found():
     """A fuzzer that finds nothing in a broken entrance would prove nothing."""
+
     def hangs(_text):
         start = time.process_time()
         while time.process_time() < start + 2.2:
             pass
 
-    broken = {"raises": lambda _text: 1 / 0, "hangs": hangs, "evaluates": lambda _text: fuzz_entrances.CANARY.write_text("x")}
+    broken = {
+        "raises": lambda _text: 1 / 0,
+        "hangs": hangs,
+        "evaluates": lambda _text: fuzz_entrances.CANARY.write_text("x"),
+    }
     for ask in broken.values():
         assert fuzz_entrances.finding(fuzz_entrances.Entrance(ask, ("x",)), "x")
 

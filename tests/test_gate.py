@@ -67,9 +67,14 @@ def fact():
 
 
 def cubic():
-    def flops(N): return N**3
-    def reads(N): return N
-    def writes(N): return N + 1
+    def flops(N):
+        return N**3
+
+    def reads(N):
+        return N
+
+    def writes(N):
+        return N + 1
 
     return derived(sr.Operation("cubic", flops=flops, reads=reads, writes=writes), compute="bf16")
 
@@ -87,7 +92,9 @@ def mapped(operation=MATMUL, **options):
     return found.to_json(), found.to_text()
 
 
-MLP = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, G]; h = x * V -> bf16[N, F]; y = h * W -> bf16[N, G]"
+MLP = (
+    "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, G]; h = x * V -> bf16[N, F]; y = h * W -> bf16[N, G]"
+)
 
 
 LAYER = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; h = x * V -> bf16[N, F]; a = relu(h); y = a * W -> bf16[N, D]"
@@ -98,7 +105,11 @@ def times_of_a_program():
 
 
 def several_peaks():
-    return derived(LAYER.replace("W: bf16", "W: int8").replace("a = relu(h)", "a = convert(h) -> int8[N, F]"), assume="N << D, F", at="D=F=8192")
+    return derived(
+        LAYER.replace("W: bf16", "W: int8").replace("a = relu(h)", "a = convert(h) -> int8[N, F]"),
+        assume="N << D, F",
+        at="D=F=8192",
+    )
 
 
 def solved():
@@ -108,7 +119,9 @@ def solved():
 
 def without_an_operation():
     let = {"flops": "2*B*n", "bytes": "P + B*k"}
-    return sr.derive(let=let, solve="T_math <= T_comms", solve_for="B", on="tpu-v5e", compute="bf16", at="n=9,P=1e9,k=5").to_text()
+    return sr.derive(
+        let=let, solve="T_math <= T_comms", solve_for="B", on="tpu-v5e", compute="bf16", at="n=9,P=1e9,k=5"
+    ).to_text()
 
 
 def of_a_program():
@@ -120,7 +133,9 @@ def longest():
 
 
 def territories():
-    return sr.plot(SHARED, on="tpu-v5p", training=True, kind="resources", over="X=4..4096,Y=4..4096", at="D=8192,F=28672,B=1000000").to_text()
+    return sr.plot(
+        SHARED, on="tpu-v5p", training=True, kind="resources", over="X=4..4096,Y=4..4096", at="D=8192,F=28672,B=1000000"
+    ).to_text()
 
 
 def at_a_point():
@@ -184,11 +199,28 @@ SHARED = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; 
 
 
 def best_split(**options):
-    return derived(SHARED, **{"on": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": "N=64,B=196608,F=32768", **options})
+    return derived(
+        SHARED,
+        **{
+            "on": "tpu-v5p",
+            "minimize": "max(T_X, T_Y)",
+            "over": "X",
+            "subject": "X*Y = N",
+            "at": "N=64,B=196608,F=32768",
+            **options,
+        },
+    )
 
 
 def drawn_split():
-    table = {"operation": SHARED, "hardware": "tpu-v5p", "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "at": "N=64,F=32768"}
+    table = {
+        "operation": SHARED,
+        "hardware": "tpu-v5p",
+        "minimize": "max(T_X, T_Y)",
+        "over": "X",
+        "subject": "X*Y = N",
+        "at": "N=64,F=32768",
+    }
     return sr.plot(table, kind="split", over="B=1:67108864:log").to_text()
 
 
@@ -411,7 +443,9 @@ def called():
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("symroof.algebra."):
                     yield from ((node.module, alias.name) for alias in node.names)
     module = importlib.import_module("symroof.algebra.inequality")
-    public = (n for n, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__ and n[0] != "_")
+    public = (
+        n for n, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__ and n[0] != "_"
+    )
     yield from ((module.__name__, name) for name in public)
 
 
@@ -430,9 +464,17 @@ def test_a_threshold_that_is_lost_does_not_make_a_map_nowhere_compute_bound(monk
 
 
 def test_every_producer_has_a_fault():
-    functions = {(m, n) for m, n in called() if inspect.isfunction(inspect.unwrap(getattr(importlib.import_module(m), n)))}
+    functions = {
+        (m, n) for m, n in called() if inspect.isfunction(inspect.unwrap(getattr(importlib.import_module(m), n)))
+    }
     names = {f"{module}.{name}".removeprefix("symroof.") for module, name in functions} | set(makers_of_steps())
-    assert names - set(FAULTS) - set(HARMLESS) - {"exploration.explore._true_in", "exploration.places._left_to_meet", "exploration.edges._alone"} == set()
+    assert (
+        names
+        - set(FAULTS)
+        - set(HARMLESS)
+        - {"exploration.explore._true_in", "exploration.places._left_to_meet", "exploration.edges._alone"}
+        == set()
+    )
 
 
 def put_in(monkeypatch, path, fault):
@@ -457,7 +499,9 @@ def forget():
         if name.startswith("symroof."):
             for value in vars(module).values():
                 for kept in (value, getattr(value, "_write", None)):
-                    if callable(getattr(kept, "cache_clear", None)) and getattr(kept, "__module__", "") not in ("symroof.symbols",):
+                    if callable(getattr(kept, "cache_clear", None)) and getattr(kept, "__module__", "") not in (
+                        "symroof.symbols",
+                    ):
                         kept.cache_clear()
 
 
@@ -477,7 +521,33 @@ def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
         ask()
 
 
-ASKED = [over_chips, drawn_split, best_split, best_sum, beyond_the_end, batch, exact, dot, point, numbers, fact, cubic, two_chips, kinds, mapped, at_a_point, at_fixed_sizes, inferred, throughput, roofline, plane, times_of_a_program, several_peaks, solved, without_an_operation]
+ASKED = [
+    over_chips,
+    drawn_split,
+    best_split,
+    best_sum,
+    beyond_the_end,
+    batch,
+    exact,
+    dot,
+    point,
+    numbers,
+    fact,
+    cubic,
+    two_chips,
+    kinds,
+    mapped,
+    at_a_point,
+    at_fixed_sizes,
+    inferred,
+    throughput,
+    roofline,
+    plane,
+    times_of_a_program,
+    several_peaks,
+    solved,
+    without_an_operation,
+]
 
 
 @pytest.mark.part(5)

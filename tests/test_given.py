@@ -16,5 +16,8 @@ def test_what_is_not_proved_is_given():
 
 
 def test_the_page_says_the_list():
-    rows = [f"| {one.name} | {one.says} | {', '.join(f'`{table}`' for table in one.tables)} |".replace("|  |", "| |") for one in GIVEN]
+    rows = [
+        f"| {one.name} | {one.says} | {', '.join(f'`{table}`' for table in one.tables)} |".replace("|  |", "| |")
+        for one in GIVEN
+    ]
     assert [line for line in PAGE.splitlines() if line.startswith("| ") and "| what it says |" not in line] == rows

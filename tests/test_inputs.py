@@ -64,7 +64,9 @@ def test_devices_and_pipes_are_refused(tmp_path):
         done = ended("verify", path)
         assert done.returncode == 2
         assert "is a device or a pipe" in done.stderr
-    (tmp_path / "d.md").write_text('<!-- symroof\nchips = ["/dev/zero"]\noperation = "matmul"\nhardware = "tpu-v5e"\n-->\n$1 = 1$\n')
+    (tmp_path / "d.md").write_text(
+        '<!-- symroof\nchips = ["/dev/zero"]\noperation = "matmul"\nhardware = "tpu-v5e"\n-->\n$1 = 1$\n'
+    )
     assert ended("verify", str(tmp_path / "d.md")).returncode == 1  # of a comment alone: the rest is judged
     assert ended("derive", "matmul", "--on", "x", "--chips", "/dev/zero").returncode == 2
 
@@ -79,6 +81,7 @@ PIECES = [
 @pytest.mark.parametrize("piece", PIECES)
 def test_readers_are_linear(piece, tex):
     """Four times the text takes about four times as long: what is quadratic takes sixteen times as long."""
+
     def seconds(size):
         text, best = piece * (size // len(piece)), []
         for _ in range(2):
@@ -99,7 +102,24 @@ def test_openings_without_an_end_hide_nothing():
     assert texts == ["a = 1", "2 = 2", "b = 2", "c = 3"]
 
 
-@pytest.mark.parametrize("line", ["aliases = 3", 'aliases = "mine"', "aliases = [3]", 'wraparound = "no"', "wraparound = true", "wraparound = 0", 'wraparound = [4]', 'wraparound = ["4", "s"]', "domain = 0", "domain = [8, 8]", "title = 3", "figures = 3", "sources = 3"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "aliases = 3",
+        'aliases = "mine"',
+        "aliases = [3]",
+        'wraparound = "no"',
+        "wraparound = true",
+        "wraparound = 0",
+        "wraparound = [4]",
+        'wraparound = ["4", "s"]',
+        "domain = 0",
+        "domain = [8, 8]",
+        "title = 3",
+        "figures = 3",
+        "sources = 3",
+    ],
+)
 def test_a_chip_of_other_types_is_an_error_with_its_place(run, tmp_path, line):
     key = line.split()[0]
     figures = "" if key == "figures" else '[mine.figures]\n"peak.bf16" = ["1e14", "s"]\nHBM = ["1e12", "s"]\n'
@@ -146,7 +166,13 @@ def test_a_template_without_its_macros_is_an_error(run, tmp_path):
 
 
 def shell(command, **options):
-    return subprocess.run(["bash", "-c", command.replace("symroof", f"{sys.executable} -m symroof")], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run(
+        ["bash", "-c", command.replace("symroof", f"{sys.executable} -m symroof")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        **options,
+    )
 
 
 @pytest.mark.thorough
@@ -177,7 +203,17 @@ def test_a_home_that_cannot_be_written(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "flag"),
-    [("given = 3", "--given=HBM=1e12"), ('given = ["x"]', "--given=HBM=1e12"), ('mesh = ["B"]', "--mesh=X=4"), ("mesh = 3", "--mesh=X=4"), ("chips = 3", "--on=tpu-v5e"), ("lang = 3", "--on=tpu-v5e"), ('lang = ["ko"]', "--on=tpu-v5e"), ('lang = "ko_KR"', "--on=tpu-v5e"), ('lang = "../en"', "--on=tpu-v5e")],
+    [
+        ("given = 3", "--given=HBM=1e12"),
+        ('given = ["x"]', "--given=HBM=1e12"),
+        ('mesh = ["B"]', "--mesh=X=4"),
+        ("mesh = 3", "--mesh=X=4"),
+        ("chips = 3", "--on=tpu-v5e"),
+        ("lang = 3", "--on=tpu-v5e"),
+        ('lang = ["ko"]', "--on=tpu-v5e"),
+        ('lang = "ko_KR"', "--on=tpu-v5e"),
+        ('lang = "../en"', "--on=tpu-v5e"),
+    ],
 )
 def test_options_of_other_types_beside_flags_are_errors(run, tmp_path, line, flag):
     (tmp_path / "p.toml").write_text(f'operation = "matmul"\n{line}\n', "utf-8")

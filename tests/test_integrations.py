@@ -25,14 +25,21 @@ def require(*modules):
     """Skip where a tool is missing, or fail where the environment says that it must be there."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
-            (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(f"{module} is not installed")
+            (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
+                f"{module} is not installed"
+            )
 
 
 def require_kramdown():
     """Jekyll's reader of Markdown: skipped where it is missing, or a failure where it must be there."""
-    found = shutil.which("ruby") and not subprocess.run(["ruby", "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode
+    found = (
+        shutil.which("ruby")
+        and not subprocess.run(["ruby", "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode
+    )
     if not found:
-        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)("kramdown is not installed")
+        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
+            "kramdown is not installed"
+        )
 
 
 def sphinx(folder, *options):
@@ -47,7 +54,15 @@ def site(tmp_path):
 
 
 def tool(*command, cwd):
-    done = subprocess.run([sys.executable, "-W", "ignore", "-m", *command], cwd=cwd, capture_output=True, text=True, check=False, timeout=180, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", *command],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
@@ -132,7 +147,7 @@ def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
     page = words(folder / "_build" / "index.html")
     assert "From 241 rows on; \\(R = 240\\)" in page
     assert "B > 240.24" in page
-    assert "id=\"equation-eq-mm\"" in (folder / "_build" / "index.html").read_text("utf-8")
+    assert 'id="equation-eq-mm"' in (folder / "_build" / "index.html").read_text("utf-8")
     assert "roof.svg" in (folder / "_build" / "index.html").read_text("utf-8")
 
 
@@ -220,7 +235,12 @@ def test_other_readers_of_markdown_see_every_formula(name, dialect):
         require_kramdown()
     text = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown(dialect=dialect)
     commands = {
-        "ruby": ("-rkramdown", "-rkramdown-parser-gfm", "-e", "puts Kramdown::Document.new(STDIN.read, input: 'GFM', math_engine: nil).to_html"),
+        "ruby": (
+            "-rkramdown",
+            "-rkramdown-parser-gfm",
+            "-e",
+            "puts Kramdown::Document.new(STDIN.read, input: 'GFM', math_engine: nil).to_html",
+        ),
         "pandoc": ("-f", "markdown", "-t", "html", "--mathjax"),
     }
     page = program(name, *commands[name], given=text)
@@ -228,7 +248,10 @@ def test_other_readers_of_markdown_see_every_formula(name, dialect):
     wanted = sorted(" ".join(tex.split()) for tex, _ in formulas(plain))
     found = sorted(" ".join(html.unescape(one or other).split()) for one, other in TEX.findall(page))
     if name == "ruby":
-        found = sorted(" ".join(html.unescape(tex).split()) for tex in re.findall(r'<(?:span|div) class="kdmath">\$+(.*?)\$+</', page, re.DOTALL))
+        found = sorted(
+            " ".join(html.unescape(tex).split())
+            for tex in re.findall(r'<(?:span|div) class="kdmath">\$+(.*?)\$+</', page, re.DOTALL)
+        )
     assert found == wanted
 
 
@@ -237,7 +260,9 @@ def test_mkdocs_fails_where_a_page_is_stale_and_writes_it_where_it_may(site):
     require("mkdocs", "material", "pymdownx")
     page = site / "docs" / "index.md"
     page.write_text(page.read_text("utf-8").replace(">241<", ">242<"), "utf-8")
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q"], cwd=site, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q"], cwd=site, capture_output=True, text=True, check=False
+    )
     assert done.returncode
     assert "mm.smallest_integer: 242 -> 241" in done.stderr + done.stdout
     settings = site / "mkdocs.yml"
@@ -253,7 +278,9 @@ def test_a_picture_outside_of_the_pages_of_mkdocs_is_refused(site):
     page = site / "docs" / "index.md"
     page.write_text(page.read_text("utf-8").replace('id        = "roofline"', 'file = "../outside.svg"'), "utf-8")
     (site / "mkdocs.yml").write_text((site / "mkdocs.yml").read_text().replace("check: true", "check: false"))
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q"], cwd=site, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q"], cwd=site, capture_output=True, text=True, check=False
+    )
     assert done.returncode
     assert "Traceback" not in done.stderr
     assert "outside.svg is not in" in done.stderr + done.stdout
@@ -267,7 +294,12 @@ def test_the_notebook_runs():
 
     notebook = nbformat.read(SITE / "notebook.ipynb", as_version=4)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(SITE)}}).execute()
-    shown = [output["data"].get("text/markdown", "") for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    shown = [
+        output["data"].get("text/markdown", "")
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "data" in output
+    ]
     assert "240.24" in shown[0]
     assert "H100 SXM" in shown[1]
 
@@ -313,7 +345,9 @@ def typeset(text, engine, folder):
     require_engines(browser, "there is no Chromium")
     require_engines((MODULES / engine).is_dir(), f"{MODULES} has no {engine}")
     reader = MarkdownIt("commonmark").enable("table")
-    dollarmath_plugin(reader, renderer=lambda tex, how: html.escape((r"\[%s\]" if how["display_mode"] else r"\(%s\)") % tex))
+    dollarmath_plugin(
+        reader, renderer=lambda tex, how: html.escape((r"\[%s\]" if how["display_mode"] else r"\(%s\)") % tex)
+    )
     head, page = TYPESETTERS[engine][0].format(modules=MODULES.resolve().as_uri()), folder / "page.html"
     page.write_text(f'<!DOCTYPE html><meta charset="utf-8">{head}<body>{reader.render(text)}', "utf-8")
     done = subprocess.run(
@@ -345,8 +379,14 @@ def test_pdflatex_compiles_the_paper(tmp_path):
 def test_magics_answer_as_the_functions_do():
     from symroof.magics import asked
 
-    assert asked('"bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F"').answer.smallest_integer == 241
-    assert asked("derive", 'operation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"').answer.bound == asked('matmul --on tpu-v5e --assume "B << D, F"').answer.bound
+    assert (
+        asked('"bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F"').answer.smallest_integer
+        == 241
+    )
+    assert (
+        asked("derive", 'operation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"').answer.bound
+        == asked('matmul --on tpu-v5e --assume "B << D, F"').answer.bound
+    )
     assert len(asked("compare matmul --on tpu-v5e,h100 --assume 'B << D, F'").comparison.rows) == 2
     assert asked('regimes --of "BDF/(BD + DF + BF) ~ B"').alternatives
     with pytest.raises(sr.SymroofError, match="derive"):

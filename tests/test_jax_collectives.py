@@ -28,13 +28,20 @@ if os.environ.get("SYMROOF_REQUIRE_JAX") == "1":
     import jax
 else:
     jax = pytest.importorskip("jax")
-NAMES = {"all_gather": "all-gather", "reduce_scatter": "reduce-scatter", "psum": "all-reduce", "all_to_all": "all-to-all"}
+NAMES = {
+    "all_gather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "psum": "all-reduce",
+    "all_to_all": "all-to-all",
+}
 MLP = "weight W1: bf16[{w}]; weight W2: bf16[{v}]; h = x * W1 -> bf16[{h}]; a = gelu(h); y = a * W2 -> bf16[{y}]"
 PROGRAMS = {
     "fully sharded and tensor parallel": "mesh X, Y on ICI; input x: bf16[B_X, D_Y];"
     + MLP.format(w="D_X, F_Y", v="F_Y, D_X", h="B_X, F_Y", y="B_X, D_Y"),
-    "fully sharded": "mesh X on ICI; input x: bf16[B_X, D];" + MLP.format(w="D_X, F", v="F, D_X", h="B_X, F", y="B_X, D"),
-    "tensor parallel": "mesh Y on ICI; input x: bf16[B, D_Y];" + MLP.format(w="D, F_Y", v="F_Y, D", h="B, F_Y", y="B, D_Y"),
+    "fully sharded": "mesh X on ICI; input x: bf16[B_X, D];"
+    + MLP.format(w="D_X, F", v="F, D_X", h="B_X, F", y="B_X, D"),
+    "tensor parallel": "mesh Y on ICI; input x: bf16[B, D_Y];"
+    + MLP.format(w="D, F_Y", v="F_Y, D", h="B, F_Y", y="B, D_Y"),
     "data parallel": "mesh X on ICI; input x: bf16[B_X, D];" + MLP.format(w="D, F", v="F, D", h="B_X, F", y="B_X, D"),
     "data and tensor parallel": "mesh X, Y on ICI; input x: bf16[B_X, D_Y];"
     + MLP.format(w="D, F_Y", v="F_Y, D", h="B_X, F_Y", y="B_X, D_Y"),
@@ -67,6 +74,7 @@ def moved(array, move, before, after):
 
 def forward(program, listed):
     """What one chip does, with the exchanges that are listed."""
+
     def run(*arrays):
         known = dict(zip((str(d.tensor.name) for d in program.declared), arrays, strict=True))
         for place in listed:
@@ -75,11 +83,17 @@ def forward(program, listed):
             for tensor in statement.operands:
                 array = known[str(tensor.name)]
                 for move in (m for m in place.moves if m.tensor.name == tensor.name):
-                    goal = next((label for label, axis in place.division if axis == move.axes[0] and label in tensor.labels), None)
+                    goal = next(
+                        (label for label, axis in place.division if axis == move.axes[0] and label in tensor.labels),
+                        None,
+                    )
                     after = tensor.labels.index(goal) if goal else None
                     array = moved(array, move, where(tensor, move.axes[0]), after)
                 operands.append(array)
-                letters |= {label: chr(97 + len(letters) + i) for i, label in enumerate(x for x in tensor.labels if x not in letters)}
+                letters |= {
+                    label: chr(97 + len(letters) + i)
+                    for i, label in enumerate(x for x in tensor.labels if x not in letters)
+                }
             if statement.kind == PRODUCT:
                 shapes = ["".join(letters[x] for x in t.labels) for t in (*statement.operands, statement.result)]
                 done = jax.numpy.einsum(f"{','.join(shapes[:-1])}->{shapes[-1]}", *operands)
@@ -121,7 +135,9 @@ def test_jax_transposes_to_the_same_exchanges(name):
     (result,) = program.results
     ways = {"mesh": abstract, "in_specs": tuple(spec(d.tensor) for d in program.declared), "out_specs": spec(result)}
     run = jax.shard_map(forward(program, ahead), **ways)
-    shapes = [jax.ShapeDtypeStruct((SIZE,) * len(t.dims), "float32") for t in (*(d.tensor for d in program.declared), result)]
+    shapes = [
+        jax.ShapeDtypeStruct((SIZE,) * len(t.dims), "float32") for t in (*(d.tensor for d in program.declared), result)
+    ]
 
     def trained(*arrays):
         return jax.vjp(run, *arrays[:-1])[1](arrays[-1])
@@ -160,7 +176,11 @@ def compiled(product):
     mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(*CHIPS.values()), tuple(CHIPS))
     *ins, out = (jax.sharding.NamedSharding(mesh, spec(tensor)) for tensor in product.tensors)
     *left, right = ("".join(tensor.labels) for tensor in product.tensors)
-    run = jax.jit(lambda *arrays: jax.numpy.einsum(f"{','.join(left)}->{right}", *arrays), in_shardings=tuple(ins), out_shardings=out)
+    run = jax.jit(
+        lambda *arrays: jax.numpy.einsum(f"{','.join(left)}->{right}", *arrays),
+        in_shardings=tuple(ins),
+        out_shardings=out,
+    )
     shapes = [jax.ShapeDtypeStruct(tuple(LENGTHS[x] for x in t.labels), "float32") for t in product.tensors[:-1]]
     return run.lower(*shapes).compile().as_text()
 
@@ -169,7 +189,9 @@ def compiled_elsewhere():
     """Every product as XLA compiles it for six processors, in a process of its own: JAX starts threads, and other tests fork."""
     flags = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={prod(CHIPS.values())}", "JAX_PLATFORMS": "cpu"}
     script = f"import sys; sys.path[:0] = {sys.path}; import test_jax_collectives as t; t.print_compiled()"
-    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, **flags}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **flags}, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -189,9 +211,16 @@ def test_the_partitioner_puts_in_the_same_exchanges():
         moves = [move for cost in program.on_chip.values() for move in cost.moves]
         said = [(m.collective.replace("reduce-scatter", "all-reduce"), m) for m in moves]
         expected[name] = sorted((kind, int(message(m, program).subs(lengths))) for kind, m in said)
-        chips = {kind: prod(axis.chips for axis in program.mesh if axis.name in m.axes) for kind, m in said if kind == "all-to-all"}
+        chips = {
+            kind: prod(axis.chips for axis in program.mesh if axis.name in m.axes)
+            for kind, m in said
+            if kind == "all-to-all"
+        }
         made = [m.groups() for m in map(COLLECTIVE.search, texts[name].splitlines()) if m]
-        sizes = [sum(4 * prod(map(int, filter(None, dims.split(",")))) for dims in SHAPE.findall(shapes)) for shapes, _ in made]
+        sizes = [
+            sum(4 * prod(map(int, filter(None, dims.split(",")))) for dims in SHAPE.findall(shapes))
+            for shapes, _ in made
+        ]
         found[name] = sorted((kind, size * chips.get(kind, 1)) for (_, kind), size in zip(made, sizes, strict=True))
     assert found == expected
     assert [name for name, made in found.items() if not made] == ["data parallel"]

@@ -221,12 +221,22 @@ def large_numbers_are_plain(m):
 
 def exponents_are_plain(m):
     original = unit_agreement._is_plain
-    m.setattr(unit_agreement, "_is_plain", lambda formula: original(mapped(formula, lambda node: Number(node.value) if isinstance(node, Number) and node.unit is None else node)))
+    m.setattr(
+        unit_agreement,
+        "_is_plain",
+        lambda formula: original(
+            mapped(formula, lambda node: Number(node.value) if isinstance(node, Number) and node.unit is None else node)
+        ),
+    )
 
 
 def names_are_plain(m):
     original = unit_agreement._is_plain
-    m.setattr(unit_agreement, "_is_plain", lambda formula: original(mapped(formula, lambda node: Number(Fraction(1)) if isinstance(node, Name) else node)))
+    m.setattr(
+        unit_agreement,
+        "_is_plain",
+        lambda formula: original(mapped(formula, lambda node: Number(Fraction(1)) if isinstance(node, Name) else node)),
+    )
 
 
 def units_are_always_known(m):
@@ -413,7 +423,9 @@ def test_a_fault_in_a_producer_turns_no_verdict_round(producer, monkeypatch):
     forget()
     after = [judge_exercise(exercise) for exercise in exercises]
     pairs = [(old, new) for olds, news in zip(before, after, strict=True) for old, new in zip(olds, news, strict=True)]
-    turned_round = [n.claim for old, n in pairs if {old in GOOD, n.verdict in GOOD} == {True, False} and "wrong" in (old, n.verdict)]
+    turned_round = [
+        n.claim for old, n in pairs if {old in GOOD, n.verdict in GOOD} == {True, False} and "wrong" in (old, n.verdict)
+    ]
     assert len(exercises) == len(TITLES)
     assert turned_round == []
     assert any(old in GOOD and new.verdict == "undecided" for old, new in pairs)
@@ -433,7 +445,8 @@ def test_a_fault_in_what_is_called_right_is_not_offered(monkeypatch):
     def twice(self):
         found = original(self)
         return found and mapped(
-            found, lambda node: replace(node, right=Product((number(2), node.right))) if hasattr(node, "right") else node
+            found,
+            lambda node: replace(node, right=Product((number(2), node.right))) if hasattr(node, "right") else node,
         )
 
     monkeypatch.setattr(unknowns.Unknown, "right_value", twice)
@@ -462,5 +475,7 @@ def test_a_fault_in_the_signs_of_the_algebra_accepts_nothing(monkeypatch):
         if hasattr(module, "sign_of"):
             monkeypatch.setattr(module, "sign_of", lambda *values: 1)
     assert not hasattr(nearness, "sign_of")
-    report = sr.verify({"symbols": ["P", "Q"], "claims": ["max(P, Q) ~ P assuming P << Q", "min(P, Q) ~ Q assuming P << Q"]})
+    report = sr.verify(
+        {"symbols": ["P", "Q"], "claims": ["max(P, Q) ~ P assuming P << Q", "min(P, Q) ~ Q assuming P << Q"]}
+    )
     assert not any(judgement.verdict in ("holds", "rounded") for judgement in report.judgements)

@@ -21,7 +21,10 @@ BARE = f"<!-- symroof derive\n{KEYS}id = 'mm'\nsections = ['threshold']\n-->\n"
 BLOCK = BARE.replace("-->", "lang = '@'\n-->")
 COMMENT = "<!-- symroof lang = '@' -->\n\n"
 VALUE = "v <!-- symroof = mm.threshold -->?<!-- / -->\n\n"
-pytestmark = [pytest.mark.skipif(not {"ko", "zh"} <= set(languages()), reason="there are no words of Korean and Chinese"), pytest.mark.part(5)]
+pytestmark = [
+    pytest.mark.skipif(not {"ko", "zh"} <= set(languages()), reason="there are no words of Korean and Chinese"),
+    pytest.mark.part(5),
+]
 
 
 def language(text):
@@ -233,7 +236,9 @@ def test_sweeps_take_the_language_of_a_problem_and_say_nothing_in_it(run, tmp_pa
     assert run("sweep", str(path), "--grid", "B=1..2,D=F=8", "-o", str(tmp_path / "a.csv")).code == 0
     assert (tmp_path / "a.csv").read_text().startswith("B,D,F,intensity")
     path.write_text(f"{KEYS}lang = 'kx'\n")
-    assert "unknown language 'kx'" in run("sweep", str(path), "--grid", "B=1..2,D=F=8", "-o", str(tmp_path / "b.csv")).err
+    assert (
+        "unknown language 'kx'" in run("sweep", str(path), "--grid", "B=1..2,D=F=8", "-o", str(tmp_path / "b.csv")).err
+    )
     assert not (tmp_path / "b.csv").exists()
 
 

@@ -13,7 +13,12 @@ import symroof as sr
 from symroof.rendering.pages.environment import words
 
 GOLDEN = Path(__file__).parent / "golden"
-MATMUL = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
+MATMUL = {
+    "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
+    "on": "tpu-v5e",
+    "assume": "B << D, F",
+    "at": "D=F=8192",
+}
 
 # Korean. Each text with the particle that a reader of it says, written by hand.
 SAID = """
@@ -49,7 +54,13 @@ def test_particles_agree_with_what_is_heard_before_them(said):
 
 
 @pytest.mark.parametrize(
-    ("names", "listed"), [(["$B$"], "$B$"), (["$B$", "$D$"], "$B$와 $D$"), (["$N$", "$D$"], "$N$과 $D$"), (["$B$", "$D$", "$F$"], "$B$, $D$, $F$")]
+    ("names", "listed"),
+    [
+        (["$B$"], "$B$"),
+        (["$B$", "$D$"], "$B$와 $D$"),
+        (["$N$", "$D$"], "$N$과 $D$"),
+        (["$B$", "$D$", "$F$"], "$B$, $D$, $F$"),
+    ],
 )
 def test_a_list_of_two_is_joined_by_a_particle(names, listed):
     assert words(None, "ko").each(names).strip() == listed
@@ -73,7 +84,9 @@ def test_page_of_a_language(lang, form, golden):
 HAN, FULL = r"\u4e00-\u9fff", "，。；：、！？（）“”"
 FORMULAS = re.compile(r"\$\$.*?\$\$|\\\[.*?\\\]|^\.\. math::\n\n(?:   .*\n)+", re.DOTALL | re.MULTILINE)
 IN_LINE = re.compile(r":math:`[^`]*`|``.*?``|`[^`]*`|\$[^$]*\$|\\texttt\{(?:[^{}]|\{\})*\}")
-MARKUP = re.compile(r"\*\*(?: |$)|\\[A-Za-z]+\*?(?:\{| |$)|\} ?| [|&] |\\\\|^[*#|.]+ | \|$|^ +(?:\* )?- |\\,", re.MULTILINE)
+MARKUP = re.compile(
+    r"\*\*(?: |$)|\\[A-Za-z]+\*?(?:\{| |$)|\} ?| [|&] |\\\\|^[*#|.]+ | \|$|^ +(?:\* )?- |\\,", re.MULTILINE
+)
 
 
 @cache
@@ -86,9 +99,13 @@ def phrases(page, form):
     """What a page says in Chinese, one phrase or paragraph after the other, with an X for each formula on paper."""
     if form != "text":
         page = IN_LINE.sub("X", FORMULAS.sub("", page))
-        page = re.sub(rf"(?<=[{FULL}]) X", "X", page.replace("\\ ", ""))  # what a dialect needs between a mark and a formula
+        page = re.sub(
+            rf"(?<=[{FULL}]) X", "X", page.replace("\\ ", "")
+        )  # what a dialect needs between a mark and a formula
         page = MARKUP.sub("\n", page).replace("*", "")
-    return [said.strip() for said in re.split(r"\n|  +" if form == "text" else "\n", page) if re.search(f"[{HAN}]", said)]
+    return [
+        said.strip() for said in re.split(r"\n|  +" if form == "text" else "\n", page) if re.search(f"[{HAN}]", said)
+    ]
 
 
 RULES = {
@@ -103,19 +120,36 @@ ON_PAPER = {"half-width punctuation": r"[,;:!?()]|\.(?!\d)"}
 
 
 def breaches(said, form):
-    return [rule for rule, pattern in (RULES if form == "text" else RULES | ON_PAPER).items() if re.search(pattern, said)]
+    return [
+        rule for rule, pattern in (RULES if form == "text" else RULES | ON_PAPER).items() if re.search(pattern, said)
+    ]
 
 
 @pytest.mark.thorough
 def test_chinese_is_set_as_in_a_textbook():
     found = [(form, said) for _, form, page in in_chinese() for said in phrases(page, form)]
     assert {(said, *rules) for form, said in found if (rules := breaches(said, form))} == set()
-    assert {form: sum(of == form for of, _ in found) > draws(100) for form in ("text", "markdown", "latex", "rst")} == dict.fromkeys(("text", "markdown", "latex", "rst"), True)
+    assert {
+        form: sum(of == form for of, _ in found) > draws(100) for form in ("text", "markdown", "latex", "rst")
+    } == dict.fromkeys(("text", "markdown", "latex", "rst"), True)
 
 
 @pytest.mark.parametrize(
     "said",
-    ["强度为 X, 即 X。", "强度为X。", "取 X时", "强度为 X ，即 X。", "强度 为 X。", "强度为  X。", "（当 X 时） 总是", "强度为 X。，", "X 块芯片(链)", "条件为 X.", "当 X, X 时", "强度（）为 X"],
+    [
+        "强度为 X, 即 X。",
+        "强度为X。",
+        "取 X时",
+        "强度为 X ，即 X。",
+        "强度 为 X。",
+        "强度为  X。",
+        "（当 X 时） 总是",
+        "强度为 X。，",
+        "X 块芯片(链)",
+        "条件为 X.",
+        "当 X, X 时",
+        "强度（）为 X",
+    ],
 )
 def test_what_a_textbook_does_not_print_is_noticed(said):
     assert breaches(said, "markdown")
@@ -123,7 +157,9 @@ def test_what_a_textbook_does_not_print_is_noticed(said):
 
 @pytest.mark.thorough
 def test_words_among_the_formulas_of_a_display_stand_apart():
-    displays = "".join(display for _, form, page in in_chinese() if form != "text" for display in FORMULAS.findall(page))
+    displays = "".join(
+        display for _, form, page in in_chinese() if form != "text" for display in FORMULAS.findall(page)
+    )
     for name in words(None, "zh").formula_words["quantities"].values():
         displays = displays.replace(f"\\text{{{name}}}", "X")
     assert re.findall(rf"[\w)}}]\\text\{{[{HAN}]|[{HAN}]\}} ?[^\s&\\}}=]", displays) == []

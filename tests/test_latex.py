@@ -21,7 +21,9 @@ def shown(claim):
     printer = PlainPrinter()
 
     def chain(c):
-        return printer.print(c.sides[0]) + "".join(f" {r} {printer.print(s)}" for r, s in zip(c.relations, c.sides[1:], strict=True))
+        return printer.print(c.sides[0]) + "".join(
+            f" {r} {printer.print(s)}" for r, s in zip(c.relations, c.sides[1:], strict=True)
+        )
 
     parts = [" and ".join(map(chain, proposition)) for proposition in claim.propositions]
     text = parts[0] + "".join(f" {c} {p}" for c, p in zip(claim.connectives, parts[1:], strict=True))
@@ -31,7 +33,10 @@ def shown(claim):
 # Sixteen strings as textbooks write them.
 TEXTBOOK = [
     (r"\frac{2BDF}{2BD + 2DF + 2BF} = \frac{BDF}{BD + DF + BF}", "2BDF/(2BD + 2DF + 2BF) = BDF/(BD + DF + BF)"),
-    (r"\frac{N + N - 1}{2N + 2N + 2} = \frac{2N - 1}{4N + 2} \rightarrow \frac{1}{2}", "(N + N - 1)/(2N + 2N + 2) = (2N - 1)/(4N + 2) -> 1/2"),
+    (
+        r"\frac{N + N - 1}{2N + 2N + 2} = \frac{2N - 1}{4N + 2} \rightarrow \frac{1}{2}",
+        "(N + N - 1)/(2N + 2N + 2) = (2N - 1)/(4N + 2) -> 1/2",
+    ),
     (r"B > \frac{1.97e14}{8.20e11}", "B > 1.97e14/8.20e11"),
     (r"B > \frac{1.97 \times 10^{14}}{8.20 \times 10^{11}}", "B > 1.97e14/8.20e11"),
     (r"T_\text{math} = \frac{2BDF}{1.97e14}", "T_math = 2BDF/1.97e14"),
@@ -124,7 +129,10 @@ def read(text, *, letters="", macros=""):
 
     claims, _ = read_formula(text, [dialect])
     chains = [chain for claim in claims for chain in claim.chains]
-    return "; ".join(side(c.sides[0]) + "".join(f" {r} {side(s)}" for r, s in zip(c.relations, c.sides[1:], strict=True)) for c in chains)
+    return "; ".join(
+        side(c.sides[0]) + "".join(f" {r} {side(s)}" for r, s in zip(c.relations, c.sides[1:], strict=True))
+        for c in chains
+    )
 
 
 # As documents are written: thousands, names and words, units and counts, sums, layout, gaps, and the rest.
@@ -191,7 +199,11 @@ def test_letters_that_stand_alone_are_names_of_their_own():
     assert read(r"5 \text{ s} = 5 = 2 + 3", letters="s") == "5 s = 5 = 2 + 3"
     assert read(r"\frac{2PB}{P} = 2B", letters="PB") == "2P B/P = 2B"
     assert read(r"5 s = 3 = 2ms = 1 + 2", letters="ms") == "? = 3 = ? = 1 + 2"
-    assert sorted(spelling("", ["b", "s = 2048", "12lh^2", "2 k", "x_i", r"\frac{d}{dX} X", "9 GB/s"]).letters) == ["X", "b", "s"]
+    assert sorted(spelling("", ["b", "s = 2048", "12lh^2", "2 k", "x_i", r"\frac{d}{dX} X", "9 GB/s"]).letters) == [
+        "X",
+        "b",
+        "s",
+    ]
 
 
 def test_macros_of_the_document_are_put_in_and_errors_keep_their_places():
@@ -199,8 +211,19 @@ def test_macros_of_the_document_are_put_in_and_errors_keep_their_places():
     assert read(r"\bs \cdot \gb{3} = \half", macros=macros) == '"batch size"*3 GB = 1/2'
     assert read(r"\AI > \bw + \bw[V]", macros=macros) == "intensity > W_hbm + V_hbm"
     assert read(r"\def\x{3} \x = 2 + 1", macros=r"\def\x{3}") == "3 = 2 + 1"
-    dialect = Dialect(Scope(open=True), {}, {one.name: one.macro for one in definitions(r"\def\bad{\foo} \def\a{\b\b} \def\b{\a} \newcommand{\two}[2]{#1}")})
-    for text, column, problem in ((r"A = B + \bad", 9, r"unknown command \foo"), (r"A = \two{3}", 12, "lacks an argument"), (r"\a = 3", None, "macros")):
+    dialect = Dialect(
+        Scope(open=True),
+        {},
+        {
+            one.name: one.macro
+            for one in definitions(r"\def\bad{\foo} \def\a{\b\b} \def\b{\a} \newcommand{\two}[2]{#1}")
+        },
+    )
+    for text, column, problem in (
+        (r"A = B + \bad", 9, r"unknown command \foo"),
+        (r"A = \two{3}", 12, "lacks an argument"),
+        (r"\a = 3", None, "macros"),
+    ):
         with pytest.raises(ReadingError, match=problem.replace("\\", "\\\\")) as caught:
             read_latex(text, dialect)
         assert caught.value.column == column
@@ -210,7 +233,12 @@ def test_tokens_stand_where_they_were_written_beside_macros():
     source = r"A = \n + 1024 + \frac{32}{16}"
     dialect = Dialect(Scope(open=True), {}, {one.name: one.macro for one in definitions(r"\def\n{4096}")})
     found = {token.text: source[token.start : token.end] for token in scan_latex(source, dialect)}
-    assert {text: found[text] for text in ("4096", "1024", "\\frac", "32")} == {"4096": r"\n", "1024": "1024", "\\frac": r"\frac", "32": "32"}
+    assert {text: found[text] for text in ("4096", "1024", "\\frac", "32")} == {
+        "4096": r"\n",
+        "1024": "1024",
+        "\\frac": r"\frac",
+        "32": "32",
+    }
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,17 @@ def test_bytes_are_those_of_numpy(drawn, data):
     if 4 in bits:
         return
     cost = sr.operation(text).cost()
-    arrays = [np.zeros([sizes[x] for x in shape], kinds[width]) for shape, width in zip((*inputs, output), bits, strict=True)]
+    arrays = [
+        np.zeros([sizes[x] for x in shape], kinds[width]) for shape, width in zip((*inputs, output), bits, strict=True)
+    ]
     assert laws.value(cost.bytes, sizes) == sum(array.nbytes for array in arrays)
-    product = np.einsum(arrays[0], [ord(x) - 65 for x in inputs[0]], arrays[1], [ord(x) - 65 for x in inputs[1]], [ord(x) - 65 for x in output])
+    product = np.einsum(
+        arrays[0],
+        [ord(x) - 65 for x in inputs[0]],
+        arrays[1],
+        [ord(x) - 65 for x in inputs[1]],
+        [ord(x) - 65 for x in output],
+    )
     assert list(product.shape) == [sizes[x] for x in output]
 
 
@@ -82,7 +90,9 @@ def test_renaming_dimensions_commutes_with_deriving(drawn):
     names = {symbol(a): symbol(b) for a, b in zip("BDFHKMNST", "abcdefghi", strict=True)}
     renamed = renamed.replace("ca16", "bf16").replace("cg32", "fp32")
     if "fp32" not in text and "bf16" not in text:
-        assert cancelled(sr.operation(text).cost().intensity.subs(names)) == cancelled(sr.operation(renamed).cost().intensity)
+        assert cancelled(sr.operation(text).cost().intensity.subs(names)) == cancelled(
+            sr.operation(renamed).cost().intensity
+        )
 
 
 def posynomials():
@@ -140,7 +150,11 @@ def refuting_scaling(a, b, regime):
     """
     above, below, cone = along(a / b, regime)
     monomial = next(m for m in subtract(above, below) if negligible(m, positive(below), cone) is None)
-    rows = [*((powers, -1) for powers in cone.small), *((powers, 0) for powers in cone.bounded), *((plus(p, monomial, -1), 0) for p in positive(below))]
+    rows = [
+        *((powers, -1) for powers in cone.small),
+        *((powers, 0) for powers in cone.bounded),
+        *((plus(p, monomial, -1), 0) for p in positive(below)),
+    ]
     left = [[*row, *negated(row), *unit(i, len(rows))] for i, (row, _) in enumerate(rows)]
     found = maximise([0] * len(left[0]), left, [bound for _, bound in rows])
     assert found is not None
@@ -172,7 +186,9 @@ def contains(intervals, x):
 
 
 @settings(max_examples=draws(40), deadline=None)
-@given(posynomials(), posynomials(), st.fixed_dictionaries({n: st.integers(1, 500) for n in "BDF"}), st.integers(1, 300))
+@given(
+    posynomials(), posynomials(), st.fixed_dictionaries({n: st.integers(1, 500) for n in "BDF"}), st.integers(1, 300)
+)
 def test_symbolic_thresholds_agree_with_evaluation(above, below, sizes, ridge):
     """The guarded solution for B, at a point, says what the inequality says there."""
     B, R = symbol("B"), symbol("ridge")
@@ -196,7 +212,8 @@ def test_symbolic_thresholds_agree_with_evaluation(above, below, sizes, ridge):
         assert (case.intervals == ALWAYS) == holds
         return
     inside = any(
-        (i.low is None or bool(sizes["B"] > i.low.subs(put))) and (i.high is None or bool(sizes["B"] < i.high.subs(put)))
+        (i.low is None or bool(sizes["B"] > i.low.subs(put)))
+        and (i.high is None or bool(sizes["B"] < i.high.subs(put)))
         for i in case.intervals
     )
     assert inside == holds

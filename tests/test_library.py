@@ -27,8 +27,16 @@ def at(value, **sizes):
 def counted(program, **sizes):
     program = read_operation(program) if isinstance(program, str) else program
     cost = program.cost()
-    stock = {what: at(program.resolved(program.stock(role)), **sizes) for what, role in (("params", "weight"), ("cached", "cache"))}
-    return {"flops": at(cost.flops, **sizes), "reads": at(cost.reads, **sizes), "writes": at(cost.writes, **sizes), **stock}
+    stock = {
+        what: at(program.resolved(program.stock(role)), **sizes)
+        for what, role in (("params", "weight"), ("cached", "cache"))
+    }
+    return {
+        "flops": at(cost.flops, **sizes),
+        "reads": at(cost.reads, **sizes),
+        "writes": at(cost.writes, **sizes),
+        **stock,
+    }
 
 
 def loops(*ranges):
@@ -208,7 +216,18 @@ def test_weights_of_four_bits_with_a_scale_for_each_group():
     assert found["flops"] == loops(B, D, F)
     assert found["reads"] == bf16((B, D)) + D * F // 2 + bf16((D // J, F))
     assert found["writes"] == bf16((B, F))
-    assert at(read_operation("quantized-matmul").resolved(sum(c.ops for c in read_operation("quantized-matmul").owners.values())), B=B, D=D, J=J, F=F) == 2 * D * F
+    assert (
+        at(
+            read_operation("quantized-matmul").resolved(
+                sum(c.ops for c in read_operation("quantized-matmul").owners.values())
+            ),
+            B=B,
+            D=D,
+            J=J,
+            F=F,
+        )
+        == 2 * D * F
+    )
 
 
 def test_weights_of_eight_bits_with_a_scale_for_each_output():
@@ -276,7 +295,25 @@ def test_every_program_says_where_it_was_published_and_reads_back():
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("attention", "attention"), ("layernorm", "layer-norm"), ("Layer_Norm", "layer-norm"), ("conv", "convolution"), ("ffn", "mlp"), ("swiglu", "gated-mlp"), ("mha", "attention"), ("GQA", "attention"), ("kv-cache", "attention-decode"), ("KV_cache", "attention-decode"), ("lm", "decoder"), ("llama", "decoder"), ("experts", "moe"), ("adamw", "adam"), ("gemm", "matmul"), ("rmsnorm", "rms-norm"), ("w4a16", "quantized-matmul")],
+    [
+        ("attention", "attention"),
+        ("layernorm", "layer-norm"),
+        ("Layer_Norm", "layer-norm"),
+        ("conv", "convolution"),
+        ("ffn", "mlp"),
+        ("swiglu", "gated-mlp"),
+        ("mha", "attention"),
+        ("GQA", "attention"),
+        ("kv-cache", "attention-decode"),
+        ("KV_cache", "attention-decode"),
+        ("lm", "decoder"),
+        ("llama", "decoder"),
+        ("experts", "moe"),
+        ("adamw", "adam"),
+        ("gemm", "matmul"),
+        ("rmsnorm", "rms-norm"),
+        ("w4a16", "quantized-matmul"),
+    ],
 )
 def test_names_that_people_type(typed, meant):
     assert entry_named(typed).name == meant
@@ -294,7 +331,14 @@ def test_other_names_are_names_of_nothing_else():
 
 def test_a_dtype_goes_where_the_usual_one_stands():
     program = read_operation("quantized-matmul", dtype("fp8"))
-    assert {name: str(t.dtype) for name, t in program.arrays.items()} == {"x": "fp8", "Wq": "int4", "scale": "fp8", "c": "fp8", "W": "fp8", "y": "fp8"}
+    assert {name: str(t.dtype) for name, t in program.arrays.items()} == {
+        "x": "fp8",
+        "Wq": "int4",
+        "scale": "fp8",
+        "c": "fp8",
+        "W": "fp8",
+        "y": "fp8",
+    }
     assert str(read_operation("decoder", dtype("fp8")).arrays["ids"]) == "int32[B, T]"
 
 
@@ -545,7 +589,10 @@ def test_every_function_of_the_table_is_counted_here_or_does_nothing():
 @pytest.mark.parametrize(("program", "operation"), [("softmax", "softmax"), ("rms_norm", "rms-norm")])
 def test_the_table_and_the_operations_of_one_line_count_alike(program, operation):
     known = {kind.name: kind for kind in FUNCTIONS[program].kinds}
-    counted = {name: at(count(symbol("B"), symbol("N")), B=3, N=7) for name, count in LIBRARY[operation].operation.counted.items()}
+    counted = {
+        name: at(count(symbol("B"), symbol("N")), B=3, N=7)
+        for name, count in LIBRARY[operation].operation.counted.items()
+    }
     assert {name: 3 * (7 * kind.each + kind.row) for name, kind in known.items()} == counted
 
 
@@ -559,7 +606,21 @@ def test_functions_of_a_problem():
         sr.derive(text)
 
 
-@pytest.mark.parametrize("given", [{"f": -1}, {"f": "x"}, {"f": True}, {"f": [1, 2, 3]}, {"f": []}, {"f": "1e9"}, {"f": "1/0"}, {"f-g": 1}, {"at": 1}, 3])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"f": -1},
+        {"f": "x"},
+        {"f": True},
+        {"f": [1, 2, 3]},
+        {"f": []},
+        {"f": "1e9"},
+        {"f": "1/0"},
+        {"f-g": 1},
+        {"at": 1},
+        3,
+    ],
+)
 def test_what_is_no_number_of_operations_is_refused(given):
     with pytest.raises(sr.SymroofError, match="functions"):
         functions_of({"functions": given})

@@ -97,7 +97,10 @@ def test_the_longest_time_of_random_scalings(name):
     order, seen = [s.name for s in found.fan.symbols], set()
     random = Random(name)
     for _ in range(1500):
-        sizes = {n: Fraction(T) ** random.randint(*((0, 4) if n in "BDFXYN" else (-3, 3))) * (2 if n in "XY" else 1) for n in order}
+        sizes = {
+            n: Fraction(T) ** random.randint(*((0, 4) if n in "BDFXYN" else (-3, 3))) * (2 if n in "XY" else 1)
+            for n in order
+        }
         if not all(holds(relation, sizes) for relation in found.assume):
             continue
         each = {resource: [Fraction(x) for x in parts] for resource, parts in times(**sizes).items()}
@@ -196,7 +199,9 @@ def test_maps_over_axes_of_a_mesh():
     assert not any(single.others for single in found.singles)
 
 
-@pytest.mark.parametrize(("more", "says"), [({"assume": "B <= D"}, "how it grows"), ({"operation": "dot", "count": "exact"}, None)])
+@pytest.mark.parametrize(
+    ("more", "says"), [({"assume": "B <= D"}, "how it grows"), ({"operation": "dot", "count": "exact"}, None)]
+)
 def test_what_is_refused_and_what_is_not(more, says):
     problem = read_problem({"operation": MATMUL, "hardware": "tpu-v5e", **more})
     if says is None:
@@ -209,7 +214,12 @@ def test_what_is_refused_and_what_is_not(more, says):
 CHIP = {"peak": 459 * 10**12, "bandwidth": 28 * 10**11, "ICI": 9 * 10**10}
 PLANES = {
     "axes": ({"at": "D=8192,F=28672,B=1000000"}, "X=4..4096", "Y=4..4096", {"D": 8192, "F": 28672, "B": 1000000}),
-    "a batch over an axis": ({"at": "D=8192,F=28672,Y=8"}, "X=4..1024", "B=1000..10000000", {"D": 8192, "F": 28672, "Y": 8}),
+    "a batch over an axis": (
+        {"at": "D=8192,F=28672,Y=8"},
+        "X=4..1024",
+        "B=1000..10000000",
+        {"D": 8192, "F": 28672, "Y": 8},
+    ),
     "small features": ({"at": "D=64,X=4,Y=8"}, "F=8..100000", "B=8..10000000", {"D": 64, "X": 4, "Y": 8}),
 }
 
@@ -223,12 +233,19 @@ def test_territories_hold_the_longest_of_times_typed_by_hand(name):
     found = territories(problem, *read_grid(f"{x}, {y}", ("B", "D", "F", "X", "Y")))
     random, tried = Random(name), 0
     while tried < 400:
-        place = {n: Fraction(low * (high / low) ** random.random()).limit_denominator(1000) for n, (low, high) in zip(found.names, found.ranges, strict=True)}
-        times = sorted((sum(map(Fraction, parts)), resource) for resource, parts in shared(**fixed, **place, **CHIP).items())
+        place = {
+            n: Fraction(low * (high / low) ** random.random()).limit_denominator(1000)
+            for n, (low, high) in zip(found.names, found.ranges, strict=True)
+        }
+        times = sorted(
+            (sum(map(Fraction, parts)), resource) for resource, parts in shared(**fixed, **place, **CHIP).items()
+        )
         if times[-1][0] < times[-2][0] * Fraction(1002, 1000):
             continue
         tried += 1
-        assert [region.time for region in found.regions if inside(region.corners, *place.values())] == [f"T_{times[-1][1]}"]
+        assert [region.time for region in found.regions if inside(region.corners, *place.values())] == [
+            f"T_{times[-1][1]}"
+        ]
     assert {step.check.status for region in found.regions for step in region.steps} == {"proved"}
 
 
@@ -257,5 +274,18 @@ def test_a_figure_of_resources_needs_a_chip():
 
 @pytest.mark.thorough
 def test_the_points_of_a_figure_of_resources(run):
-    printed = run("plot", "fsdp", "--on", "tpu-v5p", "--kind", "resources", "--over", "X=4..64,B=100..1000000", "--at", "D=F=8192", "--format", "text").out
+    printed = run(
+        "plot",
+        "fsdp",
+        "--on",
+        "tpu-v5p",
+        "--kind",
+        "resources",
+        "--over",
+        "X=4..64,B=100..1000000",
+        "--at",
+        "D=F=8192",
+        "--format",
+        "text",
+    ).out
     assert "T_X takes longest" in printed

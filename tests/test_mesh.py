@@ -79,13 +79,21 @@ def test_rings_are_multiples():
 def test_the_wiring_can_be_said_and_the_page_says_it():
     B, F = sr.dimensions("B F")
     on = {"on": "tpu-v5e", "link": "ICI"}
-    for mesh, sent in (({"X": 16}, B * F * 15 / 8), ({"X": "16 line"}, B * F * 15 / 4), ("X=8 ring", B * F * 7 / 4), ({"X": 8}, B * F * 7 / 2)):
+    for mesh, sent in (
+        ({"X": 16}, B * F * 15 / 8),
+        ({"X": "16 line"}, B * F * 15 / 4),
+        ("X=8 ring", B * F * 7 / 4),
+        ({"X": 8}, B * F * 7 / 2),
+    ):
         d = sr.derive(SUMMED, mesh=mesh, **on)
         assert d.setting.moved == sent
         wiring = exchanges(d)[0].wiring
         assert f"is a {wiring} of" in d.to_markdown()
         assert f"is a {wiring} of" in " ".join(d.to_text().split())
-    assert sr.derive({"operation": SUMMED, "hardware": "tpu-v5e", "mesh": {"X": "8 ring"}, "link": "ICI"}).setting.moved == B * F * 7 / 4
+    assert (
+        sr.derive({"operation": SUMMED, "hardware": "tpu-v5e", "mesh": {"X": "8 ring"}, "link": "ICI"}).setting.moved
+        == B * F * 7 / 4
+    )
 
 
 def test_a_flag_overrides_an_axis_of_the_file():
@@ -94,7 +102,19 @@ def test_a_flag_overrides_an_axis_of_the_file():
     assert problem.mesh == {"X": MeshAxis("X", 8, "line"), "Y": MeshAxis("Y", 2)}
 
 
-@pytest.mark.parametrize(("mesh", "message"), [("X=8 rng", "is no wiring"), ("X=8 ring line", "is no wiring"), ("X=2 ring", "is no ring"), ("X=7x", "is not a number of chips"), ("X=2 on", "is no wiring"), ("X=2; X=4", "given twice"), ("X,,Y", "is no axis"), ([1], "is not a mesh")])
+@pytest.mark.parametrize(
+    ("mesh", "message"),
+    [
+        ("X=8 rng", "is no wiring"),
+        ("X=8 ring line", "is no wiring"),
+        ("X=2 ring", "is no ring"),
+        ("X=7x", "is not a number of chips"),
+        ("X=2 on", "is no wiring"),
+        ("X=2; X=4", "given twice"),
+        ("X,,Y", "is no axis"),
+        ([1], "is not a mesh"),
+    ],
+)
 def test_wirings_that_are_none(mesh, message):
     with pytest.raises(sr.SymroofError, match=message):
         sr.derive(SUMMED, mesh=mesh)
@@ -204,11 +224,22 @@ class Mesh:
 
     def __init__(self, operation, mesh):
         self.operation, self.mesh = operation, mesh
-        self.chips = [dict(zip(self.mesh, digits, strict=True)) for digits in itertools.product(*(range(n) for n in self.mesh.values()))]
-        self.carriers = {label: sorted({a for t in operation.tensors for d in t.dims if d.label == label for a in d.axes}) for label in operation.dimensions}
+        self.chips = [
+            dict(zip(self.mesh, digits, strict=True))
+            for digits in itertools.product(*(range(n) for n in self.mesh.values()))
+        ]
+        self.carriers = {
+            label: sorted({a for t in operation.tensors for d in t.dims if d.label == label for a in d.axes})
+            for label in operation.dimensions
+        }
         self.size = {label: 2 * int(np.prod([self.mesh[a] for a in axes])) for label, axes in self.carriers.items()}
-        self.full = {place: np.random.default_rng(place).integers(1, 9, [self.size[d.label] for d in t.dims]) for place, t in enumerate(operation.tensors)}
-        self.full[len(operation.tensors) - 1] = np.einsum(self.letters(), *(self.full[i] for i in range(len(operation.tensors) - 1)))
+        self.full = {
+            place: np.random.default_rng(place).integers(1, 9, [self.size[d.label] for d in t.dims])
+            for place, t in enumerate(operation.tensors)
+        }
+        self.full[len(operation.tensors) - 1] = np.einsum(
+            self.letters(), *(self.full[i] for i in range(len(operation.tensors) - 1))
+        )
 
     def letters(self):
         *inputs, output = ["".join(d.label for d in t.dims) for t in self.operation.tensors]
@@ -237,11 +268,16 @@ def declared(tensor):
 def simulate(d):
     """Carries the model's exchanges out on the data; asserts that every chip ends with its part of the true product."""
     setting, operation = d.setting, d.setting.problem.operation.product
-    world, last = Mesh(operation, {name: axis.chips for name, axis in setting.problem.mesh.items()}), len(operation.tensors) - 1
+    world, last = (
+        Mesh(operation, {name: axis.chips for name, axis in setting.problem.mesh.items()}),
+        len(operation.tensors) - 1,
+    )
     put = {symbol(label): size for label, size in world.size.items()}
     work, every = division(d), exchanges(d)
     names = [operation.operand_name(place) for place in range(last + 1)]
-    held = [{tuple(c.values()): world.mask(p, declared(t), c) for c in world.chips} for p, t in enumerate(operation.tensors)]
+    held = [
+        {tuple(c.values()): world.mask(p, declared(t), c) for c in world.chips} for p, t in enumerate(operation.tensors)
+    ]
     key = lambda c: tuple(c.values())  # noqa: E731
     todo = list(every)
     while todo and (place := names.index(todo[0].operand)) != last:
@@ -283,7 +319,9 @@ def simulate(d):
             partial[key(c)] = sum(before[k] for k in peers) * support[key(c)]
     for c in world.chips:
         mine = world.mask(last, declared(operation.tensors[last]), c)
-        assert (partial[key(c)] * mine == world.full[last] * mine).all(), "a chip does not end with its part of the product"
+        assert (partial[key(c)] * mine == world.full[last] * mine).all(), (
+            "a chip does not end with its part of the product"
+        )
         assert (support[key(c)] == mine).all()
 
 
@@ -312,7 +350,9 @@ def costing(change):
 
     def fault(m):
         original = chip_costs.chip_costs
-        m.setattr(chip_costs, "chip_costs", lambda program: {name: change(cost) for name, cost in original(program).items()})
+        m.setattr(
+            chip_costs, "chip_costs", lambda program: {name: change(cost) for name, cost in original(program).items()}
+        )
 
     return fault
 
@@ -337,7 +377,9 @@ def placing(change):
 
 
 def changed(**fields):
-    return placing(lambda p: dataclasses.replace(p, moves=tuple(dataclasses.replace(move, **fields) for move in p.moves)))
+    return placing(
+        lambda p: dataclasses.replace(p, moves=tuple(dataclasses.replace(move, **fields) for move in p.moves))
+    )
 
 
 at_the_same_cost = changed(collective="reduce-scatter")
@@ -345,7 +387,9 @@ no_exchange_but_one = placing(lambda p: dataclasses.replace(p, moves=p.moves[:1]
 no_exchange = placing(lambda p: dataclasses.replace(p, moves=()))
 split_otherwise = placing(lambda p: dataclasses.replace(p, division=frozenset({("F", "X")})))
 other_operand = placing(
-    lambda p: dataclasses.replace(p, moves=tuple(dataclasses.replace(m, tensor=p.line.statement.operands[1]) for m in p.moves))
+    lambda p: dataclasses.replace(
+        p, moves=tuple(dataclasses.replace(m, tensor=p.line.statement.operands[1]) for m in p.moves)
+    )
 )
 
 
@@ -355,7 +399,9 @@ def five_times_the_payload(m):
 
 
 def half_the_share(m):
-    m.setattr(chip_costs, "shares", lambda collective, axes: ((name, share / 2) for name, share in shares(collective, axes)))
+    m.setattr(
+        chip_costs, "shares", lambda collective, axes: ((name, share / 2) for name, share in shares(collective, axes))
+    )
 
 
 def rows_exchanged(m):
@@ -404,7 +450,14 @@ def test_a_fault_raises(monkeypatch, name):
     if fault is at_the_same_cost:  # no claim speaks of it
         return
     with pytest.raises(CheckError):
-        sr.verify({"operation": text, "hardware": options["on"], **{k: v for k, v in options.items() if k != "on"}, "claims": ["flops > 0"]})
+        sr.verify(
+            {
+                "operation": text,
+                "hardware": options["on"],
+                **{k: v for k, v in options.items() if k != "on"},
+                "claims": ["flops > 0"],
+            }
+        )
 
 
 def test_the_exact_count_adds_up_over_the_chips():
@@ -415,8 +468,12 @@ def test_the_exact_count_adds_up_over_the_chips():
 
 
 def test_an_axis_of_one_chip_changes_nothing():
-    one = sr.derive("bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", on="tpu-v5e", mesh={"X": 1, "Y": 2}, link="ICI", solve_for="D").answer
-    none = sr.derive("bf16[B, D_Y] * bf16[D_Y, F] -> bf16[B, F]", on="tpu-v5e", mesh={"Y": 2}, link="ICI", solve_for="D").answer
+    one = sr.derive(
+        "bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", on="tpu-v5e", mesh={"X": 1, "Y": 2}, link="ICI", solve_for="D"
+    ).answer
+    none = sr.derive(
+        "bf16[B, D_Y] * bf16[D_Y, F] -> bf16[B, F]", on="tpu-v5e", mesh={"Y": 2}, link="ICI", solve_for="D"
+    ).answer
     assert one.intensity == none.intensity
     assert one.smallest_integer == none.smallest_integer == 8756
 
@@ -424,7 +481,10 @@ def test_an_axis_of_one_chip_changes_nothing():
 @pytest.mark.parametrize("count", ["fma", "exact"])
 def test_an_elementwise_product_is_shared_out(count):
     """One multiplication of bf16 for 6 bytes; of three operands two for 8: on every chip as on all."""
-    two, three = (sr.derive(text, on="tpu-v5e", mesh="X=4", count=count).answer.intensity for text in ("bf16[B_X, D] * bf16[B_X, D] -> bf16[B_X, D]", "bf16[B_X] * bf16[B_X] * bf16[B_X] -> bf16[B_X]"))
+    two, three = (
+        sr.derive(text, on="tpu-v5e", mesh="X=4", count=count).answer.intensity
+        for text in ("bf16[B_X, D] * bf16[B_X, D] -> bf16[B_X, D]", "bf16[B_X] * bf16[B_X] * bf16[B_X] -> bf16[B_X]")
+    )
     assert (two, three) == (Rational(1, 6), Rational(1, 4))
 
 
@@ -433,12 +493,24 @@ def test_a_formula_of_an_open_axis_is_played_with_even_and_odd_numbers(wrong, mo
     """What a link carries is compared with a switch of 4, of 5 and of 6 chips: an error at one of them alone is found."""
     taken, axis = sharded._taken, Axis("X", None, "switch", None, "NVLink")
     sharded._require_played("all-gather", axis, 1)
-    monkeypatch.setattr(sharded, "_taken", lambda kind, chips, ways: taken(kind, chips, ways) * Rat(Poly.number(Fraction(2 if chips.constant == wrong else 1))))
+    monkeypatch.setattr(
+        sharded,
+        "_taken",
+        lambda kind, chips, ways: (
+            taken(kind, chips, ways) * Rat(Poly.number(Fraction(2 if chips.constant == wrong else 1)))
+        ),
+    )
     with pytest.raises(CheckError, match=f"{wrong} chips along X carry something else"):
         sharded._require_played("all-gather", axis, 1)
 
 
 def test_an_irrational_threshold_on_a_link_is_no_point_from_which_chips_pay():
-    d = sr.derive("bf16[A, B, D] * bf16[D_X, F] -> bf16[A, B, F]", assume="A = B, B = D, F = 8192", mesh="X=4", on="tpu-v5e", link="ICI")
+    d = sr.derive(
+        "bf16[A, B, D] * bf16[D_X, F] -> bf16[A, B, F]",
+        assume="A = B, B = D, F = 8192",
+        mesh="X=4",
+        on="tpu-v5e",
+        link="ICI",
+    )
     assert not d.answer.threshold.bound.exact
     assert not [step for step in d.answer.steps if step.reason.name == "PAYS"]

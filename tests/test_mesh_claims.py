@@ -52,19 +52,57 @@ def diagnosis(program, claim, **options):
 
 
 def test_claims_name_what_a_chip_does_and_sends():
-    true = ["flops_per_chip = 4BDF/(XY)", "flops_per_chip(h) = 2BDF/(XY)", "flops = chips*flops_per_chip", "chips = XY", "chips = 64 at X = Y = 8", "sent(X) = 2DF(X - 1)/(XY)"]
-    true += ["sent(Y) = 2BD(Y - 1)/(XY)", "sent(X) ~ 2DF/Y as X >> 1", "T_X = sent(X)/ICI", "T_X = 4DF(X - 1)/(XY ICI.bidirectional)", "T_X ~ 4DF/(Y ICI.bidirectional) as X >> 1"]
-    true += ["T_math = flops_per_chip/peak", "T_lower >= T_X", "T_X(h) + T_X(y) = T_X", "T_math > T_X <=> B > 2550(X - 1)", "T_math > T_Y <=> Y < 1 + F/2550", "T_math > T_X <=> B/X > 2550 as X >> 1"]
-    true += ["bytes_per_chip = bytes_per_chip(h) + bytes_per_chip(y)", "bytes_per_chip(h) = (2BD + 2BF/Y)/X + 2DF/Y", "sent(X) = 117 MB at D = F = 8192, X = 8, Y = 1"]
+    true = [
+        "flops_per_chip = 4BDF/(XY)",
+        "flops_per_chip(h) = 2BDF/(XY)",
+        "flops = chips*flops_per_chip",
+        "chips = XY",
+        "chips = 64 at X = Y = 8",
+        "sent(X) = 2DF(X - 1)/(XY)",
+    ]
+    true += [
+        "sent(Y) = 2BD(Y - 1)/(XY)",
+        "sent(X) ~ 2DF/Y as X >> 1",
+        "T_X = sent(X)/ICI",
+        "T_X = 4DF(X - 1)/(XY ICI.bidirectional)",
+        "T_X ~ 4DF/(Y ICI.bidirectional) as X >> 1",
+    ]
+    true += [
+        "T_math = flops_per_chip/peak",
+        "T_lower >= T_X",
+        "T_X(h) + T_X(y) = T_X",
+        "T_math > T_X <=> B > 2550(X - 1)",
+        "T_math > T_Y <=> Y < 1 + F/2550",
+        "T_math > T_X <=> B/X > 2550 as X >> 1",
+    ]
+    true += [
+        "bytes_per_chip = bytes_per_chip(h) + bytes_per_chip(y)",
+        "bytes_per_chip(h) = (2BD + 2BF/Y)/X + 2DF/Y",
+        "sent(X) = 117 MB at D = F = 8192, X = 8, Y = 1",
+    ]
     for claim, judgement in zip(true, judged(BOTH, *true), strict=True):
         assert judgement.verdict in ("holds", "rounded", "conditional"), (claim, judgement)
 
 
 def test_products_with_open_axes_have_the_same_names():
-    true = ["flops_per_chip = 2BDF/X", "chips = X", "sent(X) = DF(X - 1)/X", "sent(X) = sent", "T_X = T_comms", "T_X = T_comms_ICI", "bytes_per_chip = 2BD/X + 2DF + 2BF/X", "T_math > T_X <=> B > 2550(X - 1)"]
+    true = [
+        "flops_per_chip = 2BDF/X",
+        "chips = X",
+        "sent(X) = DF(X - 1)/X",
+        "sent(X) = sent",
+        "T_X = T_comms",
+        "T_X = T_comms_ICI",
+        "bytes_per_chip = 2BD/X + 2DF + 2BF/X",
+        "T_math > T_X <=> B > 2550(X - 1)",
+    ]
     assert verdicts(PRODUCT, *true) == ["holds"] * len(true)
-    assert verdicts(PRODUCT, "sent(X) = DF", "chips = 2X", "bytes_per_chip = 2BD + 2DF", "T_X = 2DF/ICI") == ["wrong"] * 4
-    assert verdicts({**PRODUCT, "link": "HBM"}, "T_X = sent(X)/ICI", "bytes_per_chip = 2BD/X + 2DF + 2BF/X") == ["holds"] * 2
+    assert (
+        verdicts(PRODUCT, "sent(X) = DF", "chips = 2X", "bytes_per_chip = 2BD + 2DF", "T_X = 2DF/ICI") == ["wrong"] * 4
+    )
+    assert (
+        verdicts({**PRODUCT, "link": "HBM"}, "T_X = sent(X)/ICI", "bytes_per_chip = 2BD/X + 2DF + 2BF/X")
+        == ["holds"] * 2
+    )
 
 
 @pytest.mark.parametrize(("claim", "unit"), [("sent(X) = 3 FLOPs at B = D = F = X = Y = 8", "FLOPs"), ("bytes_per_chip = 3 s at B = D = F = X = Y = 8", "bytes"), ("flops_per_chip = 1 byte at B = D = F = X = Y = 8", "bytes"), ("T_X = 3 bytes at B = D = F = X = Y = 8", "bytes")])  # fmt: skip
@@ -129,7 +167,11 @@ def test_what_is_wrong_with_a_claim(program, claim, expected):
 @pytest.mark.thorough
 def test_a_condition_against_one_resource_is_told_from_that_against_all():
     """compute-bound on a mesh is against the memory and every link; which of them are missing is said, and what would be right."""
-    claims = "compute-bound when B > 2550(X - 1)", "T_math > T_X <=> B > 2550(X - 1)", "compute-bound when Y < 1 + F/2550"
+    claims = (
+        "compute-bound when B > 2550(X - 1)",
+        "T_math > T_X <=> B > 2550(X - 1)",
+        "compute-bound when Y < 1 + F/2550",
+    )
     first, alone, other = judged(BOTH, *claims)
     assert [first.verdict, alone.verdict, other.verdict] == ["wrong", "holds", "wrong"]
     for found, resource, others in ((first, "T_X", ["T_HBM", "T_Y"]), (other, "T_Y", ["T_HBM", "T_X"])):
@@ -145,8 +187,17 @@ def test_a_condition_against_one_resource_is_told_from_that_against_all():
 
 @pytest.mark.thorough
 def test_what_is_wrong_with_a_claim_about_training():
-    assert verdicts(BOTH, "sent(X) = 6DF(X - 1)/(XY)", "sent(Y) = 4BD(Y - 1)/(XY)", "flops_per_chip = 12BDF/(XY)", training=True) == ["holds"] * 3
-    mistakes = {"sent(X) = 4DF(X - 1)/(XY)": "on_chips kept W1", "sent(X) = 2DF(X - 1)/(XY)": "on_chips forward", "flops_per_chip = 12BDF/X": "on_chips along Y"}
+    assert (
+        verdicts(
+            BOTH, "sent(X) = 6DF(X - 1)/(XY)", "sent(Y) = 4BD(Y - 1)/(XY)", "flops_per_chip = 12BDF/(XY)", training=True
+        )
+        == ["holds"] * 3
+    )
+    mistakes = {
+        "sent(X) = 4DF(X - 1)/(XY)": "on_chips kept W1",
+        "sent(X) = 2DF(X - 1)/(XY)": "on_chips forward",
+        "flops_per_chip = 12BDF/X": "on_chips along Y",
+    }
     assert {claim: diagnosis(BOTH, claim, training=True) for claim in mistakes} == mistakes
 
 
@@ -194,15 +245,25 @@ def test_no_fault_makes_a_false_claim_about_a_product_hold(monkeypatch):
 def test_a_forward_pass_is_missed_of_what_a_chip_does_alone():
     """What all chips do together, without their backward pass, is a part of the whole; what one chip does is its forward pass."""
     text = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight V: bf16[D_X, F_Y]; weight W: bf16[F_Y, D_X]; h = x * V -> bf16[B_X, F_Y]; a = gelu(h); y = a * W -> bf16[B_X, D_Y]"
-    found = sr.verify({"operation": text, "hardware": "tpu-v5p", "training": True, "claims": ["ops = 9BF", "ops_per_chip = 9BF/(XY)"]}).judgements
-    assert [(one.verdict, one.worst.diagnosis.kind) for one in found] == [("wrong", "part_missing"), ("wrong", "on_chips")]
+    found = sr.verify(
+        {"operation": text, "hardware": "tpu-v5p", "training": True, "claims": ["ops = 9BF", "ops_per_chip = 9BF/(XY)"]}
+    ).judgements
+    assert [(one.verdict, one.worst.diagnosis.kind) for one in found] == [
+        ("wrong", "part_missing"),
+        ("wrong", "on_chips"),
+    ]
 
 
 def test_axes_that_share_a_switch_are_not_wired_apart():
     """What one ring in place of the switch would send is a mistake where the axis is alone on it, and none of two axes."""
     split = "mesh X = 4 on NVLink; {}input x: bf16[B, D_X]; weight W: bf16[D_X, F{}]; y = x * W -> bf16[B, F{}]"
-    for more, index, claim, alone in (("", "", "sent(NVLink) = 3BF/2", True), ("mesh Y = 2 on NVLink; ", "_Y", "sent(NVLink) = 3BF/4", False)):
-        (found,) = sr.verify({"operation": split.format(more, index, index), "hardware": "h100", "claims": [claim]}).judgements
+    for more, index, claim, alone in (
+        ("", "", "sent(NVLink) = 3BF/2", True),
+        ("mesh Y = 2 on NVLink; ", "_Y", "sent(NVLink) = 3BF/4", False),
+    ):
+        (found,) = sr.verify(
+            {"operation": split.format(more, index, index), "hardware": "h100", "claims": [claim]}
+        ).judgements
         mistake = found.worst.diagnosis
         assert found.verdict == "wrong"
         assert (mistake is not None and mistake.facts["how"] == "wiring") is alone
@@ -212,7 +273,11 @@ ALL_TIMES = ("X/B + Y/F + 4/(3D) < 1/163.93", "B > 2550(X - 1)", "Y < 1 + F/1700
 
 
 def told_of_all(parts, word=" and "):
-    problem = {"operation": "fsdp-megatron", "hardware": "tpu-v5p", "claims": [f"compute-bound when {word.join(parts)}"]}
+    problem = {
+        "operation": "fsdp-megatron",
+        "hardware": "tpu-v5p",
+        "claims": [f"compute-bound when {word.join(parts)}"],
+    }
     (judgement,) = sr.verify(problem).judgements
     return judgement.verdict
 
@@ -224,7 +289,15 @@ def test_all_resources_are_told_in_any_order(order):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("parts", [*itertools.combinations(ALL_TIMES, 2), (*ALL_TIMES, "D > 300"), (*ALL_TIMES[:2], "Y < 1 + F/1600"), ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        *itertools.combinations(ALL_TIMES, 2),
+        (*ALL_TIMES, "D > 300"),
+        (*ALL_TIMES[:2], "Y < 1 + F/1600"),
+        ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:]),
+    ],
+)
 def test_one_resource_that_is_left_out_or_wrong_is_noticed(parts):
     assert told_of_all(parts) == "wrong"
     assert told_of_all(ALL_TIMES, " or ") == "wrong"
@@ -237,7 +310,12 @@ def test_a_verdict_does_not_depend_on_the_questions_before_it():
     assert [told_of_all(parts) for parts in (false, (*ALL_TIMES[:2], "Y < 1 + F/1600"), false)] == ["wrong"] * 3
 
 
-GUARDED = ("B > ridge FY(D + E)/(F(D + E) - ridge (DX + EX + 2F))", "F(D + E) > ridge (DX + EX + 2F)", "X < 1 + F/1700", "B > 48960(Y - 1)")
+GUARDED = (
+    "B > ridge FY(D + E)/(F(D + E) - ridge (DX + EX + 2F))",
+    "F(D + E) > ridge (DX + EX + 2F)",
+    "X < 1 + F/1700",
+    "B > 48960(Y - 1)",
+)
 TWO_LAYERS = "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf16[D, F_X]; weight U: bf16[F_X, E]; h = x*W -> bf16[B_Y, F_X]; y = h*U -> bf16[B_Y, E]"
 
 
@@ -246,8 +324,13 @@ TWO_LAYERS = "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf1
 def test_a_guard_may_stand_anywhere_and_may_not_be_left_out(order):
     """A bound that divides by a sum has no value where its guard fails; what is false beside it decides."""
     whole = [GUARDED[i] for i in order]
-    claims = [f"T_math > T_comms <=> {' and '.join(parts)}" for parts in (whole, [part for part in whole if part != GUARDED[order[0]]])]
-    right, wrong = sr.verify({"operation": TWO_LAYERS, "hardware": "tpu-v5p", "training": True, "claims": claims}).judgements
+    claims = [
+        f"T_math > T_comms <=> {' and '.join(parts)}"
+        for parts in (whole, [part for part in whole if part != GUARDED[order[0]]])
+    ]
+    right, wrong = sr.verify(
+        {"operation": TWO_LAYERS, "hardware": "tpu-v5p", "training": True, "claims": claims}
+    ).judgements
     assert right.verdict == "holds"
     assert wrong.verdict == "wrong"
 

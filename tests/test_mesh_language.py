@@ -88,7 +88,9 @@ def test_the_backward_of_an_exchange_is_the_other_one():
 
 def test_an_exchanged_weight_is_the_weight_that_the_product_gathers():
     """A gather that is written sends what one sends that follows from the splits, and costs the same otherwise."""
-    written = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; V = W -> bf16[D, F]; y = x * V -> bf16[B_X, F]"
+    written = (
+        "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; V = W -> bf16[D, F]; y = x * V -> bf16[B_X, F]"
+    )
     follows = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
     one, other = (amounts(program_of(text), "fma") for text in (written, follows))
     for name in ("flops_per_chip", "bytes_per_chip", "sent(X)", "chips"):
@@ -118,7 +120,9 @@ def test_an_exchange_touches_no_memory_and_does_no_arithmetic():
 def test_the_second_engine_plays_the_same_exchanges(text, training):
     program = program_of(text, training=training)
     parts = meshed_of(program, script_of(program)).parts
-    played = {n: [(m.collective, "".join(m.axes), m.array) for m in part.moved] for n, part in parts.items() if part.moved}
+    played = {
+        n: [(m.collective, "".join(m.axes), m.array) for m in part.moved] for n, part in parts.items() if part.moved
+    }
     assert played == moves_of(text, training=training)
 
 
@@ -131,8 +135,10 @@ def test_a_program_with_exchanges_is_read_back():
 
 
 def test_a_weight_that_is_kept_is_gathered_once():
-    sent = {key: amounts(program_of(FSDP, training=True, **said), "fma")["sent(X)"] for key, said in
-            {"usual": {}, "kept": {"keep": ["W1", "W2"]}}.items()}
+    sent = {
+        key: amounts(program_of(FSDP, training=True, **said), "fma")["sent(X)"]
+        for key, said in {"usual": {}, "kept": {"keep": ["W1", "W2"]}}.items()
+    }
     assert sent["usual"] / sent["kept"] == Fraction(6, 4)
 
 
@@ -141,41 +147,77 @@ def test_a_weight_that_is_kept_is_gathered_once():
 TYPES = "mesh X; input x: bf16[B_X, D]; weight W: bf16[D, F]"
 ERRORS = {
     "an exchange of nothing": (
-        "mesh X; input x: bf16[B_X, D]; y = x -> bf16[B_X, D]; z = relu(y)", {}, "y is x itself, split as it is", "y",
+        "mesh X; input x: bf16[B_X, D]; y = x -> bf16[B_X, D]; z = relu(y)",
+        {},
+        "y is x itself, split as it is",
+        "y",
     ),
     "another type": (
-        "mesh X; input x: bf16[B_X, D]; y = x -> int8[B, D]; z = relu(y)", {}, "an exchange keeps the type", "y",
+        "mesh X; input x: bf16[B_X, D]; y = x -> int8[B, D]; z = relu(y)",
+        {},
+        "an exchange keeps the type",
+        "y",
     ),
     "nobody says who gathers": (
-        f"{TYPES}; y = x * W -> bf16[B, F]", {}, "y_x = x * W -> bf16[B_X, F]; y = y_x -> bf16[B, F], the result afterwards", "x",
+        f"{TYPES}; y = x * W -> bf16[B, F]",
+        {},
+        "y_x = x * W -> bf16[B_X, F]; y = y_x -> bf16[B, F], the result afterwards",
+        "x",
     ),
     "or the operand first": (
-        f"{TYPES}; y = x * W -> bf16[B, F]", {}, "x_x = x -> bf16[B, D]; y = x_x * W -> bf16[B, F], the operand gathered first", "x",
+        f"{TYPES}; y = x * W -> bf16[B, F]",
+        {},
+        "x_x = x -> bf16[B, D]; y = x_x * W -> bf16[B, F], the operand gathered first",
+        "x",
     ),
     "or the second operand first": (
-        "mesh X; input x: bf16[B, D]; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F]", {},
-        "W_x = W -> bf16[D, F]; y = x * W_x -> bf16[B, F], the operand gathered first", "W",
+        "mesh X; input x: bf16[B, D]; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F]",
+        {},
+        "W_x = W -> bf16[D, F]; y = x * W_x -> bf16[B, F], the operand gathered first",
+        "W",
     ),
     "of one line": (
-        "bf16[B_X, D] * bf16[D, F] -> bf16[B, F]", {"mesh": "X=4"}, "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F], gathered", "bf16[B_X, D]",
+        "bf16[B_X, D] * bf16[D, F] -> bf16[B, F]",
+        {"mesh": "X=4"},
+        "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F], gathered",
+        "bf16[B_X, D]",
     ),
     "of one line, the second operand": (
-        "bf16[B, D] * bf16[D, F_X] -> bf16[B, F]", {"mesh": "X=4"},
-        "bf16[B, D] * bf16[D, F] -> bf16[B, F], gathered first, or bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X], gathered afterwards", "bf16[D, F_X]",
+        "bf16[B, D] * bf16[D, F_X] -> bf16[B, F]",
+        {"mesh": "X=4"},
+        "bf16[B, D] * bf16[D, F] -> bf16[B, F], gathered first, or bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X], gathered afterwards",
+        "bf16[D, F_X]",
     ),
     "an elementwise sum of two splits": (
-        "mesh X; input x: bf16[B_X, D]; input z: bf16[B, D_X]; y = x + z", {}, "z_moved = z -> bf16[B_X, D]", "z",
+        "mesh X; input x: bf16[B_X, D]; input z: bf16[B, D_X]; y = x + z",
+        {},
+        "z_moved = z -> bf16[B_X, D]",
+        "z",
     ),
     "an elementwise slice": (
-        "mesh X; input x: bf16[B_X, D]; input z: bf16[B, D]; y = x + z", {}, "z_moved = z -> bf16[B_X, D]", "z",
+        "mesh X; input x: bf16[B_X, D]; input z: bf16[B, D]; y = x + z",
+        {},
+        "z_moved = z -> bf16[B_X, D]",
+        "z",
     ),
     "an axis that reads as two": (
-        "mesh X, Y, XY; input x: bf16[B_X, D_Y]; y = relu(x)", {}, "XY reads as X and Y too", None,
+        "mesh X, Y, XY; input x: bf16[B_X, D_Y]; y = relu(x)",
+        {},
+        "XY reads as X and Y too",
+        None,
     ),
-    "an axis called as a link": ("mesh ICI; input x: bf16[B_ICI, D]; y = relu(x)", {}, "ICI is a memory or a link", "ICI"),
+    "an axis called as a link": (
+        "mesh ICI; input x: bf16[B_ICI, D]; y = relu(x)",
+        {},
+        "ICI is a memory or a link",
+        "ICI",
+    ),
     "an axis called as a size": ("mesh B; input x: bf16[B_B, D]; y = relu(x)", {}, "B is an axis, and a size", None),
     "two numbers for one axis": (
-        "mesh X=2; input x: bf16[B_X, D]; y = relu(x)", {"mesh": "X=4"}, "X has 2 in the program and 4 beside it", None,
+        "mesh X=2; input x: bf16[B_X, D]; y = relu(x)",
+        {"mesh": "X=4"},
+        "X has 2 in the program and 4 beside it",
+        None,
     ),
     "a number that is wired otherwise": (FSDP, {"hardware": "tpu-v5e", "at": "X=8"}, "X = 8 is a line", None),
     "a part of a chip": (FSDP, {"at": "X=1.5"}, "X = 3/2 is no number of chips", None),
@@ -211,7 +253,9 @@ def test_each_link_has_its_bound(training):
     assert "B > 2550*(X - 1) and Y < 1 + F/1700" in answer["condition"]
 
 
-@pytest.mark.parametrize(("b", "x", "y"), [(40_000, 16, 4), (30_000, 16, 4), (10**7, 16, 21), (10**7, 64, 20), (3_000, 2, 2)])
+@pytest.mark.parametrize(
+    ("b", "x", "y"), [(40_000, 16, 4), (30_000, 16, 4), (10**7, 16, 21), (10**7, 64, 20), (3_000, 2, 2)]
+)
 def test_the_condition_is_that_arithmetic_takes_longest(training, b, x, y):
     """By hand: the times at sizes, against the bounds that the page gives."""
     d, f = 8192, 32768
@@ -233,6 +277,8 @@ def test_a_link_that_is_named_is_the_only_one():
 
 @pytest.mark.thorough
 def test_a_number_that_is_wired_alike_is_put_in():
-    at = json.loads(sr.derive(FSDP, on="tpu-v5p", training=True, at="D=8192, F=32768, X=16, Y=4").to_json())["answer"]["at"][0]
+    at = json.loads(sr.derive(FSDP, on="tpu-v5p", training=True, at="D=8192, F=32768, X=16, Y=4").to_json())["answer"][
+        "at"
+    ][0]
     assert at["thresholds"]["X"]["smallest_integer"] == 38251  # 2550 times 15
     assert at["thresholds"]["Y"]["outcome"] == "always compute-bound"

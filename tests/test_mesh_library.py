@@ -30,7 +30,11 @@ def answer(name, **options):
 
 
 def moved(found):
-    return [(e["collective"], *e["axes"], e["operand"], value(e["payload"])) for s in found["statements"] for e in s["exchanges"]]
+    return [
+        (e["collective"], *e["axes"], e["operand"], value(e["payload"]))
+        for s in found["statements"]
+        for e in s["exchanges"]
+    ]
 
 
 B, D, F, X, Y, Z, E, K = SIZES.values()
@@ -88,7 +92,11 @@ def test_what_is_known_of_them():
     claims = {
         "fsdp": [f"T_math > T_X <=> B > {ratio / 2}(X - 1)", "sent(X) ~ 6DF as X >> 1", "weights_per_chip = weights/X"],
         "data-parallel": [f"T_math > T_X <=> B > {ratio / 3}(X - 1)", "weights_per_chip = weights"],
-        "weight-stationary": ["sent(X) = 2BF(X - 1)/(XY)", "sent(Y) = 2BD(Y - 1)/(XY)", f"T_math > T_Y <=> Y < 1 + F/{ratio / 2}"],
+        "weight-stationary": [
+            "sent(X) = 2BF(X - 1)/(XY)",
+            "sent(Y) = 2BD(Y - 1)/(XY)",
+            f"T_math > T_Y <=> Y < 1 + F/{ratio / 2}",
+        ],
     }
     for name, stated in claims.items():
         report = sr.verify({"operation": name, "hardware": "tpu-v5p", "claims": stated})

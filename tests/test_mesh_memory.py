@@ -99,7 +99,10 @@ def handed_out(program, role, sizes, chips):
 @pytest.mark.parametrize("each", [2, 3])
 def test_what_is_declared_is_handed_out_to_the_chips(program, each):
     found, axes = answer(program), re.search(r"mesh ([\w, ]+) on", program)[1].split(", ")
-    chips, names = dict.fromkeys(axes, each), sorted({*re.findall(r"\b[A-Z]\b", re.sub(r"_[A-Z]+", "", program))} - {*axes})
+    chips, names = (
+        dict.fromkeys(axes, each),
+        sorted({*re.findall(r"\b[A-Z]\b", re.sub(r"_[A-Z]+", "", program))} - {*axes}),
+    )
     sizes = dict(zip(names, (each * each * n for n in itertools.count(1)), strict=False))
     for what, role in (("weights_per_chip", "weight"), ("caches_per_chip", "cache")):
         text = found[what] or "0"
@@ -110,8 +113,19 @@ def test_what_is_declared_is_handed_out_to_the_chips(program, each):
 @pytest.mark.thorough
 def test_in_training_gradients_and_what_is_saved_are_split_as_their_tensors():
     found = answer(MLP, training=True)
-    assert [found[f"{name}_per_chip"] for name in ("weights", "gradients", "saved")] == ["4*D*F/(X*Y)", "4*D*F/(X*Y)", "(2*B*F + 2*B*D*Y)/(X*Y)"]
-    claims = ["weights_per_chip = 4DF/(XY)", "gradients_per_chip = weights_per_chip", "saved_per_chip = 2BD/X + 2BF/(XY)", "saved_per_chip = (2BDY + 2BF)/(XY)", "caches_per_chip = 0", "saved = XY*saved_per_chip"]
+    assert [found[f"{name}_per_chip"] for name in ("weights", "gradients", "saved")] == [
+        "4*D*F/(X*Y)",
+        "4*D*F/(X*Y)",
+        "(2*B*F + 2*B*D*Y)/(X*Y)",
+    ]
+    claims = [
+        "weights_per_chip = 4DF/(XY)",
+        "gradients_per_chip = weights_per_chip",
+        "saved_per_chip = 2BD/X + 2BF/(XY)",
+        "saved_per_chip = (2BDY + 2BF)/(XY)",
+        "caches_per_chip = 0",
+        "saved = XY*saved_per_chip",
+    ]
     report = sr.verify({"operation": MLP, "hardware": "tpu-v5p", "training": True, "claims": claims})
     assert [j.verdict for j in report.judgements] == [*["holds"] * 5, "wrong"]
 
@@ -124,7 +138,11 @@ def test_one_chip_holds_no_part():
 
 def test_turns_hold_weights_of_their_own():
     found = answer(STACK)
-    assert (found["weights"], found["weights_per_chip"], found["caches_per_chip"]) == ("4*D*F*L", "4*D*F*L/(X*Y)", "2*B*S*D/(X*Z)")
+    assert (found["weights"], found["weights_per_chip"], found["caches_per_chip"]) == (
+        "4*D*F*L",
+        "4*D*F*L/(X*Y)",
+        "2*B*S*D/(X*Z)",
+    )
 
 
 FITS = {"solve": "weights_per_chip + caches_per_chip <= capacity.HBM"}
@@ -148,7 +166,9 @@ def test_the_fewest_chips_that_fit_and_their_guard():
     assert "Y >= " in found["exact"]
     assert found["guard"] is not None
     assert found["otherwise"] is not None
-    (point,) = answer(DECODE, **FITS, solve_for="Y", at=[{"B": 8192, "K": 8, "G": 8, "H": 128, "S": 8192, "D": 8192}])["at"]
+    (point,) = answer(DECODE, **FITS, solve_for="Y", at=[{"B": 8192, "K": 8, "G": 8, "H": 128, "S": 8192, "D": 8192}])[
+        "at"
+    ]
     weights, cache = 2 * 8 * 8 * 128 * 8192, 2 * 2 * 8192 * 8192 * 8 * 128
     assert point["solution"]["smallest_integer"] == -(-cache // (96 * 10**9 - weights))
 
@@ -186,4 +206,10 @@ def test_no_fault_makes_a_false_claim_of_memory_hold(fault, monkeypatch):
     name, change = FAULTS[fault]
     monkeypatch.setattr(statement_costs, name, change(getattr(statement_costs, name)))
     with pytest.raises(CheckError):
-        sr.verify({"operation": MLP, "hardware": "tpu-v5p", "claims": ["weights_per_chip = 4DF", "weights_per_chip = 4DF/X", "weights_per_chip = 8DF/(XY)"]})
+        sr.verify(
+            {
+                "operation": MLP,
+                "hardware": "tpu-v5p",
+                "claims": ["weights_per_chip = 4DF", "weights_per_chip = 4DF/X", "weights_per_chip = 8DF/(XY)"],
+            }
+        )

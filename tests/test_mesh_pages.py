@@ -59,7 +59,10 @@ def test_a_sheet_has_a_row_for_each_exchange():
     page = step().to_markdown()
     rows = re.findall(r"^\| `\w+` \| .* \| (?:all|reduce)-\w+ of .*$", page, re.MULTILINE)
     assert len(rows) == 10
-    assert "| `y` | each chip of $Y$ has a partial sum over $F$, and `y` is split along $D$ | reduce-scatter of `y` over $Y$ |" in page
+    assert (
+        "| `y` | each chip of $Y$ has a partial sum over $F$, and `y` is split along $D$ | reduce-scatter of `y` over $Y$ |"
+        in page
+    )
 
 
 def test_rows_results_lines_and_switches():
@@ -97,7 +100,11 @@ def test_the_record():
 
 
 def test_on_one_chip_they_are_null():
-    answer = json.loads(sr.derive("input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]").to_json())["answer"]
+    answer = json.loads(
+        sr.derive(
+            "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]"
+        ).to_json()
+    )["answer"]
     assert [answer[key] for key in ("sent_over", "thresholds", "flops_per_chip")] == [None, None, None]
 
 
@@ -112,7 +119,10 @@ def test_one_product_on_an_open_axis():
     ("reason", "change"),
     [
         (Reason.SENT, lambda facts: replace(facts, exchanges=tuple(replace(e, of="sums") for e in facts.exchanges))),
-        (Reason.SENT, lambda facts: replace(facts, exchanges=tuple(replace(e, before=("F",)) for e in facts.exchanges))),
+        (
+            Reason.SENT,
+            lambda facts: replace(facts, exchanges=tuple(replace(e, before=("F",)) for e in facts.exchanges)),
+        ),
         (Reason.SENT, lambda facts: replace(facts, exchanges=tuple(replace(e, after=()) for e in facts.exchanges))),
         (Reason.SENT, lambda facts: replace(facts, exchanges=tuple(replace(e, result="y2") for e in facts.exchanges))),
         (Reason.ON_EACH, lambda facts: replace(facts, chips=facts.repeated)),

@@ -20,7 +20,20 @@ from symroof.model.operation import written
 from symroof.reading.catalogue import catalogue, chip, figure
 from symroof.symbols import VALUES, expression, symbol
 
-WIDTHS = {"int4": 4, "fp4": 4, "fp6": 6, "int8": 8, "fp8": 8, "bf16": 16, "fp16": 16, "int16": 16, "fp32": 32, "int32": 32, "fp64": 64, "int64": 64}
+WIDTHS = {
+    "int4": 4,
+    "fp4": 4,
+    "fp6": 6,
+    "int8": 8,
+    "fp8": 8,
+    "bf16": 16,
+    "fp16": 16,
+    "int16": 16,
+    "fp32": 32,
+    "int32": 32,
+    "fp64": 64,
+    "int64": 64,
+}
 
 
 def test_dtypes_are_as_wide_as_their_names_say():
@@ -31,7 +44,17 @@ def test_dtypes_are_as_wide_as_their_names_say():
             assert not digits or int(digits) == entry.bits or alias.startswith("e"), alias
 
 
-@pytest.mark.parametrize(("alias", "name"), [("bfloat16", "bf16"), ("f32", "fp32"), ("float32", "fp32"), ("s8", "int8"), ("float8_e4m3fn", "fp8"), ("double", "fp64")])
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("bfloat16", "bf16"),
+        ("f32", "fp32"),
+        ("float32", "fp32"),
+        ("s8", "int8"),
+        ("float8_e4m3fn", "fp8"),
+        ("double", "fp64"),
+    ],
+)
 def test_aliases(alias, name):
     assert dtype(alias).name == name
 
@@ -63,7 +86,9 @@ def test_every_chip_of_the_catalogue_is_printed_here():
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_catalogue_says_what_its_sources_print(name):
     printed = dict(entry.split() for entry in PRINTED[name].split(", "))
-    assert {key: known.value for key, known in chip(name).figures.items()} == {key: Fraction(text[:-1]) * TIMES[text[-1]] for key, text in printed.items()}
+    assert {key: known.value for key, known in chip(name).figures.items()} == {
+        key: Fraction(text[:-1]) * TIMES[text[-1]] for key, text in printed.items()
+    }
 
 
 def test_every_figure_has_a_source_with_an_address_and_a_date():
@@ -168,7 +193,11 @@ COUNTED = {
     "matmul": ({"B": 2, "D": 3, "F": 5}, 60, 2 * (6 + 15 + 10)),
     "batched-matmul": ({"N": 7, "B": 2, "D": 3, "F": 5}, 420, 7 * 2 * (6 + 15 + 10)),
     "per-element-matmul": ({"B": 2, "D": 3, "F": 5}, 60, 2 * (6 + 30 + 10)),
-    "tiled-matmul": ({"bm": 2, "bn": 3, "bk": 5, "tm": 7, "tn": 11, "tk": 13}, 2 * 14 * 33 * 65, 2 * (7 * 11 * 13 * (10 + 15) + 14 * 33)),
+    "tiled-matmul": (
+        {"bm": 2, "bn": 3, "bk": 5, "tm": 7, "tn": 11, "tk": 13},
+        2 * 14 * 33 * 65,
+        2 * (7 * 11 * 13 * (10 + 15) + 14 * 33),
+    ),
     "softmax": ({"B": 2, "N": 5}, 2 * (4 + 5 + 5 + 4 + 5), 2 * 2 * 10),
     "rms-norm": ({"B": 2, "D": 5}, 2 * (5 + 4 + 1 + 1 + 1 + 5 + 5), 2 * (10 + 5 + 10)),
 }
@@ -191,7 +220,10 @@ def refusal(text):
 
 def test_a_chain_of_products_is_refused_with_the_products_to_write():
     hint = refusal("bf16[A, B_X] * int8[B_X, C] * bf16[C, D] -> fp32[A, D]").hint
-    assert hint == "write the products of two: bf16[A, B_X] * int8[B_X, C] -> fp32[A, C]; fp32[A, C] * bf16[C, D] -> fp32[A, D]"
+    assert (
+        hint
+        == "write the products of two: bf16[A, B_X] * int8[B_X, C] -> fp32[A, C]; fp32[A, C] * bf16[C, D] -> fp32[A, D]"
+    )
     for text in hint.partition(": ")[2].split("; "):
         assert str(sr.operation(text)) == text
     assert len(refusal("bf16[A, B] * bf16[B, C] * bf16[C, D] * bf16[D, E] -> bf16[A, E]").hint.split("; ")) == 3
@@ -199,7 +231,10 @@ def test_a_chain_of_products_is_refused_with_the_products_to_write():
 
 
 def test_a_picked_expert_is_not_summed_over():
-    assert "where each output takes one E (a gathered row, an expert)" in refusal("bf16[B, D] * bf16[E, D, F] -> bf16[B, F]").hint
+    assert (
+        "where each output takes one E (a gathered row, an expert)"
+        in refusal("bf16[B, D] * bf16[E, D, F] -> bf16[B, F]").hint
+    )
     assert "multiply with a vector: ... * bf16[F]" in refusal("bf16[D, F] -> bf16[D]").hint
 
 
@@ -240,7 +275,10 @@ def test_the_page_says_whose_peak_it_is():
     assert "bf16 vector FLOPs/s" in sr.derive("softmax", on="tpu-v5p").to_markdown()
 
 
-@pytest.mark.parametrize(("name", "top"), [("softmax", "5/4"), ("dot", "1/2"), ("axpy", "1/3"), ("add", "1/6"), ("matvec", "1"), ("activation", "1/4")])
+@pytest.mark.parametrize(
+    ("name", "top"),
+    [("softmax", "5/4"), ("dot", "1/2"), ("axpy", "1/3"), ("add", "1/6"), ("matvec", "1"), ("activation", "1/4")],
+)
 def test_what_is_reached_at_most_is_not_rounded_down(name, top):
     """The supremum of FLOPs per byte, by hand, over the ridge of 1.97e14/8.2e11."""
     text = " ".join(sr.derive(name, on="tpu-v5e").to_text().split())
@@ -248,7 +286,9 @@ def test_what_is_reached_at_most_is_not_rounded_down(name, top):
     assert 0 <= Fraction(told) - share < Fraction(1, 10 ** len(told.partition(".")[2]))
 
 
-@pytest.mark.parametrize("name", [name for name in LIBRARY if LIBRARY[name].build(None).product is None and name != "tiled-matmul"])
+@pytest.mark.parametrize(
+    "name", [name for name in LIBRARY if LIBRARY[name].build(None).product is None and name != "tiled-matmul"]
+)
 def test_a_library_operation_says_what_it_counts_and_in_one_style(name):
     d = sr.derive(name)
     kinds = list(d.setting.problem.operation.counted)
@@ -260,7 +300,11 @@ def test_a_library_operation_says_what_it_counts_and_in_one_style(name):
 
 def test_kinds_that_are_exchanged_are_refused(monkeypatch):
     original = sr.Operation.cost
-    monkeypatch.setattr(sr.Operation, "cost", lambda self, count="fma": dataclasses.replace(original(self, count), work=original(self, count).work[::-1]))
+    monkeypatch.setattr(
+        sr.Operation,
+        "cost",
+        lambda self, count="fma": dataclasses.replace(original(self, count), work=original(self, count).work[::-1]),
+    )
     with pytest.raises(CheckError):
         sr.derive("rms-norm")
 
@@ -274,8 +318,18 @@ def test_kinds_that_do_not_add_up_are_refused():
 def test_figures_of_the_vector_unit_are_those_of_the_sheets():
     """Dense figures: half of what a sheet prints with sparsity."""
     figures = {name: chip(name).figures for name in ("v100", "a100", "h100", "h200", "b200")}
-    assert [figures[name]["peak.vector.fp64"].digits for name in figures] == ["7.8e12", "9.7e12", "3.4e13", "3.4e13", "3.7e13"]
-    assert [figures[name]["peak.int8"].digits for name in ("h100", "h200", "b200")] == ["1.979e15", "1.979e15", "4.5e15"]
+    assert [figures[name]["peak.vector.fp64"].digits for name in figures] == [
+        "7.8e12",
+        "9.7e12",
+        "3.4e13",
+        "3.4e13",
+        "3.7e13",
+    ]
+    assert [figures[name]["peak.int8"].digits for name in ("h100", "h200", "b200")] == [
+        "1.979e15",
+        "1.979e15",
+        "4.5e15",
+    ]
     with pytest.raises(sr.SymroofError, match=r"peak\.vector\.fp65 is not a figure"):
         figure("peak.vector.fp65", 1)
 
@@ -379,7 +433,9 @@ def test_an_intensity_that_rises_and_falls_is_above_the_ridge_between_two_sizes(
 
 
 def test_every_public_name_is_there():
-    assert {"derive", "regimes", "compare", "plot", "sweep", "verify", "operation", "Operation", "chips"} <= set(sr.__all__)
+    assert {"derive", "regimes", "compare", "plot", "sweep", "verify", "operation", "Operation", "chips"} <= set(
+        sr.__all__
+    )
     assert all(getattr(sr, name) is not None for name in sr.__all__)
 
 
@@ -394,7 +450,10 @@ def negative_flops(N):
 
 
 def test_only_one_return_is_set_as_it_is_written():
-    shown = [sr.derive(sr.Operation("odd", flops=f, reads=lambda N: N, writes=lambda N: N)).to_text() for f in (guarded_flops, negative_flops)]
+    shown = [
+        sr.derive(sr.Operation("odd", flops=f, reads=lambda N: N, writes=lambda N: N)).to_text()
+        for f in (guarded_flops, negative_flops)
+    ]
     assert "flops = 2N + 2\n" in shown[0]
     assert "flops = -3 + 5N" in shown[1]
 
@@ -406,12 +465,23 @@ def test_an_intensity_without_sizes_is_one_quotient():
 
 
 def test_functions_have_their_values():
-    known = {"max": max, "min": min, "sqrt": math.sqrt, "log": math.log, "exp": math.exp, "floor": math.floor, "ceil": math.ceil, "abs": abs}
+    known = {
+        "max": max,
+        "min": min,
+        "sqrt": math.sqrt,
+        "log": math.log,
+        "exp": math.exp,
+        "floor": math.floor,
+        "ceil": math.ceil,
+        "abs": abs,
+    }
     assert known.keys() == VALUES.keys()
     for name, function in known.items():
         two = name in ("max", "min")
         arguments = (Quotient(number(-7 if name == "abs" else 7), number(2)), *([number(5)] if two else []))
-        assert float(expression(Call(name, arguments))) == pytest.approx(function(*([3.5, 5] if two else [-3.5 if name == "abs" else 3.5])))
+        assert float(expression(Call(name, arguments))) == pytest.approx(
+            function(*([3.5, 5] if two else [-3.5 if name == "abs" else 3.5]))
+        )
 
 
 def test_the_line_of_a_fault_is_quoted_without_the_break_before_it():

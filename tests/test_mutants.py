@@ -62,7 +62,9 @@ def swap(monkeypatch, owner, name, value):
 
     original = getattr(owner, name)
     monkeypatch.setattr(owner, name, value)
-    for module in [m for n, m in sys.modules.items() if n.startswith("symroof") or n in ("laws", "book.test_ch1_rooflines")]:
+    for module in [
+        m for n, m in sys.modules.items() if n.startswith("symroof") or n in ("laws", "book.test_ch1_rooflines")
+    ]:
         if getattr(module, name, None) is original:
             monkeypatch.setattr(module, name, value)
 
@@ -136,7 +138,9 @@ def flipped_witness(m):
 
 def certificates_law():
     """A certificate multiplies out to its monomial."""
-    for certificate in laws.similar(laws.B * laws.D / (laws.B + laws.D), laws.B, laws.Regime(((laws.B, "<<", laws.D),), laws.DIMS)).certificates:
+    for certificate in laws.similar(
+        laws.B * laws.D / (laws.B + laws.D), laws.B, laws.Regime(((laws.B, "<<", laws.D),), laws.DIMS)
+    ).certificates:
         powers = [0] * len(certificate.symbols)
         for exponents, weight in (*certificate.beside, *certificate.small, *certificate.bounded):
             powers = [p + weight * e for p, e in zip(powers, exponents, strict=True)]
@@ -167,7 +171,12 @@ def exchange_of_the_wrong_tensor(m):
 
 def chips_do_not_share_the_work(m):
     original = symroof.model.chip_costs.placed
-    swap(m, symroof.model.chip_costs, "placed", lambda program: tuple(replace(p, division=frozenset()) for p in original(program)))
+    swap(
+        m,
+        symroof.model.chip_costs,
+        "placed",
+        lambda program: tuple(replace(p, division=frozenset()) for p in original(program)),
+    )
 
 
 def threshold_turned_round(m):
@@ -175,7 +184,9 @@ def threshold_turned_round(m):
 
     def linear(self):
         found = original(self)
-        cases = tuple(type(c)(c.guard, tuple(Interval(i.high, i.low) for i in c.intervals), c.implicit) for c in found.cases)
+        cases = tuple(
+            type(c)(c.guard, tuple(Interval(i.high, i.low) for i in c.intervals), c.implicit) for c in found.cases
+        )
         return replace(found, cases=cases)
 
     m.setattr(symroof.algebra.inequality._Solver, "_linear", linear)

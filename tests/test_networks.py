@@ -46,7 +46,10 @@ def test_gradients_of_nodes(mesh):
     # against 7DF/2 bytes at 4.5e11: B > 224/3 * 9.89e14/4.5e11
     assert answer["thresholds"]["NVLink"]["exact"] == "B > 4430720/27"
     moved = [e for s in answer["statements"] for e in s["exchanges"]]
-    assert sorted((e["collective"], e["axes"][0], e["payload"]) for e in moved) == [("all-reduce", "G", "2*D*F"), ("all-reduce", "M", "D*F/4")]
+    assert sorted((e["collective"], e["axes"][0], e["payload"]) for e in moved) == [
+        ("all-reduce", "G", "2*D*F"),
+        ("all-reduce", "M", "D*F/4"),
+    ]
 
 
 def test_gradients_over_axes_of_any_size():
@@ -72,9 +75,15 @@ def test_weights_gathered_across_nodes_at_numbers(tokens, bound):
     assert point["outcome"] == ("always compute-bound" if tokens > 296700 else "never compute-bound")
     assert row["bound_by"] == ("compute" if bound == "compute" else "link")
     for page in (d.to_text(width=160), d.to_markdown()):
-        rows = [line.strip(" |") for line in page.splitlines() if line.strip(" |").startswith((f"B = {tokens} ", f"{tokens} |", f"**{tokens}**"))]
+        rows = [
+            line.strip(" |")
+            for line in page.splitlines()
+            if line.strip(" |").startswith((f"B = {tokens} ", f"{tokens} |", f"**{tokens}**"))
+        ]
         assert [line.split()[-1] for line in rows] == [bound], page
-        assert ("compute-bound" if bound == "compute" else "bound by the link") in next(line for line in page.splitlines() if f"{tokens}" in line and "intensity" in line)
+        assert ("compute-bound" if bound == "compute" else "bound by the link") in next(
+            line for line in page.splitlines() if f"{tokens}" in line and "intensity" in line
+        )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +102,13 @@ def test_a_node_has_no_more_chips(options, joined):
 
 
 def test_the_cure_is_a_mesh_that_works(run):
-    asked = "derive", "input x: bf16[B_G, D]; weight W: bf16[D_G, F]; y = x * W -> bf16[B_G, F]", "--on", "h100", "--brief"
+    asked = (
+        "derive",
+        "input x: bf16[B_G, D]; weight W: bf16[D_G, F]; y = x * W -> bf16[B_G, F]",
+        "--on",
+        "h100",
+        "--brief",
+    )
     done = run(*asked, "--mesh", "G=32 on NVLink")
     assert done.code == 2
     cure = shlex.split(done.err[done.err.index("--mesh") :])[1].rstrip(",")
@@ -118,7 +133,14 @@ def test_what_people_call_the_network(said):
 def test_nodes_of_the_catalogue():
     """A node of eight sends 4e11 bytes/s, and a rack of seventy-two 3.6e12."""
     out = {name: one.domain.value * one.figures["InfiniBand"].value for name, one in catalogue().items() if one.domain}
-    assert out == {"a100": 2 * 10**11, "h100-sxm": 4 * 10**11, "h200": 4 * 10**11, "h800": 4 * 10**11, "b200": 4 * 10**11, "gb200": 36 * 10**11}
+    assert out == {
+        "a100": 2 * 10**11,
+        "h100-sxm": 4 * 10**11,
+        "h200": 4 * 10**11,
+        "h800": 4 * 10**11,
+        "b200": 4 * 10**11,
+        "gb200": 36 * 10**11,
+    }
     for one in catalogue().values():
         for known in filter(None, (one.wraparound, one.domain)):
             assert "https://" in known.source, one.name
@@ -169,7 +191,10 @@ def test_a_page_says_where_a_wiring_is_known_from(name):
 
 def test_axes_of_several_origins():
     page = words(sr.derive(STEP, on="tpu-v5p", mesh="G=16 on ICI; M=4 on DCN", training=True).to_text())
-    assert "G is a ring of 16 chips on ICI (on TPU v5p only multiples of 4 close to a ring) M is a switch with 4 chips on DCN (axes on DCN are switches)" in page
+    assert (
+        "G is a ring of 16 chips on ICI (on TPU v5p only multiples of 4 close to a ring) M is a switch with 4 chips on DCN (axes on DCN are switches)"
+        in page
+    )
 
 
 def test_a_single_product_says_it_too():
@@ -214,7 +239,10 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.parametrize(("operation", "options"), [(STEP, {"mesh": "G=16, M=8 on ICI", "training": True}), (SUMMED, {"mesh": "X=16", "link": "ICI"})])
+@pytest.mark.parametrize(
+    ("operation", "options"),
+    [(STEP, {"mesh": "G=16, M=8 on ICI", "training": True}), (SUMMED, {"mesh": "X=16", "link": "ICI"})],
+)
 def test_a_fault_in_the_wiring_raises(monkeypatch, name, operation, options):
     sr.derive(operation, on="tpu-v5p", **options)
     monkeypatch.setattr(MeshAxis, "wired", FAULTS[name])
@@ -223,15 +251,29 @@ def test_a_fault_in_the_wiring_raises(monkeypatch, name, operation, options):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("lang", "words"), [("en", "which of fabric and rail is faster"), ("ko", "fabric과 rail 중 어느 것이 빠른지"), ("zh", "fabric 和 rail 中哪个更快未知")])
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [
+        ("en", "which of fabric and rail is faster"),
+        ("ko", "fabric과 rail 중 어느 것이 빠른지"),
+        ("zh", "fabric 和 rail 中哪个更快未知"),
+    ],
+)
 def test_an_order_that_nothing_says_is_said_to_be_taken(lang, words):
     """Only where something goes over both, and neither figures nor the names of known networks tell."""
 
     def says(split, **options):
         operand, weight, result = split
         text = f"{{}}; input x: bf16[{operand}]; weight W: bf16[{weight}]; y = x*W -> bf16[{result}]"
-        meshes = [text.format(f"mesh {first}; mesh {second}") for first, second in (("X=4 on fabric", "Y=8 on rail"), ("Y=8 on rail", "X=4 on fabric"))]
-        pages = [" ".join(getattr(sr.derive(mesh, **options), form)(lang=lang).split()) for mesh in meshes for form in ("to_text", "to_markdown", "to_latex")]
+        meshes = [
+            text.format(f"mesh {first}; mesh {second}")
+            for first, second in (("X=4 on fabric", "Y=8 on rail"), ("Y=8 on rail", "X=4 on fabric"))
+        ]
+        pages = [
+            " ".join(getattr(sr.derive(mesh, **options), form)(lang=lang).split())
+            for mesh in meshes
+            for form in ("to_text", "to_markdown", "to_latex")
+        ]
         other = words.replace("fabric", "*").replace("rail", "fabric").replace("*", "rail")
         return [words in page or (other in page or "rail과 fabric" in page) for page in pages]
 
@@ -262,6 +304,12 @@ def test_figures_are_those_of_the_names_beside_them(monkeypatch, mesh):
     for chooser, other in (("peak_of", tpu.figures["peak.int8"]), ("bandwidth_of", tpu.figures["DCN"])):
         chosen = getattr(setting, chooser)
         with monkeypatch.context() as m:
-            m.setattr(setting, chooser, lambda *given, chosen=chosen, other=other: other if isinstance(chosen(*given), type(other)) else (chosen(*given)[0], other))
+            m.setattr(
+                setting,
+                chooser,
+                lambda *given, chosen=chosen, other=other: (
+                    other if isinstance(chosen(*given), type(other)) else (chosen(*given)[0], other)
+                ),
+            )
             with pytest.raises(CheckError):
                 sr.derive(operation, on="tpu-v5e", **mesh)

@@ -37,12 +37,14 @@ def test_a_notebook_in_korean(tmp_path):
         '%symroof matmul --on tpu-v5e --assume "B << D, F" --lang ko',
         f"%%symroof\n{problem}",
         'sr.derive("matmul", on="tpu-v5e", assume="B << D, F", lang="ko")',
-        '%symroof matmul --lang kx',
+        "%symroof matmul --lang kx",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
     _, *cells, refused = notebook.cells
-    pages = [(output["data"]["text/markdown"], output["data"]["text/latex"]) for cell in cells for output in cell.outputs]
+    pages = [
+        (output["data"]["text/markdown"], output["data"]["text/latex"]) for cell in cells for output in cell.outputs
+    ]
     assert len(set(pages)) == 1
     assert len(pages) == 3
     assert all("연산 병목" in page and "compute-bound" not in page for page in pages[0])

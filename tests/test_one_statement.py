@@ -43,7 +43,23 @@ def random_product(draw):
 
 
 WORDS = ("depends", "compute", "memory", "link", "vector", "always", "never")
-NUMBERS = ("flops", "flops_exact", "flops_per_chip", "bytes", "bytes_per_chip", "chips", "sent_over", "intensity", "ridge", "T", "T_math", "T_comms", "T_lower", "T_upper", "condition")
+NUMBERS = (
+    "flops",
+    "flops_exact",
+    "flops_per_chip",
+    "bytes",
+    "bytes_per_chip",
+    "chips",
+    "sent_over",
+    "intensity",
+    "ridge",
+    "T",
+    "T_math",
+    "T_comms",
+    "T_lower",
+    "T_upper",
+    "condition",
+)
 AT = ("outcome", "intensity", "T", "T_math", "T_comms", "T_lower", "T_upper")
 
 
@@ -74,12 +90,19 @@ def told_apart(one, other, draw):
     """Where two records differ: their formulas have other values at random sizes."""
     sizes = {name: Fraction(draw.randint(3, 400)) for name in "BDEFXYZPQR"}
     sizes |= {new: sizes[old] for old, new in AXES.items()}
-    sizes |= {figure: Fraction(draw.randint(1, 10**6)) for figure in ("peak", "bandwidth", "ridge", "HBM", "ICI", "DCN", "NVLink", "InfiniBand")}
+    sizes |= {
+        figure: Fraction(draw.randint(1, 10**6))
+        for figure in ("peak", "bandwidth", "ridge", "HBM", "ICI", "DCN", "NVLink", "InfiniBand")
+    }
 
     def value(text):
         if isinstance(text, str) and "otherwise" in text:
             return sorted(text)
-        return evaluate(text, sizes) if isinstance(text, str) and not text.endswith("bound") and text not in WORDS else text
+        return (
+            evaluate(text, sizes)
+            if isinstance(text, str) and not text.endswith("bound") and text not in WORDS
+            else text
+        )
 
     first, second = dict(leaves(one)), dict(leaves(other))
     return [path for path in first.keys() | second.keys() if value(first.get(path)) != value(second.get(path))]
@@ -117,7 +140,11 @@ def renamed(text):
 
 def named_again(record):
     """A record of what was renamed under the names that it had."""
-    back = {f"{before}{new}{after}": f"{before}{old}{after}" for old, new in AXES.items() for before, after in (("T_", ""), ("sent(", ")"), ("", ""))}
+    back = {
+        f"{before}{new}{after}": f"{before}{old}{after}"
+        for old, new in AXES.items()
+        for before, after in (("T_", ""), ("sent(", ")"), ("", ""))
+    }
     if isinstance(record, dict):
         return {back.get(key, key): named_again(value) for key, value in record.items()}
     if isinstance(record, list):
@@ -173,7 +200,10 @@ def test_an_axis_of_one_chip_is_no_axis(part):
     compared = 0
     for draw, line, mesh in drawn(part + 70, 12):
         plain, _ = numbers(line, mesh)
-        one = [side.replace("]", "_W]") if "_" not in side.split(",")[-1] and draw.random() < 0.5 else side for side in re.split(r" \* | -> ", line)]
+        one = [
+            side.replace("]", "_W]") if "_" not in side.split(",")[-1] and draw.random() < 0.5 else side
+            for side in re.split(r" \* | -> ", line)
+        ]
         network = draw.choice(("DCN switch", "ICI")) if "NVLink" not in mesh else "ICI"
         beside, _ = numbers(f"{one[0]} * {one[1]} -> {one[2]}", f"{mesh}; W=1 on {network}")
         assert told_apart(plain, beside, draw) == [], (one, mesh)
@@ -189,7 +219,9 @@ def test_what_is_derived_at_sizes_is_drawn_at_them(part):
     for draw, line, mesh in drawn(part + 90, 10):
         chip = "h100" if "NVLink" in mesh else "tpu-v5p"
         open_axes = {axis for axis in "XYZ" if re.search(rf"\b{axis}\b(?!=)", mesh)}
-        at = {"B": draw.choice((240, 241)), "D": 480, "E": 720, "F": 960} | {axis: draw.choice((1, 2, 4)) for axis in sorted(open_axes)}
+        at = {"B": draw.choice((240, 241)), "D": 480, "E": 720, "F": 960} | {
+            axis: draw.choice((1, 2, 4)) for axis in sorted(open_axes)
+        }
         told = []
         for ask in (sr.derive, sr.plot):
             try:
@@ -233,10 +265,19 @@ def test_axes_follow_one_another_where_a_dimension_asks_twice():
     assert json.loads(d.to_json())["exchanges"] == ["all-gather over Y = 4", "all-reduce over X = 4"]
     assert d.setting.moved == 3 * B * F / 8
     assert sr.derive(text, on="tpu-v5p", mesh="X=4, Y=4", link="Y").setting.moved == 3 * D * F / 16
-    assert all(d.to_text(lang=lang) and d.to_markdown(lang=lang) for lang in ("en", "ko", "zh"))  # every exchange on a page
+    assert all(
+        d.to_text(lang=lang) and d.to_markdown(lang=lang) for lang in ("en", "ko", "zh")
+    )  # every exchange on a page
 
 
-@pytest.mark.parametrize(("mesh", "share"), [("X=4, Y=4", lambda X: Rational(15, 64)), ("X=4 line, Y=2", lambda X: Rational(7, 16)), ("X, Y=4", lambda X: (4 * X - 1) / (16 * X))])
+@pytest.mark.parametrize(
+    ("mesh", "share"),
+    [
+        ("X=4, Y=4", lambda X: Rational(15, 64)),
+        ("X=4 line, Y=2", lambda X: Rational(7, 16)),
+        ("X, Y=4", lambda X: (4 * X - 1) / (16 * X)),
+    ],
+)
 def test_axes_on_one_link_are_one_collective(mesh, share):
     """Those of a torus carry the same: the link is asked about as one."""
     d = sr.derive("bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F_XY]", on="tpu-v5p", mesh=mesh, link="ICI")
@@ -266,7 +307,12 @@ def test_an_axis_that_splits_nothing_repeats_the_work_and_the_page_says_so():
     assert (alone.setting.moved, alone.setting.flops) == (beside.setting.moved, beside.setting.flops)
     assert "no tensor is split over Y: the chips along it repeat the same work" in beside.to_text()
     assert "8 TPU v5e" in beside.to_text()
-    program = sr.derive("input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]", on="tpu-v5e", mesh="X=4, Y=2", link="X")
+    program = sr.derive(
+        "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]",
+        on="tpu-v5e",
+        mesh="X=4, Y=2",
+        link="X",
+    )
     assert "no tensor is split over Y" in program.to_text()
     assert "done by 2: 2 times the work" in program.to_text()
 
@@ -296,9 +342,17 @@ def test_axes_that_follow_one_another_are_refused(monkeypatch):
 
 
 def test_claims_name_what_an_axis_or_a_switch_carries():
-    both = {"operation": "bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F]", "link": "NVLink", "hardware": "h100", "mesh": "X=2, Y=4"}
+    both = {
+        "operation": "bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F]",
+        "link": "NVLink",
+        "hardware": "h100",
+        "mesh": "X=2, Y=4",
+    }
     one = {**both, "operation": SUMMED, "mesh": "X=8"}
-    for problem, claims in ((both, ["sent(NVLink) = 7BF/2", "sent = 7BF/2"]), (one, ["sent(NVLink) = 7BF/2", "sent(X) = 7BF/2", "T_X = T_comms"])):
+    for problem, claims in (
+        (both, ["sent(NVLink) = 7BF/2", "sent = 7BF/2"]),
+        (one, ["sent(NVLink) = 7BF/2", "sent(X) = 7BF/2", "T_X = T_comms"]),
+    ):
         assert [j.verdict for j in sr.verify({**problem, "claims": claims}).judgements] == ["holds"] * len(claims)
     torus = {"operation": both["operation"], "link": "ICI", "hardware": "tpu-v5p", "mesh": "X, Y"}
     claims = ["sent(X) = BF(XY - 1)/(XY)", "sent(Y) = sent(X)", "sent = sent(X)", "chips = XY"]

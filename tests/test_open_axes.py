@@ -80,8 +80,16 @@ def test_many_chips_are_a_regime():
 
 
 def test_claims_speak_of_axes():
-    claims = ["flops_per_chip = 2BDF/X", "sent = DF(X - 1)/X", "compute-bound when B > 2550(X - 1)", "compute-bound when B > 2550X as X -> oo", "compute-bound when B > 5100(X - 1)"]
-    found = sr.verify({"operation": FSDP, "hardware": "tpu-v5p", "mesh": "X", "link": "ICI", "claims": claims}).judgements
+    claims = [
+        "flops_per_chip = 2BDF/X",
+        "sent = DF(X - 1)/X",
+        "compute-bound when B > 2550(X - 1)",
+        "compute-bound when B > 2550X as X -> oo",
+        "compute-bound when B > 5100(X - 1)",
+    ]
+    found = sr.verify(
+        {"operation": FSDP, "hardware": "tpu-v5p", "mesh": "X", "link": "ICI", "claims": claims}
+    ).judgements
     assert [j.verdict for j in found] == ["holds", "holds", "holds", "holds", "wrong"]
 
 
@@ -100,7 +108,10 @@ def test_another_formula_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "axes"),
     [
-        ("X, Y=4 on ICI; M on DCN switch", [MeshAxis("X", None, None, "ICI"), MeshAxis("Y", 4, None, "ICI"), MeshAxis("M", None, "switch", "DCN")]),
+        (
+            "X, Y=4 on ICI; M on DCN switch",
+            [MeshAxis("X", None, None, "ICI"), MeshAxis("Y", 4, None, "ICI"), MeshAxis("M", None, "switch", "DCN")],
+        ),
         ("X ring", [MeshAxis("X", None, "ring")]),
         ("X=16 ring, Y=4", [MeshAxis("X", 16, "ring"), MeshAxis("Y", 4)]),
     ],

@@ -91,11 +91,17 @@ def times(x, y, b, f):
 @pytest.mark.parametrize(("minimize", "total"), [("max(T_X, T_Y)", max), ("T_X + T_Y", sum)])
 def test_whole_splits_against_brute_force(minimize, total):
     draw = random.Random(3)
-    points = [(draw.choice((64, 96, 144, 256, 1024)), draw.randint(1, 10**6), draw.randint(1, 10**5)) for _ in range(12)]
+    points = [
+        (draw.choice((64, 96, 144, 256, 1024)), draw.randint(1, 10**6), draw.randint(1, 10**5)) for _ in range(12)
+    ]
     at = [f"N={n},B={b},F={f}" for n, b, f in points]
-    rows = json.loads(sr.derive(PROGRAM, **{**ASKED, "minimize": minimize}, training=True, at=at).to_json())["answer"]["at"]
+    rows = json.loads(sr.derive(PROGRAM, **{**ASKED, "minimize": minimize}, training=True, at=at).to_json())["answer"][
+        "at"
+    ]
     for (n, b, f), row in zip(points, rows, strict=True):
-        allowed = [d for d in range(4, n + 1, 4) if n % d == 0 and n // d % 4 == 0]  # what closes to a ring on a TPU v5p
+        allowed = [
+            d for d in range(4, n + 1, 4) if n % d == 0 and n // d % 4 == 0
+        ]  # what closes to a ring on a TPU v5p
         split = row["optimum"]["split"]
         x, y = int(split["X"]), int(split["Y"])
         assert x * y == n
@@ -104,7 +110,9 @@ def test_whole_splits_against_brute_force(minimize, total):
 
 
 @pytest.mark.part(2)
-@pytest.mark.parametrize(("f", "most", "divides"), [(32768, 20, 16), (32760, 20, 20), (32766, 20, None), (36864, 22, 16)])
+@pytest.mark.parametrize(
+    ("f", "most", "divides"), [(32768, 20, 16), (32760, 20, 20), (32766, 20, None), (36864, 22, 16)]
+)
 def test_the_largest_number_of_chips_that_divides_a_known_size(f, most, divides):
     """Against Y it is Y < 1 + F/1700. Of the numbers up to there, multiples of 4 close to a ring."""
     answer = json.loads(sr.derive(PROGRAM, on="tpu-v5p", training=True, at=f"F={f}").to_json())["answer"]
@@ -128,7 +136,11 @@ def test_what_divides_is_said_and_decided_again():
 
 def test_a_size_of_a_program_comes_in_multiples_of_its_chips():
     """B is split over four chips: 1021 is none of its sizes."""
-    found = sr.derive("mesh X=4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, F]; y = x * W -> bf16[B_X, F]", on="tpu-v5e", at="D=F=8192")
+    found = sr.derive(
+        "mesh X=4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, F]; y = x * W -> bf16[B_X, F]",
+        on="tpu-v5e",
+        at="D=F=8192",
+    )
     assert [round(float(found.answer.at[0].bound), 2), found.answer.at[0].smallest_integer] == [1020.85, 1024]
 
 
@@ -268,13 +280,19 @@ def test_roots_and_splits_that_are_wrong_are_refused():
         check(Step("optimum", Reason.THERE, higher, "<=>", Compare(Name("B"), ">", read("2F")), (), Leads()), ledger)
     sizes = tuple(Compare(Name(n), "=", number(s)) for n, s in (("N", 60), ("B", 7), ("F", 3)))
     for place in divisors(60):
-        every = replace(optimal(number(place)), evidence=Splits(((Name("X"), 4),)), assumptions=(*sizes, optimal(number(1)).assumptions[0]))
+        every = replace(
+            optimal(number(place)),
+            evidence=Splits(((Name("X"), 4),)),
+            assumptions=(*sizes, optimal(number(1)).assumptions[0]),
+        )
         if place == 12:  # of 4, 12, 20 and 60
             assert "4 splits" in check(every, ledger).by
         else:
             with pytest.raises(CheckError):
                 check(every, ledger)
-        step = replace(optimal(number(place)), evidence=Splits(), assumptions=(*sizes, optimal(number(1)).assumptions[0]))
+        step = replace(
+            optimal(number(place)), evidence=Splits(), assumptions=(*sizes, optimal(number(1)).assumptions[0])
+        )
         best = min(divisors(60), key=lambda d: max(Fraction(12 * d, 60), Fraction(28, d)))
         if place == best:
             assert "12 splits" in check(step, ledger).by
@@ -314,7 +332,9 @@ def test_bad_questions_say_what_is_wrong(options, says):
 @pytest.mark.thorough
 def test_the_command_line_asks_the_same(run, tmp_path):
     file = tmp_path / "mlp.toml"
-    file.write_text(f'operation = """{PROGRAM}"""\nhardware = "tpu-v5p"\nminimize = "T_X + T_Y"\nover = "X"\nsubject = "X*Y = N"\n')
+    file.write_text(
+        f'operation = """{PROGRAM}"""\nhardware = "tpu-v5p"\nminimize = "T_X + T_Y"\nover = "X"\nsubject = "X*Y = N"\n'
+    )
     asked = json.loads(run("derive", str(file), "--format", "json").out)["answer"]["optimum"]
     assert asked == record(minimize="T_X + T_Y")
     flags = ("--minimize", "max(T_X, T_Y)", "--over", "X", "--subject", "X*Y = N")
@@ -329,7 +349,11 @@ def test_claims_name_the_same_place(body):
     place, worth = map(d.answer.formula, ("optimum", "optimum_value"))
     assert expression(place) == expression(read("sqrt(B*N/F)"))
     times = 4 if "max" in body else 8
-    claims = [f"argmin({body}, X) = sqrt(B*N/F)", f"minimum({body}, X) = {times}sqrt(B*F/N)", f"argmin({body}, X) = 2sqrt(B*N/F)"]
+    claims = [
+        f"argmin({body}, X) = sqrt(B*N/F)",
+        f"minimum({body}, X) = {times}sqrt(B*F/N)",
+        f"argmin({body}, X) = 2sqrt(B*N/F)",
+    ]
     assert expression(worth) == expression(read(f"{times}sqrt(B*F/N)"))
     judged = json.loads(sr.verify({"let": let, "claims": claims}).to_json())["files"][0]["judgements"]
     assert [one["verdict"] for one in judged][:2] == ["holds", "holds"]

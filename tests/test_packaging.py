@@ -39,7 +39,9 @@ def run_with(path, folder):
     """Run the code with ``path`` first, and the dependencies of this environment behind it."""
     site = sysconfig.get_path("purelib")
     code = f"import sys; sys.path[:] = [{str(path)!r}] + [p for p in sys.path if p and {str(ROOT)!r} not in p] + [{site!r}]\n{CODE}"
-    return subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, cwd=folder, check=False)
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, cwd=folder, check=False
+    )
 
 
 @pytest.mark.thorough

@@ -20,7 +20,9 @@ ANSWERS = {
     "derive": lambda: sr.derive(MATMUL, on="tpu-v5e", **AT_SIZES),
     "derive, exact": lambda: sr.derive(MATMUL, on="h100-sxm", count="exact", **AT_SIZES),
     "derive, symbolic": lambda: sr.derive(MATMUL),
-    "derive, over a link": lambda: sr.derive(SPLIT, on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D", at="B=1024,F=8192"),
+    "derive, over a link": lambda: sr.derive(
+        SPLIT, on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D", at="B=1024,F=8192"
+    ),
     "derive, attention": lambda: sr.derive(ATTENTION, on="tpu-v5e", at="T=S=4096, H=128"),
     "derive, softmax": lambda: sr.derive("softmax", on="tpu-v5e"),
     "derive, words": lambda: sr.derive(WORDS, on="tpu-v5e", assume="BatchSize << ModelDim, HiddenDim"),
@@ -135,7 +137,10 @@ def test_colour_means_a_heading_or_a_verdict(run):
     assert {"Work", "Traffic", "Intensity", "Ridge", "Threshold", "Time"} <= {text for _, text in bold}
     assert not any("BF(" in text for _, text in bold[1:])
     coloured = run("verify", "-v", "--color", "always", "examples/answers.toml").out
-    assert {(code, text.strip()) for code, text in re.findall(r"\x1b\[(\d+)m(.*?)\x1b\[0m", coloured)} == {("32", "holds"), ("31", "wrong")}
+    assert {(code, text.strip()) for code, text in re.findall(r"\x1b\[(\d+)m(.*?)\x1b\[0m", coloured)} == {
+        ("32", "holds"),
+        ("31", "wrong"),
+    }
     assert "\x1b[" in run("regimes", MATMUL, "--color", "always").out
 
 
@@ -193,7 +198,13 @@ def test_nothing_is_wider_than_the_sheet(name, tmp_path):
     pages = {"derive": sr.derive(operation, **options), "regimes": sr.regimes(operation, **map_options)}
     for kind, answer in pages.items():
         (tmp_path / f"{kind}.tex").write_text(answer.to_latex(), "utf-8")
-        subprocess.run(["pdflatex", "-interaction=nonstopmode", f"{kind}.tex"], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", f"{kind}.tex"],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
         log = (tmp_path / f"{kind}.log").read_text("utf-8", errors="replace")
         points = [float(x) for x in re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide\)", log)]
         assert [x for x in points if x > 2] == [], kind

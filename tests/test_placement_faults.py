@@ -75,6 +75,7 @@ def networks():
 
 def moved(change):
     """Every exchange changed."""
+
     def fault(f):
         return lambda *a: tuple(replace(p, moves=tuple(map(change, p.moves))) for p in f(*a))
 
@@ -83,6 +84,7 @@ def moved(change):
 
 def first_changed(change):
     """The placement of the first statement that exchanges something, changed."""
+
     def fault(f):
         def placed(*a):
             found = list(f(*a))
@@ -112,14 +114,19 @@ def other_axis(f):
 
 def costs(**changes):
     """What a chip does, changed for every statement."""
+
     def fault(f):
-        return lambda *a: {n: replace(c, **{k: change(getattr(c, k)) for k, change in changes.items()}) for n, c in f(*a).items()}
+        return lambda *a: {
+            n: replace(c, **{k: change(getattr(c, k)) for k, change in changes.items()}) for n, c in f(*a).items()
+        }
 
     return fault
 
 
 def slow_inside(f):
-    return lambda self, axes, apart, *, slow_first: ((a, tuple(x for x in c if x != "X")) for a, c in f(self, axes, apart, slow_first=slow_first))
+    return lambda self, axes, apart, *, slow_first: (
+        (a, tuple(x for x in c if x != "X")) for a, c in f(self, axes, apart, slow_first=slow_first)
+    )
 
 
 def nothing_reused(f):

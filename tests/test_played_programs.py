@@ -47,7 +47,16 @@ PROGRAMS = {
     "k = x * K -> bf16[B, H_Y]; r = x * R -> bf16[B, F_X]; p = x * P -> bf16[B, F_X]",
     "a shift": "input x: bf16[B_X, D]; weight W: bf16[D, F_Y]; weight b: bf16[F_Y]; h = x * W -> bf16[B_X, F_Y]; y = h - b",
 }  # fmt: skip
-MESHES = ("X=2, Y=2 on ICI", "X=3, Y=2 on ICI", "X=5, Y=2 on ICI", "X=3, Y=4 on ICI", "X=4 line, Y=3 on ICI", "X=3 on ICI; Y=2 on DCN switch", "X=2, Y=3 on NVLink switch", "X=2 on NVLink; Y=3 on InfiniBand")
+MESHES = (
+    "X=2, Y=2 on ICI",
+    "X=3, Y=2 on ICI",
+    "X=5, Y=2 on ICI",
+    "X=3, Y=4 on ICI",
+    "X=4 line, Y=3 on ICI",
+    "X=3 on ICI; Y=2 on DCN switch",
+    "X=2, Y=3 on NVLink switch",
+    "X=2 on NVLink; Y=3 on InfiniBand",
+)
 
 
 def programmed(text, training):
@@ -102,7 +111,9 @@ def require_right(program, needed=True):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_chips_end_with_what_is_declared(name, training):
     text = PROGRAMS[name]
-    for mesh in MESHES[:5] if "_Y" in text or "_XY" in text else ("X=2", "X=3", "X=4", "X=5", "X=5 line", "X=4 on DCN switch"):
+    for mesh in (
+        MESHES[:5] if "_Y" in text or "_XY" in text else ("X=2", "X=3", "X=4", "X=5", "X=5 line", "X=4 on DCN switch")
+    ):
         require_right(on(text, mesh, training), needed=mesh in (MESHES[1], "X=3"))
 
 
@@ -186,6 +197,8 @@ def test_the_layout_has_one_digit_for_each_axis():
     program = on(PROGRAMS["over both axes"], "X=3, Y=2")
     chips = Chips(program, ())
     for chip in chips.chips:
-        (one,), (other,) = (chips._box(("D",), pairs, chip) for pairs in ([("D", "X"), ("D", "Y")], [("D", "Y"), ("D", "X")]))
+        (one,), (other,) = (
+            chips._box(("D",), pairs, chip) for pairs in ([("D", "X"), ("D", "Y")], [("D", "Y"), ("D", "X")])
+        )
         assert list(one) == list(other)
         assert len(one) == chips.size // prod((3, 2))

@@ -83,7 +83,13 @@ def test_a_roofline_has_the_numbers_of_its_operations():
 
 
 def test_a_link_between_chips_is_a_roof_with_its_own_intensity():
-    found = sr.plot("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, links=["HBM", "ICI"], at="B=64,D=F=8192").drawing
+    found = sr.plot(
+        "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]",
+        on="tpu-v5e",
+        mesh={"X": 2},
+        links=["HBM", "ICI"],
+        at="B=64,D=F=8192",
+    ).drawing
     hbm, ici = marks(found.tracks[0])
     assert ici[0] == 8192 / 2
     assert hbm[0] == pytest.approx(64 * 8192 * 8192 / (64 * 8192 + 8192 * 8192 + 2 * 64 * 8192))
@@ -128,7 +134,9 @@ def test_times_are_the_formulas():
     (found,) = figure("times").drawing.curves
     for i, b in enumerate(found.xs):
         t_math, t_comms = 2 * b * 8192**2 / PEAK, (4 * b * 8192 + 2 * 8192**2) / HBM
-        assert [found.lines[n][i] for n in ("T_math", "T_comms", "T_lower", "T_upper")] == pytest.approx([t_math, t_comms, max(t_math, t_comms), t_math + t_comms])
+        assert [found.lines[n][i] for n in ("T_math", "T_comms", "T_lower", "T_upper")] == pytest.approx(
+            [t_math, t_comms, max(t_math, t_comms), t_math + t_comms]
+        )
     assert found.first == 256
     assert found.bound == pytest.approx(20172800 / 79043)
     assert found.bound in found.xs
@@ -178,19 +186,30 @@ def test_the_rows_of_a_map_are_its_lines():
 
 def _holds(corners, x, y):
     """Whether a convex polygon holds a point."""
-    sides = [(b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]) for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True)]
+    sides = [
+        (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0])
+        for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True)
+    ]
     return all(s >= -1e-12 for s in sides) or all(s <= 1e-12 for s in sides)
 
 
-@pytest.mark.parametrize(("name", "lang"), [*((name, "en") for name in FIGURES), ("roofline", "ko"), ("throughput", "zh")])
+@pytest.mark.parametrize(
+    ("name", "lang"), [*((name, "en") for name in FIGURES), ("roofline", "ko"), ("throughput", "zh")]
+)
 def test_pictures(name, lang, golden):
     """Text is text; the bytes are those that were reviewed. Coordinates are compared to a tenth of a point."""
     svg = figure(name).drawn(lang=lang).decode()
     assert "<text" in svg
     assert "<dc:date>" not in svg
-    if tuple(map(int, version("matplotlib").split(".")[:2])) < (3, 10) and "SYMROOF_REQUIRE_RENDERERS" not in os.environ:
+    if (
+        tuple(map(int, version("matplotlib").split(".")[:2])) < (3, 10)
+        and "SYMROOF_REQUIRE_RENDERERS" not in os.environ
+    ):
         pytest.skip("the committed pictures are those of Matplotlib 3.10 and later")
-    golden(GOLDEN / f"plot_{name}{'' if lang == 'en' else f'_{lang}'}.svg", "\n".join(line.rstrip() for line in _rounded(svg).splitlines()) + "\n")
+    golden(
+        GOLDEN / f"plot_{name}{'' if lang == 'en' else f'_{lang}'}.svg",
+        "\n".join(line.rstrip() for line in _rounded(svg).splitlines()) + "\n",
+    )
 
 
 def _rounded(svg):
@@ -206,7 +225,9 @@ def test_the_same_figure_has_the_same_bytes_and_drawing_leaves_nothing_behind():
         "found = sr.plot('matmul', on='tpu-v5e', at='D=F=8192', over='B=1..400')\n"
         "print(*[hashlib.sha256(found.drawn(f)).hexdigest() for f in ('svg', 'png', 'pdf')], seen() == before, 'matplotlib.pyplot' in sys.modules)"
     )
-    *elsewhere, same, pyplot = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    *elsewhere, same, pyplot = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     found = sr.plot("matmul", on="tpu-v5e", at="D=F=8192", over="B=1..400")
     assert elsewhere == [hashlib.sha256(found.drawn(f)).hexdigest() for f in ("svg", "png", "pdf")]
     assert (same, pyplot) == ("True", "False")
@@ -267,16 +288,47 @@ def test_never_always_and_no_chip():
 def test_the_command_draws(run, tmp_path):
     for suffix, start in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
         out = tmp_path / f"x.{suffix}"
-        assert run("plot", "matmul", "--on", "tpu-v5e", "--at", "D=F=4096", "--over", "B=1..50", "-o", str(out)).code == 0
+        assert (
+            run("plot", "matmul", "--on", "tpu-v5e", "--at", "D=F=4096", "--over", "B=1..50", "-o", str(out)).code == 0
+        )
         assert out.read_bytes().startswith(start)
-    table = run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=64,D=F=8192", "--link", "HBM", "--link", "slow=2.05e11", "--format", "text").out
+    table = run(
+        "plot",
+        "matmul",
+        "--on",
+        "tpu-v5e",
+        "--at",
+        "B=64,D=F=8192",
+        "--link",
+        "HBM",
+        "--link",
+        "slow=2.05e11",
+        "--format",
+        "text",
+    ).out
     assert "63.0154     5.16726e+13  HBM" in table
     assert run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=D=F=8", "-o", "-").code == 2
     assert run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=D=F=8").code == 2
     assert run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=D=F=8", "-o", str(tmp_path / "x.gif")).code == 2
     rows = run("plot", "matmul", "--on", "tpu-v5e", "--at", "F=64", "--over", "B=1..64,D=1..64", "--format", "text").out
     assert "corner of intensity ~ B" in rows
-    assert "T_upper" in run("plot", "matmul", "--kind", "times", "--on", "tpu-v5e", "--at", "D=F=64", "--over", "B=1..9", "--format", "text").out
+    assert (
+        "T_upper"
+        in run(
+            "plot",
+            "matmul",
+            "--kind",
+            "times",
+            "--on",
+            "tpu-v5e",
+            "--at",
+            "D=F=64",
+            "--over",
+            "B=1..9",
+            "--format",
+            "text",
+        ).out
+    )
 
 
 @pytest.mark.thorough
@@ -288,14 +340,25 @@ def test_the_scale_of_a_picture_is_asked_for():
     assert struct.unpack(">I", figure("roofline").drawn("png", 1600)[16:20])[0] == 1600
 
 
-@pytest.mark.parametrize("options", [{"over": "B=1..400", "at": "D=F=4096", "assume": "D=F=100"}, {"over": "B=1..400", "at": "D=F=8,B=9"}, {"at": "B=D=F=4", "assume": "D=8"}, {"over": "B=1..4,D=1..4", "at": "F=8,D=2"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"over": "B=1..400", "at": "D=F=4096", "assume": "D=F=100"},
+        {"over": "B=1..400", "at": "D=F=8,B=9"},
+        {"at": "B=D=F=4", "assume": "D=8"},
+        {"over": "B=1..4,D=1..4", "at": "F=8,D=2"},
+    ],
+)
 def test_a_label_never_says_another_size_than_the_curve_has(options):
     with pytest.raises(SymroofError, match=r"contradict|runs over its axis|D is F here"):
         sr.plot(MATMUL, on="tpu-v5e", **options)
 
 
 def test_a_map_without_a_threshold_says_so():
-    assert "nowhere compute-bound here" in sr.plot(MATMUL, on="tpu-v5e", at="F=8", over="B=1..4096,D=1..4096").drawn().decode()
+    assert (
+        "nowhere compute-bound here"
+        in sr.plot(MATMUL, on="tpu-v5e", at="F=8", over="B=1..4096,D=1..4096").drawn().decode()
+    )
 
 
 def test_a_chip_of_ones_own_is_called_by_its_title():
@@ -306,7 +369,14 @@ def test_a_chip_of_ones_own_is_called_by_its_title():
         assert ("My chip" in figure.description()) is (title == "My chip")
 
 
-@pytest.mark.parametrize(("kind", "over", "expected"), [("regimes", "B=1..400", "--over B=1..4096,D=1..4096"), ("throughput", "B=1..4096,D=1..4096", "--over B=1..400"), ("breakdown", "B=1..400", "several --at")])
+@pytest.mark.parametrize(
+    ("kind", "over", "expected"),
+    [
+        ("regimes", "B=1..400", "--over B=1..4096,D=1..4096"),
+        ("throughput", "B=1..4096,D=1..4096", "--over B=1..400"),
+        ("breakdown", "B=1..400", "several --at"),
+    ],
+)
 def test_what_a_figure_is_drawn_over_is_said_with_an_example(kind, over, expected):
     with pytest.raises(SymroofError) as caught:
         sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over)
@@ -314,5 +384,8 @@ def test_what_a_figure_is_drawn_over_is_said_with_an_example(kind, over, expecte
 
 
 def test_a_size_from_one_is_drawn_from_zero_and_a_larger_one_from_where_it_begins():
-    lefts = [draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over).drawing).left for over in ("B=1..400", "B=100..400", "B=1:400:log")]
+    lefts = [
+        draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over).drawing).left
+        for over in ("B=1..400", "B=100..400", "B=1:400:log")
+    ]
     assert lefts == [0, 100, 1]

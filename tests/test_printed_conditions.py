@@ -27,12 +27,20 @@ PROBLEMS = {
 
 
 def printed(answer, form, lang):
-    return {"txt": lambda: answer.to_text(width=1000, lang=lang), "md": lambda: answer.to_markdown(lang=lang), "tex": lambda: answer.to_latex(lang=lang)}[form]()
+    return {
+        "txt": lambda: answer.to_text(width=1000, lang=lang),
+        "md": lambda: answer.to_markdown(lang=lang),
+        "tex": lambda: answer.to_latex(lang=lang),
+    }[form]()
 
 
 def problem_of(options):
     """What claims are judged against: the same without a regime and sizes, which each condition has of its own."""
-    return {"hardware" if key == "on" else key: value for key, value in options.items() if key not in ("assume", "at", "solve_for", "statement")}
+    return {
+        "hardware" if key == "on" else key: value
+        for key, value in options.items()
+        if key not in ("assume", "at", "solve_for", "statement")
+    }
 
 
 def held(problem, conditions, form, lang):
@@ -56,7 +64,9 @@ def read_back(options, form, lang):
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_condition_of_a_page_holds(name, lang, form):
-    assert bool(read_back(PROBLEMS[name], form, lang)) is (name != "program_statement")  # that is elementwise, on no chip
+    assert bool(read_back(PROBLEMS[name], form, lang)) is (
+        name != "program_statement"
+    )  # that is elementwise, on no chip
 
 
 @pytest.mark.part(1)
@@ -67,11 +77,27 @@ def test_a_condition_of_a_random_product_holds(part):
     for _ in range(10):
         if draw.random() < 0.6:
             (left, right, result), mesh = random_product(draw)
-            options = {"operation": f"{left} * {right} -> {result}", "mesh": mesh, "on": "h100" if "NVLink" in mesh else "tpu-v5p", "compute": "bf16"}
+            options = {
+                "operation": f"{left} * {right} -> {result}",
+                "mesh": mesh,
+                "on": "h100" if "NVLink" in mesh else "tpu-v5p",
+                "compute": "bf16",
+            }
         else:
             other = draw.choice(("bf16", "fp32", "int8"))
-            text = draw.choice(("bf16[B, D] * {0}[D, F] -> {0}[B, F]", "bf16[B, D] * {0}[D] -> bf16[B]", "bf16[N, B, D] * {0}[N, D, F] -> bf16[N, B, F]"))
-            options = {"operation": text.format(other), "on": draw.choice(("tpu-v5e", "h100", "tpu-v5p")), "compute": "bf16", "count": draw.choice(("fma", "exact"))}
+            text = draw.choice(
+                (
+                    "bf16[B, D] * {0}[D, F] -> {0}[B, F]",
+                    "bf16[B, D] * {0}[D] -> bf16[B]",
+                    "bf16[N, B, D] * {0}[N, D, F] -> bf16[N, B, F]",
+                )
+            )
+            options = {
+                "operation": text.format(other),
+                "on": draw.choice(("tpu-v5e", "h100", "tpu-v5p")),
+                "compute": "bf16",
+                "count": draw.choice(("fma", "exact")),
+            }
         try:
             read += read_back(options, draw.choice(FORMS), draw.choice(LANGUAGES))
         except ModelError:
@@ -80,7 +106,16 @@ def test_a_condition_of_a_random_product_holds(part):
 
 
 ON_MESHES = ("data-parallel", "fsdp", "megatron", "fsdp-megatron", "expert-parallel", "weight-stationary")
-PROGRAMS_OF_THE_LIBRARY = ("mlp", "gated-mlp", "attention", "attention-decode", "convolution", "quantized-matmul", "tiled-matmul", *ON_MESHES)
+PROGRAMS_OF_THE_LIBRARY = (
+    "mlp",
+    "gated-mlp",
+    "attention",
+    "attention-decode",
+    "convolution",
+    "quantized-matmul",
+    "tiled-matmul",
+    *ON_MESHES,
+)
 
 
 @pytest.mark.thorough
@@ -111,7 +146,11 @@ OPEN = (
 @pytest.mark.parametrize("operation", OPEN)
 def test_a_condition_of_axes_without_a_number_holds(operation, size, chip, training):
     """Solved for whatever it has, on a chip and on none, where the links are names."""
-    given = {"on": chip, "solve_for": size if size is None or f"{size}" in operation.partition("input")[2] else None, "training": training}
+    given = {
+        "on": chip,
+        "solve_for": size if size is None or f"{size}" in operation.partition("input")[2] else None,
+        "training": training,
+    }
     options = {"operation": operation, **{key: value for key, value in given.items() if value}}
     assert read_back(options, "txt", "en")
 
@@ -131,7 +170,15 @@ def test_a_condition_of_a_comparison_holds(lang, form):
 @pytest.mark.thorough
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("operation", [MATMUL, "bf16[B, D] * bf16[D] -> bf16[B]", "fp32[B, D] * fp32[D, F] -> bf16[B, F]", "bf16[T, H] * bf16[S, H] -> bf16[T, S]"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        MATMUL,
+        "bf16[B, D] * bf16[D] -> bf16[B]",
+        "fp32[B, D] * fp32[D, F] -> bf16[B, F]",
+        "bf16[T, H] * bf16[S, H] -> bf16[T, S]",
+    ],
+)
 def test_a_condition_of_a_regime_holds_in_it(operation, lang, form):
     options = {"operation": operation, "hardware": "tpu-v5e", "compute": "bf16"}
     answer = sr.regimes(operation, on="tpu-v5e", compute="bf16")
@@ -169,8 +216,17 @@ def marks(figure, lang):
         label = " ".join(text.get_text().split())
         if found := re.search(r"\b([A-Z]) ≥ (\d+)", label):
             rest = label.replace(found[0], " ")
-            yield f"{found[1]} >= {found[2]}", (found[1] if "≫" in rest else ""), (sizes[0] if (sizes := SIZES.search(rest)) else "")
-        elif (found := re.search(r"\b([A-Z]) = (\d+)(?:부터| 起|$)", label)) and "≥" not in label and "·" not in label and "*" not in label:
+            yield (
+                f"{found[1]} >= {found[2]}",
+                (found[1] if "≫" in rest else ""),
+                (sizes[0] if (sizes := SIZES.search(rest)) else ""),
+            )
+        elif (
+            (found := re.search(r"\b([A-Z]) = (\d+)(?:부터| 起|$)", label))
+            and "≥" not in label
+            and "·" not in label
+            and "*" not in label
+        ):
             yield f"{found[1]} >= {found[2]}", "", ""
 
 
@@ -181,20 +237,36 @@ def test_a_threshold_of_a_figure_is_the_smallest_whole_size(part, lang):
     draw_from, read = random.Random(f"{part} {lang}"), 0
     for _ in range(4):
         other, chip = draw_from.choice(("bf16", "int8", "fp32")), draw_from.choice(("tpu-v5e", "h100", "tpu-v6e"))
-        problem = {"operation": f"bf16[B, D] * {other}[D, F] -> bf16[B, F]", "hardware": chip, "compute": "bf16", "count": "fma"}
+        problem = {
+            "operation": f"bf16[B, D] * {other}[D, F] -> bf16[B, F]",
+            "hardware": chip,
+            "compute": "bf16",
+            "count": "fma",
+        }
         sizes = [f"D = F = {draw_from.randint(12, 90) * 100}" for _ in range(2)]
         for kind, at in (("times", sizes[:1]), ("throughput", sizes)):
-            figure = sr.plot(problem["operation"], on=chip, compute="bf16", kind=kind, over="B=1..3000", at=[size.replace(" ", "") for size in at])
+            figure = sr.plot(
+                problem["operation"],
+                on=chip,
+                compute="bf16",
+                kind=kind,
+                over="B=1..3000",
+                at=[size.replace(" ", "") for size in at],
+            )
             for said, small, where in marks(figure, lang):
                 told = f" assuming {small} << D, F" if small else f" at {where or at[0]}"
                 name, _, least = said.split()
                 (right,) = sr.verify({**problem, "claims": [f"T_math > T_comms <=> {said}{told}"]}).judgements
                 assert right.verdict in ("holds", "rounded"), (problem, said, told)
                 if small:  # under the regime only the operand that does not grow with it is read: w bytes for 2 FLOPs
-                    ridge = Fraction(sr.derive(**{"on" if k == "hardware" else k: v for k, v in problem.items()}).answer.ridge)
+                    ridge = Fraction(
+                        sr.derive(**{"on" if k == "hardware" else k: v for k, v in problem.items()}).answer.ridge
+                    )
                     assert int(least) == floor(ridge * BYTES[other] / 2) + 1, (problem, said)
                 else:
-                    (none,) = sr.verify({**problem, "claims": [f"T_math <= T_comms at {name} = {int(least) - 1}, {where or at[0]}"]}).judgements
+                    (none,) = sr.verify(
+                        {**problem, "claims": [f"T_math <= T_comms at {name} = {int(least) - 1}, {where or at[0]}"]}
+                    ).judgements
                     assert none.verdict == "holds", (problem, said)
                 read += 1
     assert read >= 12

@@ -58,7 +58,9 @@ class Program(direct.Machine):
                 rows = self._elements([x for x in labels if x != made.over], sizes)
                 work += turns * (each * outputs + (operations(made.kind, 5) - 5 * each) * rows)
             else:
-                work += turns * outputs * (operations(made.kind, 1) if made.kind not in "*+-" else len(made.operands) - 1)
+                work += (
+                    turns * outputs * (operations(made.kind, 1) if made.kind not in "*+-" else len(made.operands) - 1)
+                )
         return total or work
 
     def _moves(self, sizes):
@@ -92,11 +94,19 @@ def drawn(seed):
     text = random_programs.program(random, most=4, dtypes=(random.choice(CHIPS[chip]),))
     if not any(contracts(made, text.types) for made, _ in text.places):
         return None
-    written = " ".join((*text.where.values(), *(b.repeat[0] for _, around in text.places for b in around if b.word == "repeat")))
+    written = " ".join(
+        (*text.where.values(), *(b.repeat[0] for _, around in text.places for b in around if b.word == "repeat"))
+    )
     sizes = [x for x in text.labels if x not in text.where] + ["L"] * ("L" in written)
     names = tuple(dict.fromkeys((*sizes, *(x for x in "ke" if x in written))))
     (peak,) = {type_.dtype for type_ in text.types.values()}
-    truth = Program(text=text, labels=names, peak=direct.figure(chip, f"peak.{peak}"), bandwidth=direct.figure(chip, "HBM"), count=random.choice(("fma", "exact")))
+    truth = Program(
+        text=text,
+        labels=names,
+        peak=direct.figure(chip, f"peak.{peak}"),
+        bandwidth=direct.figure(chip, "HBM"),
+        count=random.choice(("fma", "exact")),
+    )
     options = {"on": chip, "count": truth.count}
     regime = ""
     if len(sizes) > 1:

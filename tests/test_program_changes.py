@@ -91,5 +91,9 @@ def test_no_change_of_a_counted_line_passes(name):
 
 @pytest.mark.thorough
 def test_every_kind_is_among_them():
-    seen = {type(part).__name__ for name in PROBLEMS for step, _ in derived(name) for part in (step.evidence, step.facts)}
-    assert {*of_programs(Evidence), *of_programs(Facts)} - OF_OPTIMA - {"Applied"} <= seen  # which is an item of Members
+    seen = {
+        type(part).__name__ for name in PROBLEMS for step, _ in derived(name) for part in (step.evidence, step.facts)
+    }
+    assert {*of_programs(Evidence), *of_programs(Facts)} - OF_OPTIMA - {
+        "Applied"
+    } <= seen  # which is an item of Members

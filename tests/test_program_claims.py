@@ -118,11 +118,41 @@ def diagnosis(program, claim, **options):
 
 
 def test_claims_name_everything_that_a_program_has():
-    true = ["params = 2DF", "params(W1) = DF", "flops(h) = 2NDF", "flops = flops(h) + flops(y)", "ops = NF", "ops(h) = NF", "weights = 4DF", "weights = 2*params"]
-    true += ["caches = 0", "elements(x) = ND", "size(W1) = 2DF", "reads(h) = 2ND + 2DF", "writes(h) = 2NF", "bytes(y) = 2NF + 2DF + 2ND", "bytes = bytes(h) + bytes(y)"]
-    true += ["flops(y) = 2N*params(W2)", "bytes(h) < bytes", "bytes(h) <= bytes(y) < bytes", "flops = 4NDF = 2N*params", "flops(h)/bytes(h) ~ N as N << D, F"]
-    true += ["limit(flops/bytes, N -> oo) = DF/(D + F)", "sup(flops/bytes, N) = DF/(D + F)", "compute-bound when N > 240 as N << D, F", "weights = 268 MB at D = F = 8192"]
-    true += ["flops(h) = 1.1 TFLOPs at N = D = F = 8192", "argmin(N/flops(h) + D, D) = 1/sqrt(2F) assuming F <= 1/2"][:1]
+    true = [
+        "params = 2DF",
+        "params(W1) = DF",
+        "flops(h) = 2NDF",
+        "flops = flops(h) + flops(y)",
+        "ops = NF",
+        "ops(h) = NF",
+        "weights = 4DF",
+        "weights = 2*params",
+    ]
+    true += [
+        "caches = 0",
+        "elements(x) = ND",
+        "size(W1) = 2DF",
+        "reads(h) = 2ND + 2DF",
+        "writes(h) = 2NF",
+        "bytes(y) = 2NF + 2DF + 2ND",
+        "bytes = bytes(h) + bytes(y)",
+    ]
+    true += [
+        "flops(y) = 2N*params(W2)",
+        "bytes(h) < bytes",
+        "bytes(h) <= bytes(y) < bytes",
+        "flops = 4NDF = 2N*params",
+        "flops(h)/bytes(h) ~ N as N << D, F",
+    ]
+    true += [
+        "limit(flops/bytes, N -> oo) = DF/(D + F)",
+        "sup(flops/bytes, N) = DF/(D + F)",
+        "compute-bound when N > 240 as N << D, F",
+        "weights = 268 MB at D = F = 8192",
+    ]
+    true += ["flops(h) = 1.1 TFLOPs at N = D = F = 8192", "argmin(N/flops(h) + D, D) = 1/sqrt(2F) assuming F <= 1/2"][
+        :1
+    ]
     for claim, verdict in zip(true, verdicts(MLP, *true), strict=True):
         assert verdict in ("holds", "rounded"), claim
 
@@ -136,7 +166,9 @@ def test_formulas_of_a_problem_name_them_too():
 def test_totals_are_the_sums_of_their_parts(program):
     """Each claim is true of every program: what the parts say adds up to what the whole says."""
     known = sr.derive(program, on="tpu-v5e").setting.problem.operation.named
-    parts = {total: [n for n in known if n.startswith(f"{total}(")] for total in ("flops", "ops", "reads", "writes", "bytes")}
+    parts = {
+        total: [n for n in known if n.startswith(f"{total}(")] for total in ("flops", "ops", "reads", "writes", "bytes")
+    }
     claims = [f"{total} = {' + '.join(names)}" for total, names in parts.items()]
     assert verdicts(program, *claims, "bytes = reads + writes") == ["holds"] * 6
 
@@ -210,7 +242,9 @@ def test_the_mistake_behind_a_wrong_claim(program, claim, mistake):
 
 
 def test_a_mistake_is_told_in_words():
-    report = sr.verify({"operation": ATTENTION, "claims": ["caches = 4BSKGH", "bytes = 4BHK(GT + S) + 4BTSKG"]}).to_text()
+    report = sr.verify(
+        {"operation": ATTENTION, "claims": ["caches = 4BSKGH", "bytes = 4BHK(GT + S) + 4BTSKG"]}
+    ).to_text()
     assert "right if Kc and Vc had a dimension G" in report
     assert "right without the fuse: s and p would be written and read again" in report
 
@@ -228,11 +262,15 @@ def test_a_tensor_may_be_called_as_a_size_or_a_quantity():
     sizes = "input N: bf16[N, D]; weight D: bf16[D, F]; F = N * D -> bf16[N, F]"
     assert verdicts(sizes, "flops(F) = 2NDF", "size(D) = 2DF", "params(D) = DF", "flops = 2NDF") == ["holds"] * 4
     amounts = "input flops: bf16[N, D]; weight bytes: bf16[D, F]; peak = flops * bytes -> bf16[N, F]"
-    assert verdicts(amounts, "flops(peak) = 2NDF", "size(bytes) = 2DF", "flops = 2NDF", "peak = 3") == ["holds"] * 3 + ["wrong"]
+    assert verdicts(amounts, "flops(peak) = 2NDF", "size(bytes) = 2DF", "flops = 2NDF", "peak = 3") == ["holds"] * 3 + [
+        "wrong"
+    ]
 
 
 def test_a_number_before_an_amount_is_a_factor_and_no_unit():
-    assert verdicts(MLP, "2 bytes(y) = 4NF + 4DF + 4ND", "2flops(y) = 4NDF", "flops(y)N = 2N^2DF", "flops(y) > 2 bytes") == ["holds"] * 3 + ["wrong"]
+    assert verdicts(
+        MLP, "2 bytes(y) = 4NF + 4DF + 4ND", "2flops(y) = 4NDF", "flops(y)N = 2N^2DF", "flops(y) > 2 bytes"
+    ) == ["holds"] * 3 + ["wrong"]
 
 
 @pytest.mark.parametrize("lang", ["ko", "zh"])
@@ -241,13 +279,26 @@ def test_every_amount_is_called_something_that_is_read(lang):
     from symroof.rendering.pages.environment import load
 
     called = load(f"{lang}/catalogues.j2", None, lang, {}).called
-    assert {name: AMOUNTS[folded(str(called(name)))] for name in WORDS["amounts"]} == {name: name for name in WORDS["amounts"]}
+    assert {name: AMOUNTS[folded(str(called(name)))] for name in WORDS["amounts"]} == {
+        name: name for name in WORDS["amounts"]
+    }
 
 
 def test_mistakes_about_training():
-    claims = {"flops = 2N params": "other_pass forward", "flops = 8NDF": "other_pass backward", "saved = 2ND": "part_missing missing a", "gradients = 2DF": "other_amount elements"}
+    claims = {
+        "flops = 2N params": "other_pass forward",
+        "flops = 8NDF": "other_pass backward",
+        "saved = 2ND": "part_missing missing a",
+        "gradients = 2DF": "other_amount elements",
+    }
     assert {claim: diagnosis(MLP, claim, training=True) for claim in claims} == claims
-    true = ("flops = 12NDF = 6N params", "flops_backward = 8NDF", "saved = 2ND + 2NF", "gradients = weights", "flops = flops_forward + flops_backward")
+    true = (
+        "flops = 12NDF = 6N params",
+        "flops_backward = 8NDF",
+        "saved = 2ND + 2NF",
+        "gradients = weights",
+        "flops = flops_forward + flops_backward",
+    )
     assert verdicts(MLP, *true, training=True) == ["holds"] * 5
 
 
@@ -293,7 +344,12 @@ def sides(draw, known, sizes):
         factor, letters = draw(st.integers(1, 3)), draw(st.lists(st.sampled_from(sizes), max_size=3))
         name = draw(st.sampled_from([None, *known]))
         text = " * ".join((str(factor), *letters, *([name] if name else [])))
-        parts.append((text, lambda at, f=factor, ls=letters, n=name: f * math.prod(at[x] for x in ls) * (known[n](at) if n else 1)))
+        parts.append(
+            (
+                text,
+                lambda at, f=factor, ls=letters, n=name: f * math.prod(at[x] for x in ls) * (known[n](at) if n else 1),
+            )
+        )
     return " + ".join(text for text, _ in parts), lambda at: sum(value(at) for _, value in parts)
 
 
@@ -315,9 +371,40 @@ def test_verdicts_on_claims_at_random(data):
     assert relation != "=" or found.verdict in ("holds", "wrong")
 
 
-ODD = ["flops(", "flops()", "flops(y", "flops(y))=3", "flops(y,y) = 3", "flops (y) = 2NDF", "flops(flops(y)) = 3", "params! = 3", "N -> oo => flops(y) -> oo", "flops(y) never"]
-ODD += ["params always", "params = 3 at params = 3", "params = DF at flops(y) = 3", "argmin(flops(y), y) = 1", "limit(params, W1 -> oo) = 3", "sum(params(W1), W1, 1, 3) = 3", "-params < 0"]
-ODD += ["flops(y)/(params - 2DF) = 3", "2^params = 3", "sqrt(flops(h)) = 3", "T_steps(h) = 3", "saved = 3", "y = 3", "size = 3", "bf16 = 2", "= params", "params =", "params = params = params"]
+ODD = [
+    "flops(",
+    "flops()",
+    "flops(y",
+    "flops(y))=3",
+    "flops(y,y) = 3",
+    "flops (y) = 2NDF",
+    "flops(flops(y)) = 3",
+    "params! = 3",
+    "N -> oo => flops(y) -> oo",
+    "flops(y) never",
+]
+ODD += [
+    "params always",
+    "params = 3 at params = 3",
+    "params = DF at flops(y) = 3",
+    "argmin(flops(y), y) = 1",
+    "limit(params, W1 -> oo) = 3",
+    "sum(params(W1), W1, 1, 3) = 3",
+    "-params < 0",
+]
+ODD += [
+    "flops(y)/(params - 2DF) = 3",
+    "2^params = 3",
+    "sqrt(flops(h)) = 3",
+    "T_steps(h) = 3",
+    "saved = 3",
+    "y = 3",
+    "size = 3",
+    "bf16 = 2",
+    "= params",
+    "params =",
+    "params = params = params",
+]
 
 
 def test_odd_claims_are_judged_and_nothing_breaks():
@@ -364,7 +451,14 @@ def test_claims_that_are_nearly_right_are_wrong(program, claim):
 
 
 def test_the_verdicts_on_a_decoder_take_seconds():
-    totals = ["params = VD + L(2DKGH + 2DKH + 3DF)", "weights = 2*params", "caches = 4BSKHL", "flops = 2BT*params + 4BTSKGHL", "flops(l) = 2BTDV", "ops(h) = 6BTFL"]
+    totals = [
+        "params = VD + L(2DKGH + 2DKH + 3DF)",
+        "weights = 2*params",
+        "caches = 4BSKHL",
+        "flops = 2BT*params + 4BTSKGHL",
+        "flops(l) = 2BTDV",
+        "ops(h) = 6BTFL",
+    ]
     started = time.process_time()
     found = verdicts(DECODER, *5 * totals)
     assert time.process_time() - started < 20
@@ -374,6 +468,11 @@ def test_the_verdicts_on_a_decoder_take_seconds():
 
 def test_one_chip_is_taken_for_all_of_them():
     split = "mesh Y on ICI\ninput x: bf16[B, D_Y]\nweight W1: bf16[D, F_Y]\nweight W2: bf16[F_Y, D]\nh = x * W1 -> bf16[B, F_Y]\na = relu(h)\ny = a * W2 -> bf16[B, D_Y]"
-    assert verdicts(split, "flops = 4BDF", "flops_per_chip = 4BDF/Y", "params = 2DF", "chips = Y", "T_math = 4BDF/(Y peak)") == ["holds"] * 5
+    assert (
+        verdicts(
+            split, "flops = 4BDF", "flops_per_chip = 4BDF/Y", "params = 2DF", "chips = Y", "T_math = 4BDF/(Y peak)"
+        )
+        == ["holds"] * 5
+    )
     assert diagnosis(split, "flops = 4BDF/Y") == "other_amount chip"
     assert diagnosis(split, "flops_per_chip = 4BDF").startswith("on_chips")

@@ -41,15 +41,24 @@ def judged(text, **options):
 
 def test_a_chapter_of_programs():
     report = sr.verify(CHAPTER).files[0]
-    places = {(j.line, j.column): j.verdict for j in report.judgements} | {(s.line, s.column): "-" for s in report.skipped}
+    places = {(j.line, j.column): j.verdict for j in report.judgements} | {
+        (s.line, s.column): "-" for s in report.skipped
+    }
     assert [places[place] for place in sorted(places)] == list(VERDICTS)
     mistakes = [f.diagnosis.kind for j in report.judgements for f in j.findings if f.diagnosis]
     assert mistakes == ["part_missing", "multiply_add", "other_shape", "other_size", "turns"]
 
 
 def test_a_comment_takes_a_program_in_toml_or_alone():
-    for comment in (f"<!-- symroof\n{STATED}-->", f"<!-- symroof\n{MLP}-->", f"<!-- symroof: {MLP}-->", f"<!-- symroof {MLP} -->"):
-        assert judged(f"{comment}\n\nHere `params = 2DF`, and $\\text{{FLOPs}}(y) = NDF$.") == ["holds", "wrong"], comment
+    for comment in (
+        f"<!-- symroof\n{STATED}-->",
+        f"<!-- symroof\n{MLP}-->",
+        f"<!-- symroof: {MLP}-->",
+        f"<!-- symroof {MLP} -->",
+    ):
+        assert judged(f"{comment}\n\nHere `params = 2DF`, and $\\text{{FLOPs}}(y) = NDF$.") == ["holds", "wrong"], (
+            comment
+        )
     quoted = "> <!-- symroof\n" + "".join(f"> {line}\n" for line in MLP.splitlines()) + "> -->\n\nHere `params = 2DF`."
     assert judged(quoted) == ["holds"]
 
@@ -101,7 +110,7 @@ def test_amounts_in_textbook_latex(written, expected):
 
 
 def test_a_let_of_a_chapter_speaks_of_amounts():
-    text = f"<!-- symroof\n{STATED}let = {{ each = \"params/2\", need = \"weights + caches\" }}\n-->\n\n`each = DF` and `need = 2 params` and `need = params`."
+    text = f'<!-- symroof\n{STATED}let = {{ each = "params/2", need = "weights + caches" }}\n-->\n\n`each = DF` and `need = 2 params` and `need = params`.'
     assert judged(text) == ["holds", "holds", "wrong"]
 
 
@@ -172,7 +181,12 @@ def test_a_block_of_a_program_that_changed_is_stale(tmp_path, run):
 def test_blocks_of_programs_in_latex_and_rst(tmp_path):
     for name, mark, block in (("a.tex", "% ", "% symroof derive\n"), ("a.rst", "   ", ".. symroof derive\n")):
         page = tmp_path / name
-        page.write_text("Text.\n\n" + block + "".join(f"{mark}{line}\n" for line in (STATED + 'sections = ["work"]').splitlines()) + "\nMore.\n")
+        page.write_text(
+            "Text.\n\n"
+            + block
+            + "".join(f"{mark}{line}\n" for line in (STATED + 'sections = ["work"]').splitlines())
+            + "\nMore.\n"
+        )
         built = sr.build(page.read_text(), path=page)
         assert [b.error for b in built.blocks] == [None]
         assert "4NDF" in built.text
@@ -228,7 +242,12 @@ def test_a_text_is_a_program_or_toml():
 @pytest.mark.thorough
 def test_a_cell_of_a_notebook_is_a_program():
     for verb in ("derive", ""):
-        assert str(asked(verb, MLP).setting.problem.operation).splitlines()[0].split() == ["input", "x:", "bf16[N,", "D]"]
+        assert str(asked(verb, MLP).setting.problem.operation).splitlines()[0].split() == [
+            "input",
+            "x:",
+            "bf16[N,",
+            "D]",
+        ]
     assert asked("derive --on tpu-v5e", MLP).answer.ridge is not None
     assert asked("derive", STATED).answer.ridge is not None
     assert asked("regimes --on tpu-v5e", MLP).to_dict() == asked("regimes", STATED).to_dict()
@@ -254,7 +273,14 @@ def test_python_takes_and_gives_programs():
 
 
 def test_one_value_of_a_program_is_printed(run):
-    asked_for = {"params": "2DF", "weights": "4DF", "flops(h)": "2NDF", "bytes(h)": "2ND + 2DF + 2NF", "ops": "NF", "ridge": "240.24"}
+    asked_for = {
+        "params": "2DF",
+        "weights": "4DF",
+        "flops(h)": "2NDF",
+        "bytes(h)": "2ND + 2DF + 2NF",
+        "ops": "NF",
+        "ridge": "240.24",
+    }
     for name, value in asked_for.items():
         assert run("derive", MLP, "--on", "tpu-v5e", "--value", name).out.strip() == value
     refused = run("derive", MLP, "--value", "flops(q)")

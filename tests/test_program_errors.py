@@ -20,7 +20,11 @@ LINE = "y = x * W -> bf16[B, F]"
 # A wrong text with its fault between « and », what is said, and the cure.
 ERRORS = [
     ("«inpt» x: bf16[B, D]\ny = relu(x)", "inpt starts no statement", "did you mean input?"),
-    ("input x: bf16[B, D]; «wieght» W: bf16[D, F]; y = x * W -> bf16[B, F]", "wieght starts no statement", "did you mean weight?"),
+    (
+        "input x: bf16[B, D]; «wieght» W: bf16[D, F]; y = x * W -> bf16[B, F]",
+        "wieght starts no statement",
+        "did you mean weight?",
+    ),
     (HEAD + LINE + "\n«z» relu(y)", "z starts no statement", "z = …"),
     ("input x «bf16»[B, D]\ny = relu(x)", "unexpected 'bf16'", "':' and a type"),
     ("input x: «bf17»[B, D]\ny = relu(x)", "unknown dtype 'bf17'", "did you mean bf16?"),
@@ -88,9 +92,17 @@ ERRORS = [
     (HEAD + "repeat L as x = «q» { y = x * W -> bf16[B, F] }", "q is no tensor made inside", "one of y"),
     (HEAD + "repeat L x «=» y { y = x * W -> bf16[B, F] }", "unexpected '='", "'as'"),
     (HEAD + "repeat «as» x = y { y = x * W -> bf16[B, F] }", "unexpected 'as'", "a formula of sizes"),
-    ("input x, z: bf16[B, D]\nrepeat L as «z» = y { y = relu(x) }\nq = relu(z)", "nothing in the repeat uses z", "a statement that does"),
+    (
+        "input x, z: bf16[B, D]\nrepeat L as «z» = y { y = relu(x) }\nq = relu(z)",
+        "nothing in the repeat uses z",
+        "a statement that does",
+    ),
     ("input x: bf16[B, D]\nweight g: bf16[B, D]\nrepeat L as «g» = y { y = x * g }", "g is no input", "an input"),
-    ("input x: bf16[B, D]\nweight «g»: bf16[D]\nrepeat L as x = y { y = x * g -> bf16[B, D] }\nz = y * g -> bf16[B, D]", "g is used in the turns of a repeat and outside", "of its own for each"),
+    (
+        "input x: bf16[B, D]\nweight «g»: bf16[D]\nrepeat L as x = y { y = x * g -> bf16[B, D] }\nz = y * g -> bf16[B, D]",
+        "g is used in the turns of a repeat and outside",
+        "of its own for each",
+    ),
     (HEAD + "where c =«»\n" + LINE, "the statement ends too early", "a formula of sizes"),
     (HEAD + "where «D» = D/2\n" + LINE, "D is defined by itself", "a formula of other sizes"),
     (HEAD + "where «D» = F, F = D\n" + LINE, "D is defined by itself", "a formula of other sizes"),
@@ -127,7 +139,10 @@ def test_there_are_as_many_kinds_of_mistakes_as_promised():
 
 RIGHT = [
     ("input x, z: bf16[B, D]; y = x + z", "x + z"),
-    ("input x: bf16[B, D], W: bf16[D, F]; weight V: bf16[F]\ny = x * W -> bf16[B, F]; z = y * V -> bf16[B, F]", "y * V"),
+    (
+        "input x: bf16[B, D], W: bf16[D, F]; weight V: bf16[F]\ny = x * W -> bf16[B, F]; z = y * V -> bf16[B, F]",
+        "y * V",
+    ),
     (HEAD + "y = x *_D W -> bf16[B, F]\n", "x * W"),
     (HEAD + "y = x ·_{D} W -> bf16[B, F] # the product\n", "x * W"),
     (HEAD + "y = x @ W -> bf16[B, F]", "x * W"),
@@ -144,7 +159,10 @@ RIGHT = [
     ("input x: bf16[B, D]; where D = K*G*H; y = rearrange(x) -> bf16[B, K, G, H]", "where D = K*G*H"),
     ("input x: bf16[B, D]; repeat 3 as x = y { y = relu(x) }", "repeat 3 as x = y {"),
     ("input x: bf16[B, D]; repeat 2L + 1 { y = relu(x) }", "repeat 2*L + 1 as x = y {"),
-    ("input x: bf16[B, D]; repeat L as x = y { repeat M as x = h { h = relu(x) }; y = relu(h) }", "  repeat M as x = h {"),
+    (
+        "input x: bf16[B, D]; repeat L as x = y { repeat M as x = h { h = relu(x) }; y = relu(h) }",
+        "  repeat M as x = h {",
+    ),
     ("input x: bf16[B, D]\nrepeat L as x = y\n{\n y = relu(x)\n}", "repeat L as x = y {"),
     ("input x: bf16[B, D]; block both { y = relu(x); z = tanh(y) }", "block both {"),
     ("input x: bf16[B, S, D]; y = softmax(x, S)", "softmax(x, S)"),
@@ -191,7 +209,30 @@ def test_a_program_of_inputs_and_one_product_is_that_product(form):
     assert ours.answer.threshold == sr.derive(PRODUCT, **options).answer.threshold
 
 
-ALPHABET = [*"{}()[],;:=*+-/^#_ \n", "->", "as", "fuse", "repeat", "block b", "where", "mesh", "output", "input", "weight", "x", "D", "2", "bf16", "softmax", "relu", "·", "\\cdot", "é", "“", "9" * 50]
+ALPHABET = [
+    *"{}()[],;:=*+-/^#_ \n",
+    "->",
+    "as",
+    "fuse",
+    "repeat",
+    "block b",
+    "where",
+    "mesh",
+    "output",
+    "input",
+    "weight",
+    "x",
+    "D",
+    "2",
+    "bf16",
+    "softmax",
+    "relu",
+    "·",
+    "\\cdot",
+    "é",
+    "“",
+    "9" * 50,
+]
 TEXTS = [entry.text for entry in programs().values()] + [text for text, _ in RIGHT]
 
 
@@ -222,7 +263,23 @@ def test_edits_of_programs_are_read_or_refused(seed):
     assert str(read_operation(str(program))) == str(program)
 
 
-@pytest.mark.parametrize("text", ["repeat 2 {" * 3000, "fuse {" * 40, "where c = " + "(" * 5000, "input " + "x, " * 30_000, "y = " + "x * " * 5000 + "x", "{", "input", "where", "repeat", "output", "input x: bf16[" + "B, " * 3000, "a = b;" * 12_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "repeat 2 {" * 3000,
+        "fuse {" * 40,
+        "where c = " + "(" * 5000,
+        "input " + "x, " * 30_000,
+        "y = " + "x * " * 5000 + "x",
+        "{",
+        "input",
+        "where",
+        "repeat",
+        "output",
+        "input x: bf16[" + "B, " * 3000,
+        "a = b;" * 12_000,
+    ],
+)
 def test_long_and_deep_texts_are_refused(text):
     with pytest.raises(sr.SymroofError):
         read_operation(text)
@@ -249,7 +306,9 @@ def test_the_canonical_text_of_a_random_program_is_that_program(data):
             case 1:
                 lines.append(f"{made} = softmax({name}, {data.draw(st.sampled_from(known[name]))})")
             case 2:
-                lines.append(f"{made} = {name} {data.draw(st.sampled_from('+-*'))} {name} -> fp32[{', '.join(known[name])}]")
+                lines.append(
+                    f"{made} = {name} {data.draw(st.sampled_from('+-*'))} {name} -> fp32[{', '.join(known[name])}]"
+                )
             case 3:
                 lines.append(f"fuse {{ u{i} = tanh({name}); {made} = exp(u{i}) }}")
                 lines += [f"output u{i}"] if data.draw(st.booleans()) else []

@@ -127,7 +127,10 @@ def test_each_map_of_a_program_is_proved_complete():
 
 def test_one_row_says_who_leads_where_that_is_so_in_all_regimes():
     text = mapped("mlp").to_text(brief=True)
-    assert text.splitlines()[-2:] == ["  regime     most FLOPs are in  most bytes are in", "  any sizes  h, y               h, y"]
+    assert text.splitlines()[-2:] == [
+        "  regime     most FLOPs are in  most bytes are in",
+        "  any sizes  h, y               h, y",
+    ]
     assert text.splitlines()[0].startswith("x -> y ")
 
 
@@ -185,7 +188,9 @@ def test_narrower_weights_are_a_knob():
     _, moved = mlp(**sizes)
     weights = moved["h"]["W1"] + moved["y"]["W2"]
     whole = sum(sum(loads.values()) for loads in moved.values())
-    assert knob.ratio.subs({symbol: sizes[symbol.name] for symbol in knob.ratio.free_symbols}) == Rational(2 * whole, 2 * whole - weights)
+    assert knob.ratio.subs({symbol: sizes[symbol.name] for symbol in knob.ratio.free_symbols}) == Rational(
+        2 * whole, 2 * whole - weights
+    )
 
 
 @pytest.mark.thorough
@@ -237,7 +242,9 @@ def test_the_parts_of_a_bar_are_the_times_of_statements():
 def test_the_times_of_a_program_run_over_a_size():
     found = sr.plot(BLOCK, on="tpu-v5e", at="D=4096, F=8192, S=2048, H=1024", over="N=1..512", kind="times").drawing
     (curve,) = found.curves
-    for size, lower, steps, upper in zip(curve.xs, *(curve.lines[name] for name in ("T_lower", "T_steps", "T_upper")), strict=True):
+    for size, lower, steps, upper in zip(
+        curve.xs, *(curve.lines[name] for name in ("T_lower", "T_steps", "T_upper")), strict=True
+    ):
         flops, moved = block(**{**SIZES, "N": size})
         math = {name: 2 * products / PEAK for name, products in flops.items()}
         memory = {name: 2 * sum(loads.values()) / HBM for name, loads in moved.items()}
@@ -301,7 +308,15 @@ def test_a_sweep_of_a_program_is_what_numpy_computes(tmp_path):
     table = np.genfromtxt(out, delimiter=",", skip_header=1)
     N, D, F = table[:, :3].T
     math, memory = (2 * N * D * F) / PEAK, 2 * (N * D + D * F + N * F) / HBM
-    wanted = [2 * D * F, 2 * N * D * F, 4 * (N * D + D * F + N * F), 2 * (N * D + D * F + N * F), 0 * N, N * D, 2 * np.maximum(math, memory)]
+    wanted = [
+        2 * D * F,
+        2 * N * D * F,
+        4 * (N * D + D * F + N * F),
+        2 * (N * D + D * F + N * F),
+        0 * N,
+        N * D,
+        2 * np.maximum(math, memory),
+    ]
     np.testing.assert_allclose(table[:, 3:], np.stack(wanted, axis=1), rtol=1e-12)
     assert out.read_text().splitlines()[0] == "N,D,F," + ",".join(names)
 
@@ -314,4 +329,8 @@ def test_a_function_of_a_statement_takes_arrays():
 
 def test_every_statement_of_a_bar_has_a_colour_of_its_own():
     svg = sr.plot(MLP, on="tpu-v5e", at="N=64,D=F=8192", kind="breakdown").drawn("svg").decode().lower()
-    assert [svg.count(f"fill: {colour.lower()}") for colour in FIELDS[:3]] == [3, 3, 0]  # h, with a in its kernel, and y, in three bars
+    assert [svg.count(f"fill: {colour.lower()}") for colour in FIELDS[:3]] == [
+        3,
+        3,
+        0,
+    ]  # h, with a in its kernel, and y, in three bars

@@ -122,7 +122,10 @@ def owners_exchanged(f):
         found = dict(f(program))
         first, second, *_ = (name for name, cost in found.items() if cost.flops != 0)
         parts = ("loads", "stores", "flops", "flops_exact", "ops")
-        swapped = {a: replace(found[a], **{p: getattr(found[b], p) for p in parts}) for a, b in ((first, second), (second, first))}
+        swapped = {
+            a: replace(found[a], **{p: getattr(found[b], p) for p in parts})
+            for a, b in ((first, second), (second, first))
+        }
         return found | swapped
 
     return fault
@@ -162,7 +165,9 @@ def shared_over_turns(f):
 
 
 def caches_in_params(f):
-    return lambda self, role, **options: Add(f(self, role, **options), f(self, "cache", **options) if role == "weight" else 0)
+    return lambda self, role, **options: Add(
+        f(self, role, **options), f(self, "cache", **options) if role == "weight" else 0
+    )
 
 
 def one_operation_each(f):
@@ -204,7 +209,12 @@ def claims_of(program):
     from symroof.rendering.formulas.plain import PlainPrinter
 
     cost, layout = program.cost(), Layout(program.dimensions)
-    said = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "params": program.resolved(program.stock("weight"))}
+    said = {
+        "flops": cost.flops,
+        "reads": cost.reads,
+        "writes": cost.writes,
+        "params": program.resolved(program.stock("weight")),
+    }
     for name, owner in program.owners.items():
         moved = Add(*(amount for _, amount in (*owner.loads, *owner.stores)))
         said |= {f"bytes({name})": moved, f"flops({name})": owner.flops, f"ops({name})": owner.ops}
@@ -241,4 +251,6 @@ def test_the_chip_that_runs_it_notices(name, monkeypatch):
 def test_without_a_fault_all_of_it_is_accepted(text):
     read = Text.read(text)
     agrees(read, whole_sizes(Random(1), read) | {"L": 3})
-    assert all(judgement.good for judgement in sr.verify({"operation": text, "claims": claims_of(model(text))}).judgements)
+    assert all(
+        judgement.good for judgement in sr.verify({"operation": text, "claims": claims_of(model(text))}).judgements
+    )

@@ -239,7 +239,9 @@ def waiting(program):
     return {i: {home[name] for name in names & home.keys()} - {i} for i, names in enumerate(used)}
 
 
-@pytest.mark.parametrize("text", [*BY_HAND.values(), *map(random_programs.program, map(Random, (60272, 275, 808, 863, 1004, 1058)))])
+@pytest.mark.parametrize(
+    "text", [*BY_HAND.values(), *map(random_programs.program, map(Random, (60272, 275, 808, 863, 1004, 1058)))]
+)
 def test_kernels_never_wait_for_one_another(text):
     assert [*TopologicalSorter(waiting(model(text))).static_order()]
 

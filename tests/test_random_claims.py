@@ -11,7 +11,11 @@ import symroof as sr
 pytestmark = pytest.mark.part(4)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
-CHIPS = {"tpu-v5e": Fraction(197 * 10**12, 820 * 10**9), "h100": Fraction(989 * 10**12, 3350 * 10**9), "tpu-v6e": Fraction(920 * 10**12, 1600 * 10**9)}
+CHIPS = {
+    "tpu-v5e": Fraction(197 * 10**12, 820 * 10**9),
+    "h100": Fraction(989 * 10**12, 3350 * 10**9),
+    "tpu-v6e": Fraction(920 * 10**12, 1600 * 10**9),
+}
 SIZES = [*range(1, 12000), 10**6, 10**9]  # beyond the largest number of a condition nothing turns
 TURNS = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b}
 
@@ -60,7 +64,9 @@ def condition(draw, near, d, f, depth=0):
         return f"not ({text})", lambda b: not says(b)
     (one, first), (other, second) = (condition(draw, near, d, f, depth + 1) for _ in range(2))
     word = draw.choice(["and", "or"])
-    return f"({one}) {word} ({other})", (lambda b: first(b) and second(b)) if word == "and" else (lambda b: first(b) or second(b))
+    return f"({one}) {word} ({other})", (lambda b: first(b) and second(b)) if word == "and" else (
+        lambda b: first(b) or second(b)
+    )
 
 
 def claims(seed, count=20):

@@ -39,7 +39,10 @@ def drawn(random: Random, depth: int) -> tuple[Formula, Decimal]:
         "sqrt": lambda: (Call("sqrt", (Call("abs", (a,)),)), abs(x).sqrt()),
         "root": lambda: (Power(Call("abs", (a,)), Number(Fraction(3, 2))), abs(x) * abs(away(x)).sqrt()),
         "exp": lambda: (Call("exp", (a,)), x.exp()) if small else (a, x),
-        "log": lambda: (Call("log", (Sum((Call("abs", (a,)), Number(Fraction(1, 7)))),)), (abs(x) + Decimal(1) / 7).ln()),
+        "log": lambda: (
+            Call("log", (Sum((Call("abs", (a,)), Number(Fraction(1, 7)))),)),
+            (abs(x) + Decimal(1) / 7).ln(),
+        ),
         "max": lambda: (Call("max", (a, b, Negative(b))), max(x, y, -y)),
         "min": lambda: (Call("min", (b, a)), min(x, y)),
         "abs": lambda: (Call("abs", (a,)), abs(x)),
@@ -121,7 +124,13 @@ def numeric_claims(seed):
             yield f"{text} = {nearest + 2 * unit}", False
             yield f"{text} = {nearest - 2 * unit}", False
             tiny = Decimal(1).scaleb(-places - 12)
-            for relation, gap, holds in (("<", 1, True), ("<", -1, False), (">", -1, True), (">=", 1, False), ("<=", 1, True)):
+            for relation, gap, holds in (
+                ("<", 1, True),
+                ("<", -1, False),
+                (">", -1, True),
+                (">=", 1, False),
+                ("<=", 1, True),
+            ):
                 yield f"{text} {relation} {(value + gap * tiny).quantize(tiny / 1000)}", holds
 
 
@@ -129,7 +138,11 @@ def numeric_claims(seed):
 def test_numbers_in_claims_are_judged_to_their_last_digit(seed):
     claims = list(numeric_claims(seed))
     judgements = sr.verify({"claims": [claim for claim, _ in claims]}).judgements
-    wrong = [(claim, j.verdict) for (claim, right), j in zip(claims, judgements, strict=True) if (j.verdict in ("holds", "rounded")) != right]
+    wrong = [
+        (claim, j.verdict)
+        for (claim, right), j in zip(claims, judgements, strict=True)
+        if (j.verdict in ("holds", "rounded")) != right
+    ]
     assert wrong == []
     assert getcontext().prec < PLACES
 
@@ -142,8 +155,21 @@ FORMULAS = {
     "\\frac{1.97e14}{8.2e11} = 240": "rounded", "\\frac{1.97e14}{8.2e11} = 250": "wrong", "2BDF = BDF": "wrong", "\\frac{BDF}{BD + DF + BF} > B": "wrong",
     "1e12 / 1e9 = 1000": "holds", "\\sqrt{16} = 5": "wrong",
 }  # fmt: skip
-IGNORED = ("```\n$1 = 2$\n```", "<!-- $1 = 2$ -->", "It costs $5 and $10 = cheap.", "~~~ py\nx = `1 = 2`\n~~~", "See `x == y` and `a.b = c`.", "Let $B$ and $D$ be sizes.")
-DRESSES = ("So ${}$ here.", "$$\n{}\n$$", "> - quoted ${}$", "| ${}$ | x |\n|:--|:--|\n| y | z |", "1. first ${}$, and so on")
+IGNORED = (
+    "```\n$1 = 2$\n```",
+    "<!-- $1 = 2$ -->",
+    "It costs $5 and $10 = cheap.",
+    "~~~ py\nx = `1 = 2`\n~~~",
+    "See `x == y` and `a.b = c`.",
+    "Let $B$ and $D$ be sizes.",
+)
+DRESSES = (
+    "So ${}$ here.",
+    "$$\n{}\n$$",
+    "> - quoted ${}$",
+    "| ${}$ | x |\n|:--|:--|\n| y | z |",
+    "1. first ${}$, and so on",
+)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -156,7 +182,11 @@ def test_a_chapter_has_the_claims_that_were_put_into_it(seed, tmp_path):
     text, expected = HEAD, []
     for part, verdict in parts:
         if verdict is not None:
-            offset = next(i for i, line in enumerate(part.split("\n")) if any(sign in line for sign in ("=", "approx", "<", ">")) and line != "$$" and "x |" not in line[:3])
+            offset = next(
+                i
+                for i, line in enumerate(part.split("\n"))
+                if any(sign in line for sign in ("=", "approx", "<", ">")) and line != "$$" and "x |" not in line[:3]
+            )
             expected.append((text.count("\n") + 2 + offset, verdict))
         text += f"\n{part}\n"
     path = tmp_path / "chapter.md"

@@ -124,8 +124,27 @@ def test_quantities_refuse(text, problem):
 
 def test_every_unit_is_in_its_base_unit():
     """A row for each: prefixes are powers of 1000, or of 1024 with an i."""
-    prefixes = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
-    times = {"s": 1, "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "µs": Fraction(1, 10**6), "μs": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}
+    prefixes = {
+        "k": 10**3,
+        "M": 10**6,
+        "G": 10**9,
+        "T": 10**12,
+        "P": 10**15,
+        "E": 10**18,
+        "Ki": 2**10,
+        "Mi": 2**20,
+        "Gi": 2**30,
+        "Ti": 2**40,
+        "Pi": 2**50,
+    }
+    times = {
+        "s": 1,
+        "ms": Fraction(1, 10**3),
+        "us": Fraction(1, 10**6),
+        "µs": Fraction(1, 10**6),
+        "μs": Fraction(1, 10**6),
+        "ns": Fraction(1, 10**9),
+    }
     times |= {"minute": 60, "sec": 1, "second": 1, "hour": 3600, "day": 24 * 3600, "year": 365 * 24 * 3600}
     prefixes |= {"K": 10**3, "ki": 2**10, "": 1}
     for name, unit in UNITS.items():
@@ -134,7 +153,15 @@ def test_every_unit_is_in_its_base_unit():
         elif unit.base == "1":
             assert unit.scale == 1
         else:
-            nouns = {"bps": "bytes/s", "bytes": "bytes", "Bytes": "bytes", "byte": "bytes", "bits": "bytes", "bit": "bytes", "B": "bytes"}
+            nouns = {
+                "bps": "bytes/s",
+                "bytes": "bytes",
+                "Bytes": "bytes",
+                "byte": "bytes",
+                "bits": "bytes",
+                "bit": "bytes",
+                "B": "bytes",
+            }
             nouns |= dict.fromkeys(("FLOPs", "FLOPS", "FLOP", "OPs", "OPS", "OP"), "FLOPs")
             noun = next(n for n in nouns if name.endswith(n))
             assert unit.scale == Fraction(prefixes[name.removesuffix(noun)], 8 if noun[:2] in ("bi", "bp") else 1)
@@ -152,7 +179,12 @@ def test_bindings():
 @given(st.text(max_size=60))
 def test_no_text_breaks_a_reader(text):
     """Whatever is typed: a value or a SymroofError, and nothing else."""
-    for read in (lambda: read_operation(text), lambda: read_expression(text, SCOPE), lambda: read_regime(text, SCOPE), lambda: quantity(text, "bytes/s")):
+    for read in (
+        lambda: read_operation(text),
+        lambda: read_expression(text, SCOPE),
+        lambda: read_regime(text, SCOPE),
+        lambda: quantity(text, "bytes/s"),
+    ):
         with contextlib.suppress(SymroofError):
             read()
 
@@ -212,7 +244,15 @@ def test_a_number_does_not_go_on_from_what_stands_before_it(text):
 def test_what_is_said_of_a_problem_that_was_read_replaces_what_it_says():
     text = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
     base = {"operation": text, "hardware": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI", "solve_for": "D"}
-    asked = {"mesh": "X=8 line", "link": "HBM", "at": "D=F=8192", "given": {"HBM": "1e12"}, "count": "exact", "title": "other", "let": {"T": "T_math"}}
+    asked = {
+        "mesh": "X=8 line",
+        "link": "HBM",
+        "at": "D=F=8192",
+        "given": {"HBM": "1e12"},
+        "count": "exact",
+        "title": "other",
+        "let": {"T": "T_math"},
+    }
     problem = read_problem(base)
 
     def asked_of(table):  # with the mesh wired
@@ -232,7 +272,9 @@ def test_the_nearest_unit_is_offered():
 
 def test_claims_of_a_file_end_where_their_list_does():
     text = 'claims = ["1 = 1", { claim = "2 = 2" }]\nhardware = "tpu-v5e"\n[[problems]]\nclaims = ["3 = 3"]\nassume = ["B << D"]\n'
-    assert [(claim, text[place : place + len(claim)]) for place, claim in claim_places(text)] == [(c, c) for c in ("1 = 1", "2 = 2", "3 = 3")]
+    assert [(claim, text[place : place + len(claim)]) for place, claim in claim_places(text)] == [
+        (c, c) for c in ("1 = 1", "2 = 2", "3 = 3")
+    ]
 
 
 def test_commas_group_digits_only_where_that_is_said():

@@ -28,7 +28,10 @@ def test_its_derivations_numbers_and_pictures_are_up_to_date(run):
 
 
 def test_the_first_command_is_the_first_example():
-    assert 'pip install \'.[plot]\' && symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192' in README
+    assert (
+        'pip install \'.[plot]\' && symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192'
+        in README
+    )
     assert "pip install -e '.[test]' && pytest" in README
 
 
@@ -52,10 +55,16 @@ def test_figure(run, command, picture, tmp_path):
     out = tmp_path / "figure.svg"
     assert run(*shlex.split(command), "-o", str(out)).code == 0
     drawn, committed = (places(path.read_text("utf-8")) for path in (out, Path(__file__).parent.parent / picture))
-    new = tuple(map(int, version("matplotlib").split(".")[:2])) >= (3, 10)  # older ones write, and place, text otherwise
+    new = tuple(map(int, version("matplotlib").split(".")[:2])) >= (
+        3,
+        10,
+    )  # older ones write, and place, text otherwise
     assert drawn == committed if new else {text for text, _ in committed} <= {text for text, _ in drawn} | {""}
     assert f"({picture})" in README
 
 
 def places(svg):
-    return [(text, [round(float(x), 1) for x in re.findall(r"-?\d+\.?\d*", where)]) for where, text in re.findall(r"<text [^>]*transform=\"([^\"]*)\"[^>]*>([^<]*)</text>", svg)]
+    return [
+        (text, [round(float(x), 1) for x in re.findall(r"-?\d+\.?\d*", where)])
+        for where, text in re.findall(r"<text [^>]*transform=\"([^\"]*)\"[^>]*>([^<]*)</text>", svg)
+    ]

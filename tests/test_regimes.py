@@ -36,13 +36,25 @@ MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
 
 
-def tiled_flops(B, D, F, T): return 2 * B * D * F
-def tiled_reads(B, D, F, T): return 2 * B * D * F / T + 2 * B * D * F / T
-def tiled_writes(B, D, F, T): return 2 * B * F
+def tiled_flops(B, D, F, T):
+    return 2 * B * D * F
+
+
+def tiled_reads(B, D, F, T):
+    return 2 * B * D * F / T + 2 * B * D * F / T
+
+
+def tiled_writes(B, D, F, T):
+    return 2 * B * F
 
 
 TILED = sr.Operation("tiled product", flops=tiled_flops, reads=tiled_reads, writes=tiled_writes)
-CHAIN = sr.Operation("fused chain", flops=lambda B, D, F, G: 3 * B * D * F * G, reads=lambda B, D, F, G: 2 * (B * D + D * F + F * G), writes=lambda B, G: 2 * B * G)
+CHAIN = sr.Operation(
+    "fused chain",
+    flops=lambda B, D, F, G: 3 * B * D * F * G,
+    reads=lambda B, D, F, G: 2 * (B * D + D * F + F * G),
+    writes=lambda B, G: 2 * B * G,
+)
 # Operation, options, and how many regimes and corners it has: worked out by hand.
 MAPS = {
     "matmul": (MATMUL, {}, 7, 3),
@@ -75,13 +87,18 @@ def terms(value):
     """The sizes of a rational function, and its numerator and denominator as exponents and coefficients."""
     sizes = tuple(sorted(value.free_symbols, key=str))
     sides = fraction(cancel(value))
-    return sizes, [[(m, Fraction(int(c.p), int(c.q))) for m, c in (Poly(side, *sizes).terms() if sizes else [((), side)])] for side in sides]
+    return sizes, [
+        [(m, Fraction(int(c.p), int(c.q))) for m, c in (Poly(side, *sizes).terms() if sizes else [((), side)])]
+        for side in sides
+    ]
 
 
 def at(value, point):
     """The value of a rational function at a point, in plain arithmetic."""
     sizes, sides = terms(value)
-    above, below = (sum(c * prod(Fraction(point[s]) ** e for s, e in zip(sizes, m, strict=True)) for m, c in side) for side in sides)
+    above, below = (
+        sum(c * prod(Fraction(point[s]) ** e for s, e in zip(sizes, m, strict=True)) for m, c in side) for side in sides
+    )
     return above / below
 
 
@@ -160,7 +177,9 @@ def test_a_condition_can_be_given_to_assume(name):
     rest = {key: value for key, value in options.items() if key != "assume"}
     for row in found.rows:
         text = pen.condition(row.relations)
-        answer = sr.derive(operation, on="tpu-v5e", assume=[*given, *([text] if text else [])] or None, sections="regime", **rest).answer
+        answer = sr.derive(
+            operation, on="tpu-v5e", assume=[*given, *([text] if text else [])] or None, sections="regime", **rest
+        ).answer
         form = answer.leading.approximate if answer.leading else answer.intensity
         assert cancel(form - row.leading) == 0, text
 
@@ -203,7 +222,9 @@ def _truth(formula, point, ridge):
     return bool(left > right) if formula.relation == ">" else bool(left < right)
 
 
-@pytest.mark.parametrize("name", ["matmul", "int8 weights", "three operands", "dot", "sharded", "batched", "exact count"])
+@pytest.mark.parametrize(
+    "name", ["matmul", "int8 weights", "three operands", "dot", "sharded", "batched", "exact count"]
+)
 def test_knobs_are_what_a_change_does(name):
     """Along each regime's own scaling the exact factor tends to the one in the table."""
     found = maps(name)
@@ -261,7 +282,9 @@ def test_a_point_on_the_map_is_exact():
 
 
 def test_below_the_ridge_of_a_link_is_not_bound_by_memory():
-    found = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}, link="ICI", at="B=1024,D=F=8192")
+    found = sr.regimes(
+        "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}, link="ICI", at="B=1024,D=F=8192"
+    )
     assert "bound by the link, by 68.8 %" in " ".join(found.to_text().split())
 
 
@@ -286,7 +309,9 @@ def test_never_and_no_ridge_and_nothing_left():
 def test_other_quantities():
     found = sr.regimes(MATMUL, on="tpu-v5e", of="T_comms/T_math", at="B=256,D=F=8192")
     assert "240.24/B" in found.to_text()
-    assert found.explorations[0].places[0].intensity == Fraction(9850, 41) / (Fraction(1) / (Fraction(1, 256) + Fraction(2, 8192)))
+    assert found.explorations[0].places[0].intensity == Fraction(9850, 41) / (
+        Fraction(1) / (Fraction(1, 256) + Fraction(2, 8192))
+    )
     assert sr.regimes(MATMUL, of="bytes").map.count == 7
     with pytest.raises(SymroofError, match="maximum"):
         sr.regimes(MATMUL, of="max(reads, writes)")
@@ -308,7 +333,10 @@ def test_other_quantities():
 )
 def test_inference(claim, expected):
     found = sr.regimes(of=claim)
-    shown = [[f"{r.left.name} {r.relation} {'oo' if isinstance(r.right, Infinity) else r.right.name}" for r in a.relations] for a in found.alternatives]
+    shown = [
+        [f"{r.left.name} {r.relation} {'oo' if isinstance(r.right, Infinity) else r.right.name}" for r in a.relations]
+        for a in found.alternatives
+    ]
     assert shown == expected
     assert all(a.check.status == "proved" for a in found.alternatives)
 
@@ -335,7 +363,13 @@ def evidence(name):
     operation, options, *_ = MAPS[name]
     draft = counted(read_problem({"operation": operation, **options}))
     found = maps(name)
-    told = {row.mask: tuple((expression(r.left), r.relation, oo if isinstance(r.right, Infinity) else expression(r.right)) for r in row.relations) for row in found.rows}
+    told = {
+        row.mask: tuple(
+            (expression(r.left), r.relation, oo if isinstance(r.right, Infinity) else expression(r.right))
+            for r in row.relations
+        )
+        for row in found.rows
+    }
     return found, partition(found.fan, told, draft.layout), draft.ledger
 
 
@@ -356,7 +390,12 @@ def test_a_list_with_a_fault_is_refused(name):
         with pytest.raises(CheckError):
             partitioned(found.name, fault, found.assume, ledger)
     with pytest.raises(CheckError):
-        partitioned(found.name, replace(right, denominator=right.numerator), found.assume, Ledger(ledger.least_one, ledger.figures, definitions=ledger.definitions))
+        partitioned(
+            found.name,
+            replace(right, denominator=right.numerator),
+            found.assume,
+            Ledger(ledger.least_one, ledger.figures, definitions=ledger.definitions),
+        )
 
 
 exponents = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=5, unique=True)
@@ -379,7 +418,10 @@ def test_random_fans(above, below, weights):
         best = max(sum(x * y for x, y in zip(m, w, strict=True)) for m in terms)
         return {m for m in terms if sum(x * y for x, y in zip(m, w, strict=True)) == best}
 
-    cells = {tuple(frozenset(found.chosen(mask & group)) for group in found.groups): found.weights(mask) for mask in found.masks}
+    cells = {
+        tuple(frozenset(found.chosen(mask & group)) for group in found.groups): found.weights(mask)
+        for mask in found.masks
+    }
     used = dict(zip(symbols, range(3), strict=True))
     places = [used[s] for s in found.symbols]
     for w in weights:
@@ -390,7 +432,10 @@ def test_random_fans(above, below, weights):
         assert largest(list(found.below), along) == denominator
         assert min(along, default=0) >= 0
     evidence = partition(found, {}, PLAIN)
-    assert partitioned(Quotient(evidence.numerator, evidence.denominator), evidence, (), Ledger(frozenset("BDF"))).status == "proved"
+    assert (
+        partitioned(Quotient(evidence.numerator, evidence.denominator), evidence, (), Ledger(frozenset("BDF"))).status
+        == "proved"
+    )
     missing = replace(evidence, cases=evidence.cases[1:])
     with pytest.raises(CheckError):
         partitioned(Quotient(evidence.numerator, evidence.denominator), missing, (), Ledger(frozenset("BDF")))
@@ -406,10 +451,15 @@ def test_small_pieces():
 def test_many_terms_are_counted_and_listed_on_demand():
     def reads(A, B, C, D, G, H, K, L):
         ring = [A, B, C, D, G, H, K, L]
-        return sum(ring[i] * ring[(i + step) % 8] for i in range(8) for step in (1, 2)) + A * B * C + D * G * H + K * L * A
+        return (
+            sum(ring[i] * ring[(i + step) % 8] for i in range(8) for step in (1, 2)) + A * B * C + D * G * H + K * L * A
+        )
 
-    def flops(A, B, C, D, G, H, K, L): return A * B * C * D * G * H * K * L
-    def writes(A): return A
+    def flops(A, B, C, D, G, H, K, L):
+        return A * B * C * D * G * H * K * L
+
+    def writes(A):
+        return A
 
     big = sr.Operation("many", flops=flops, reads=reads, writes=writes)
     short = sr.regimes(big, compute="bf16")
@@ -432,7 +482,18 @@ def test_the_command(run):
     assert done.code == 2
     assert "H" in done.err
     record = json.loads(run("regimes", MATMUL, "--on", "tpu-v5e", "--format", "json").out)
-    assert {"schema", "operation", "ridge", "reciprocal", "bracket", "cancelled", "regimes", "complete", "single", "knobs"} <= set(record)
+    assert {
+        "schema",
+        "operation",
+        "ridge",
+        "reciprocal",
+        "bracket",
+        "cancelled",
+        "regimes",
+        "complete",
+        "single",
+        "knobs",
+    } <= set(record)
     assert record["regimes"][0]["regime"] == "B << D, F"
     assert record["complete"]["status"] == "proved"
     assert {"variable", "supremum", "reached", "possible_when"} <= set(record["single"][0])
@@ -444,14 +505,28 @@ def test_the_command(run):
 # What a reader from outside found, each once wrong.
 
 
-def falling_flops(N): return 5000 / N
-def falling_reads(N): return 3
-def falling_writes(N): return 1
+def falling_flops(N):
+    return 5000 / N
 
 
-def cubic_flops(N): return N**3
-def cubic_reads(N): return N
-def cubic_writes(N): return N + 1
+def falling_reads(N):
+    return 3
+
+
+def falling_writes(N):
+    return 1
+
+
+def cubic_flops(N):
+    return N**3
+
+
+def cubic_reads(N):
+    return N
+
+
+def cubic_writes(N):
+    return N + 1
 
 
 def test_an_intensity_that_falls_tends_to_its_limit():
@@ -471,7 +546,14 @@ def test_irrational_bounds_are_shown_in_decimals():
     assert "D > 241.2" in sr.regimes(MATMUL, on="tpu-v5e", assume="B = D^2").to_text()
 
 
-@pytest.mark.parametrize(("assume", "forms"), [("B ~ D", ["D/2", "F", "D*F/(D + 2*F)"]), ("2*B ~ D", ["2*B/3", "F", "2*B*F/(2*B + 3*F)"]), ("B >= 8", ["B", "D", "F"])])
+@pytest.mark.parametrize(
+    ("assume", "forms"),
+    [
+        ("B ~ D", ["D/2", "F", "D*F/(D + 2*F)"]),
+        ("2*B ~ D", ["2*B/3", "F", "2*B*F/(2*B + 3*F)"]),
+        ("B >= 8", ["B", "D", "F"]),
+    ],
+)
 def test_other_relations_that_are_assumed(assume, forms):
     found = sr.regimes(MATMUL, on="tpu-v5e", assume=assume).map
     assert [str(row.leading) for row in found.rows][: len(forms)] == forms
@@ -484,7 +566,16 @@ def test_bounds_on_sizes_have_no_place_on_a_map(assume):
         sr.regimes(MATMUL, assume=assume)
 
 
-@pytest.mark.parametrize(("of", "says"), [("T_upper", "2BDF/peak"), ("ridge/intensity", "240.24/B"), ("peak", "peak"), ("1/intensity", "1/B"), ("twice", "4BDF")])
+@pytest.mark.parametrize(
+    ("of", "says"),
+    [
+        ("T_upper", "2BDF/peak"),
+        ("ridge/intensity", "240.24/B"),
+        ("peak", "peak"),
+        ("1/intensity", "1/B"),
+        ("twice", "4BDF"),
+    ],
+)
 def test_every_name_can_be_asked_for(of, says):
     assert says in sr.regimes(MATMUL, on="tpu-v5e", of=of, let={"twice": "2*flops"}).to_text()
 
@@ -521,14 +612,22 @@ def test_sizes_have_to_agree_with_what_is_assumed():
 def test_the_mesh_rounds_everywhere_alike():
     found = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}).map
     assert {s.equal_sizes_from for s in found.singles if s.variable != "D"} == {1204}
-    at_f = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}, at="F=8192").explorations[0].remains
+    at_f = (
+        sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}, at="F=8192")
+        .explorations[0]
+        .remains
+    )
     assert (at_f.equal_sizes_from, dict(at_f.each_from)) == (1240, {"B": 248, "D": 992})
 
 
 @pytest.mark.thorough
 def test_uses_are_counted_in_elements():
-    assert "the output is used once, the right operand M, the left operand N" in sr.regimes("outer", on="tpu-v5e").to_markdown().replace("$", "")
-    assert "the operand 3 AB, the operand 2 AC" in " ".join(sr.regimes("bf16[A] * bf16[B] * bf16[C] -> bf16[A, B, C]", on="tpu-v5e").to_text().split())
+    assert "the output is used once, the right operand M, the left operand N" in sr.regimes(
+        "outer", on="tpu-v5e"
+    ).to_markdown().replace("$", "")
+    assert "the operand 3 AB, the operand 2 AC" in " ".join(
+        sr.regimes("bf16[A] * bf16[B] * bf16[C] -> bf16[A, B, C]", on="tpu-v5e").to_text().split()
+    )
 
 
 @pytest.mark.thorough
@@ -544,7 +643,14 @@ def test_a_regime_that_was_not_found_is_not_denied(lang, words):
     assert words in sr.regimes(of="BDF/(BD + DF + BF) ~ 2B").to_text(lang=lang)
 
 
-@pytest.mark.parametrize(("lang", "words", "other"), [("en", "did not come to an end", "too long a list"), ("ko", "끝내지 못함", "목록이 길어"), ("zh", "证明未能完成", "列表过长")])
+@pytest.mark.parametrize(
+    ("lang", "words", "other"),
+    [
+        ("en", "did not come to an end", "too long a list"),
+        ("ko", "끝내지 못함", "목록이 길어"),
+        ("zh", "证明未能完成", "列表过长"),
+    ],
+)
 def test_a_list_that_was_not_proved_says_why(monkeypatch, lang, words, other):
     """It is short, and the prover gave up; or it is too long to try."""
     monkeypatch.setattr("symroof.exploration.regime_map.partitioned", lambda *_: None)

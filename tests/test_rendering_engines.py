@@ -71,7 +71,11 @@ def in_every_language(name: str) -> list[Formula]:
 def web_problems(node: None, request: pytest.FixtureRequest) -> Problems:
     """What the two engines say of each formula of the pages to be tested, asked once for each."""
     asked: dict[Formula, list[tuple[str, ...]]] = {}
-    tested = {item.callspec.params["name"] for item in request.session.items if "web_problems" in getattr(item, "fixturenames", ())}
+    tested = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if "web_problems" in getattr(item, "fixturenames", ())
+    }
     for name in tested:
         with suppress(SymroofError):  # the test of that derivation raises it again
             asked |= {formula: [] for formula in in_every_language(name)}

@@ -103,7 +103,12 @@ READERS = {
     "markdown-it": ("dollar", "mdit_py_plugins", commonmark, r"<i>(.*?)</i>"),
     "MyST": ("myst", "mdit_py_plugins", commonmark, r"<i>(.*?)</i>"),
     "MkDocs": ("dollar", "pymdownx", arithmatex(), r'<span class="arithmatex">\\\((.*?)\\\)'),
-    "MkDocs, stricter": ("dollar", "pymdownx", arithmatex("pymdownx.betterem"), r'<span class="arithmatex">\\\((.*?)\\\)'),
+    "MkDocs, stricter": (
+        "dollar",
+        "pymdownx",
+        arithmatex("pymdownx.betterem"),
+        r'<span class="arithmatex">\\\((.*?)\\\)',
+    ),
     "pandoc": ("quarto", None, pandoc, r'<span\s+class="math inline">\\\((.*?)\\\)'),
     "kramdown": ("kramdown", None, kramdown, r'<span class="kdmath">\$(.*?)\$</span>'),
     "GitHub": ("github", "markdown_it", github, r"(?<![^\s(\[>])\$<code>(.*?)</code>\$"),
@@ -150,7 +155,9 @@ def test_docutils_reads_every_formula_and_every_bold_head(lang: str) -> None:
     require(importlib.util.find_spec("docutils"), "docutils is not installed")
     written, complaints = published(page(lang, "rst"))
     assert complaints == ""
-    assert [html.unescape(tex) for tex in re.findall(r'<span class="math">\\\((.*?)\\\)</span>', written)] == formulas(lang)
+    assert [html.unescape(tex) for tex in re.findall(r'<span class="math">\\\((.*?)\\\)</span>', written)] == formulas(
+        lang
+    )
     assert written.count("<strong>") == bold(lang)
     assert not re.search(r"\*\*|``|:math:|\\ ", written[written.index("<main") :])
 
@@ -169,7 +176,11 @@ def test_the_rules_of_docutils_are_those_of_docutils() -> None:
     before = re.compile(rf"[{known.openers}{known.delimiters}]")
     behind = re.compile(rf"[{known.closing_delimiters}{known.delimiters}{known.closers}]")
     # Punctuation that is younger than the tables of docutils is left aside.
-    characters = [c for c in map(chr, range(0x21, 0x10000)) if unicodedata.category(c)[0] in "PSLN" and unicodedata.ucd_3_2_0.category(c) == unicodedata.category(c)]
+    characters = [
+        c
+        for c in map(chr, range(0x21, 0x10000))
+        if unicodedata.category(c)[0] in "PSLN" and unicodedata.ucd_3_2_0.category(c) == unicodedata.category(c)
+    ]
     assert [c for c in characters if MARKUP.before.allows(c) and not before.match(c)] == []
     assert [c for c in characters if MARKUP.behind.allows(c) and not behind.match(c)] == []
 

@@ -142,7 +142,9 @@ def test_times_of_every_resource_with_their_bounds():
         shown = dict(zip(head[2:-1], map(float, row[2:-1]), strict=True))
         assert shown == pytest.approx({name: float(value) for name, value in (each | bounds).items()}, rel=1e-5)
     words = found.description()
-    assert {"T_math: compute", "T_X: ICI", "T_Y: ICI", "T_HBM", "T_vector", "T_steps"} <= set(re.split(r"\. |, |: (?=upper)", words))
+    assert {"T_math: compute", "T_X: ICI", "T_Y: ICI", "T_HBM", "T_vector", "T_steps"} <= set(
+        re.split(r"\. |, |: (?=upper)", words)
+    )
 
 
 @pytest.mark.thorough
@@ -176,7 +178,9 @@ def test_a_mesh_with_numbers_has_a_level_peak():
 def test_a_turn_at_an_irrational_size():
     """Over a width D of square weights the work and the bytes are polynomials of degree two, and equal at a root."""
     square = "mesh X=4 on ICI; input x: bf16[B_X, D]; weight V: bf16[D_X, E]; weight W: bf16[E, F]; h = x * V -> bf16[B_X, E]; y = h * W -> bf16[B_X, F]"
-    (curve,) = sr.plot(square, on="tpu-v5p", assume="E = D", kind="throughput", over="D=64..8192", at="B=20480,F=64").drawing.curves
+    (curve,) = sr.plot(
+        square, on="tpu-v5p", assume="E = D", kind="throughput", over="D=64..8192", at="B=20480,F=64"
+    ).drawing.curves
 
     def each(d, rows=5120):
         return {
@@ -198,7 +202,13 @@ def test_an_all_to_all_is_about_even_rings_and_a_switch_about_any_number():
     sizes = "E=64,k=2,B=65536,D=4096,F=8192"
     ring = sr.plot("expert-parallel", on="tpu-v5p", over="Z=1..64", at=sizes)
     switch = sr.plot("expert-parallel", on="h100", over="Z=1..8", at=sizes)
-    given = sr.plot("expert-parallel", mesh="Z on ICI ring", given={"peak": "1e14", "HBM": "1e12", "ICI": "1e10"}, over="Z=1..16", at=sizes)
+    given = sr.plot(
+        "expert-parallel",
+        mesh="Z on ICI ring",
+        given={"peak": "1e14", "HBM": "1e12", "ICI": "1e10"},
+        over="Z=1..16",
+        at=sizes,
+    )
     assert [int(row[1]) for row in cells(ring)[1:]] == [1, 2, *range(4, 65, 4)]
     assert [int(row[1]) for row in cells(switch)[1:]] == list(range(1, 9))
     assert [int(row[1]) for row in cells(given)[1:]] == [1, 2, *range(4, 17, 2)]
@@ -209,7 +219,9 @@ def test_an_all_to_all_is_about_even_rings_and_a_switch_about_any_number():
     for _, chips, rate, by in cells(given)[1:]:
         z = int(chips)
         sent = 2 * Fraction(moved * (z * z // 4), z * z * (2 if z > 2 else 1) * 10**10)
-        assert float(rate) == pytest.approx(float(flops / {"compute": Fraction(flops, z * 10**14), "Z": sent}[by]), rel=1e-5)
+        assert float(rate) == pytest.approx(
+            float(flops / {"compute": Fraction(flops, z * 10**14), "Z": sent}[by]), rel=1e-5
+        )
         longest.add(by)
     assert longest == {"compute", "Z"}
 
@@ -261,13 +273,24 @@ def test_a_product_in_one_line_is_drawn_as_its_program_is():
 @pytest.mark.parametrize("lang", ["en", "ko", "zh"])
 def test_what_is_read_aloud_names_the_turn(lang):
     words = large().description(lang)
-    turn = {"en": "T_X takes longest from X = 80", "ko": "X = 80부터 최장 시간 T_X", "zh": "从 X = 80 起，T_X 最长"}[lang]
+    turn = {"en": "T_X takes longest from X = 80", "ko": "X = 80부터 최장 시간 T_X", "zh": "从 X = 80 起，T_X 最长"}[
+        lang
+    ]
     assert turn in words
     assert "459 TFLOPs/s" in words
-    assert {"en": "rings: multiples of 4; dots: lines", "ko": "링: 4의 배수, 점: 선형", "zh": "环：4 的倍数；点：链"}[lang] in large().drawn(lang=lang).decode()
+    assert {"en": "rings: multiples of 4; dots: lines", "ko": "링: 4의 배수, 점: 선형", "zh": "环：4 的倍数；点：链"}[
+        lang
+    ] in large().drawn(lang=lang).decode()
 
 
-SPLIT = {"operation": TEXT, "hardware": "tpu-v5p", "training": True, "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N"}
+SPLIT = {
+    "operation": TEXT,
+    "hardware": "tpu-v5p",
+    "training": True,
+    "minimize": "max(T_X, T_Y)",
+    "over": "X",
+    "subject": "X*Y = N",
+}
 
 
 def test_no_other_split_is_better():
@@ -313,12 +336,18 @@ def test_labels_lie_apart(name, lang):
         "throughput": large,
         "times": lambda: plot("X=1:256:log", {"Y": 8, **LARGE}, kind="times"),
         "roofline": lambda: plot(None, {"X": 16, "Y": 4, **SMALL}, {"X": 4, "Y": 16, **LARGE}, kind="roofline"),
-        "split": lambda: sr.plot({**SPLIT, "at": ["N=16,F=28672", "N=256,F=28672"]}, kind="split", over="B=128:67108864:log"),
+        "split": lambda: sr.plot(
+            {**SPLIT, "at": ["N=16,F=28672", "N=256,F=28672"]}, kind="split", over="B=128:67108864:log"
+        ),
     }
     canvas = draw(figures[name]().drawing, 5, lang)
     canvas.drawn("svg")
     renderer = sheet._measuring(FigureCanvasAgg(canvas.sheet).get_renderer())
-    shapes = [(text.get_text(), corners(text, renderer)) for text in (*canvas.axes.texts, *canvas.sheet.texts) if text.get_text()]
+    shapes = [
+        (text.get_text(), corners(text, renderer))
+        for text in (*canvas.axes.texts, *canvas.sheet.texts)
+        if text.get_text()
+    ]
     assert len(shapes) >= 3
     for i, (text, shape) in enumerate(shapes):
         assert all(apart(shape, other) for _, other in shapes[:i]), text

@@ -63,7 +63,9 @@ def writes(T, K):
 
 
 COSTS = direct.Costs(**V5E, labels=("T", "K"), functions=(flops, reads, writes))
-CUBIC = direct.Costs(**V5E, labels=("T", "K"), functions=(lambda T, K: T**3 * K + T**2, lambda T, K: K, lambda T, K: K * K))
+CUBIC = direct.Costs(
+    **V5E, labels=("T", "K"), functions=(lambda T, K: T**3 * K + T**2, lambda T, K: K, lambda T, K: K * K)
+)
 AXPY = direct.Costs(**V5E, labels=("N",), functions=(lambda N: 2 * N, lambda N: 4 * N + 2, lambda N: 2 * N))
 PROBLEMS = {
     "at a size": (MATMUL, {"on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}, V5E),
@@ -125,17 +127,25 @@ def rebuilt(formula, old, new):
     if not isinstance(formula, Formula):
         return formula
     parts = {f.name: rebuilt(getattr(formula, f.name), old, new) for f in fields(formula)}
-    return replace(formula, **parts) if any(parts[f.name] is not getattr(formula, f.name) for f in fields(formula)) else formula
+    return (
+        replace(formula, **parts)
+        if any(parts[f.name] is not getattr(formula, f.name) for f in fields(formula))
+        else formula
+    )
 
 
 def another_number(random, node):
-    new = random.choice((node.value + 1, node.value - 1, node.value * 2, node.value * Q(101, 100), node.value / 3, -node.value))
+    new = random.choice(
+        (node.value + 1, node.value - 1, node.value * 2, node.value * Q(101, 100), node.value / 3, -node.value)
+    )
     if node.digits is None:
         return Number(Q(new))
     mantissa, e, power = node.digits.partition("e")
     unit = Decimal(1).scaleb(-len(mantissa.partition(".")[2]))
     digits = f"{Decimal(mantissa) + unit}{e}{power}"
-    return random.choice((Number(Q(digits), digits), Number(node.value * 2), replace(node, value=node.value + Q(digits))))
+    return random.choice(
+        (Number(Q(digits), digits), Number(node.value * 2), replace(node, value=node.value + Q(digits)))
+    )
 
 
 def changed(random, step, others):
@@ -150,11 +160,31 @@ def changed(random, step, others):
         those = [pair for pair in sides if isinstance(pair[1], kinds)]
         return random.choice(those) if those else None
 
-    match random.choice(("number", "name", "relation", "inner", "side", "swap", "drop", "sign", "assumption", "evidence", "facts", "role", "number", "drop")):
+    match random.choice(
+        (
+            "number",
+            "name",
+            "relation",
+            "inner",
+            "side",
+            "swap",
+            "drop",
+            "sign",
+            "assumption",
+            "evidence",
+            "facts",
+            "role",
+            "number",
+            "drop",
+        )
+    ):
         case "number" if place := drawn(Number):
             return swap(place, another_number(random, place[1]))
         case "name" if place := drawn(Name, Figure):
-            names = sorted(({n.name for _, n in sides if isinstance(n, Name)} | {"B", "D", "ridge", "flops", "bytes", "T_math"}) - {place[1].name})
+            names = sorted(
+                ({n.name for _, n in sides if isinstance(n, Name)} | {"B", "D", "ridge", "flops", "bytes", "T_math"})
+                - {place[1].name}
+            )
             return swap(place, Name(random.choice(names)))
         case "relation" if step.relation in RELATIONS:
             return replace(step, relation=random.choice([r for r in RELATIONS if r != step.relation]))
@@ -162,7 +192,9 @@ def changed(random, step, others):
             return _inner(random, swap, place)
         case "side":
             other = random.choice(others)
-            alike = isinstance(other.right, Compare | Cases | Verdict) == isinstance(step.right, Compare | Cases | Verdict)
+            alike = isinstance(other.right, Compare | Cases | Verdict) == isinstance(
+                step.right, Compare | Cases | Verdict
+            )
             return replace(step, right=other.right) if alike else None
         case "swap":
             return replace(step, left=step.right, right=step.left)
@@ -180,7 +212,11 @@ def changed(random, step, others):
             one = step.assumptions[i]
             if random.random() < 0.5 or not isinstance(one, Compare):
                 return replace(step, assumptions=kept)
-            turned = replace(one, left=one.right, right=one.left) if isinstance(one.left, Name) and isinstance(one.right, Name) else replace(one, left=Product((Number(Q(9)), one.left)))
+            turned = (
+                replace(one, left=one.right, right=one.left)
+                if isinstance(one.left, Name) and isinstance(one.right, Name)
+                else replace(one, left=Product((Number(Q(9)), one.left)))
+            )
             return replace(step, assumptions=(*kept, turned))
         case "evidence":
             return _other_evidence(random, step, others)
@@ -196,12 +232,20 @@ def _inner(random, swap, place):
         case Compare(relation="<=>"):
             return None
         case Compare(relation=relation) as inner:
-            return swap(place, replace(inner, relation=random.choice([r for r in ("<", "<=", ">", ">=") if r != relation])))
+            return swap(
+                place, replace(inner, relation=random.choice([r for r in ("<", "<=", ">", ">=") if r != relation]))
+            )
         case Verdict(holds=holds):
             return swap(place, Verdict(not holds))
         case Cases(rows=rows, otherwise=otherwise):
             (consequence, guard), *rest = rows
-            other = random.choice((Cases(((consequence, Verdict(True)), *rest), otherwise), Cases(rows, Verdict(True)), Cases(((Verdict(True), guard), *rest), otherwise)))
+            other = random.choice(
+                (
+                    Cases(((consequence, Verdict(True)), *rest), otherwise),
+                    Cases(rows, Verdict(True)),
+                    Cases(((Verdict(True), guard), *rest), otherwise),
+                )
+            )
             return swap(place, other)
 
 
@@ -221,25 +265,48 @@ def _other_evidence(random, step, others):
         return replace(step, evidence=None)
     match type(evidence).__name__:
         case "Whole":
-            parts = {"step": evidence.step + random.randint(1, 3)}, {"bound": SEVEN if evidence.bound is None else _twice(evidence.bound)}
+            parts = (
+                {"step": evidence.step + random.randint(1, 3)},
+                {"bound": SEVEN if evidence.bound is None else _twice(evidence.bound)},
+            )
         case "Excess":
             parts = ({"amount": _twice(evidence.amount)},)
         case "Loops":
-            parts = {"operands": _longer(random, evidence.operands)}, {"fused": not evidence.fused}, {"output": (*evidence.output, "3")}
+            parts = (
+                {"operands": _longer(random, evidence.operands)},
+                {"fused": not evidence.fused},
+                {"output": (*evidence.output, "3")},
+            )
         case "Uses":
             loops = replace(evidence.loops, operands=_longer(random, evidence.loops.operands))
             parts = {"place": (evidence.place + 1) % 3}, {"loops": loops}
         case "Arrays":
             (labels, bits, dtype), *rest = evidence.arrays
-            parts = tuple({"arrays": (first, *rest)} for first in ((labels, 2 * bits, dtype), (labels, bits, "fp64"), (labels, bits, "int4"), ((*labels, "2"), bits, dtype)))
+            parts = tuple(
+                {"arrays": (first, *rest)}
+                for first in (
+                    (labels, 2 * bits, dtype),
+                    (labels, bits, "fp64"),
+                    (labels, bits, "int4"),
+                    ((*labels, "2"), bits, dtype),
+                )
+            )
         case "Function":
-            parts = {"function": lambda **sizes: evidence.function(**sizes) + 1}, {"parameters": (*evidence.parameters, "B")}
+            parts = (
+                {"function": lambda **sizes: evidence.function(**sizes) + 1},
+                {"parameters": (*evidence.parameters, "B")},
+            )
         case "Kinds":
             more = replace(evidence.functions[0], function=lambda **sizes: evidence.functions[0].function(**sizes) + 1)
             parts = {"functions": (more, *evidence.functions[1:])}, {"functions": evidence.functions[:-1]}
         case "OnEach":
             what = {"what": random.choice(("flops", "flops_exact", "bytes", "sent", "chips", "moved"))}
-            parts = {"meshed": _otherwise(random, evidence.meshed)}, {"resource": "Y"}, {**what, "name": random.choice(("left operand", ""))}, what
+            parts = (
+                {"meshed": _otherwise(random, evidence.meshed)},
+                {"resource": "Y"},
+                {**what, "name": random.choice(("left operand", ""))},
+                what,
+            )
         case "Growing" | "Doubled":
             parts = ({"name": size},)
         case "Highest":
@@ -251,7 +318,11 @@ def _other_evidence(random, step, others):
         case "Harmonic":
             parts = {"parts": evidence.parts[:-1]}, {"parts": (*evidence.parts[:-1], _twice(evidence.parts[-1]))}
         case "Dominated":
-            parts = {"certificates": ()}, {"numerator": evidence.denominator, "denominator": evidence.numerator}, {"numerator": _twice(evidence.numerator)}
+            parts = (
+                {"certificates": ()},
+                {"numerator": evidence.denominator, "denominator": evidence.numerator},
+                {"numerator": _twice(evidence.numerator)},
+            )
     return replace(step, evidence=replace(evidence, **random.choice(parts)))
 
 
@@ -264,7 +335,9 @@ def _otherwise(random, meshed):
     """The mesh of another size, wired otherwise; the tensors in another width, or not split."""
     axis, *axes = meshed.mesh
     first, *others = meshed.script.arrays
-    arrays = random.choice(((replace(first, split=frozenset()), *others), (replace(first, bits=2 * first.bits), *others)))
+    arrays = random.choice(
+        ((replace(first, split=frozenset()), *others), (replace(first, bits=2 * first.bits), *others))
+    )
     changes = (
         {"mesh": (replace(axis, chips=2 * axis.chips), *axes)},
         {"mesh": (replace(axis, wiring="line" if axis.chips % 16 == 0 else "ring"), *axes)},
@@ -293,7 +366,9 @@ def _other_facts(random, facts):
             parts = random.choice(({"axes": axes}, {"busy": frozenset()}, {"busy": facts.busy | {"Y"}}))
         case "Exchanges":
             (one,) = facts.exchanges
-            other = random.choice(({"message": _twice(one.message)}, {"share": _twice(one.share)}, {"collective": "all-gather"}))
+            other = random.choice(
+                ({"message": _twice(one.message)}, {"share": _twice(one.share)}, {"collective": "all-gather"})
+            )
             parts = {"exchanges": (replace(one, **other),)}
         case _:
             parts = {}
@@ -323,8 +398,14 @@ def passed(name, seed, count):
             continue
         shown = PlainPrinter().print
         given = f" given {', '.join(map(shown, one.assumptions))}" if one.assumptions else ""
-        rest = " ".join(f"{part}={getattr(one, part)}" for part in ("evidence", "facts", "role") if getattr(one, part) != getattr(steps[i], part))
-        found.append(f"{name}, step {i} ({one.reason.value}): {shown(one.left)} {one.relation} {shown(one.right)}{given} {rest}: passes as {outcome.by!r}; {why}")
+        rest = " ".join(
+            f"{part}={getattr(one, part)}"
+            for part in ("evidence", "facts", "role")
+            if getattr(one, part) != getattr(steps[i], part)
+        )
+        found.append(
+            f"{name}, step {i} ({one.reason.value}): {shown(one.left)} {one.relation} {shown(one.right)}{given} {rest}: passes as {outcome.by!r}; {why}"
+        )
     return false, found
 
 
@@ -344,7 +425,16 @@ def test_no_false_change_passes(name, seed):
     assert found == [], "\n".join(found)
 
 
-SHOWS = {"Highest": ("<", "<="), "Dominated": ("~", "->"), "Excess": ("~",), "Growing": ("->",), "Harmonic": ("<=",), "Whole": ("<=>",), "OneRoot": ("<=>",), "AboveAll": ("<=>",)}
+SHOWS = {
+    "Highest": ("<", "<="),
+    "Dominated": ("~", "->"),
+    "Excess": ("~",),
+    "Growing": ("->",),
+    "Harmonic": ("<=",),
+    "Whole": ("<=>",),
+    "OneRoot": ("<=>",),
+    "AboveAll": ("<=>",),
+}
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -361,10 +451,21 @@ def test_evidence_shows_no_other_relation(name):
 
 def test_steps_that_others_rest_on_have_been_checked():
     """A bound, or a whole size, of a step that the ledger does not know is none, even where it is right."""
-    rests = [(step, ledger) for name in PROBLEMS for step, ledger in zip(*derived(name)[:2], strict=True) if isinstance(step.evidence, Beside)]
+    rests = [
+        (step, ledger)
+        for name in PROBLEMS
+        for step, ledger in zip(*derived(name)[:2], strict=True)
+        if isinstance(step.evidence, Beside)
+    ]
     assert {type(step.left) for step, _ in rests} == {Quotient, Sum}
     for step, ledger in rests:
-        forged = [replace(step, evidence=replace(step.evidence, **{end: replace(getattr(step.evidence, end), section="elsewhere")})) for end in ("high", "low")]
+        forged = [
+            replace(
+                step,
+                evidence=replace(step.evidence, **{end: replace(getattr(step.evidence, end), section="elsewhere")}),
+            )
+            for end in ("high", "low")
+        ]
         if isinstance(step.left, Quotient):  # of the same value, and not that of the bounds
             forged.append(replace(step, left=Quotient(_twice(step.left.above), _twice(step.left.below))))
         check(step, copied(ledger))

@@ -8,7 +8,13 @@ from symroof.verification.definitions import context_of
 from symroof.verification.selection import skipped
 
 PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]"}
-KNOWN = {"nothing": {}, "operation": PRODUCT, "chip": {**PRODUCT, "hardware": "tpu-v5e"}, "model": {"let": {"work": "2BDF"}}, "figures": {"hardware": "tpu-v5e"}}
+KNOWN = {
+    "nothing": {},
+    "operation": PRODUCT,
+    "chip": {**PRODUCT, "hardware": "tpu-v5e"},
+    "model": {"let": {"work": "2BDF"}},
+    "figures": {"hardware": "tpu-v5e"},
+}
 
 # What is known; the formula; why it is skipped, None where it is judged.
 FORMULAS = [
@@ -55,7 +61,12 @@ def test_a_formula_is_judged_or_skipped_for_its_reason(known, formula, reason):
 
 
 def test_what_a_definition_defines():
-    assert [skip_of("nothing", f).defines for f in ("S = 2N", "flops = 2BDF", "2N = S", "B > 240")] == ["S", "flops", None, None]
+    assert [skip_of("nothing", f).defines for f in ("S = 2N", "flops = 2BDF", "2N = S", "B > 240")] == [
+        "S",
+        "flops",
+        None,
+        None,
+    ]
 
 
 def test_a_link_that_goes_on_from_one_before_it_is_judged():

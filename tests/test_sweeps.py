@@ -23,7 +23,24 @@ OPTIONS = {"on": "tpu-v5e", "of": "intensity,T_lower", "chunk": 500}
 
 
 def command(out, *more):
-    return [sys.executable, "-m", "symroof", "sweep", MATMUL, "--on", "tpu-v5e", "--grid", GRID, "--of", "intensity,T_lower", "--chunk", "500", "-o", str(out), *more]
+    return [
+        sys.executable,
+        "-m",
+        "symroof",
+        "sweep",
+        MATMUL,
+        "--on",
+        "tpu-v5e",
+        "--grid",
+        GRID,
+        "--of",
+        "intensity,T_lower",
+        "--chunk",
+        "500",
+        "-o",
+        str(out),
+        *more,
+    ]
 
 
 def ended(out, *more, **options):
@@ -48,6 +65,7 @@ def parts_of(out):
 
 def stopped_at(out, parts):
     """A sweep that was stopped after so many parts."""
+
     def stop(done, _every):
         if done == parts:
             raise KeyboardInterrupt
@@ -87,7 +105,14 @@ def test_a_cut_part_of_parquet_is_written_again(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     out = tmp_path / "x.parquet"
     with pytest.raises(KeyboardInterrupt):
-        sr.sweep(MATMUL, "B=1:20, D=F=64", out, of="intensity", chunk=5, progress=lambda done, _: (_ for _ in ()).throw(KeyboardInterrupt) if done == 3 else None)
+        sr.sweep(
+            MATMUL,
+            "B=1:20, D=F=64",
+            out,
+            of="intensity",
+            chunk=5,
+            progress=lambda done, _: (_ for _ in ()).throw(KeyboardInterrupt) if done == 3 else None,
+        )
     for part in sorted((tmp_path / "x.parquet.parts").glob("*.parquet"))[:2]:
         part.write_bytes(part.read_bytes()[:-7])
     sr.sweep(MATMUL, "B=1:20, D=F=64", out, of="intensity", chunk=5)
@@ -119,7 +144,9 @@ def test_a_worker_that_dies_is_an_error_and_its_work_is_done_again(tmp_path, who
     folder = tmp_path / "x.csv.parts"
     while process.poll() is None and not list(folder.glob("*.csv")):
         time.sleep(0.01)
-    children = subprocess.run(["pgrep", "-P", str(process.pid), "-f", "spawn_main"], capture_output=True, text=True).stdout.split()
+    children = subprocess.run(
+        ["pgrep", "-P", str(process.pid), "-f", "spawn_main"], capture_output=True, text=True
+    ).stdout.split()
     for child in children[:1]:
         os.kill(int(child), signal.SIGKILL)
     _, err = process.communicate(timeout=60)
@@ -132,7 +159,10 @@ def test_a_worker_that_dies_is_an_error_and_its_work_is_done_again(tmp_path, who
 @pytest.mark.thorough
 def test_dask_goes_on_without_a_worker_that_is_lost(tmp_path, whole):
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, distributed.Client(cluster) as client:
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         lost = []
 
         def lose(done, _every):
@@ -148,7 +178,13 @@ def test_dask_goes_on_without_a_worker_that_is_lost(tmp_path, whole):
 @pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [(), ("-j", "2")], ids=["one process", "several"])
 def test_an_interrupt_ends_quietly(tmp_path, jobs):
-    process = subprocess.Popen(command(tmp_path / "x.csv", "--chunk", "20", *jobs), stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hears)
+    process = subprocess.Popen(
+        command(tmp_path / "x.csv", "--chunk", "20", *jobs),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hears,
+    )
     while process.poll() is None and not list((tmp_path / "x.csv.parts").glob("*.csv")):
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)

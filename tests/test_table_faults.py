@@ -47,13 +47,32 @@ def shared_row(name):
 
 
 # The powers of ten, and of two, that a prefix says (IEC 80000-13).
-PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "m": Fraction(1, 10**3), "u": Fraction(1, 10**6), "n": Fraction(1, 10**9)}
+PREFIXES = {
+    "": 1,
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "P": 10**15,
+    "E": 10**18,
+    "m": Fraction(1, 10**3),
+    "u": Fraction(1, 10**6),
+    "n": Fraction(1, 10**9),
+}
 BINARY = {f"{prefix}i": 2 ** (10 * i) for i, prefix in enumerate("KMGTP", 1)}
 LONGER = {"minutes": 60, "hours": 3600, "days": 24 * 3600, "years": int(datetime.timedelta(days=365).total_seconds())}
 
 
 def says_its_prefix(unit):
-    for end, own in (("FLOPs", 1), ("OPs", 1), ("bytes", 1), ("bits", Fraction(1, 8)), ("bps", Fraction(1, 8)), ("B", 1), ("s", 1)):
+    for end, own in (
+        ("FLOPs", 1),
+        ("OPs", 1),
+        ("bytes", 1),
+        ("bits", Fraction(1, 8)),
+        ("bps", Fraction(1, 8)),
+        ("B", 1),
+        ("s", 1),
+    ):
         prefix = unit.name.removesuffix(end)
         if unit.base != "1" and unit.name.endswith(end) and prefix in PREFIXES | BINARY:
             assert unit.scale == own * Fraction((PREFIXES | BINARY)[prefix]), unit.name
@@ -93,17 +112,34 @@ def derivative_reads_enough():
             continue
         linear = name in ("scale", "shift", "ema", "rope", "convert", "quantize")
         of_result = name in OF_RESULT or name == "softmax"
-        needed = functions.NOTHING if linear else functions.RESULT if of_result else functions.DIVISOR if name == "divide" else functions.OPERANDS
+        needed = (
+            functions.NOTHING
+            if linear
+            else functions.RESULT
+            if of_result
+            else functions.DIVISOR
+            if name == "divide"
+            else functions.OPERANDS
+        )
         assert function.needs == needed, name
     import numpy as np
 
     xs, h = np.linspace(0.3, 2.2, 9), 1e-6
-    known = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "exp": np.exp, "sqrt": np.sqrt, "rsqrt": lambda x: x**-0.5, "reciprocal": lambda x: 1 / x}
+    known = {
+        "relu": lambda x: np.maximum(x, 0),
+        "tanh": np.tanh,
+        "exp": np.exp,
+        "sqrt": np.sqrt,
+        "rsqrt": lambda x: x**-0.5,
+        "reciprocal": lambda x: 1 / x,
+    }
     for name, slope in OF_RESULT.items():
         f = known.get(name) or (lambda x, name=name: VALUES[name](x, 0))
         assert np.allclose((f(xs + h) - f(xs - h)) / (2 * h), slope(f(xs)), atol=1e-5), name
     row = VALUES["softmax"](xs, 0)
-    moved = (VALUES["softmax"](xs + h * xs, 0) - VALUES["softmax"](xs - h * xs, 0)) / (2 * h)  # the Jacobian is symmetric
+    moved = (VALUES["softmax"](xs + h * xs, 0) - VALUES["softmax"](xs - h * xs, 0)) / (
+        2 * h
+    )  # the Jacobian is symmetric
     assert np.allclose(DERIVATIVES["softmax'"](row, xs, 0), moved, atol=1e-5)
 
 
@@ -123,8 +159,13 @@ def a_gain_is_a_product_and_a_sum():
         ahead = read_operation(text)
         return test_library.at(amounts(in_training(ahead), "fma")["ops"] - amounts(ahead, "fma")["ops"], M=3, N=5, F=2)
 
-    gained = back("input x: bf16[M, N]; weight g: bf16[N]; n = rms_norm(x, g); weight W: bf16[N, F]; y = n * W -> bf16[M, F]")
-    assert gained - back("input x: bf16[M, N]; n = rms_norm(x); weight W: bf16[N, F]; y = n * W -> bf16[M, F]") == 2 * 3 * 5
+    gained = back(
+        "input x: bf16[M, N]; weight g: bf16[N]; n = rms_norm(x, g); weight W: bf16[N, F]; y = n * W -> bf16[M, F]"
+    )
+    assert (
+        gained - back("input x: bf16[M, N]; n = rms_norm(x); weight W: bf16[N, F]; y = n * W -> bf16[M, F]")
+        == 2 * 3 * 5
+    )
 
 
 def other(function, **columns):
@@ -216,8 +257,14 @@ COUNTED = {
     "decode-step": test_library.test_a_decode_step_reads_its_weights_and_its_cache_once,
     "adam": test_library.test_adam_moves_each_number_once,
     "layer-norm": test_library.test_a_layer_norm,
-    "convolution": lambda: test_library.test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_are("convolution", 0),
-    "convolution-im2col": lambda: test_library.test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_are("convolution-im2col", 1),
+    "convolution": lambda: test_library.test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_are(
+        "convolution", 0
+    ),
+    "convolution-im2col": lambda: (
+        test_library.test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_are(
+            "convolution-im2col", 1
+        )
+    ),
     "quantized-matmul": test_library.test_weights_of_four_bits_with_a_scale_for_each_group,
     "quantized-matmul-int8": test_library.test_weights_of_eight_bits_with_a_scale_for_each_output,
     "embedding": test_library.test_a_lookup_reads_the_rows_that_are_named,
@@ -230,24 +277,45 @@ def sized(name):
 
 
 def the_textbook_names():
-    claims = ["intensity = 2BDF/(2BD + 2DF + 2BF)", "ridge = peak/bandwidth", "T_lower = max(T_math, T_comms)", "T_upper = T_math + T_comms"]
+    claims = [
+        "intensity = 2BDF/(2BD + 2DF + 2BF)",
+        "ridge = peak/bandwidth",
+        "T_lower = max(T_math, T_comms)",
+        "T_upper = T_math + T_comms",
+    ]
     report = sr.verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": claims})
     assert [judgement.verdict for judgement in report.judgements] == ["holds"] * len(claims)
 
 
 FAULTS = {
-    "mesh_axes.COLLECTIVES": [(name, scaled(mesh_axes.COLLECTIVES, name), lambda name=name: exchanged(name)) for name in mesh_axes.COLLECTIVES],
-    "mesh_axes.SWITCHED": [(name, scaled(mesh_axes.SWITCHED, name), lambda: exchanged("switched")) for name in mesh_axes.SWITCHED],
+    "mesh_axes.COLLECTIVES": [
+        (name, scaled(mesh_axes.COLLECTIVES, name), lambda name=name: exchanged(name)) for name in mesh_axes.COLLECTIVES
+    ],
+    "mesh_axes.SWITCHED": [
+        (name, scaled(mesh_axes.SWITCHED, name), lambda: exchanged("switched")) for name in mesh_axes.SWITCHED
+    ],
     "mesh_axes.NETWORKS": [("their order", exchanged_networks, networks_are_from_fast_to_slow)]
     + [(name, switched_otherwise(name), networks_are_from_fast_to_slow) for name in mesh_axes.NETWORKS],
-    "placing.ROW_NUMBERS": [(name, more_numbers(name), lambda name=name: shared_row(name)) for name in placing.ROW_NUMBERS],
+    "placing.ROW_NUMBERS": [
+        (name, more_numbers(name), lambda name=name: shared_row(name)) for name in placing.ROW_NUMBERS
+    ],
     "functions.FUNCTIONS": list(faults_of_functions()),
-    "dtype.DTYPES": [(one.name, wider(one), test_model.test_dtypes_are_as_wide_as_their_names_say) for one in dtype.DTYPES],
-    "quantities.UNITS": [(name, larger(unit), lambda: [says_its_prefix(one) for one in quantities.UNITS.values()]) for name, unit in quantities.UNITS.items() if name == unit.name],
+    "dtype.DTYPES": [
+        (one.name, wider(one), test_model.test_dtypes_are_as_wide_as_their_names_say) for one in dtype.DTYPES
+    ],
+    "quantities.UNITS": [
+        (name, larger(unit), lambda: [says_its_prefix(one) for one in quantities.UNITS.values()])
+        for name, unit in quantities.UNITS.items()
+        if name == unit.name
+    ],
     "library.LIBRARY": [(name, entry_of_another(name), sized(name)) for name in library.LIBRARY],
     "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names)],
     "hardware.toml": [
-        (f"{name} {figure}", twice(name, figure), lambda name=name: test_model.test_the_catalogue_says_what_its_sources_print(name))
+        (
+            f"{name} {figure}",
+            twice(name, figure),
+            lambda name=name: test_model.test_the_catalogue_says_what_its_sources_print(name),
+        )
         for name, chip in catalogue().items()
         for figure in chip.figures
     ],
@@ -272,10 +340,20 @@ def tables():
     """What is written down at the head of a module of the model and is no single word or number."""
     for path in sorted(MODEL.glob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            targets = (
+                node.targets
+                if isinstance(node, ast.Assign)
+                else [node.target]
+                if isinstance(node, ast.AnnAssign)
+                else []
+            )
             for target in targets:
                 names = [target] if isinstance(target, ast.Name) else []
-                yield from (f"{path.stem}.{name.id}" for name in names if name.id.isupper() and not isinstance(node.value, ast.Constant))
+                yield from (
+                    f"{path.stem}.{name.id}"
+                    for name in names
+                    if name.id.isupper() and not isinstance(node.value, ast.Constant)
+                )
 
 
 def test_every_table_of_the_model_has_a_fault():
@@ -291,7 +369,9 @@ def test_a_gain_is_a_product_and_a_sum(monkeypatch):
 
 
 @pytest.mark.usefixtures("_nothing_is_remembered")
-@pytest.mark.parametrize(("fault", "notice"), [row[2:] for row in EVERY], ids=[f"{table} {name}" for table, name, *_ in EVERY])
+@pytest.mark.parametrize(
+    ("fault", "notice"), [row[2:] for row in EVERY], ids=[f"{table} {name}" for table, name, *_ in EVERY]
+)
 def test_a_fault_in_a_table_is_noticed(monkeypatch, fault, notice):
     notice()  # what is right is not noticed
     fault(monkeypatch)

@@ -31,8 +31,12 @@ def test_conditions_that_are_accepted_are_true_or_nearly_so(seed):
             digits = draw.choice([1, 2, 3])
             bound = Fraction(f"{float(bound):.{digits - 1}e}")
         number = str(bound) if bound.denominator == 1 else f"{bound.numerator}/{bound.denominator}"
-        claims.append((side, relation, arrow, bound, f"T_math > T_comms {arrow} {side} {relation} {number} at D = F = 8192"))
-    judged = sr.verify({"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "claims": [c[-1] for c in claims]}).judgements
+        claims.append(
+            (side, relation, arrow, bound, f"T_math > T_comms {arrow} {side} {relation} {number} at D = F = 8192")
+        )
+    judged = sr.verify(
+        {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "claims": [c[-1] for c in claims]}
+    ).judgements
     for (side, relation, arrow, bound, claim), found in zip(claims, judged, strict=True):
         said = {b: HOLDS[relation](SIDES[side](Fraction(b)), bound) for b in (*range(1, 1200), 10**4, 10**6)}
         parted = [b for b, holds in said.items() if (b > 255 and not holds) or (arrow == "<=>" and b <= 255 and holds)]

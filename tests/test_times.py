@@ -495,7 +495,9 @@ def test_a_condition_is_still_solved_for_its_own_size_beside_a_relation():
 
 def test_a_factor_with_a_number_that_python_does_not_write_is_refused():
     with pytest.raises(SymroofError, match="too long"):
-        sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", let={"T_x": "T_math 1e999 * 1e999 * 1e999 * 1e999 * 1e999 T_comms"})
+        sr.derive(
+            "bf16[B, D] * bf16[D, F] -> bf16[B, F]", let={"T_x": "T_math 1e999 * 1e999 * 1e999 * 1e999 * 1e999 T_comms"}
+        )
 
 
 @pytest.mark.parametrize("text", ["1e1001 T_comms", "9" * 1001 + "T_comms"])

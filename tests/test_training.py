@@ -119,9 +119,18 @@ output n, r
 """
 INPUTS = "input x: bf16[B, D]; weight W: bf16[D, E]; weight V: bf16[E, D]; "
 # Repeats that begin together, and what is made outside of a repeat and used in every turn of it.
-TOGETHER = INPUTS + "repeat 3 as x = z { repeat 2 as x = u { h = x * W -> bf16[B, E]; u = h * V -> bf16[B, D] }; z = square(u) }"
-ACROSS = INPUTS + "r = gelu(x); repeat 3 as x = z { repeat 2 as x = u { h = x * W -> bf16[B, E]; g = h * V -> bf16[B, D]; u = g + r }; z = gelu(u) }"
-PROJECTED = INPUTS + "r = x * W -> bf16[B, E]; repeat L as x = z { h = r * V -> bf16[B, D]; z = x + h }; y = z * W -> bf16[B, E]"
+TOGETHER = (
+    INPUTS
+    + "repeat 3 as x = z { repeat 2 as x = u { h = x * W -> bf16[B, E]; u = h * V -> bf16[B, D] }; z = square(u) }"
+)
+ACROSS = (
+    INPUTS
+    + "r = gelu(x); repeat 3 as x = z { repeat 2 as x = u { h = x * W -> bf16[B, E]; g = h * V -> bf16[B, D]; u = g + r }; z = gelu(u) }"
+)
+PROJECTED = (
+    INPUTS
+    + "r = x * W -> bf16[B, E]; repeat L as x = z { h = r * V -> bf16[B, D]; z = x + h }; y = z * W -> bf16[B, E]"
+)
 PROGRAMS = {
     "repeats that begin together": TOGETHER,
     "used in all turns of two repeats": ACROSS,

@@ -70,7 +70,23 @@ MORE = [
     *(("block", {"status": status, "moves": []}) for status in ("new", "stale", "edited")),
 ]  # fmt: skip
 # Keywords of the input, and units.
-KEPT = {"count", "exact", "fma", "bytes", "byte", "FLOPs", "FLOP", "HBM", "peak", "int", "argmin", "force", "all", "reduce", "scatter"}
+KEPT = {
+    "count",
+    "exact",
+    "fma",
+    "bytes",
+    "byte",
+    "FLOPs",
+    "FLOP",
+    "HBM",
+    "peak",
+    "int",
+    "argmin",
+    "force",
+    "all",
+    "reduce",
+    "scatter",
+}
 PROBLEM = {
     "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
     "hardware": "tpu-v5e",
@@ -117,9 +133,9 @@ def test_every_omission_is_said_in_every_language(lang):
 @pytest.mark.parametrize("lang", OTHERS)
 def test_what_is_said_of_a_file_is_said_in_every_language(lang):
     coverage = Coverage(9, dict.fromkeys(("definition", "no model", "unreadable", "undecided", "code"), 1))
-    files = [
-        FileReport("a.md", (), "document", notes=notes, coverage=coverage) for notes in (0, 2)
-    ] + [FileReport("b.toml", (), "problems")]
+    files = [FileReport("a.md", (), "document", notes=notes, coverage=coverage) for notes in (0, 2)] + [
+        FileReport("b.toml", (), "problems")
+    ]
     explainer, standard = Explainer(lang=lang), Standard(coverage=Fraction(1))
     for file in files:
         for line in explainer.files(file, standard, verbose=True):

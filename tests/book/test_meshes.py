@@ -254,7 +254,11 @@ def test_exercise(problem):
         assert judgement.source, judgement.claim
         assert finding.value is not None or finding.counterexample is not None, judgement.claim
         if (exercise, judgement.claim) in MISTAKES:
-            said = f"{finding.diagnosis.kind} {finding.diagnosis.facts.get('how', '')}".strip() if finding.diagnosis else ""
+            said = (
+                f"{finding.diagnosis.kind} {finding.diagnosis.facts.get('how', '')}".strip()
+                if finding.diagnosis
+                else ""
+            )
             assert said.startswith(MISTAKES[exercise, judgement.claim]), (judgement.claim, said)
 
 
@@ -267,7 +271,12 @@ def test_exercises_count_on():
     assert len(wrong) >= 150
     for problem in PROBLEMS:
         assert len(problem["claims"]) == len(set(map(str, problem["claims"])))
-    said = {(n, claim["claim"]) for n, problem in NUMBERED.items() for claim in problem["claims"] if not isinstance(claim, str)}
+    said = {
+        (n, claim["claim"])
+        for n, problem in NUMBERED.items()
+        for claim in problem["claims"]
+        if not isinstance(claim, str)
+    }
     assert set(MISTAKES) <= said
     assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44, 84, 85} == set(NUMBERED)
 
@@ -344,7 +353,10 @@ def test_links_carry_what_is_counted_by_hand(exercise):
 
 
 def test_a_page_says_nothing_of_the_program_before_it():
-    pages = {exercise: sr.derive({key: value for key, value in NUMBERED[exercise].items() if key != "claims"}).to_text() for exercise in (27, 1, 9, 68)}
+    pages = {
+        exercise: sr.derive({key: value for key, value in NUMBERED[exercise].items() if key != "claims"}).to_text()
+        for exercise in (27, 1, 9, 68)
+    }
     assert "layer_norm" not in pages[1]
     assert "reduce-scatter" not in pages[1]
     assert "all-gather" not in pages[9]

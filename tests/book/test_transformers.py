@@ -45,7 +45,9 @@ def report():
 
 @pytest.mark.thorough
 def test_every_formula_holds():
-    assert [(j.line, j.claim, j.verdict, j.error) for j in report().judgements if j.verdict not in ("holds", "rounded")] == []
+    assert [
+        (j.line, j.claim, j.verdict, j.error) for j in report().judgements if j.verdict not in ("holds", "rounded")
+    ] == []
 
 
 @pytest.mark.thorough
