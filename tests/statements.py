@@ -456,6 +456,11 @@ def _highest(step, evidence, point, meaning) -> str | None:
     return None if abs(ratio - 1) <= (0 if evidence.reached else Fraction(1, 10**6)) else "the bound is not approached"
 
 
+def _higher(step, evidence, point, meaning) -> str | None:
+    high, low = (value(next(iter(_ends(one.right))).right, point) for one in (evidence.high, evidence.low))
+    return None if value(step.left, point) == high / low - 1 else "it is not by how much one bound is higher"
+
+
 def _beside(step, evidence, point, meaning) -> str | None:
     high, low = (value(next(iter(_ends(one.right))).right, point) for one in (evidence.high, evidence.low))
     told = high - low if isinstance(step.left, Sum) else high / low
@@ -534,6 +539,7 @@ FALSE = {
     "Doubled": _doubled,
     "Highest": _highest,
     "Beside": _beside,
+    "Higher": _higher,
     "OneRoot": _one_root,
     "Whole": _whole,
     "Dominated": _dominated,

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -235,7 +234,6 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_one_clear_message(run, name):
     arguments, message = FAULTS[name]
-    started = time.perf_counter()
     done = run(*arguments)
     assert done.code == 2
     assert done.out == ""
@@ -244,7 +242,6 @@ def test_a_fault_is_one_clear_message(run, name):
     assert "Traceback" not in done.err
     assert "internal error" not in done.err
     assert len(done.err) < 1500
-    assert time.perf_counter() - started < 5
 
 
 def test_a_caret_stands_under_the_fault(run):

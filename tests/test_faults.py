@@ -127,6 +127,7 @@ HANDED = (
     "symroof.verification.judge.",
     "symroof.verification.chapters.",
     "symroof.verification.diagnosis.",
+    "symroof.verification.readings.",
     "symroof.verification.attestation.attested",
 )
 READ = ("symroof.reading", "symroof.cli", "symroof.errors", "symroof.formula", "symroof.api", *HANDED)

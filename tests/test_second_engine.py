@@ -37,7 +37,7 @@ from symroof.formula import (
     Verdict,
 )
 from symroof.proof.check import check, checked
-from symroof.proof.evidence import Beside
+from symroof.proof.evidence import Beside, Higher
 from symroof.proof.ledger import Evidence, Facts, Ledger
 from symroof.proof.sampling import sampled
 from symroof.proof.step import Reason, Step
@@ -311,7 +311,7 @@ def _other_evidence(random, step, others):
             parts = ({"name": size},)
         case "Highest":
             parts = {"names": (size,)}, {"reached": not evidence.reached}
-        case "Beside":
+        case "Beside" | "Higher":
             parts = {"high": evidence.low, "low": evidence.high}, {"high": evidence.low}
         case "OneRoot":
             parts = {"name": size}, {"side": -evidence.side}
@@ -429,6 +429,7 @@ SHOWS = {
     "Highest": ("<", "<="),
     "Dominated": ("~", "->"),
     "Excess": ("~",),
+    "Higher": ("~",),
     "Growing": ("->",),
     "Harmonic": ("<=",),
     "Whole": ("<=>",),
@@ -455,7 +456,7 @@ def test_steps_that_others_rest_on_have_been_checked():
         (step, ledger)
         for name in PROBLEMS
         for step, ledger in zip(*derived(name)[:2], strict=True)
-        if isinstance(step.evidence, Beside)
+        if isinstance(step.evidence, Beside | Higher)
     ]
     assert {type(step.left) for step, _ in rests} == {Quotient, Sum}
     for step, ledger in rests:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from symroof.formula import Call, Cases, Compare, Formula, Name, Negative, Number, Product, Quotient, Sum, number
@@ -80,23 +79,14 @@ class Doubled(Evidence):
 
 
 class Beside(Evidence):
-    """Evidence of a factor, a distance or a share: the bounds of two checked conditions, one over the other, one less the
-    other, or how much higher one is; a distance is one between whole sizes, and a share is of numbers and rounded."""
+    """Evidence of a factor or a distance: the bounds of two checked conditions, one over the other or one less the other;
+    a distance is one between whole sizes."""
 
-    relations = ("=", "~")
     high: Step
     low: Step
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        ends = []
-        for done in (self.high, self.low):
-            first = done.right.rows[0][0] if isinstance(done.right, Cases) else done.right
-            same_sizes = done.point in (None, step.point)
-            if not same_sizes or done not in ledger.established or not isinstance(first, Compare):
-                raise refuted(step, "these are not the bounds of two checked conditions")
-            ends.append(first.right)
-        if step.relation == "~":
-            return _share(step, ends, ledger)
+        ends = _bounds(step, (self.high, self.low), ledger)
         written: list[Formula] = [Quotient(*ends)]
         if isinstance(self.high.evidence, Whole) and isinstance(self.low.evidence, Whole):
             written.append(Sum((ends[0], Negative(ends[1]))))
@@ -106,17 +96,33 @@ class Beside(Evidence):
         return Check("proved", same if isinstance(step.left, Quotient) else "exact numbers")
 
 
-def _share(step: Step, ends: Sequence[Formula], ledger: Ledger) -> Check:
-    """How much higher one bound is than the other, at sizes: a/b - 1."""
-    exact = ledger.exact(figures=True, assumptions=step.assumptions)
-    match step.left:
-        case Sum(
-            terms=(Quotient(above=high, below=low), Negative(body=Number(value=Fraction(numerator=1, denominator=1))))
-        ):
-            known = [exact.rational(end).constant for end in ends]
-            if None not in known and known == [exact.rational(side).constant for side in (high, low)]:
-                return rounded(step, ledger)
-    raise refuted(step, "the bounds beside one another are others")
+class Higher(Evidence):
+    """Evidence of how much higher the bound of one checked condition is than that of another: a/b - 1 in numbers, rounded."""
+
+    relations = ("~",)
+    high: Step
+    low: Step
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact = ledger.exact(figures=True, assumptions=step.assumptions)
+        known = [exact.rational(end).constant for end in _bounds(step, (self.high, self.low), ledger)]
+        match step.left:
+            case Sum(terms=(Quotient(above=high, below=low), Negative(body=Number(value=1)))):
+                if None not in known and known == [exact.rational(side).constant for side in (high, low)]:
+                    return rounded(step, ledger)
+        raise refuted(step, "the bounds beside one another are others")
+
+
+def _bounds(step: Step, conditions: tuple[Step, ...], ledger: Ledger) -> list[Formula]:
+    """The bounds of conditions that were checked, of all sizes or of those of the step."""
+    ends = []
+    for done in conditions:
+        first = done.right.rows[0][0] if isinstance(done.right, Cases) else done.right
+        same_sizes = done.point in (None, step.point)
+        if not same_sizes or done not in ledger.established or not isinstance(first, Compare):
+            raise refuted(step, "these are not the bounds of two checked conditions")
+        ends.append(first.right)
+    return ends
 
 
 def rounded(step: Step, ledger: Ledger) -> Check:
