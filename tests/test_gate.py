@@ -424,6 +424,7 @@ FAULTS = {
 # What cannot make anything false: it chooses among what is proved, or in which order it is said.
 HARMLESS = {
     "algebra.dominance.limit": "whether a leading form is called a limit: both are proved as what they are called",
+    "algebra.rational.is_rational": "which way a bound is put into numbers: it is proved however it is written",
     "algebra.rational.sign": "whether the lines between are written",
     "algebra.rational.coefficients": "a representation, inside a solver whose result is proved",
     "algebra.rational.monomial": "a representation, inside a solver whose result is proved",

@@ -249,3 +249,14 @@ def test_a_size_that_equals_another_is_solved_for_by_that_one():
 def test_a_common_factor_is_taken_out_of_a_bound():
     d = sr.derive("bf16[B, S, D] * int4[D, K, H] -> bf16[B, S, K, H]", on="tpu-v5e", count="exact")
     assert "B > ridge DKH/(2S(KH(2D - 1) - 2 ridge (KH + D)))" in d.to_text(unicode=False, width=200)
+
+
+@pytest.mark.parametrize(
+    ("regime", "a"), [("A = B, D -> oo, F -> oo", lambda b: b), ("D -> oo, F -> oo, A = 3", lambda b: 3)]
+)
+def test_a_rule_of_thumb_is_a_power_or_a_root_of_the_ridge(regime, a):
+    """The intensity tends to AB: the least whole size is that of direct arithmetic, whether the bound is rational or not."""
+    least = next(b for b in range(1, 10**4) if a(b) * b > Fraction("1.97e14") / Fraction("8.2e11"))
+    d = sr.derive("bf16[A, B, D] * bf16[D, F] -> bf16[A, B, F]", on="tpu-v5e", assume=regime, solve_for="B")
+    assert d.answer.rule is not None
+    assert f"B ≥ {least}" in next(line for line in d.to_text().splitlines() if line.startswith("Rule"))

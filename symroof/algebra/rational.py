@@ -101,6 +101,20 @@ def _sides(element: Any) -> tuple[Polynomial, Polynomial]:
     return above, below
 
 
+def is_rational(expression: Expr) -> bool:
+    """Whether an expression is a quotient of polynomials with rational coefficients: a root of a number is none.
+
+    >>> from sympy import sqrt
+    >>> is_rational(sqrt(4)), is_rational(sqrt(2))
+    (True, False)
+    """
+    try:
+        _require_rational(expression)
+    except AlgebraError:
+        return False
+    return True
+
+
 def _require_rational(expression: Expr) -> None:
     for part in preorder_traversal(expression):
         if isinstance(part, Pow):

@@ -51,7 +51,11 @@ def rule(draft: Draft) -> Draft:
         return draft
     if isinstance(edge, Root):
         return draft.add(*whole_size(draft, solution, edge, "rule"))
-    value = draft.setting.in_numbers(edge)
+    value = setting.in_numbers(edge)
+    if value.is_number and not value.is_Rational:
+        sides = setting.in_numbers(form), setting.in_numbers(setting.level)
+        root = solution_of(*sides, x, setting.least_one, layout=setting.layout).bound
+        return draft.add(*whole_size(draft, solution, root, "rule")) if isinstance(root, Root) else draft
     put, where = bound(value, draft.layout), () if solution.guard is None else (solution.guard,)
     draft = draft.add(
         Step("rule", Reason.FIGURES, solution.end.right, "=", put, where, role="rule_bound"),

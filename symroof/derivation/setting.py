@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sympy import Expr, Integer, Rational
 
-from symroof.algebra.rational import cancelled, sign_of
+from symroof.algebra.rational import cancelled, is_rational, sign_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.figures_used import bandwidth_of, peak_of, require_on_mesh
 from symroof.derivation.layout import Layout
@@ -158,7 +158,7 @@ class Setting(Frozen):
     def in_numbers(self, value: Expr) -> Expr:
         """A value with the known figures put in."""
         put = value.subs({figure: rational(x) for figure, x in self.values.items()})
-        return cancelled(put) if put.is_rational_function() else put
+        return cancelled(put) if is_rational(put) else put
 
     @property
     def equalities(self) -> tuple[Compare, ...]:
