@@ -21,7 +21,7 @@ from symroof.model.chip_costs import message, shares
 from symroof.model.dtype import Dim, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
-from symroof.proof import sharded
+from symroof.proof import chips as played_chips
 from symroof.proof.collectives import MeshAxis as Axis
 from symroof.proof.collectives import played
 from symroof.proof.polynomials import Poly, Rat
@@ -491,17 +491,17 @@ def test_an_elementwise_product_is_shared_out(count):
 @pytest.mark.parametrize("wrong", [4, 5, 6])
 def test_a_formula_of_an_open_axis_is_played_with_even_and_odd_numbers(wrong, monkeypatch):
     """What a link carries is compared with a switch of 4, of 5 and of 6 chips: an error at one of them alone is found."""
-    taken, axis = sharded._taken, Axis("X", None, "switch", None, "NVLink")
-    sharded._require_played("all-gather", axis, 1)
+    taken, axis = played_chips._taken, Axis("X", None, "switch", None, "NVLink")
+    played_chips._require_played("all-gather", axis, 1)
     monkeypatch.setattr(
-        sharded,
+        played_chips,
         "_taken",
         lambda kind, chips, ways: (
             taken(kind, chips, ways) * Rat(Poly.number(Fraction(2 if chips.constant == wrong else 1)))
         ),
     )
     with pytest.raises(CheckError, match=f"{wrong} chips along X carry something else"):
-        sharded._require_played("all-gather", axis, 1)
+        played_chips._require_played("all-gather", axis, 1)
 
 
 def test_an_irrational_threshold_on_a_link_is_no_point_from_which_chips_pay():

@@ -46,7 +46,7 @@ def test_every_exchange_says_why():
         "h: W1 is split over X along D, the work along B: all-gather of W1 over X, 2DF/Y bytes",
         "y: each chip of Y has a partial sum over F, and y is split along D: reduce-scatter of y over Y",
         "dW1: each chip of X has a partial sum over B, and dW1 is split along D: reduce-scatter of dW1 over X",
-        "played on meshes of 3 and 4 chips: every chip ends with the entries that its type declares",
+        "played on meshes of 2 and 3 chips: every chip ends with the entries that its type declares",
         "XY chips share every statement evenly",
         "sent over X 6DF(X - 1)/(XY) all-gather W1, W2 / all-gather W2, W1; reduce-scatter dW2, dW1",
         "against X B > 2550(X - 1) T_math > T_X",

@@ -15,14 +15,14 @@ from symroof.formula import Formula, Name, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
-from symroof.model.placing import Move
+from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Line, Program
 from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over, traffic_of_tensors
-from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, OnEach, Wired
+from symroof.proof import plan
+from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, Meshed, OnEach, Wired
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.ledger import Ledger
 from symroof.proof.script import Script
-from symroof.proof.sharded import Meshed
 from symroof.proof.step import Reason, Step
 
 CHIPS = Name("chips")
@@ -36,12 +36,17 @@ HELD = {
 
 
 def meshed_of(program: Program, script: Script) -> Meshed:
-    """The script on the mesh as the user wrote it: nothing that was computed from it."""
+    """The script on the mesh as the user wrote it, and the plan of its exchanges, for the second engine to carry out."""
     axes = (
         MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "", a.speed)
         for a in program.mesh
     )
-    return Meshed(script, tuple(axes), program.keep, program.regather)
+    return Meshed(script, tuple(axes), tuple(map(_planned, placed(program))), program.keep, program.regather)
+
+
+def _planned(place: Placed) -> plan.Planned:
+    moves = (plan.Move(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
+    return plan.Planned(place.line.statement.name, place.division, tuple(moves))
 
 
 def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[str, Any]:

@@ -1,16 +1,139 @@
-"""What one chip of a mesh does for a program, as the played mesh tells it."""
+"""What one chip of a mesh does for a program, as the plan of its exchanges tells when it is carried out: amounts are formulas
+in the numbers of chips. A box of a tensor that is split over n chips counts 1/n of it, and so for every n."""
 
 from __future__ import annotations
 
-from symroof.formula import Formula, Frozen
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property, reduce
+from operator import mul
+
+from symroof.errors import CheckError
+from symroof.formula import Formula, Frozen, Name, number
+from symroof.proof.collectives import MeshAxis, played
+from symroof.proof.conventions import require_conventions
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
-from symroof.proof.meshing import Moved
-from symroof.proof.polynomials import Rat
+from symroof.proof.plan import SIZES, Chips, Moved, Part, Planned
+from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.running import STOCKS, ZERO, Run
-from symroof.proof.script import Act
-from symroof.proof.sharded import Meshed
+from symroof.proof.script import Act, Script
 from symroof.proof.step import Check, Step
+
+# The longest axis that is played in its own size.
+LARGEST = 64
+
+
+class Meshed(Frozen):
+    """A script on a mesh with the plan of its exchanges; ``keep`` are weights that stay gathered for the backward pass,
+    ``regather`` what else does not."""
+
+    script: Script
+    mesh: tuple[MeshAxis, ...]
+    plan: tuple[Planned, ...]
+    keep: tuple[str, ...] = ()
+    regather: tuple[str, ...] = ()
+
+    @cached_property
+    def _played(self) -> tuple[Mapping[str, Part], Mapping[str, frozenset[str]]]:
+        found = []
+        for size in SIZES:
+            every = (replace(a, chips=size if a.chips is None else min(a.chips, size)) for a in self.mesh)
+            chips = Chips(self.script, tuple(axis for axis in every if axis.is_split), self.keep, self.regather)
+            found.append((chips.played(self.plan), chips.saved))
+            require_conventions(self.script, self.mesh, self.plan, found[-1][0])
+        if any(other != found[0] for other in found):
+            raise CheckError("meshes of different sizes need different exchanges")
+        return found[0]
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """What the chips do of each act, by its result, on meshes of several sizes alike."""
+        return self._played[0]
+
+    def held(self, name: str) -> frozenset[str]:
+        """The axes that an array is cut by where it stays."""
+        return frozenset(axis for _, axis in self.script.array[name].split if self.axis(axis).is_split)
+
+    def saved(self, name: str) -> frozenset[str]:
+        """The axes that an array is cut by as it is kept for the backward pass, on meshes of several sizes alike."""
+        return self._played[1].get(name, self.held(name))
+
+    def axis(self, name: str) -> MeshAxis:
+        return next(axis for axis in self.mesh if axis.name == name)
+
+    def resource(self, axis: MeshAxis) -> str:
+        return axis.link if axis.is_switch else axis.name
+
+    def chips(self, axes: Iterable[str], exact: Exact) -> Rat:
+        """The number of chips over some axes."""
+        sizes = (number(n) if (n := self.axis(name).chips) is not None else Name(name) for name in axes)
+        return reduce(mul, map(exact.rational, sizes), Rat(ONE))
+
+    def shares(self, moved: Moved, exact: Exact) -> Iterator[tuple[str, Rat]]:
+        """What each resource carries of the message of a collective.
+
+        A chip takes the N - 1 other parts of N through its k incoming directions, or sends them back; an all-reduce does
+        both. On a switch it has one port, through which an all-to-all sends one part of N for each chip but its own.
+        """
+        axes = [axis for axis in map(self.axis, moved.axes) if axis.chips != 1]
+        chips, collective = self.chips((axis.name for axis in axes), exact), moved.collective
+        if collective == "all-to-all" and axes and not axes[0].is_switch:
+            for axis in axes:
+                own = self.chips((axis.name,), exact)
+                yield axis.name, self._across(axis) * own / chips
+        elif axes:
+            ways = 1 if axes[0].is_switch else sum(2 if axis.is_ring else 1 for axis in axes)
+            if len(axes) == 1:
+                _require_played(collective, axes[0], ways)
+            for resource in dict.fromkeys(map(self.resource, axes)):
+                yield resource, _taken(collective, chips, ways)
+
+    def busiest(self, moved: Moved, exact: Exact) -> Rat:
+        """What the resource carries that carries most of the message."""
+        shares = [share for _, share in self.shares(moved, exact)]
+        if all((share - shares[0]).is_zero() for share in shares):
+            return shares[0]
+        numbers = [value for share in shares if (value := share.constant) is not None]
+        if len(numbers) < len(shares):
+            raise CheckError(f"which axis of {', '.join(moved.axes)} carries most is open")
+        return Rat(Poly.number(max(numbers)))
+
+    def _across(self, axis: MeshAxis) -> Rat:
+        """The part of an all-to-all that the middle of an axis carries: as it is played, the same for all even numbers."""
+        whole = axis.chips is not None and axis.chips <= LARGEST
+        sizes = [axis.chips or 0] if whole else [4, 6, 8] if not (axis.chips or 0) % 2 else []
+        shares = {played("all-to-all", n, axis.is_ring) for n in sizes}
+        if len(shares) == 1:
+            return Rat(Poly.number(shares.pop()))
+        chips = Fraction(axis.chips or 0)
+        return Rat(Poly.number(Fraction(int(chips) ** 2 // 4) / (chips**2 * (2 if axis.is_ring else 1))))
+
+    def message(self, moved: Moved, exact: Exact) -> Rat:
+        """The bytes of a collective."""
+        array = self.script.array[moved.array]
+        labels = [label for label in array.labels if not moved.rows or label != moved.over]
+        sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
+        whole = reduce(mul, map(exact.rational, sizes), Rat(ONE))
+        return whole * Rat(Poly.number(Fraction(array.bits * (moved.rows or 1), 8))) / self.chips(moved.apart, exact)
+
+
+def _taken(collective: str, chips: Rat, ways: int) -> Rat:
+    """What comes in through one of so many directions: the parts of all other chips, one part of each for an all-to-all."""
+    others = (chips - Rat(ONE)) / chips
+    if collective == "all-to-all":
+        return others / chips
+    return others * Rat(Poly.number(Fraction(2 if collective == "all-reduce" else 1, ways)))
+
+
+def _require_played(collective: str, axis: MeshAxis, ways: int) -> None:
+    """The chips of one axis carry what is said when they play it: as many as there are, else some."""
+    whole = axis.chips is not None and axis.chips <= LARGEST
+    for n in [axis.chips or 0] if whole else [4, 5, 6]:
+        said = _taken(collective, Rat(Poly.number(Fraction(n))), ways).constant
+        if said != played(collective, n, axis.is_ring, axis.is_switch):
+            raise CheckError(f"{n} chips along {axis.name} carry something else")
 
 
 class OnEach(Evidence):
@@ -30,7 +153,7 @@ class OnEach(Evidence):
         total = self._chips(exact) if self.what == "chips" else self.total(step, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "a chip of the played mesh does something else")
-        return Check("proved", "the program played on meshes of 3 and 4 chips")
+        return Check("proved", "its exchanges carried out on meshes of 2 and 3 chips")
 
     def _chips(self, exact: Exact) -> Rat:
         return self.meshed.chips((axis.name for axis in self.meshed.mesh), exact)

@@ -17,8 +17,8 @@ from symroof.proof.ledger import Ledger
 from symroof.proof.step import Step
 
 if TYPE_CHECKING:
+    from symroof.proof.chips import Meshed
     from symroof.proof.script import Script
-    from symroof.proof.sharded import Meshed
 
 T_MATH = Name("T_math")
 

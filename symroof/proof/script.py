@@ -86,6 +86,12 @@ class Act(Frozen):
         return self.multiplies or self.sums or (self.back and not (self.reshapes or self.exchanges))
 
     @property
+    def adds(self) -> bool:
+        """Whether it adds its operands up, element by element, or hands one on: sums that are not whole may come in."""
+        function = self.back_each is not None or self.over is not None or bool(self.function) or self.gathers
+        return not (self.multiplies or self.sums or self.first or self.reshapes or function)
+
+    @property
     def needs(self) -> tuple[tuple[str, str | None], ...]:
         """The operands; with one whose rows are gathered, the array that has as many."""
         return tuple((n, self.result if self.gathers and i == 0 else None) for i, n in enumerate(self.operands))

@@ -1,0 +1,64 @@
+"""Of plans that end alike the one that is meant: what pages call a convention.
+
+The links of one exchange follow one another, the fast one inside: a slow one carries a message that the others cut. What the
+axes of one link need of one tensor they do together. Contributions to one gradient that lack the same are added before they
+are reduced. That a tensor is gathered once in a pass is no convention of these: nothing is moved to where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+
+from symroof.errors import CheckError
+from symroof.proof.collectives import MeshAxis, fast_first
+from symroof.proof.plan import Move, Part, Planned
+from symroof.proof.script import Script
+
+# The exchanges of one tensor in their order, and whether each goes over its slow link first.
+SLOW_FIRST: Mapping[str, bool] = {"reduce-scatter": False, "all-reduce": False, "all-to-all": True, "all-gather": True}
+
+
+def require_conventions(
+    script: Script, mesh: Sequence[MeshAxis], plan: Iterable[Planned], parts: Mapping[str, Part]
+) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a plan that comes out is another than the one that is meant."""
+    for planned in plan:
+        for _, moves in groupby(planned.moves, lambda move: (move.array, move.of == "operand")):
+            _require_order(tuple(moves), tuple(mesh))
+    _require_reduced_once(script, parts)
+
+
+def _require_order(moves: Sequence[Move], mesh: tuple[MeshAxis, ...]) -> None:
+    """The exchanges of one tensor for one act follow one another as they should."""
+    links, order = {axis.name: axis.link for axis in mesh}, [*SLOW_FIRST]
+    fast = fast_first(mesh)
+    for one, other in pairwise(moves):
+        if one.collective == other.collective:
+            first, second = (fast.index(links[move.axes[0]]) for move in (one, other))
+            if first == second or (first > second) is not SLOW_FIRST[one.collective]:
+                raise CheckError(f"the {one.collective} of {one.array} goes over its links in another order")
+        elif order.index(one.collective) > order.index(other.collective):
+            raise CheckError(f"{one.array} goes {other.collective} before it goes {one.collective}")
+    for move in moves:
+        if len({links[axis] for axis in move.axes}) != 1:
+            raise CheckError(f"one {move.collective} of {move.array} goes over several links")
+
+
+def _require_reduced_once(script: Script, parts: Mapping[str, Part]) -> None:
+    """Contributions to one gradient that lack the same are added before they are reduced."""
+    uses = [name for act in script.acts for name in act.operands]
+    for act in script.acts:
+        if not act.back or not act.adds or len(act.operands) < 2:
+            continue
+        made = [script.act.get(name) for name in act.operands]
+        if any(
+            one is None or uses.count(one.result) > 1 or one.turns != act.turns or not one.shares_out for one in made
+        ):
+            continue
+        lacks = {
+            tuple((move.collective, move.axes, move.before) for move in parts[name].moved if move.of == "sums")
+            for name in act.operands
+        }
+        if len(lacks) == 1 and lacks != {()}:
+            raise CheckError(f"what {act.result} adds up is reduced one by one")

@@ -1,0 +1,370 @@
+"""The plan of a producer, carried out: after every statement each chip holds what its type declares, with complete sums.
+
+Every dimension is cut into equal blocks, one for each place on the axes that split it somewhere. What a chip holds of a
+tensor is a box of blocks, and of every block the part of its sum that the chip has added up. A plan says by what each act's
+work is cut and what is moved; nothing of it is made here. A move is carried out group by group on the boxes that are there:
+
+    all-gather       every chip gets the boxes of all; no two of them may have a block in common
+    all-to-all       every chip gets its own part of the boxes of all
+    reduce-scatter   the sums of one box that all have are joined, no part twice; every chip keeps its own part of the box
+    all-reduce       the same, and every chip keeps the box
+
+What is there already must not be moved, an operand has to come to the box that is multiplied, and a result has to end as it
+is declared: no chip has more or less of it. What the backward pass adds up may wait, as long as only sums and exchanges use it.
+How large a message is, is read off the boxes. Of plans that end alike the one that is
+meant is told by :mod:`symroof.proof.conventions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from math import prod
+
+from symroof.errors import CheckError
+from symroof.formula import Frozen
+from symroof.proof.collectives import MeshAxis
+from symroof.proof.rows import DEFINITIONS, exchanged
+from symroof.proof.script import Act, Script
+
+# The chips on an axis that is played: as many as these where it has as many.
+SIZES = (2, 3)
+Split = frozenset[tuple[str, str]]
+# The places on an axis, as the bits of a number, that blocks of a dimension have; all of them where nothing is said.
+Box = Mapping[tuple[str, str], int]
+
+
+class Move(Frozen):
+    """A collective of an array over axes of one link: of an ``operand``, of partial ``sums``, of a ``result``, or of the numbers
+    of ``rows``."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    of: str
+
+
+class Planned(Frozen):
+    """What a plan says of one act: the labels that cut its work, each with the axis, and what is moved, in order."""
+
+    result: str
+    work: Split
+    moves: tuple[Move, ...]
+
+
+class Moved(Frozen):
+    """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row ``over``
+    a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there and then: those
+    of the work for partial sums, and for what an operand is brought to."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    apart: tuple[str, ...]
+    of: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    rows: int = 0
+    over: str | None = None
+
+
+class Part(Frozen):
+    """What the chips do of one act: the axes that cut its work, its rows, its operands and its result; and what is moved."""
+
+    work: frozenset[str]
+    rows: frozenset[str]
+    operands: tuple[frozenset[str], ...]
+    result: frozenset[str]
+    moved: tuple[Moved, ...]
+
+
+class Held(Frozen):
+    """What one chip holds of an array: a box of blocks, and of the sum of each the parts that were added up; a part without
+    a limit is whole."""
+
+    blocks: Box
+    sums: tuple[Box, ...] = ({},)
+
+
+# What every chip holds, in the order of the chips.
+Form = tuple[Held, ...]
+
+
+@dataclass
+class Chips:
+    """The chips of a small mesh, and the forms in which they hold each array: as it is declared, then as it was gathered."""
+
+    script: Script
+    mesh: tuple[MeshAxis, ...]
+    keep: tuple[str, ...]
+    regather: tuple[str, ...]
+    forms: dict[str, list[Form]] = field(default_factory=dict)
+    turned: dict[str, int] = field(default_factory=dict)  # how many forms there were when the acts began to go back
+    saved: dict[str, frozenset[str]] = field(default_factory=dict)  # the axes that cut what the acts that go back take
+
+    def __post_init__(self) -> None:
+        self.size = {axis.name: axis.chips or 0 for axis in self.mesh}
+        self.chips = [dict(zip(self.size, places, strict=True)) for places in product(*map(range, self.size.values()))]
+        self.placed: dict[str, Split] = {}
+        for array in self.script.arrays:
+            if array.name not in self.script.act:
+                self.forms[array.name] = [self._declared(array.name)]
+
+    def played(self, plan: Sequence[Planned]) -> Mapping[str, Part]:
+        """What is done of every act. Raises :class:`~symroof.errors.CheckError` where a plan does not come out."""
+        if [act.result for act in self.script.acts] != [one.result for one in plan]:
+            raise CheckError("the plan is one of another program")
+        found: dict[str, Part] = {}
+        for act, planned in zip(self.script.acts, plan, strict=True):
+            if act.back and not self.turned:
+                self._turn()
+            found[act.result] = self._part(act, self._on_split_axes(planned))
+        for name, (form, *_) in self.forms.items():
+            if not self._whole(form) and not any(name in act.operands for act in self.script.acts):
+                raise CheckError(f"{name} ends as partial sums")
+        return found
+
+    def _on_split_axes(self, planned: Planned) -> Planned:
+        """Nothing is cut and nothing moved along an axis of one chip."""
+        work = frozenset(pair for pair in planned.work if pair[1] in self.size)
+        each = (replace(m, axes=tuple(a for a in m.axes if a in self.size)) for m in planned.moves)
+        return Planned(planned.result, work, tuple(move for move in each if move.axes))
+
+    def _turn(self) -> None:
+        """The backward pass begins: what is gathered again is there as it is declared, and no otherwise."""
+        weights = {array.name for array in self.script.arrays if array.role == "weight"}
+        for name in (weights - {*self.keep}) | {*self.regather}:
+            del self.forms.get(name, [])[1:]
+        self.turned = {name: len(forms) for name, forms in self.forms.items()}
+
+    def _split(self, name: str) -> Split:
+        return frozenset(pair for pair in self.script.array[name].split if pair[1] in self.size)
+
+    def _declared(self, name: str) -> Form:
+        return tuple(Held(box) for box in self._boxes(self._split(name)))
+
+    def _boxes(self, split: Iterable[tuple[str, str]]) -> list[Box]:
+        """For each chip the blocks that have its own places on the axes."""
+        pairs = sorted(split)
+        return [{pair: 1 << chip[pair[1]] for pair in pairs} for chip in self.chips]
+
+    def _whole(self, form: Form) -> bool:
+        return not any(part for held in form for part in held.sums)
+
+    def _part(self, act: Act, planned: Planned) -> Part:
+        work = planned.work
+        if len({axis for _, axis in work}) < len(work):
+            raise CheckError(f"some of {act.result} is worked out nowhere")
+        self.placed[act.result] = work
+        labels = self.script.array[act.result].labels
+        moved: list[Moved] = []
+        if not self._whole(self.forms[act.operands[0]][0]):
+            form = self._added(act)
+            if {pair for held in form for pair in held.blocks} != {*work}:
+                raise CheckError(f"{act.result} lies as what it adds up")
+        else:
+            for name in dict.fromkeys(act.operands):
+                moved += self._brought(act, name, planned.moves, work)
+            self._made_again(act)
+            made, summed = (frozenset(p for p in work if (p[0] in labels) is there) for there in (True, False))
+            both = zip(self._boxes(made), self._boxes(summed), strict=True)
+            form = tuple(Held(blocks, (sums,)) for blocks, sums in both)
+        over = (
+            frozenset(axis for label, axis in work if label == act.over) if act.function in DEFINITIONS else frozenset()
+        )
+        moved += self._rows(act, planned.moves, work)
+        after = [move for move in planned.moves if move.of in ("sums", "result")]
+        form, done = self._moved(act.result, form, after, self._boxes(self._split(act.result)), self._split(act.result))
+        moved += done
+        if len(moved) != len(planned.moves) or not all(
+            move.of != "operand" or move.array in act.operands for move in planned.moves
+        ):
+            raise CheckError(f"{act.result} moves what it does not use")
+        if self._whole(form):
+            form, ended = self._declared(act.result), form
+            if any(held.blocks != there.blocks for held, there in zip(ended, form, strict=True)):
+                raise CheckError(f"{act.result} does not end where it is declared")
+        elif not act.back:
+            raise CheckError(f"{act.result} ends as partial sums")
+        self.forms[act.result] = [form]
+        cut = frozenset(axis for _, axis in work)
+        operands = tuple(_axes(self._of(name, work)) for name in act.operands)
+        return Part(cut, cut - over, operands, _axes(p for p in work if p[0] in labels), tuple(moved))
+
+    def _of(self, name: str, work: Split) -> Split:
+        """What of the work's split concerns an array."""
+        return frozenset(pair for pair in work if pair[0] in self.script.array[name].labels)
+
+    def _added(self, act: Act) -> Form:
+        """Sums that are not whole yet, added to one another or handed on."""
+        forms = [self.forms[name][0] for name in act.operands]
+        if not act.adds:
+            raise CheckError(f"{act.result} takes what is not added up")
+        if any(one.blocks != other.blocks for form in forms[1:] for one, other in zip(forms[0], form, strict=True)):
+            raise CheckError(f"what {act.result} adds up lies in several ways")
+        return tuple(
+            Held(each[0].blocks, tuple(s for held in each for s in held.sums)) for each in zip(*forms, strict=True)
+        )
+
+    def _brought(self, act: Act, name: str, moves: Iterable[Move], work: Split) -> list[Moved]:
+        """An operand comes to the chips that need it, unless it is there."""
+        needs, forms = self._of(name, work), self.forms[name]
+        boxes, mine = self._boxes(needs), [move for move in moves if move.of == "operand" and move.array == name]
+        place = self._covering(name, needs)
+        if not self._whole(forms[0]) or (place is None and not mine):
+            raise CheckError(f"{name} is not where {act.result} needs it")
+        if place is not None and mine:
+            raise CheckError(f"{name} is moved to where it is")
+        if act.back and name in self.turned and not (act.gathers and name == act.operands[0]):
+            self._take(name, place)
+        if not mine:
+            return []
+        form, moved = self._moved(name, self._sliced(forms[0], boxes, mine), mine, boxes, work)
+        if [held.blocks for held in form] != boxes:
+            raise CheckError(f"{name} does not come to where {act.result} needs it")
+        forms.append(form)
+        return moved
+
+    def _covering(self, name: str, needs: Split) -> int | None:
+        """The first form of an array in which every chip has all that it needs."""
+        boxes = self._boxes(needs)
+        every = enumerate(self.forms[name])
+        return next((i for i, form in every if all(map(_within, boxes, (held.blocks for held in form)))), None)
+
+    def _made_again(self, act: Act) -> None:
+        """What the backward pass of a fuse makes once more on the chip takes what is there."""
+        for one in self.script.made_again(act):
+            for place, name in enumerate(one.operands):
+                if name in self.turned and not (one.gathers and place == 0):
+                    self._take(name, self._covering(name, self._of(name, self.placed[one.result])))
+
+    def _take(self, name: str, place: int | None) -> None:
+        """Something of the forward pass is taken back: in a form that was there, else as it is declared."""
+        there = place if place is not None and place < self.turned[name] else 0
+        axes = _axes(pair for held in self.forms[name][there] for pair in held.blocks)
+        self.saved[name] = min(self.saved.get(name, axes), axes, key=len)
+
+    def _sliced(self, form: Form, boxes: Sequence[Box], moves: Iterable[Move]) -> Form:
+        """A chip leaves out, free, what no chip needs that it exchanges something with."""
+        over = {axis for move in moves for axis in move.axes}
+        rest = ({pair: places for pair, places in box.items() if pair[1] not in over} for box in boxes)
+        return tuple(replace(held, blocks=_common(held.blocks, box)) for held, box in zip(form, rest, strict=True))
+
+    def _rows(self, act: Act, moves: Iterable[Move], work: Split) -> list[Moved]:
+        """The numbers of rows that chips share out are added up, each as often as the function asks for it."""
+        mine = [move for move in moves if move.of == "rows"]
+        over = frozenset(pair for pair in work if pair[0] == act.over) if act.function in DEFINITIONS else frozenset()
+        if not over and not mine:
+            return []
+        pieces = zip(self._boxes(work - over), self._boxes(over), strict=True)
+        form, moved = self._moved(
+            act.result, tuple(Held(rest, (own,)) for rest, own in pieces), mine, [{} for _ in self.chips], frozenset()
+        )
+        if not self._whole(form):
+            raise CheckError(f"the rows of {act.result} are not added up")
+        return [replace(one, rows=exchanged(act.function), over=act.over, after=()) for one in moved]
+
+    def _moved(
+        self, name: str, form: Form, moves: Sequence[Move], boxes: Sequence[Box], goal: Split
+    ) -> tuple[Form, list[Moved]]:
+        """What the chips hold after some exchanges of one array, and what was moved."""
+        found = []
+        for i, move in enumerate(moves):
+            if move.array != name:
+                raise CheckError(f"{move.array} is moved, and not {name}")
+            last = not any(later.collective == "all-reduce" for later in moves[i + 1 :])
+            after, message = self._carried_out(move, form, boxes, last)
+            summed = move.collective in ("reduce-scatter", "all-reduce")
+            cut = {p for held in form for box in (held.sums if summed else (held.blocks,)) for p in box}
+            before, ends = _along(cut, move.axes), _along(goal, move.axes)
+            axes = tuple(sorted(_axes(pair for box in message for pair in box)))
+            found.append(Moved(move.collective, move.axes, name, axes, move.of, before, ends))
+            form = after
+        return form, found
+
+    def _carried_out(self, move: Move, form: Form, boxes: Sequence[Box], last: bool) -> tuple[Form, list[Box]]:
+        """One exchange, group by group; and the message of each chip: what it has before a reduction, after a gathering, and
+        what all of them have of what goes all-to-all."""
+        found, messages, kind = list(form), list[Box](), move.collective
+        for group in self._groups(move.axes):
+            here = [form[i] for i in group]
+            if kind in ("all-gather", "all-to-all"):
+                if any(held.sums != here[0].sums for held in here):
+                    raise CheckError(f"an {kind} of {move.array} over {_several(move.axes)} is of different sums")
+                joined, sums = self._joined([held.blocks for held in here], move), here[0].sums
+                messages.append(joined)
+            else:
+                joined, messages = here[0].blocks, [*messages, here[0].blocks]
+                if any(held.blocks != joined for held in here):
+                    raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} is of different blocks")
+                each = zip(*(held.sums for held in here), strict=True)
+                sums = tuple(self._joined(parts, move) for parts in each)
+            for i in group:
+                blocks = joined
+                if kind in ("reduce-scatter", "all-to-all"):
+                    own = {pair: places for pair, places in boxes[i].items() if pair[1] in move.axes}
+                    blocks = _common(joined, own)
+                    if blocks == joined:
+                        raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} leaves all where it was")
+                elif kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
+                    piece = {("", axis): 1 << self.chips[i][axis] for axis in move.axes}
+                    blocks = {p: m for p, m in joined.items() if p[0]} if last else {**joined, **piece}
+                found[i] = Held(blocks, sums)
+        return tuple(found), messages
+
+    def _groups(self, axes: tuple[str, ...]) -> list[list[int]]:
+        """The chips that differ in their places on these axes alone."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for i, chip in enumerate(self.chips):
+            found.setdefault(tuple(at for axis, at in chip.items() if axis not in axes), []).append(i)
+        return list(found.values())
+
+    def _joined(self, boxes: Sequence[Box], move: Move) -> Box:
+        """The box that several make together. Raises :class:`~symroof.errors.CheckError` where two have something in common."""
+        if any(_overlap(one, other) for one, other in combinations(boxes, 2)):
+            adds = move.collective in ("reduce-scatter", "all-reduce")
+            problem = "adds up a part twice" if adds else "moves what is there already"
+            raise CheckError(f"the {move.collective} of {move.array} over {_several(move.axes)} {problem}")
+        pairs = {pair for box in boxes for pair in box}
+        full = {pair: (1 << self.size[pair[1]]) - 1 for pair in pairs}
+        around = {p: _any(box.get(p, every) for box in boxes) for p, every in full.items()}
+        if sum(self._count(box, full) for box in boxes) != self._count(around, full):
+            raise CheckError(f"the parts of {move.array} over {_several(move.axes)} are not all that there is of it")
+        return {pair: places for pair, places in around.items() if places != full[pair]}
+
+    def _count(self, box: Box, full: Box) -> int:
+        return prod(box.get(pair, every).bit_count() for pair, every in full.items())
+
+
+def _axes(split: Iterable[tuple[str, str]]) -> frozenset[str]:
+    return frozenset(axis for _, axis in split)
+
+
+def _along(split: Iterable[tuple[str, str]], axes: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels that some axes cut."""
+    return tuple(sorted({label for label, axis in split if axis in axes and label}))
+
+
+def _several(axes: tuple[str, ...]) -> str:
+    return ", ".join(axes)
+
+
+def _any(masks: Iterable[int]) -> int:
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found
+
+
+def _common(one: Box, other: Box) -> Box:
+    return {**one, **{pair: places & one.get(pair, places) for pair, places in other.items()}}
+
+
+def _within(one: Box, other: Box) -> bool:
+    """Whether a box lies in another."""
+    return all(pair in one and not one[pair] & ~places for pair, places in other.items())
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return all(one[pair] & other[pair] for pair in one.keys() & other.keys())

@@ -1,0 +1,79 @@
+"""The second engine carries out plans: those of all programs come out, and none comes out that was changed in one place."""
+
+from dataclasses import replace
+
+import pytest
+from test_played_programs import PROGRAMS, on
+
+from symroof.derivation.meanings import script_of
+from symroof.derivation.sharding import meshed_of
+from symroof.errors import CheckError
+
+pytestmark = pytest.mark.part(4)
+
+KINDS = ("all-gather", "all-to-all", "reduce-scatter", "all-reduce")
+
+
+def without(things, place):
+    return (*things[:place], *things[place + 1 :])
+
+
+def changes(meshed):
+    """Every plan that differs in one exchange, or in what the work of one act is cut by."""
+    axes = [axis.name for axis in meshed.mesh]
+    for i, planned in enumerate(meshed.plan):
+        labels = {
+            x for name in (*meshed.script.acts[i].operands, planned.result) for x in meshed.script.array[name].labels
+        }
+        others = [replace(planned, work=planned.work - {pair}) for pair in planned.work]
+        others += [
+            replace(planned, work=(planned.work - {pair}) | {(x, pair[1])})
+            for pair in planned.work
+            for x in labels - {pair[0]}
+        ]
+        others += [
+            replace(planned, work=planned.work | {(x, axis)})
+            for axis in axes
+            if axis not in {a for _, a in planned.work}
+            for x in labels
+        ]
+        for j, move in enumerate(planned.moves):
+            rest = without(planned.moves, j)
+            others += [
+                replace(planned, moves=rest),
+                replace(planned, moves=(*planned.moves[: j + 1], *planned.moves[j:])),
+            ]
+            other = [replace(move, collective=kind) for kind in KINDS if kind != move.collective]
+            other += [replace(move, axes=without(move.axes, k)) for k in range(len(move.axes))]
+            other += [replace(move, axes=(*move.axes, axis)) for axis in axes if axis not in move.axes]
+            other += [
+                replace(move, array=name)
+                for name in {*meshed.script.act[planned.result].operands, planned.result} - {move.array}
+            ]
+            others += [replace(planned, moves=(*planned.moves[:j], one, *planned.moves[j + 1 :])) for one in other]
+        yield from (
+            (planned, other, replace(meshed, plan=(*meshed.plan[:i], other, *meshed.plan[i + 1 :]))) for other in others
+        )
+
+
+def passed(meshed):
+    """How many plans were changed, and those that come out."""
+    found, count = [], 0
+    for before, after, changed in changes(meshed):
+        count += 1
+        try:
+            parts = changed.parts
+        except CheckError:
+            continue
+        if parts != meshed.parts:
+            found.append((before, after))
+    return count, found
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_changed_plan_comes_out(name, training):
+    program = on(PROGRAMS[name], "X, Y on ICI" if "Y" in PROGRAMS[name] else "X on ICI", training)
+    count, found = passed(meshed_of(program, script_of(program)))
+    assert count > 3
+    assert found == []
