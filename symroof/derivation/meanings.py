@@ -23,15 +23,14 @@ from symroof.formula import Name, Number, names
 from symroof.model.cost import Counting
 from symroof.model.mesh import split_of
 from symroof.model.operation import AnyOperation
-from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, Line, Program
+from symroof.model.program import DIFFERENCE, SUM, Fuse, Line, Program, Repeat, Undone
 from symroof.model.quantities import DERIVED, TABLE, meaning
 from symroof.model.resources import OF_VECTOR, Rates, steps_of, time_name, times_of
 from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
-from symroof.proof.gradients import in_training
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
-from symroof.proof.script import Act, Array, Script, Turn
+from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
 from symroof.symbols import expression, symbol
 
 # What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
@@ -211,39 +210,58 @@ def in_ridge(value: Expr) -> Expr:
 
 
 def script_of(program: Program) -> Script:
-    """The program as it was written, in the plain values of the second engine: nothing that was counted. It works out the
-    backward pass for itself."""
-    roles = {d.tensor.name: d.role for d in program.declared}
+    """The program in the plain values of the second engine: nothing that was counted. Its backward pass is what was worked out
+    of it, which the second engine holds against the program."""
+    backward = program.backward
+    roles = {str(d.tensor.name): d.role for d in program.declared}
+    if backward is not None:
+        roles |= {str(tensor.name): "before" for tensor in backward.incoming}
+        roles |= {str(tensor.name): "gradient" for tensor in backward.arriving.values()}
     arrays = (
         Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, ""), tensor.dtype.name, split_of(tensor))
-        for name, tensor in program.written.items()
+        for name, tensor in program.arrays.items()
     )
-    script = Script(tuple(arrays), tuple(_act(program, line) for line in program.forward), program.returned)
-    return in_training(script) if program.training else script
+    both = () if backward is None else (backward.gradients, backward.arriving)
+    gradients, arriving = (tuple((n, str(t.name)) for n, t in named.items()) for named in both or ({}, {}))
+    kept = (*program.returned, *(name for _, name in gradients))
+    return Script(tuple(arrays), tuple(map(_Acts(program).act, program.lines)), kept, gradients, arriving)
 
 
-def _act(program: Program, line: Line) -> Act:
-    statement, function, lines = line.statement, line.statement.function, program.forward
-    operands = tuple(str(tensor.name) for tensor in statement.operands)
-    opened = list(dict.fromkeys(repeat for other in lines for repeat in other.repeats))
-    turns = tuple(Turn(opened.index(one), one.times, one.leaves, one.enters) for one in line.repeats)
-    fuse = None if line.fuse is None else next(i for i, other in enumerate(lines) if other.fuse is line.fuse)
-    if function is None:
-        each, multiplies = Fraction(len(operands) - 1), statement.kind == PRODUCT
-        act = Act(statement.name, operands, each, Fraction(0), None, multiplies, turns, fuse)
-        return replace(act, minus=statement.kind == DIFFERENCE, exchanges=statement.kind == EXCHANGE)
-    act = Act(statement.name, operands, function.each, function.row, statement.over, False, turns, fuse)
-    gains = len(operands) - function.operands
-    return replace(
-        act,
-        gathers=function.gathers,
-        reshapes=function.reshapes,
-        gains=gains,
-        back_each=function.back_each,
-        back_row=function.back_row,
-        kept=function.needs,
-        function=function.name if statement.over is not None else "",
-    )
+class _Acts:
+    """The lines of a program as acts: repeats and fuses have numbers, those of the backward pass mirrored ones."""
+
+    def __init__(self, program: Program) -> None:
+        self.repeats = list(dict.fromkeys(repeat for line in program.forward for repeat in line.repeats))
+        self.fuses = [line.fuse for line in program.forward]
+
+    def turn(self, repeat: Repeat) -> Turn:
+        place = self.repeats.index(repeat) if repeat.reverses is None else ~self.repeats.index(repeat.reverses)
+        return Turn(place, repeat.times, repeat.leaves, repeat.enters)
+
+    def fuse(self, fuse: Fuse | None) -> int | None:
+        if fuse is None:
+            return None
+        if fuse.undoes is not None:
+            return ~next(i for i, other in enumerate(self.fuses) if other is fuse.undoes)
+        return next(i for i, other in enumerate(self.fuses) if other is fuse)
+
+    def act(self, line: Line) -> Act:
+        statement, function, undone = line.statement, line.statement.function, line.statement.undone or Undone()
+        operands = tuple(str(tensor.name) for tensor in statement.operands)
+        turns, fuse = tuple(map(self.turn, line.repeats)), self.fuse(line.fuse)
+        kind = FUNCTION if function is not None else statement.kind
+        alone = function is None and len(operands) == 1 and statement.kind in (SUM, DIFFERENCE)
+        each = function.each if function is not None else Fraction(1 if alone else len(operands) - 1)
+        act = Act(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
+        act = replace(act, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)
+        if function is None:
+            return act
+        act = replace(act, row=function.row, function=function.name, kept=function.needs)
+        act = replace(act, gathers=function.gathers, reshapes=function.reshapes)
+        if line.backward:
+            return act
+        gains = max(len(operands) - function.operands, 0)
+        return replace(act, back_each=function.back_each, back_row=function.back_row, gains=gains)
 
 
 def require_spoken(draft: Draft, program: Program) -> None:

@@ -30,6 +30,7 @@ from symroof.model.program import (
     Program,
     Repeat,
     Statement,
+    Undone,
 )
 
 # The gradient of a gain: what it multiplied, times the gradient of the result, added over the rows.
@@ -38,7 +39,8 @@ LETTERS = "abcdefgh"
 
 
 class Backward(Frozen):
-    """``incoming`` are gradients that come from outside, ``gradients`` those of declared tensors, by their names.
+    """``incoming`` are gradients that come from outside, of which ``arriving`` are those of results, by the names of these;
+    ``gradients`` are those of declared tensors, by their names.
 
     >>> from symroof.reading.programs import read_program
     >>> program = read_program("input x: bf16[N, D]; weight W: bf16[D, F]; h = x * W -> bf16[N, F]; y = relu(h)")
@@ -52,6 +54,7 @@ class Backward(Frozen):
     body: tuple[Node, ...]
     incoming: tuple[Tensor, ...]
     gradients: Mapping[str, Tensor]
+    arriving: Mapping[str, Tensor]
 
 
 def backward_of(program: Program) -> Backward:
@@ -92,6 +95,7 @@ class _Reverse:
     asked: frozenset[str]
     incoming: list[Tensor] = field(default_factory=list)
     gradients: dict[str, Tensor] = field(default_factory=dict)
+    arriving: dict[str, Tensor] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -104,7 +108,7 @@ class _Reverse:
         body = self._nodes(scope.body, scope)
         for name in tuple(scope.arrived):
             self.gradients[name] = self._total(name, scope, body)
-        return Backward(tuple(body), tuple(self.incoming), self.gradients)
+        return Backward(tuple(body), tuple(self.incoming), self.gradients, self.arriving)
 
     def _nodes(self, nodes: tuple[Node, ...], scope: _Scope) -> list[Node]:
         found: list[Node] = []
@@ -117,9 +121,8 @@ class _Reverse:
                     self._repeat(node, scope, found)
                 case Fuse():
                     inner = self._nodes(node.body, scope)
-                    contracts = any(statement.contracts for statement in _statements(node.body))
-                    again = _again(node, inner) if contracts else ()
-                    found += [Fuse(tuple(inner), again, contracts)] if inner else []
+                    again = _again(node, inner) if node.contracts else ()
+                    found += [Fuse(tuple(inner), again, node)] if inner else []
                 case Block():
                     inner = self._nodes(node.body, scope)
                     found += [Block(f"d{node.name}", tuple(inner))] if inner else []
@@ -143,15 +146,17 @@ class _Reverse:
         result = replace(operand, name=name)
         if statement.function is not None:
             before = (t.name in self.asked for t in statement.operands[:place])
-            found.append(through_function(statement, place, gradient, result, not any(before)))
+            made = through_function(statement, place, gradient, result, not any(before))
         elif statement.kind == EXCHANGE:
-            found.append(Statement(EXCHANGE, (gradient,), result))
+            made = Statement(EXCHANGE, (gradient,), result)
         elif statement.kind == PRODUCT:
-            found += self._factors(statement, place, gradient, result)
+            *rest, made = self._factors(statement, place, gradient, result)
+            found += (replace(one, undone=Undone("", statement.name, place)) for one in rest)
         elif first and set(operand.labels) == set(gradient.labels):
-            found.append(Statement("function", (gradient,), result, FUNCTIONS["convert"]))
+            made = Statement("function", (gradient,), result, FUNCTIONS["convert"])
         else:
-            found.append(Statement(SUM if first else DIFFERENCE, (gradient,), result))
+            made = Statement(SUM if first else DIFFERENCE, (gradient,), result)
+        found.append(replace(made, undone=Undone(str(operand.name), statement.name, place)))
         return result
 
     def _factors(self, statement: Statement, place: int, gradient: Tensor, result: Tensor) -> Iterator[Statement]:
@@ -190,23 +195,26 @@ class _Reverse:
         result = replace(self.known[name], name=self._new(self._final(name, inner)))
         before = replace(result, name=self._new(f"{result.name}_before"))
         self.incoming.append(before)
-        body.append(Statement(SUM, (before, *inner.arrived.pop(name)), result))
+        body.append(Statement(SUM, (before, *inner.arrived.pop(name)), result, undone=Undone(name)))
         return result
 
     def _total(self, name: str, scope: _Scope, found: list[Node]) -> Tensor:
         """The gradient of a tensor: its contributions, added; from outside where nothing uses it."""
         arrived = scope.arrived.pop(name, [])
         if arrived and self._returned(name, scope):
-            arrived.append(replace(self.known[name], name=self._new(f"d{name}_out")))
-            self.incoming.append(arrived[-1])
+            arrived.append(self._from_outside(name, f"d{name}_out"))
         if len(arrived) == 1:
             return arrived[0]
+        if not arrived:
+            return self._from_outside(name, self._final(name, scope))
         result = replace(self.known[name], name=self._new(self._final(name, scope)))
-        if arrived:
-            found.append(Statement(SUM, tuple(arrived), result))
-        else:
-            self.incoming.append(result)
+        found.append(Statement(SUM, tuple(arrived), result, undone=Undone(name)))
         return result
+
+    def _from_outside(self, name: str, called: str) -> Tensor:
+        self.arriving[name] = replace(self.known[name], name=self._new(called))
+        self.incoming.append(self.arriving[name])
+        return self.arriving[name]
 
     def _contribution(self, name: str, user: str, scope: _Scope) -> str:
         """``dx`` where one statement alone uses x, else ``dx_h`` for what comes through h."""

@@ -33,6 +33,15 @@ class Declared(Frozen):
     tensor: Tensor
 
 
+class Undone(Frozen):
+    """What a statement of the backward pass is there for: it is a part of the gradient ``of`` a tensor, or all of it; it undoes a
+    ``statement``, for the operand at a ``place``, or adds up what several gave."""
+
+    of: str = ""
+    statement: str = ""
+    place: int = 0
+
+
 class Statement(Frozen):
     """``result = operands[0] * operands[1] …``, a sum of them, or a function of them, ``over`` a dimension for rows.
 
@@ -45,6 +54,7 @@ class Statement(Frozen):
     result: Tensor
     function: Function | None = None
     over: str | None = None
+    undone: Undone | None = None
 
     @property
     def name(self) -> str:
@@ -86,12 +96,19 @@ class Statement(Frozen):
 
 
 class Fuse(Frozen):
-    """``again`` are statements whose results the backward pass needs and makes once more on the chip, uncounted; ``backs`` says
-    that it is the backward pass of a fuse in which something is contracted: one kernel, whatever stands in it."""
+    """``undoes`` is the fuse whose backward pass it is: ``again`` are statements of that whose results it needs and makes once
+    more on the chip, uncounted."""
 
     body: tuple[Node, ...]
     again: tuple[Statement, ...] = ()
-    backs: bool = False
+    undoes: Fuse | None = None
+
+    @property
+    def contracts(self) -> bool:
+        """Whether it keeps on the chip what a contraction makes: one of elementwise statements alone changes nothing. The backward
+        pass of one that does is one kernel, whatever stands in it."""
+        ahead = self.undoes is not None and self.undoes.contracts
+        return ahead or any(isinstance(s, Statement) and s.contracts for s in self.body)
 
 
 class Block(Frozen):

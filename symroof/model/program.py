@@ -34,6 +34,7 @@ from symroof.model.nodes import (
     Node,
     Repeat,
     Statement,
+    Undone,
     lines_of,
     sources_of,
     turns_of,
@@ -60,6 +61,7 @@ __all__ = [
     "Program",
     "Repeat",
     "Statement",
+    "Undone",
     "turns_of",
 ]
 

@@ -25,7 +25,7 @@ from symroof.model.cost import Counting
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh import split_of
 from symroof.model.placing import kept_forms
-from symroof.model.program import EXCHANGE, NAMELESS, SUM, Fuse, Line, Program, Repeat, Statement, turns_of
+from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.symbols import rational
 
 
@@ -287,7 +287,7 @@ class _Kernel:
     @property
     def contracts(self) -> bool:
         fuse = self.lines[0].fuse
-        return self.lines[0].statement.contracts or (fuse is not None and contracted_in(fuse))
+        return self.lines[0].statement.contracts or (fuse is not None and fuse.contracts)
 
 
 def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
@@ -297,7 +297,7 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
     fused: dict[int, _Kernel] = {}
     for line in program.lines:
         statement, fuse = line.statement, line.fuse
-        together = fuse is not None and contracted_in(fuse)
+        together = fuse is not None and fuse.contracts
         if statement.kind == EXCHANGE:
             kernels.append(_Kernel([line]))
             continue
@@ -317,11 +317,6 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
         if statement.contracts or together or last is not None:
             behind[statement.name] = kernel
     return tuple(tuple(kernel.lines) for kernel in kernels)
-
-
-def contracted_in(fuse: Fuse) -> bool:
-    """Whether a fuse keeps on the chip what a contraction makes: one of elementwise statements alone changes nothing."""
-    return fuse.backs or any(isinstance(s, Statement) and s.contracts for s in fuse.body)
 
 
 def _same_turn(one: Line, other: Line) -> bool:

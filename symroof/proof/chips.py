@@ -11,6 +11,7 @@ from operator import mul
 
 from symroof.errors import CheckError
 from symroof.formula import Formula, Frozen, Name, number
+from symroof.proof.adjoints import require_adjoint
 from symroof.proof.collectives import MeshAxis, played
 from symroof.proof.conventions import require_conventions
 from symroof.proof.exact import Exact
@@ -149,6 +150,7 @@ class OnEach(Evidence):
     resource: str = ""
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
+        require_adjoint(self.meshed.script)
         exact = ledger.exact(figures=False)
         total = self._chips(exact) if self.what == "chips" else self.total(step, exact)
         if not (exact.rational(step.right) - total).is_zero():

@@ -9,10 +9,11 @@ from functools import reduce
 from operator import mul
 
 from symroof.formula import Formula, Name, Quotient, Sum, number, product
+from symroof.proof.adjoints import require_adjoint
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.script import Act, Array, Script, Turn
+from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
 from symroof.proof.step import Check, Step
 
 ZERO = Rat(Poly())
@@ -38,6 +39,7 @@ class Run(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, script = ledger.exact(figures=False), self.script
+        require_adjoint(script)
         total, by = ZERO, "the program run again"
         for act in self.acts():
             if self.back in (None, act.back) and self.what in ("flops", "flops_exact", "ops"):
@@ -72,7 +74,7 @@ class Run(Evidence):
             return ZERO if self.what == "ops" else self._contraction(act, exact, step)
         if self.what != "ops":
             return ZERO
-        array = script.array[act.operands[0] if len(act.operands) == 1 or act.first else act.result]
+        array = script.array[act.operands[0] if len(act.operands) == 1 or act.kind == FUNCTION else act.result]
         rows = replace(array, labels=tuple(label for label in array.labels if label != act.over))
         each = Rat(Poly.number(act.each)) * self._elements(array, exact)
         saved = self._elements(script.array[act.result], exact) if act.sums else ZERO
@@ -155,6 +157,7 @@ class Transfers(Run):
     """Evidence of the bytes of the tensor ``name``: every load and every store of it, whoever pays."""
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
+        require_adjoint(self.script)
         exact = ledger.exact(figures=False)
         if not (exact.rational(step.right) - self.moved(exact)).is_zero():
             raise refuted(step, f"running the program moves something else of {self.name}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from symroof.formula import Both, Call, Compare, Formula, Name, Number, Sum, Verdict, names, total
+from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.script import Script
@@ -27,6 +28,7 @@ class Schedule(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         """The statements of each kernel under the name of the one that pays; those of a block or a fuse as one."""
+        require_adjoint(self.script)
         groups: dict[object, list[str]] = {}
         block = dict(self.blocks)
         for act in self.script.acts:

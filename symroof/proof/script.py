@@ -1,4 +1,4 @@
-"""A program as its author wrote it, in plain values, and what a run of it loads and stores.
+"""A program in plain values, and what a run of it loads and stores.
 
 Which statement runs where, what is on the chip already, and who pays for a load is worked out here anew.
 """
@@ -14,6 +14,7 @@ from math import lcm, prod
 from symroof.formula import Formula, Frozen
 from symroof.proof.recounts import Loops
 
+PRODUCT, SUM, DIFFERENCE, EXCHANGE, FUNCTION = "*", "+", "-", "->", "function"
 Moved = tuple[str, str, str | None]
 
 
@@ -43,36 +44,49 @@ class Turn(Frozen):
 
 
 class Act(Frozen):
-    """A statement. With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations.
+    """A statement: a product, a sum, a difference, an exchange of layouts, or a function, by its ``kind``.
 
-    One that ``sums`` a single operand saves one for each element of the result. ``minus`` is a difference, ``back_each``
-    and ``back_row`` are what the derivative of a function takes. One that goes ``back`` is of the backward pass; what a
-    fuse of the number ~n works on is made as in the fuse n. The last operands of a function may be ``gains``; one that
-    ``reshapes`` makes other dimensions of the same elements, one that ``exchanges`` lays them out otherwise. What is counted by its
-    ``first`` operand says so. ``function`` is the name of one of rows, with a ' for its derivative; ``kept`` is what
-    a derivative reads beside the gradient: operands, result, nothing, or divisor.
+    With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations; a function is counted by
+    its first operand. ``back_each`` and ``back_row`` are what the derivative of a function takes, and ``kept`` is what that reads
+    beside the gradient: operands, result, nothing, or divisor. The last operands of a function may be ``gains``; one that
+    ``reshapes`` makes other dimensions of the same elements. What a fuse of the number ~n works on is made as in the fuse n.
+
+    One that goes ``back`` is of the backward pass: it makes a part of the gradient ``of`` an array, or all of it, and
+    ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave.
     """
 
     result: str
     operands: tuple[str, ...]
+    kind: str
     each: Fraction
     row: Fraction = Fraction(0)
     over: str | None = None
-    multiplies: bool = False
+    function: str = ""
     turns: tuple[Turn, ...] = ()
     fuse: int | None = None
     gathers: bool = False  # rows of the first operand alone are read, as many as the result has
-    sums: bool = False
-    minus: bool = False
-    back_each: Fraction | None = None
-    back_row: Fraction = Fraction(0)
-    back: bool = False
-    gains: int = 0
     reshapes: bool = False
-    first: bool = False
-    exchanges: bool = False
-    function: str = ""
+    gains: int = 0
+    back_each: Fraction = Fraction(0)
+    back_row: Fraction = Fraction(0)
     kept: str = "operands"
+    back: bool = False
+    of: str = ""
+    undoes: str = ""
+    place: int = 0
+
+    @property
+    def multiplies(self) -> bool:
+        return self.kind == PRODUCT
+
+    @property
+    def exchanges(self) -> bool:
+        return self.kind == EXCHANGE
+
+    @property
+    def sums(self) -> bool:
+        """Whether it sums a single operand: one operation less for each element of the result."""
+        return self.kind == SUM and len(self.operands) == 1
 
     @property
     def without_elements(self) -> Act:
@@ -88,8 +102,7 @@ class Act(Frozen):
     @property
     def adds(self) -> bool:
         """Whether it adds its operands up, element by element, or hands one on: sums that are not whole may come in."""
-        function = self.back_each is not None or self.over is not None or bool(self.function) or self.gathers
-        return not (self.multiplies or self.sums or self.first or self.reshapes or function)
+        return self.exchanges or (self.kind in (SUM, DIFFERENCE) and len(self.operands) > 1)
 
     @property
     def needs(self) -> tuple[tuple[str, str | None], ...]:
@@ -98,11 +111,15 @@ class Act(Frozen):
 
 
 class Script(Frozen):
-    """A program as it was written, in plain values; ``kept`` is what is asked for although it is used."""
+    """A program in plain values, with the backward pass that a producer gives it, if it is in training: what it was written with,
+    and acts that :mod:`symroof.proof.adjoints` holds against that. ``kept`` is what is asked for although it is used;
+    ``gradients`` are those of arrays that are declared, ``arriving`` those of results, which come from outside."""
 
     arrays: tuple[Array, ...]
     acts: tuple[Act, ...]
     kept: tuple[str, ...] = ()
+    gradients: tuple[tuple[str, str], ...] = ()
+    arriving: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def array(self) -> Mapping[str, Array]:

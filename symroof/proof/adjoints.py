@@ -1,0 +1,377 @@
+"""The backward pass held against the program: <dy, J x'> = <J^T dy, x'> on small numbers modulo a prime.
+
+The program is run forward with every dimension of two places and every repeat of two turns, each number with how fast it
+changes when all that is declared changes at random: that is J x'. The acts that go back are run as they are given, on
+what arrives at random for the results. Both products are equal where every gradient is right, and all but never otherwise: one
+that is wrong, missing or given twice, one that reads what was not kept, one that another turn has. Functions are any functions
+that have their derivatives: they are told by what the derivative reads.
+
+What numbers do not tell is read off: a gradient has the type and the layout of what it is the gradient of, a function takes what
+its derivative takes once, and nothing is made that is no gradient and leads to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+from symroof.errors import CheckError
+from symroof.proof.miniatures import (
+    Index,
+    Labels,
+    Numbers,
+    added,
+    aligned,
+    dot,
+    in_rows,
+    linear,
+    looked_up,
+    matrix,
+    size,
+    times,
+    times_each,
+)
+from symroof.proof.rows import PRIME, drawn
+from symroof.proof.script import DIFFERENCE, FUNCTION, PRODUCT, SUM, Act, Array, Script, Turn
+
+TURNS = 2
+
+
+def require_adjoint(script: Script) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where the acts that go back are not the backward pass of the others.
+
+    >>> half, x, y = Fraction(1, 2), Array("x", ("N",), 16, "input"), Array("y", ("N",), 16, "")
+    >>> dy, dx = Array("dy", ("N",), 16, "gradient"), Array("dx", ("N",), 16, "")
+    >>> square = Act("y", ("x",), "function", Fraction(1), function="square", back_each=Fraction(2))
+    >>> undone = Act("dx", ("x", "dy"), "function", Fraction(2), function="square'", back=True, of="x", undoes="y")
+    >>> whole = Script((x, y, dy, dx), (square, undone), gradients=(("x", "dx"),), arriving=(("y", "dy"),))
+    >>> require_adjoint(whole)
+    """
+    if "adjoint" in vars(script) or not any(act.back for act in script.acts):
+        return
+    try:
+        _require_read_off(script)
+        one, other = _Machine(script).products()
+    except (KeyError, IndexError, StopIteration, ValueError) as error:
+        raise CheckError("the backward pass takes what is not there") from error
+    if one != other:
+        raise CheckError("the backward pass is not that of the program: its gradients are others")
+    vars(script)["adjoint"] = True
+
+
+def _require_read_off(script: Script) -> None:
+    """What the acts that go back are, whatever numbers they come to."""
+    undone: dict[str, list[Act]] = {}
+    for act in script.acts:
+        if not act.back:
+            continue
+        made = script.array[act.result]
+        if act.undoes:
+            undone.setdefault(act.undoes, []).append(act)
+            _require_undoes(script, act, script.act[act.undoes])
+        else:
+            maker = script.act.get(act.of)
+            here = _mirror(maker.fuse) if maker is not None and _mirrors(act, maker) else None
+            if act.kind != SUM or act.fuse != here:
+                raise CheckError(f"{act.result} is not added up where {act.of} was made")
+            if act.each != len(act.operands) - 1 or act.row:
+                raise CheckError(f"{act.result} takes other operations than a sum")
+        if act.of and not _alike(made, script.array[act.of]):
+            raise CheckError(f"{act.result} is not laid out as {act.of}, of which it is a gradient")
+        if act.kind == SUM and len(act.operands) > 1 and any(not _alike(script.array[n], made) for n in act.operands):
+            raise CheckError(f"{act.result} adds up gradients of several types")
+    for name, parts in undone.items():
+        _require_counted_once(script.act[name], parts)
+    for name, gradient in script.gradients:
+        if not _alike(script.array[gradient], script.array[name]):
+            raise CheckError(f"{gradient} is not laid out as {name}, of which it is the gradient")
+    used = {name for act in script.acts if act.back for name in act.operands} | {
+        gradient for _, gradient in script.gradients
+    }
+    used |= {turn.leaves for act in script.acts if act.back for turn in act.turns}
+    if idle := [act.result for act in script.acts if act.back and act.result not in used]:
+        raise CheckError(f"{idle[0]} is no gradient that is asked for, and leads to none")
+
+
+def _require_undoes(script: Script, act: Act, undone: Act) -> None:
+    """An act undoes another in its turns and its fuse, and takes a gradient of what that makes."""
+    if undone.back or (act.of and act.of != undone.operands[act.place]):
+        raise CheckError(f"{act.result} undoes nothing of the program")
+    if not _mirrors(act, undone):
+        raise CheckError(f"{act.result} is not made in the turns of {undone.result}")
+    if act.fuse != _mirror(undone.fuse):
+        raise CheckError(f"{act.result} is not made in the fuse of {undone.result}")
+    made, own = script.array[undone.result], script.array[act.result]
+    if not act.of:
+        if own.dtype != made.dtype or own.split - made.split:
+            raise CheckError(f"{act.result} is not laid out as {undone.result}, of which it is a part")
+        return
+    taken = [script.array[name] for name in act.operands if _is_gradient(script, name)]
+    if [(array.dtype, {*array.labels}) for array in taken] != [(made.dtype, {*made.labels})]:
+        raise CheckError(f"{act.result} takes no gradient of {undone.result}")
+
+
+def _is_gradient(script: Script, name: str) -> bool:
+    maker = script.act.get(name)
+    return script.array[name].role not in DECLARED if maker is None else maker.back and bool(maker.of)
+
+
+def _require_counted_once(undone: Act, parts: Sequence[Act]) -> None:
+    """The derivative of a function takes what it takes for its first operand, those of the others come with it; the gradient of
+    a gain is a product added up. Everything else is counted as what it is."""
+    first, base = True, len(undone.operands) - undone.gains
+    for act in parts:
+        owed = Fraction(max(len(act.operands) - 1, 1)) if act.kind in (SUM, DIFFERENCE, PRODUCT) else Fraction(0)
+        row = Fraction(0)
+        if act.function == "convert" and undone.kind != FUNCTION:
+            owed = Fraction(1)
+        elif act.kind == FUNCTION and act.place >= base:
+            owed = Fraction(2)
+        elif act.kind == FUNCTION and first:
+            owed, row, first = undone.back_each, undone.back_row, False
+        if (act.each, act.row) != (owed, row):
+            raise CheckError(
+                f"{act.result} takes other operations than the derivative of {undone.function or undone.kind}"
+            )
+
+
+def _mirror(fuse: int | None) -> int | None:
+    return None if fuse is None else ~fuse
+
+
+def _mirrors(act: Act, undone: Act) -> bool:
+    """Whether the turns of an act are those of another, gone through from the last to the first."""
+    return [(turn.place, turn.times) for turn in act.turns] == [(~turn.place, turn.times) for turn in undone.turns]
+
+
+def _alike(one: Array, other: Array) -> bool:
+    return (one.dtype, one.bits, {*one.labels}, one.split) == (other.dtype, other.bits, {*other.labels}, other.split)
+
+
+class _Machine:
+    """A script that is run with every dimension of two places and every repeat of two turns. What is made is noted by name and
+    by the turns, with how fast it changes: 0 for what belongs to the backward pass."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.made: dict[tuple[str, Index], tuple[Numbers, Numbers]] = {}
+        self.turns = {turn.place: turn for act in script.acts for turn in act.turns}
+        self.result = {gradient: name for name, gradient in script.arriving}
+        self.added = {act.operands[0]: act.result for act in script.acts if act.back}
+
+    def products(self) -> tuple[int, int]:
+        """What arrives times how fast the results change, and the gradients times how fast what is declared changes."""
+        script, one, other = self.script, 0, 0
+        for act, at in _unrolled(script.acts):
+            operands = [self._read(name, act.turns, at) for name in act.operands]
+            self.made[act.result, at] = self._undoing(act, operands) if act.back else self._ahead(act, operands)
+        arriving, gradients = dict(script.arriving), dict(script.gradients)
+        for name in {*arriving, *self._results()}:
+            turns = self._around(name)
+            for at in product(range(TURNS), repeat=len(turns)):
+                one += dot(self._given(arriving[name], at)[0], self._read(name, turns, at)[1])
+        for (name, at), (_, changes) in list(self.made.items()):
+            if script.array[name].role and any(changes):
+                back = tuple(self.turns[~turn.place] for turn in self._owned(name))
+                other += dot(self._read(gradients[name], back, _mirrored(at))[0], changes)
+        return one % PRIME, other % PRIME
+
+    def _results(self) -> Iterator[str]:
+        """What the program returns that depends on something real: what nothing uses, and what it says."""
+        ahead = [act for act in self.script.acts if not act.back]
+        used = {name for act in ahead for name in act.operands} - {*self.script.kept}
+        real = {a.name for a in self.script.arrays if a.role in DECLARED and not a.integer}
+        for act in ahead:
+            if real & {*act.operands}:
+                real.add(act.result)
+                if act.result not in used:
+                    yield act.result
+
+    def _around(self, name: str) -> tuple[Turn, ...]:
+        """The turns in each of which a result is another: what leaves a repeat is one."""
+        turns = self.script.act[name].turns
+        while turns and turns[-1].leaves == name:
+            turns = turns[:-1]
+        return turns
+
+    def _owned(self, name: str) -> tuple[Turn, ...]:
+        """The turns each of which has a declared array of its own: those of what uses it; an input is one for all."""
+        if self.script.array[name].role == "input":
+            return ()
+        return next(act.turns for act in self.script.acts if name in act.operands)
+
+    def _read(self, name: str, turns: tuple[Turn, ...], at: Index) -> tuple[Numbers, Numbers]:
+        """An array as an act in these turns finds it."""
+        for deep in reversed(range(len(turns))):
+            if turns[deep].enters == name and at[deep]:
+                return self._read(turns[deep].leaves, turns[: deep + 1], (*at[:deep], at[deep] - 1))
+        role, maker = self.script.array[name].role, self.script.act.get(name)
+        goes_back = bool(turns) and turns[0].place < 0
+        if role == "before":
+            zero = [0] * size(self.script.array[name].labels)
+            return self._read(self.added[name], turns, (*at[:-1], at[-1] - 1)) if at[-1] else (zero, zero)
+        if goes_back and (role in DECLARED or (maker is not None and not maker.back)):
+            return self._read(name, tuple(self.turns[~turn.place] for turn in turns), _mirrored(at))
+        if role == "gradient":
+            return self._given(name, _mirrored(at)[: len(self._around(self.result[name]))])
+        if maker is None:
+            return self._given(name, at[: len(self._owned(name))])
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(maker.turns, turns, strict=False)) if a != b),
+            min(len(turns), len(maker.turns)),
+        )
+        return self.made[name, (*at[:shared], *[TURNS - 1] * (len(maker.turns) - shared))]
+
+    def _given(self, name: str, at: Index) -> tuple[Numbers, Numbers]:
+        """Numbers that come from outside."""
+        if (name, at) not in self.made:
+            array = self.script.array[name]
+            places, still = range(size(array.labels)), array.integer or array.role not in DECLARED
+            values, changes = ([drawn(kind, name, at, i) for i in places] for kind in ("value", "change"))
+            self.made[name, at] = values, [0] * len(values) if still else changes
+        return self.made[name, at]
+
+    def _labels(self, names: Sequence[str]) -> tuple[Labels, ...]:
+        return tuple(self.script.array[name].labels for name in names)
+
+    def _ahead(self, act: Act, operands: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
+        """What an act of the program makes, and how fast that changes."""
+        labels, target = self._labels(act.operands), self.script.array[act.result].labels
+        values, changes = [value for value, _ in operands], [change for _, change in operands]
+        if act.kind != FUNCTION:
+            if act.multiplies:
+                one_moves = ([*values[:i], change, *values[i + 1 :]] for i, change in enumerate(changes))
+                moved = added(*(linear(PRODUCT, each, labels, target) for each in one_moves))
+            else:
+                moved = linear(act.kind, changes, labels, target)
+            return linear(act.kind, values, labels, target), moved
+        if act.gathers:
+            rows = looked_up(labels[0], labels[1], target, values[1])
+            return [values[0][i] for i in rows], [changes[0][i] for i in rows]
+        if act.reshapes:
+            moves = matrix(act.function, size(target), size(labels[0]))
+            return times(moves, values[0]), times(moves, changes[0])
+        base = len(values) - act.gains
+        if act.over is not None:
+            return self._normed(act, values, changes, labels, target)
+        xs = [aligned(x, own, target) for x, own in zip(values[:base], labels, strict=False)]
+        made = _made(act, xs)
+        slopes = [_slopes(act, i, xs, made) for i in range(base)]
+        each = [times_each(s, aligned(c, own, target)) for s, c, own in zip(slopes, changes, labels, strict=False)]
+        return made, added(*each)
+
+    def _normed(
+        self, act: Act, values: list[Numbers], changes: list[Numbers], labels: tuple[Labels, ...], target: Labels
+    ) -> tuple[Numbers, Numbers]:
+        """A function of rows, with its gain and its shift."""
+        values[0], changes[0] = in_rows(act.function, str(act.over), labels[0], (values[0], changes[0]))
+        if act.gains:
+            normed, change, gain, gained = values[0], changes[0], values[1], changes[1]
+            each = [normed, gain], [change, gain], [normed, gained]
+            made, *parts = (linear(PRODUCT, both, labels[:2], target) for both in each)
+            moved = added(*parts)
+        else:
+            made, moved = aligned(values[0], labels[0], target), aligned(changes[0], labels[0], target)
+        for shift, change, own in zip(values[2:], changes[2:], labels[2:], strict=True):
+            made, moved = added(made, aligned(shift, own, target)), added(moved, aligned(change, own, target))
+        return made, moved
+
+    def _undoing(self, act: Act, operands: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
+        """What an act of the backward pass makes."""
+        labels, target = self._labels(act.operands), self.script.array[act.result].labels
+        values, undone = [value for value, _ in operands], self.script.act.get(act.undoes)
+        if act.kind != FUNCTION:
+            made = linear(act.kind, values, labels, target)
+        elif undone is None or undone.kind != FUNCTION:
+            made = aligned(values[0], labels[0], target)  # a change of type
+        else:
+            made = self._derived(act, undone, values, labels, target)
+        return made, [0] * len(made)
+
+    def _derived(
+        self, act: Act, undone: Act, values: list[Numbers], labels: tuple[Labels, ...], target: Labels
+    ) -> Numbers:
+        """The gradient of one operand of a function."""
+        gradient, place = values[-1], act.place
+        if undone.gathers:
+            rows = looked_up(target, labels[0], labels[-1], values[0])
+            found = [0] * size(target)
+            for i, value in zip(rows, gradient, strict=True):
+                found[i] += value
+            return found
+        if undone.reshapes:
+            moved = matrix(undone.function, size(labels[0]), size(target))
+            return times([list(column) for column in zip(*moved, strict=True)], gradient)
+        if place >= len(undone.operands) - undone.gains:
+            normed, _ = in_rows(undone.function, str(undone.over), labels[0], (values[0], [0] * len(values[0])))
+            return linear(PRODUCT, [normed, gradient], (labels[0], labels[-1]), target)
+        if undone.over is not None:
+            own = labels[0]
+            if len(values) > 2:
+                gradient = linear(PRODUCT, [gradient, values[1]], (labels[-1], labels[1]), own)
+            else:
+                gradient = aligned(gradient, labels[-1], own)
+            both = (values[0], [0] * len(values[0])), (gradient, [0] * len(gradient))
+            return aligned(in_rows(f"{undone.function}'", undone.over, own, *both)[0], own, target)
+        kept = [aligned(x, own, target) for x, own in zip(values[:-1], labels[:-1], strict=True)]
+        return times_each(_slopes_of(undone, place, kept, len(gradient)), aligned(gradient, labels[-1], target))
+
+
+DECLARED = ("input", "weight", "cache")
+
+
+def _unrolled(acts: Sequence[Act], at: Index = ()) -> Iterator[tuple[Act, Index]]:
+    """The acts one after the other, turn by turn."""
+    deep, i = len(at), 0
+    while i < len(acts):
+        if len(acts[i].turns) == deep:
+            yield acts[i], at
+            i += 1
+            continue
+        turn, end = acts[i].turns[deep], i
+        while end < len(acts) and acts[end].turns[deep : deep + 1] == (turn,):
+            end += 1
+        for number in range(TURNS):
+            yield from _unrolled(acts[i:end], (*at, number))
+        i = end
+
+
+def _mirrored(at: Index) -> Index:
+    return tuple(TURNS - 1 - number for number in at)
+
+
+def _is_free(act: Act) -> bool:
+    """Whether a function leaves a gradient as it is."""
+    return act.back_each == act.back_row == 0 or act.function == "convert"
+
+
+def _made(act: Act, xs: list[Numbers]) -> Numbers:
+    """An elementwise function of its operands: any that has the derivatives that are told by what they read."""
+    if act.kept == "divisor":
+        return [a * pow(b, -1, PRIME) % PRIME for a, b in zip(*xs, strict=True)]
+    if act.kept == "nothing" or _is_free(act):
+        slopes = [_slopes(act, i, xs, []) for i in range(len(xs))]
+        moved = [drawn(act.function, act.result)] * len(xs[0])  # none of them leaves a number as it is
+        return added(moved, *(times_each(slope, x) for slope, x in zip(slopes, xs, strict=True)))
+    return [drawn(act.function, *values) for values in zip(*xs, strict=True)]
+
+
+def _slopes(act: Act, place: int, xs: list[Numbers], made: Numbers) -> Numbers:
+    """The derivative for one operand, at each element, from all that there is."""
+    kept = {"nothing": [], "result": [made, *xs[1:]], "divisor": [xs[-1], *([made] if place else [])], "operands": xs}[
+        act.kept
+    ]
+    return _slopes_of(act, place, kept, len(xs[0]))
+
+
+def _slopes_of(act: Act, place: int, kept: list[Numbers], count: int) -> Numbers:
+    """The derivative for one operand from what is kept."""
+    if _is_free(act):
+        return [1] * count
+    if act.kept == "divisor":
+        over = [pow(b, -1, PRIME) for b in kept[0]]
+        return [-q * b for q, b in zip(kept[1], over, strict=True)] if place else over
+    if act.kept == "nothing":
+        return [drawn("slope", act.function, place)] * count
+    return [drawn("slope", act.function, place, *values) for values in zip(*kept, strict=True)]

@@ -1,0 +1,122 @@
+"""Arrays whose dimensions have two places each, of numbers modulo a prime: products, sums, rows and what looks them up, in loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from symroof.errors import CheckError
+from symroof.proof.rows import DEFINITIONS, PRIME, Dual, Row, drawn
+from symroof.proof.script import DIFFERENCE, PRODUCT
+
+Labels = tuple[str, ...]
+Index = tuple[int, ...]
+Numbers = list[int]
+
+
+def in_rows(function: str, over: str, labels: Labels, *arrays: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
+    """A function of rows over a label, applied to each row of arrays that are laid out alike."""
+    if function not in DEFINITIONS:
+        raise CheckError(f"nothing says what {function} does to a row")
+    rest = tuple(label for label in labels if label != over)
+    values, changes = ([0] * len(arrays[0][0]) for _ in range(2))
+    for places in _pattern((labels,), rest):
+        rows = (Row([[Dual(array[i], change[i]) for (i,) in places]], []) for array, change in arrays)
+        for (i,), element in zip(places, DEFINITIONS[function](*rows).elements, strict=True):
+            values[i], changes[i] = element.value, element.change
+    return values, changes
+
+
+def looked_up(table: Labels, indices: Labels, target: Labels, rows: Numbers) -> list[int]:
+    """For each element of a target the element of a table that it is, the labels that the target lacks told by an index."""
+    found = []
+    for (at,), place in zip(_aligned_places(indices, target), _places(target), strict=True):
+        here = dict(zip(target, place, strict=True))
+        found.append(_flat(table, {label: here.get(label, rows[at] % _length(label)) for label in table}))
+    return found
+
+
+@lru_cache(maxsize=64)
+def matrix(function: str, rows: int, columns: int) -> list[Numbers]:
+    """What puts elements into other dimensions: any linear function of them."""
+    return [[drawn(function, row, column) for column in range(columns)] for row in range(rows)]
+
+
+def times(matrix: list[Numbers], vector: Numbers) -> Numbers:
+    return [dot(row, vector) % PRIME for row in matrix]
+
+
+def dot(one: Numbers, other: Numbers) -> int:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def times_each(one: Numbers, other: Numbers) -> Numbers:
+    return [a * b % PRIME for a, b in zip(one, other, strict=True)]
+
+
+def added(*arrays: Numbers) -> Numbers:
+    return [sum(values) % PRIME for values in zip(*arrays, strict=True)]
+
+
+def linear(kind: str, arrays: Sequence[Numbers], labels: tuple[Labels, ...], target: Labels) -> Numbers:
+    """A product, a sum or a difference; of a single operand a sum is over what the target lacks."""
+    if kind == PRODUCT:
+        pattern = _pattern(labels, target)
+        if len(arrays) == 2:
+            one, other = arrays
+            return [sum(one[i] * other[j] for i, j in places) % PRIME for places in pattern]
+        return [sum(prod(a[i] for a, i in zip(arrays, at, strict=True)) for at in places) % PRIME for places in pattern]
+    first, *others = (aligned(array, own, target) for array, own in zip(arrays, labels, strict=True))
+    if kind == DIFFERENCE:
+        return (
+            [-x % PRIME for x in first]
+            if not others
+            else [(a - b) % PRIME for a, b in zip(first, *others, strict=True)]
+        )
+    return added(first, *others)
+
+
+def aligned(array: Numbers, labels: Labels, target: Labels) -> Numbers:
+    """Summed over what the target lacks, the same for what it has beside it."""
+    return (
+        array
+        if labels == target
+        else [sum(array[i] for (i,) in places) % PRIME for places in _pattern((labels,), target)]
+    )
+
+
+def _length(label: str) -> int:
+    return 1 if label == "1" else 2
+
+
+def size(labels: Labels) -> int:
+    return prod(map(_length, labels))
+
+
+def _places(labels: Labels) -> Iterator[Index]:
+    return product(*(range(_length(label)) for label in labels))
+
+
+def _flat(labels: Labels, place: Mapping[str, int]) -> int:
+    found = 0
+    for label in labels:
+        found = found * _length(label) + place[label]
+    return found
+
+
+def _aligned_places(labels: Labels, target: Labels) -> list[Index]:
+    return [at for places in _pattern((labels,), target) for at in places]
+
+
+@lru_cache(maxsize=1024)
+def _pattern(operands: tuple[Labels, ...], target: Labels) -> list[list[Index]]:
+    """For each element of a target the elements of the operands that are multiplied for it, one tuple for each product."""
+    summed = tuple(dict.fromkeys(label for labels in operands for label in labels if label not in target))
+    found = []
+    for outer in _places(target):
+        here = dict(zip(target, outer, strict=True))
+        each = ({**here, **dict(zip(summed, inner, strict=True))} for inner in _places(summed))
+        found.append([tuple(_flat(labels, place) for labels in operands) for place in each])
+    return found

@@ -1,0 +1,142 @@
+"""Backward passes are held against their programs: those of all programs come out, and none that was changed in one place."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+import random_programs
+from random_splits import random_splits
+from test_played_programs import programmed
+
+from symroof.derivation.meanings import script_of
+from symroof.errors import CheckError, SymroofError
+from symroof.model.backward import in_training
+from symroof.proof.adjoints import require_adjoint
+from symroof.reading.operations import read_operation
+
+pytestmark = pytest.mark.part(4)
+
+LIBRARY = ("mlp", "gated-mlp", "attention", "moe", "decoder-layer", "decoder", "vit", "convolution")
+WRITTEN = {
+    "carried through turns": "input x: bf16[B, D]; input m: bf16[B, D]; repeat L as x = z { weight W: bf16[D, E]; weight V: bf16[E, D]; "
+    "h = x * W -> bf16[B, E]; a = gelu(h); y = a * V -> bf16[B, D]; z = y + m }; weight U: bf16[D, F]; o = z * U -> bf16[B, F]",
+    "turns in turns": "input x: bf16[B, D]; repeat L as x = z { weight W: bf16[D, D2]; weight V: bf16[D2, D]; h = x * W -> bf16[B, D2]; "
+    "y = h * V -> bf16[B, D]; repeat M as y = z { weight S: bf16[D, E]; weight R: bf16[E, D]; u = y * S -> bf16[B, E]; z = u * R -> bf16[B, D] } }",
+    "rows and gains": "input x: bf16[B, D]; weight g: bf16[D]; n = rms_norm(x, g); weight W: bf16[D, S]; s = n * W -> bf16[B, S]; p = softmax(s); q = layer_norm(p)",
+    "types and fuses": "input x: bf16[B, D]; weight W: bf16[D, F]; fuse { h = x * W -> fp32[B, F]; a = silu(h) -> bf16[B, F] }; weight V: bf16[F, D]; "
+    "y = a * V -> bf16[B, D]; z = x + y; d = divide(z, x); e = ema(d, z)",
+    "a table": "input t: int32[B, T]; weight E: bf16[V, D]; x = lookup(E, t) -> bf16[B, T, D]; weight U: bf16[D, V]; y = x * U -> bf16[B, T, V]",
+}
+
+
+def trained(text):
+    return script_of(in_training(read_operation(text)))
+
+
+def changed(script, acts, **more):
+    return replace(script, acts=tuple(acts), **more)
+
+
+def changes(script, random, count):
+    """Backward passes that differ in one act: in what it takes, in what it is there for, in what it takes of operations, in its
+    place; or in one gradient."""
+    back = [i for i, act in enumerate(script.acts) if act.back]
+    for _ in range(count):
+        i = random.choice(back)
+        act, (before, after) = script.acts[i], (script.acts[:i], script.acts[i + 1 :])
+        j = random.randrange(len(act.operands))
+        here = script.array[act.operands[j]]
+        same = (
+            script.act[here.name].operands if here.name in script.act else ()
+        )  # a change of type leaves a gradient as it is
+        alike = [
+            a.name
+            for a in script.arrays
+            if {*a.labels} == {*here.labels} and a.name not in (here.name, act.result, *same)
+        ]
+        kind = random.randrange(8)
+        if kind == 0 and alike:
+            yield (
+                act,
+                changed(
+                    script,
+                    (
+                        *before,
+                        replace(act, operands=(*act.operands[:j], random.choice(alike), *act.operands[j + 1 :])),
+                        *after,
+                    ),
+                ),
+            )
+        elif kind == 1 and len(act.operands) > 1:
+            yield (
+                act,
+                changed(script, (*before, replace(act, operands=act.operands[:j] + act.operands[j + 1 :]), *after)),
+            )
+        elif kind == 2:
+            yield act, changed(script, (*before, replace(act, each=act.each + 1), *after))
+        elif (
+            kind == 3
+            and act.function
+            and len([x for x in script.acts if x.undoes == act.undoes and x.function == act.function]) > 1
+        ):
+            yield act, changed(script, (*before, replace(act, place=1 - act.place), *after))
+        elif kind == 4:
+            yield act, changed(script, (*before, replace(act, fuse=None if act.fuse is not None else ~0), *after))
+        elif kind == 5:
+            yield act, changed(script, script.acts, gradients=script.gradients[1:])
+        elif kind == 6:
+            arrays = tuple(replace(a, bits=2 * a.bits) if a.name == act.result else a for a in script.arrays)
+            yield act, replace(script, arrays=arrays)
+        elif kind == 7 and act.turns:
+            yield act, changed(script, (*before, replace(act, turns=act.turns[:-1]), *after))
+
+
+def refused(script):
+    try:
+        require_adjoint(script)
+    except CheckError:
+        return True
+    return False
+
+
+def _new(act, script, other):
+    """What is not as it was."""
+    same = {*map(repr, (*script.acts, *script.arrays, *script.gradients))}
+    return [one for one in (*other.acts, *other.arrays, *other.gradients) if repr(one) not in same]
+
+
+def require_noticed(script, random, count):
+    require_adjoint(script)
+    every = list(changes(script, random, count)) if any(act.back for act in script.acts) else []
+    assert [(act, _new(act, script, one)) for act, one in every if not refused(one)] == []
+    return len(every)
+
+
+@pytest.mark.parametrize("name", [*LIBRARY, *WRITTEN])
+def test_no_other_backward_pass_comes_out(name):
+    try:
+        script = trained(WRITTEN.get(name, name))
+    except SymroofError:
+        pytest.skip("not a program that is trained")
+    assert require_noticed(script, Random(name), 60) > 20
+
+
+def split(seed):
+    program = programmed(random_splits(seed), True)
+    if program is None:
+        raise SymroofError("a product")
+    return script_of(program)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", range(4))
+def test_backward_passes_of_random_programs(part):
+    count = 0
+    for seed in range(part, 200, 4):
+        for made in (lambda seed: trained(str(random_programs.program(Random(seed), dtypes=("bf16", "fp32")))), split):
+            try:
+                script = made(seed)
+            except SymroofError:
+                continue
+            count += require_noticed(script, Random(seed), 6)
+    assert count > 200
