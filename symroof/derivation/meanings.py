@@ -21,6 +21,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.sharding import costs_of_chips
 from symroof.formula import Name, Number, names
 from symroof.model.cost import Counting
+from symroof.model.einsum import Einsum
 from symroof.model.mesh import split_of
 from symroof.model.operation import AnyOperation
 from symroof.model.program import DIFFERENCE, SUM, Fuse, Line, Program, Repeat, Undone
@@ -95,17 +96,20 @@ def _counts(operation: AnyOperation, count: Counting) -> dict[str, Any]:
         from symroof.derivation.meanings import costs_of_program
 
         found = costs_of_program(operation, count)
-        return found if operation.line is None else found | _counts(operation.line, count)
-    if operation.product is None:
-        kinds = {KINDS: Kinds(tuple(operation.counted), tuple(map(_function, operation.counted.values())))}
-        return {name: _function(f) for name, f in operation.functions.items()} | (kinds if operation.counted else {})
+        return found if operation.line is None else found | _counts_of_product(operation.line, count)
+    kinds = {KINDS: Kinds(tuple(operation.counted), tuple(map(_function, operation.counted.values())))}
+    return {name: _function(f) for name, f in operation.functions.items()} | (kinds if operation.counted else {})
+
+
+def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Any]:
+    """What a product on one line is counted by: its loops and its arrays."""
     labels = tuple(tensor.labels for tensor in operation.tensors)
     plain, fused = (Loops(labels[:-1], labels[-1], fused) for fused in (False, True))
     arrays = tuple((t.labels, t.dtype.bits, t.dtype.name) for t in operation.tensors)
     uses = {f"uses_{i}": Uses(plain, i, operation.operand_name(i)) for i in range(len(labels))}
     return {
         "flops_exact": plain,
-        "flops": fused if count == "fma" and operation.product.contracted else plain,
+        "flops": fused if count == "fma" and operation.contracted else plain,
         "reads": Arrays(arrays[:-1]),
         "writes": Arrays(arrays[-1:]),
         **uses,
@@ -271,7 +275,7 @@ def require_spoken(draft: Draft, program: Program) -> None:
     setting, meanings = draft.setting, draft.ledger.meanings
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
     meshed = meanings["chips"].meshed if program.axes else None
-    script = meshed.script if meshed is not None else meanings["flops"].script
+    script = meshed.script if meshed is not None else meanings["params"].script
     memory, vector = (
         "HBM" if setting.over_network else setting.problem.link,
         OF_VECTOR if OF_VECTOR in figures else None,

@@ -12,7 +12,7 @@ from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft
 from symroof.derivation.meanings import costs
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, number, product, total
 from symroof.model.program import Program
-from symroof.model.resources import MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
+from symroof.model.resources import COMMS, MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction
 
@@ -94,7 +94,8 @@ def times_defined(draft: Draft, program: Program) -> Draft:
     """What each time is that only programs have, as far as no step says it yet; but for T_steps and the two bounds."""
     assert draft.setting.rates is not None
     times, defined = times_of(program, draft.setting.rates), draft.ledger.definitions
-    missing = {name: time for name, time in times.items() if name not in ("T_lower", "T_upper", *defined)}
+    said = ("T_lower", "T_upper", time_name(draft.setting.rates.called), *defined)
+    missing = {name: time for name, time in times.items() if name not in said}
     return draft.add(*(Step("time", Reason.DEFINE_TIMES, Name(name), "=", time) for name, time in missing.items()))
 
 
@@ -112,7 +113,7 @@ def time_of_program(draft: Draft, program: Program) -> Draft:
     draft = times_defined(draft, program)
     table, meanings = timetable(draft, program), draft.ledger.meanings
     each, bounds = each_time(draft, table, draft.setting.equalities)
-    if not table.joint:
+    if not table.joint and table.resources[-1] != COMMS:
         each = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
     else:
         each = (*each, Step("time", Reason.TIME, T_COMMS, "=", meanings["T_comms"]))

@@ -19,7 +19,7 @@ from symroof.model.hardware import Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.resources import MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
+from symroof.model.resources import COMMS, MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
 from symroof.model.statement_costs import amounts, sent_over
 from symroof.model.wiring import is_network, link_over, uncrossed, wired
 from symroof.symbols import expression, rational, symbol
@@ -98,8 +98,8 @@ class Setting(Frozen):
 
     def waits_for(self, longest: tuple[str, ...]) -> str:
         """What all else waits for, in a word: compute, vector, memory, a link; both, where arithmetic and another are as long."""
-        comms = self.rates.comms if self.rates is not None else self.problem.link
-        found = dict.fromkeys(comms if name == "comms" else name for name in longest)
+        comms = self.problem.link if self.rates is None else self.rates.called or self.rates.comms
+        found = dict.fromkeys(comms if name == COMMS else name for name in longest)
         if len(found) > 1 and MATH in found:
             return "both"
         name = next(iter(found))

@@ -368,8 +368,8 @@ def in_training(operation: AnyOperation, training: bool = True) -> AnyOperation:
     >>> [line.statement.name for line in program.lines]
     ['y', 'da', 'db']
     """
-    if isinstance(operation, Einsum) and training:
-        operation = _program(operation)
+    if isinstance(operation, Program) and operation.line is not None and training:
+        operation = _program(operation.line)
     if not isinstance(operation, Program):
         if training:
             problem = "an operation that is given by its costs has no backward pass"

@@ -13,6 +13,7 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.operation import AnyOperation, Operation
+from symroof.model.program import Program
 
 Cost = Callable[..., Any]
 
@@ -42,7 +43,7 @@ class Entry(Frozen):
 
 def _product(name: str, source: str, *shapes: str) -> Entry:
     *inputs, output = (Tensor(dtype("bf16"), tuple(map(Dim, shape.split()))) for shape in shapes)
-    return Entry(name, source, Einsum(tuple(inputs), output))
+    return Entry(name, source, Program.of(Einsum(tuple(inputs), output)))
 
 
 def _costs(

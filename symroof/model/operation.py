@@ -36,7 +36,6 @@ from symroof.formula import (
 )
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
-from symroof.model.einsum import Einsum
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.symbols import expression, rational, symbol
@@ -181,7 +180,7 @@ class Operation(Frozen):
         return self.name
 
 
-AnyOperation = Einsum | Operation | Program
+AnyOperation = Operation | Program
 
 
 def written(function: Callable[..., Any]) -> Formula | None:

@@ -21,7 +21,7 @@ from symroof.model.quantities import PEAK
 from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
 from symroof.symbols import symbol
 
-MATH, VECTOR = "math", "vector"
+MATH, VECTOR, COMMS = "math", "vector", "comms"
 # The peak of the vector unit, where a chip has it.
 OF_VECTOR = "peak.vector"
 
@@ -30,7 +30,8 @@ class Rates(Frozen):
     """The figure that each contraction runs at by the name of its result, that of the vector unit (None where the chip
     has none, or where there is nothing for it to do beside), the memory that is read and written, and the links that are
     sent over on a mesh, each with its figure. ``comms`` is the one of them that T_comms is the time of; where they are
-    ``joint``, no link is named, and T_comms is the longest time of the memory and all links."""
+    ``joint``, no link is named, and T_comms is the longest time of the memory and all links. The memory of a statement
+    without a name, on one chip, is all that there is beside the arithmetic: its time is T_comms, ``called`` by its name too."""
 
     peaks: tuple[tuple[str, str], ...]
     vector: str | None = None
@@ -38,6 +39,7 @@ class Rates(Frozen):
     links: tuple[tuple[str, str], ...] = ()
     comms: str = "HBM"
     joint: bool = False
+    called: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,6 +86,8 @@ def rates_of(
     }
     links = tuple((name, figures[name]) for name in busy_links(program))
     joint = joint and bool(links) and len(set(peaks.values())) == 1
+    if program.line is not None and not program.axes:
+        return Rates(tuple(peaks.items()), None, COMMS, (), COMMS, called=memory)
     return Rates(tuple(peaks.items()), vector, memory, links, comms or memory, joint)
 
 
@@ -144,6 +148,8 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     found["T_comms"] = Call("max", moving) if rates.joint else found[time_name(rates.comms)]
     if rates.vector is not None:
         found["T_vector"] = Quotient(Name(f"ops{each}"), Name(rates.vector))
+    if rates.called:
+        found[time_name(rates.called)] = found["T_comms"]
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
     return found | {"T_lower": Call("max", sums), "T_upper": total(*sums)}
 

@@ -78,6 +78,8 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     found: dict[str, Expr] = {}
     for name, cost in program.owners.items():
         flops = cost.flops_exact if count == "exact" else cost.flops
+        if name == NAMELESS and program.vector:
+            flops = cost.ops
         loads, stores = (Add(*(amount for _, amount in moves)) for moves in (cost.loads, cost.stores))
         costs = {"flops": flops, "ops": cost.ops, "reads": loads, "writes": stores, "bytes": loads + stores}
         found |= {of_statement(what, name): value for what, value in costs.items()}

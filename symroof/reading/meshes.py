@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Any
 
 from symroof.errors import ReadingError, suggestion
-from symroof.model.einsum import Einsum
 from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import WIRINGS, Mesh, MeshAxis
 from symroof.model.operation import AnyOperation
@@ -90,7 +89,7 @@ def laid_out(operation: AnyOperation, mesh: Iterable[str]) -> AnyOperation:
 
 def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
     """An operation on a mesh: the axes of a program are those of its text and those that are said beside it. An axis of one
-    chip is no axis; a product that is split over another one is the program of its statement.
+    chip is no axis.
 
     Raises :class:`~symroof.errors.ReadingError` where the two say different things of one axis.
     """
@@ -111,8 +110,6 @@ def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
     if single:
         operation = operation.split_over(lambda axes: tuple(axis for axis in axes if axis not in single))
         own = {name: axis for name, axis in own.items() if name not in single}
-    if isinstance(operation, Einsum) and operation.axes:
-        return Program.of(operation, own.values()), own
     return replace(operation, mesh=tuple(own.values())) if isinstance(operation, Program) else operation, own
 
 

@@ -12,7 +12,6 @@ from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Number, mapped, number
 from symroof.model.backward import in_training
 from symroof.model.dtype import Dtype, dtype
-from symroof.model.einsum import Einsum
 from symroof.model.functions import Function, given
 from symroof.model.operation import AnyOperation, CostFormula, Operation
 from symroof.model.program import Program
@@ -42,7 +41,7 @@ def operation_of(options: Mapping[str, Any]) -> AnyOperation:
         operation = costs_of(options)
     elif isinstance(operation, str):
         operation = read_operation(operation, dtype_of(options, "dtype"), functions_of(options))
-    if not isinstance(operation, Einsum | Operation | Program):
+    if not isinstance(operation, Operation | Program):
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
     if options.get("training") is not None:
         if not isinstance(training := options["training"], bool):

@@ -61,8 +61,8 @@ def read_operation(
 
         return read_program(text, element, functions)
     if EINSUM.fullmatch(text):
-        return _letters(text, element)
-    return EinsumReader(text, element).operation()
+        return Program.of(_letters(text, element))
+    return Program.of(EinsumReader(text, element).operation())
 
 
 def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None) -> AnyOperation:

@@ -29,7 +29,6 @@ from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.operation import AnyOperation
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.expressions import read_expression
@@ -109,7 +108,7 @@ class SizeReader(StatementReader):
 
 def read_program(
     text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None
-) -> AnyOperation:
+) -> Program:
     """The program that ``text`` writes; one of inputs and a single product, without a mesh, is that product.
 
     >>> print(read_program("input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]").title)
@@ -120,7 +119,7 @@ def read_program(
     product = first.statement.product
     alone = not more and roles == {"input"} and not program.mesh
     if alone and product is not None and isinstance(program.body[0], Statement):
-        return product
+        return Program.of(product)
     return program
 
 

@@ -161,7 +161,6 @@ def costs(setting: Setting) -> dict[str, Formula]:
     amounts = {**counts, setting.flops_name: cost.flops / setting.chips, setting.moved_name: setting.moved}
     if isinstance(operation, Program):
         amounts |= amounts_of_program(operation, setting.problem.count)
-        amounts["flops"] = cost.flops  # that of a statement without a name is what it contracts
     return {name: setting.layout.write(amount) for name, amount in amounts.items()}
 
 
