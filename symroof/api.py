@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from symroof.building.outcome import BuiltDocument
     from symroof.model.hardware import Accelerator
-    from symroof.model.operation import AnyOperation
+    from symroof.model.program import Program
     from symroof.reading.arguments import Asked, Chip, Chips, Given
     from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes, ShownReport
     from symroof.verification.judgement import FileReport
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # A question imports what answers it when it is asked; deriving needs neither maps nor judgements.
 
 
-def operation(text: str, *, dtype: str | None = None) -> AnyOperation:
+def operation(text: str, *, dtype: str | None = None) -> Program:
     """The operation that ``text`` writes, with its costs as plain SymPy expressions.
 
     >>> cost = operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]").cost()

@@ -369,7 +369,6 @@ FAULTS = {
     "model.resources.overlapping": (lambda f: lambda program: (sum(f(program), ()),), times_of_a_program),
     "model.resources.steps_of": (lambda f: lambda *a: (lambda found: replace(found, terms=tuple(replace(t, function="min") for t in found.terms)))(f(*a)), times_of_a_program),
     "derivation.times._row": (doubled, batch),
-    "derivation.times._bounds": (doubled, batch),
     "derivation.solutions.bands": (lambda f: lambda *a: (), cubic),
     "derivation.solutions.written_solution": (lambda f: lambda *a: twice(f(*a)) if not hasattr(f(*a), "rows") else replace(f(*a), otherwise=Verdict(True)), batch),
     "derivation.sizes._shortest": (doubled, side_by_side),

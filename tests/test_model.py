@@ -291,7 +291,7 @@ def test_what_is_reached_at_most_is_not_rounded_down(name, top):
 )
 def test_a_library_operation_says_what_it_counts_and_in_one_style(name):
     d = sr.derive(name)
-    kinds = list(d.setting.problem.operation.counted)
+    kinds = list(d.setting.problem.operation.given.counted)
     assert kinds
     assert all(kind in d.to_markdown() and kind in d.to_text() for kind in kinds)
     assert "(N - 1) + N" not in d.to_markdown()

@@ -39,7 +39,7 @@ LARGEST_BOUND = 10**5
 def resources(draft: Draft) -> Draft:
     """Where arithmetic takes longer than each link, solved for a size or an axis; and than all of them and the memory."""
     rates, setting, program = draft.setting.rates, draft.setting, draft.setting.problem.operation
-    if rates is None or rates.mixed or not isinstance(program, Program) or not program.axes:
+    if rates.mixed or not program.axes:
         return draft
     for resource, figure in rates.links:
         if resource != rates.comms or program.line is None:  # that of a product is what the threshold says
@@ -63,7 +63,6 @@ def _against(
 ) -> Draft:
     """Where arithmetic takes longer than one link."""
     setting, rates, known = draft.setting, draft.setting.rates, amounts(program, draft.setting.problem.count)
-    assert rates is not None
     sent, rate = sent_over(resource), rates.rate(resource)
     carried = valued(draft, known[sent], values)
     if carried == 0:  # an axis of one chip sends nothing
@@ -133,7 +132,6 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
     from symroof.proof.scheduling import AboveAll, joined
 
     rates = draft.setting.rates
-    assert rates is not None
     same = Compare(T_MATH, ">", Name(rates.compared))
     draft = draft.add(replace(memory, section="resources", left=same, role=f"threshold({rates.memory})", check=None))
     said = {step.left: step for step in draft.steps if isinstance(step.facts, Solved) and step.point == point}
@@ -152,7 +150,6 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
 def _against_at(draft: Draft, program: Program, point: int, values: Mapping[str, Fraction]) -> Draft:
     """The same at a set of sizes."""
     rates, where, memory = draft.setting.rates, put_in(draft, point), draft.answer.at[point].step("threshold")
-    assert rates is not None
     for resource, figure in rates.links:
         draft = _against(draft, program, resource, figure, where, values, point)
     if memory is not None:

@@ -12,8 +12,7 @@ from symroof.derivation.meanings import KINDS
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.cost import Counting
 from symroof.model.einsum import Einsum
-from symroof.model.operation import written
-from symroof.model.program import Program
+from symroof.model.operation import Operation, written
 from symroof.proof.evidence import Excess
 from symroof.proof.recounts import Counted
 from symroof.proof.step import Reason, Step
@@ -23,17 +22,15 @@ EXACT, READS, WRITES, BYTES = map(Name, ("flops_exact", "reads", "writes", "byte
 
 def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
-    whole, count = draft.setting.problem.operation, draft.setting.problem.count
-    if isinstance(whole, Program):
-        from symroof.derivation.itemizing import work_of_program
-        from symroof.derivation.sharding import work_of_chips
+    from symroof.derivation.itemizing import work_of_program
+    from symroof.derivation.sharding import work_of_chips
 
-        counted = work_of_program(draft, whole) if whole.line is None else _work_of(draft, whole.line, count)
-        return work_of_chips(counted, whole)
-    operation = whole.product
-    if operation is None:
-        return _kinds(_given(draft, "work", "flops", Reason.AS_GIVEN))
-    return _work_of(draft, operation, count)
+    program, count = draft.setting.problem.operation, draft.setting.problem.count
+    if program.given is not None:
+        return _kinds(_given(draft, program.given, "work", "flops", Reason.AS_GIVEN))
+    product = program.product
+    counted = work_of_program(draft, program) if product is None else _work_of(draft, product, count)
+    return work_of_chips(counted, program)
 
 
 def _work_of(draft: Draft, operation: Einsum, count: Counting) -> Draft:
@@ -77,17 +74,15 @@ def _exact_count(operation: Einsum, layout: Layout) -> Formula:
 
 def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves in its memory and over its links."""
-    operation = draft.setting.problem.operation
-    if isinstance(operation, Program):
-        from symroof.derivation.itemizing import traffic_of_program
-        from symroof.derivation.sharding import exchanges_of_chips, traffic_of_chips
+    from symroof.derivation.itemizing import traffic_of_program
+    from symroof.derivation.sharding import exchanges_of_chips, traffic_of_chips
 
-        counted = traffic_of_program(draft, operation) if operation.line is None else _traffic_of_product(draft)
-        return exchanges_of_chips(traffic_of_chips(counted, operation), operation)
-    if operation.functions:
-        draft = _given(draft, "traffic", "reads", Reason.READS)
-        return _total_bytes(_given(draft, "traffic", "writes", Reason.WRITES))
-    return _traffic_of_product(draft)
+    program = draft.setting.problem.operation
+    if program.given is not None:
+        draft = _given(draft, program.given, "traffic", "reads", Reason.READS)
+        return _total_bytes(_given(draft, program.given, "traffic", "writes", Reason.WRITES))
+    counted = traffic_of_program(draft, program) if program.product is None else _traffic_of_product(draft)
+    return exchanges_of_chips(traffic_of_chips(counted, program), program)
 
 
 def _traffic_of_product(draft: Draft) -> Draft:
@@ -132,9 +127,9 @@ def _kinds(draft: Draft) -> Draft:
     return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=draft.ledger.meanings[KINDS]))
 
 
-def _given(draft: Draft, section: str, name: str, reason: Reason) -> Draft:
+def _given(draft: Draft, given: Operation, section: str, name: str, reason: Reason) -> Draft:
     """A cost function: first as its author wrote it, then its value."""
-    function = draft.setting.problem.operation.functions[name]
+    function = given.functions[name]
     value = draft.layout.factored(getattr(draft.setting.cost, name))
     body = written(function)
     evidence = _of(draft, Name(name))

@@ -118,8 +118,7 @@ def require_proved(setting: Setting, values: Mapping[str, Expr]) -> Draft:
     """The draft that knows the values of quantities. Raises :class:`CheckError` unless the second engine finds them from
     the counts as well."""
     draft, program = with_times(setting), setting.problem.operation
-    if isinstance(program, Program):
-        draft = _amounts_defined(draft, program, values)
+    draft = _amounts_defined(draft, program, values)
     for name, value in values.items():
         draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
     return draft
@@ -128,8 +127,8 @@ def require_proved(setting: Setting, values: Mapping[str, Expr]) -> Draft:
 def with_times(setting: Setting) -> Draft:
     """A draft that knows the costs and all times of a problem, and what its author named."""
     draft, program = compared(drafted(setting)), setting.problem.operation
-    if isinstance(program, Program):
-        draft = steps_defined(times_defined(draft, program), program)
+    draft = times_defined(draft, program)
+    draft = draft if program.alone else steps_defined(draft, program)
     meanings = draft.ledger.meanings
     later = (n for n in ("T_lower", "T_upper", "throughput", *setting.problem.let) if isinstance(meanings[n], Formula))
     return draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))

@@ -43,9 +43,8 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
     Raises :class:`ModelError` where they are not: every command that puts numbers in asks here.
     """
     program = problem.operation
-    if isinstance(program, Program):
-        program.require_sizes(values)
-    if not isinstance(program, Program) or not program.axes:
+    program.require_sizes(values)
+    if not program.axes:
         return
     for name in open_axes(problem.mesh):
         if name in values:
@@ -64,7 +63,7 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
     Raises :class:`ModelError` where a chip would send something else, as over a line of chips that close to no ring.
     """
     program = problem.operation
-    if not isinstance(program, Program) or not program.axes:
+    if not program.axes:
         return
     if number.denominator != 1 or number < 1:
         raise ModelError(f"{name} = {number} is no number of chips", expected="a whole number from 1")
@@ -80,16 +79,16 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
 
 def require_joined(problem: Problem, values: Mapping[str, Fraction]) -> None:
     """A network joins so many chips. Raises :class:`ModelError` where a node has fewer."""
-    if isinstance(problem.operation, Program) and problem.operation.axes:
+    if problem.operation.axes:
         _wired_with(problem, {name: int(values[name]) for name in open_axes(problem.mesh) if name in values})
 
 
 def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> None:
     """Whatever values sizes and axes run through together, chips share out what they split."""
     program = problem.operation
-    if isinstance(program, Program) and program.where:
+    if program.where:
         program.require_sizes({name: Fraction(min(values)) for name, values in runs.items()})
-    if not isinstance(program, Program) or not program.axes:
+    if not program.axes:
         return
     for label, axes in _split(program):
         known = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
@@ -121,7 +120,6 @@ def _no_multiple(label: str, size: int, axes: tuple[str, ...], parts: int) -> Mo
 def _wired_with(problem: Problem, chips: Mapping[str, int]) -> Program:
     """The program with numbers of chips on some axes."""
     program = problem.operation
-    assert isinstance(program, Program)
     mesh = tuple(axis.numbered(chips[axis.name]) if axis.name in chips else axis for axis in program.mesh)
     return wired(replace(program, mesh=mesh), problem.hardware, problem.link)
 

@@ -17,7 +17,6 @@ from symroof.derivation.layout import Layout
 from symroof.derivation.solving import highest, limit, monotony, outgrows
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
-from symroof.model.program import Program
 from symroof.proof.evidence import Harmonic
 from symroof.proof.ledger import Gone
 from symroof.proof.limits import Growing
@@ -51,7 +50,7 @@ def grows(section: str, draft: Draft, x: Expr, top: Expr, role: str = "") -> Ste
 
 def _as_written(draft: Draft, name: str) -> Formula:
     """An amount as the count gives it; the bytes of a whole operation as they are added up."""
-    if name == "flops" and not isinstance(draft.setting.problem.operation, Program):
+    if name == "flops" and draft.setting.problem.operation.alone:
         return _flat(as_written(draft, Name(name)))
     if name == "flops":
         return draft.answer.formula("flops") or draft.write(draft.setting.flops)

@@ -23,10 +23,9 @@ from symroof.formula import Name, Number, names
 from symroof.model.cost import Counting
 from symroof.model.einsum import Einsum
 from symroof.model.mesh import split_of
-from symroof.model.operation import AnyOperation
 from symroof.model.program import DIFFERENCE, SUM, Fuse, Line, Program, Repeat, Undone
 from symroof.model.quantities import DERIVED, TABLE, meaning
-from symroof.model.resources import OF_VECTOR, Rates, steps_of, time_name, times_of
+from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
 from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
@@ -62,10 +61,8 @@ def multiples(setting: Setting) -> Mapping[str, int]:
     """What the sizes come in that are split over the axes of a mesh: as the second engine counts it on the program as it
     was written."""
     operation = setting.problem.operation
-    if not isinstance(operation, Program) or not setting.problem.mesh:
+    if not setting.problem.mesh:
         return {}
-    from symroof.derivation.meanings import script_of
-
     return script_of(operation).multiples({name: axis.chips for name, axis in setting.problem.mesh.items()})
 
 
@@ -75,8 +72,7 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
     formulas = {name: meaning(name, setting.flops_name, setting.moved_name) for name in TABLE}
     found: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
     found |= _counts(problem.operation, problem.count)
-    if isinstance(problem.operation, Program) and setting.rates is not None:
-        found |= _times(problem.operation, setting.rates)
+    found |= _times(problem.operation, setting.rates)
     if setting.mixed:
         del found["ridge"]
     return found | dict(problem.let)
@@ -84,21 +80,21 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
 
 def _times(program: Program, rates: Rates) -> dict[str, Any]:
     """The times of a program, and who overlaps with whom in T_steps."""
-    from symroof.derivation.meanings import script_of
     from symroof.proof.scheduling import Schedule
 
+    if program.alone:
+        return dict(times_of(program, rates))
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
     return {**times_of(program, rates), "T_steps": Schedule(script_of(program), blocks, rates.resources)}
 
 
-def _counts(operation: AnyOperation, count: Counting) -> dict[str, Any]:
-    if isinstance(operation, Program):
-        from symroof.derivation.meanings import costs_of_program
-
-        found = costs_of_program(operation, count)
-        return found if operation.line is None else found | _counts_of_product(operation.line, count)
-    kinds = {KINDS: Kinds(tuple(operation.counted), tuple(map(_function, operation.counted.values())))}
-    return {name: _function(f) for name, f in operation.functions.items()} | (kinds if operation.counted else {})
+def _counts(program: Program, count: Counting) -> dict[str, Any]:
+    if program.given is not None:
+        kinds = program.given.counted
+        counted = {KINDS: Kinds(tuple(kinds), tuple(map(_function, kinds.values())))} if kinds else {}
+        return {name: _function(f) for name, f in program.given.functions.items()} | counted
+    found = costs_of_program(program, count)
+    return found if program.product is None else found | _counts_of_product(program.product, count)
 
 
 def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Any]:
@@ -113,7 +109,6 @@ def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Any]:
         "reads": Arrays(arrays[:-1]),
         "writes": Arrays(arrays[-1:]),
         **uses,
-        **{f"part_{i}": Arrays((array,)) for i, array in enumerate(arrays)},
     }
 
 
@@ -140,12 +135,10 @@ def counted_quantities(setting: Setting) -> dict[str, Expr]:
     """Every quantity that does not depend on what the problem names."""
     found, apply = costs(setting), setting.regime.apply
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
-    if isinstance(setting.problem.operation, Program) and setting.rates is not None:
-        program = setting.problem.operation
-        found |= {name: apply(program.resolved(symbol(name))) for name in program.where}
-        times = times_of(setting.problem.operation, setting.rates)
-        times["T_steps"] = steps_of(setting.problem.operation, setting.rates)
-        derived = {**times, **{name: formula for name, formula in derived.items() if name not in times}}
+    program = setting.problem.operation
+    found |= {name: apply(program.resolved(symbol(name))) for name in program.where}
+    times = every_time(program, setting.rates)
+    derived = {**times, **{name: formula for name, formula in derived.items() if name not in times}}
     for name, formula in derived.items():
         if formula is not None and not (setting.mixed and name == "ridge"):
             found[name] = put(expression(formula), found)
@@ -155,16 +148,12 @@ def counted_quantities(setting: Setting) -> dict[str, Expr]:
 
 def times_in_figures(setting: Setting) -> dict[str, Expr]:
     """The time of everything that is kept busy, by its name: in the sizes and the figures, and no bound on all of them."""
-    found, rates = costs(setting), setting.rates
-    if not isinstance(setting.problem.operation, Program) or rates is None:
-        formulas = {name: meaning(name, setting.flops_name, setting.moved_name) for name in ("T_math", "T_comms")}
-    else:
-        every = times_of(setting.problem.operation, rates)
-        formulas = {name: every[name] for name in map(time_name, rates.resources)}
-        parts = (name for resource in rates.resources for name in names(every[time_name(resource)]))
-        found |= {name: put(expression(every[name]), found) for name in parts if name in every}
-    apply = setting.regime.apply
-    return {name: apply(put(expression(formula), found)) for name, formula in formulas.items() if formula is not None}
+    found, rates, apply = costs(setting), setting.rates, setting.regime.apply
+    every = times_of(setting.problem.operation, rates)
+    formulas = {name: every[name] for name in map(time_name, rates.resources)}
+    parts = (name for resource in rates.resources for name in names(every[time_name(resource)]))
+    found |= {name: put(expression(every[name]), found) for name in parts if name in every}
+    return {name: apply(put(expression(formula), found)) for name, formula in formulas.items()}
 
 
 def costs(setting: Setting) -> dict[str, Expr]:
@@ -180,7 +169,7 @@ def costs(setting: Setting) -> dict[str, Expr]:
         "peak": PEAK,
         "bandwidth": BANDWIDTH,
     }
-    if isinstance(setting.problem.operation, Program):
+    if not setting.problem.operation.alone:
         found |= {n: apply(x) for n, x in amounts(setting.problem.operation, setting.problem.count).items()}
     return found
 
@@ -275,7 +264,7 @@ def require_spoken(draft: Draft, program: Program) -> None:
     setting, meanings = draft.setting, draft.ledger.meanings
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
     meshed = meanings["chips"].meshed if program.axes else None
-    script = meshed.script if meshed is not None else meanings["params"].script
+    script = Script((), ()) if program.given is not None else meanings["params"].script
     memory, vector = (
         "HBM" if setting.over_network else setting.problem.link,
         OF_VECTOR if OF_VECTOR in figures else None,

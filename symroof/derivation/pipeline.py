@@ -11,7 +11,7 @@ from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.draft import Draft
 from symroof.derivation.intensity import intensity, regime
-from symroof.derivation.meanings import ledger_of
+from symroof.derivation.meanings import ledger_of, require_spoken
 from symroof.derivation.rule import rule
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at, summary
@@ -20,7 +20,6 @@ from symroof.derivation.times import formulas, ridge, time
 from symroof.errors import CheckError
 from symroof.formula import Frozen, Number, names
 from symroof.model.problem import Problem
-from symroof.model.program import Program
 from symroof.proof.complete import require_answered, require_sealed
 from symroof.proof.step import Reason, Step
 
@@ -120,10 +119,7 @@ def require_whole(draft: Draft) -> None:
     program = draft.setting.problem.operation
     require_sealed(draft.steps, draft.ledger.established)
     require_answered(draft.steps, draft.ledger)
-    if isinstance(program, Program):
-        from symroof.derivation.meanings import require_spoken
-
-        require_spoken(draft, program)
+    require_spoken(draft, program)
 
 
 def begun(problem: Problem) -> Draft:

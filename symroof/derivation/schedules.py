@@ -8,11 +8,12 @@ from fractions import Fraction
 from sympy import Add, Expr
 
 from symroof.algebra.rational import sign_of
-from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft
+from symroof.algebra.rounding import short
+from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft, numeric, rounded
 from symroof.derivation.meanings import costs
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, number, product, total
 from symroof.model.program import Program
-from symroof.model.resources import COMMS, MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
+from symroof.model.resources import MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction
 
@@ -69,14 +70,8 @@ class Timetable(Frozen):
         return known | {Name(time_name(resource)): each[resource] for resource in between} | {T_STEPS: steps}
 
 
-def product_table(flops: Expr, moved: Expr) -> Timetable:
-    """That of a product: one peak, one link."""
-    return Timetable(("math", "comms"), ({"math": ((flops, "peak"),), "comms": ((moved, "bandwidth"),)},))
-
-
 def timetable(draft: Draft, program: Program) -> Timetable:
     """That of a program."""
-    assert draft.setting.rates is not None
     rates, known = draft.setting.rates, costs(draft.setting)
     times = times_of(program, rates)
 
@@ -92,7 +87,6 @@ def timetable(draft: Draft, program: Program) -> Timetable:
 
 def times_defined(draft: Draft, program: Program) -> Draft:
     """What each time is that only programs have, as far as no step says it yet; but for T_steps and the two bounds."""
-    assert draft.setting.rates is not None
     times, defined = times_of(program, draft.setting.rates), draft.ledger.definitions
     said = ("T_lower", "T_upper", time_name(draft.setting.rates.called), *defined)
     missing = {name: time for name, time in times.items() if name not in said}
@@ -101,7 +95,6 @@ def times_defined(draft: Draft, program: Program) -> Draft:
 
 def steps_defined(draft: Draft, program: Program) -> Draft:
     """T_steps, as the program says who overlaps with whom."""
-    assert draft.setting.rates is not None
     evidence, formula = draft.ledger.meanings["T_steps"], steps_of(program, draft.setting.rates)
     return draft.add(Step("time", Reason.STEPS, T_STEPS, "=", formula, evidence=evidence))
 
@@ -113,7 +106,9 @@ def time_of_program(draft: Draft, program: Program) -> Draft:
     draft = times_defined(draft, program)
     table, meanings = timetable(draft, program), draft.ledger.meanings
     each, bounds = each_time(draft, table, draft.setting.equalities)
-    if not table.joint and table.resources[-1] != COMMS:
+    if program.alone:
+        each = tuple(one for step in each for one in (step, *_in_seconds(draft, table, step)))
+    elif not table.joint:
         each = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
     else:
         each = (*each, Step("time", Reason.TIME, T_COMMS, "=", meanings["T_comms"]))
@@ -146,7 +141,7 @@ def each_time(
     *others, memory = values
     each = (
         *(said(name, Reason.TIME, values[name]) for name in others),
-        said(memory, Reason.TIME if table.joint else Reason.PUT_IN, values[memory]),
+        said(memory, Reason.TIME if table.joint or memory == T_COMMS else Reason.PUT_IN, values[memory]),
     )
     longest: list[Formula] = []
     for group in table.groups:
@@ -155,13 +150,25 @@ def each_time(
     sums = tuple(values.values())
     longest_of = tuple(values[Name(time_name(resource))] for resource in table.moving)
     steps = said(T_STEPS, Reason.STEPS, total(*longest))
+    comms = said(T_COMMS, Reason.DEFINE_TIMES, Call("max", longest_of) if table.joint else values[memory])
     bounds = (
-        said(T_COMMS, Reason.DEFINE_TIMES, Call("max", longest_of) if table.joint else values[memory]),
+        *(() if memory == T_COMMS else (comms,)),
         said(T_LOWER, Reason.LOWER, Call("max", sums)),
-        *((steps,) if draft.setting.problem.operation.product is None else ()),
+        *((steps,) if draft.setting.problem.operation.line is None else ()),
         said(T_UPPER, Reason.UPPER, total(*sums)),
     )
     return each, bounds
+
+
+def _in_seconds(draft: Draft, table: Timetable, step: Step) -> tuple[Step, ...]:
+    """A time as a decimal, where no size is left open."""
+    resource = next(resource for resource in table.resources if Name(time_name(resource)) == step.left)
+    rates = {name: figure.value for name, figure in draft.setting.figures.items()}
+    values = [(numeric(amount), rate) for amount, rate in table.of(resource)]
+    if any(amount is None or rate not in rates for amount, rate in values):
+        return ()
+    seconds = sum((amount / rates[rate] for amount, rate in values if amount is not None), Fraction(0))
+    return rounded("time", step.left, seconds, short(seconds, 3))
 
 
 def _written(draft: Draft, parts: Parts) -> Formula:

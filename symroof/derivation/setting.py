@@ -18,7 +18,6 @@ from symroof.model.cost import Cost
 from symroof.model.hardware import Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
-from symroof.model.program import Program
 from symroof.model.resources import COMMS, MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
 from symroof.model.statement_costs import amounts, sent_over
 from symroof.model.wiring import is_network, link_over, uncrossed, wired
@@ -29,7 +28,7 @@ LARGEST_NUMBER = 10**100
 
 class Setting(Frozen):
     """A problem with its numbers. ``flops`` and ``moved`` are those of one chip, over the link of the problem;
-    ``intensity`` is their quotient in lowest terms, with equal sizes put in. ``rates`` are those of a program."""
+    ``intensity`` is their quotient in lowest terms, with equal sizes put in; ``rates`` are the figures of all that is kept busy."""
 
     problem: Problem
     layout: Layout
@@ -43,7 +42,7 @@ class Setting(Frozen):
     bandwidth: Known | None
     regime: Regime
     intensity: Expr
-    rates: Rates | None = None
+    rates: Rates
 
     @property
     def flops_name(self) -> str:
@@ -84,33 +83,33 @@ class Setting(Frozen):
     @property
     def mixed(self) -> bool:
         """Whether the arithmetic runs at several peaks: then no ridge tells which side is longer."""
-        return self.rates is not None and self.rates.mixed
+        return self.rates.mixed
 
     @property
     def joint(self) -> bool:
         """Whether T_comms is the longest time of the memory and all links."""
-        return self.rates is not None and self.rates.joint
+        return self.rates.joint
 
     @property
     def slower(self) -> str:
         """The time on the other side of the ridge: T_comms, or that of the memory where T_comms is the longest of several."""
-        return "T_comms" if self.rates is None else self.rates.compared
+        return self.rates.compared
 
     def waits_for(self, longest: tuple[str, ...]) -> str:
         """What all else waits for, in a word: compute, vector, memory, a link; both, where arithmetic and another are as long."""
-        comms = self.problem.link if self.rates is None else self.rates.called or self.rates.comms
+        comms = self.rates.called or self.rates.comms
         found = dict.fromkeys(comms if name == COMMS else name for name in longest)
         if len(found) > 1 and MATH in found:
             return "both"
         name = next(iter(found))
         own = {MATH: "compute", VECTOR: "vector"}.get(name)
-        links = {link for link, _ in self.rates.links} if self.rates is not None else ()
+        links = {link for link, _ in self.rates.links}
         return own or ("link" if name in links else "memory")
 
     @property
     def compared(self) -> Expr:
         """What is above ``level`` where it is compute-bound: the intensity, or T_math/T_comms where there is no ridge."""
-        if self.rates is None or not self.rates.mixed:
+        if not self.rates.mixed:
             return self.intensity
         math = time_over_rates(self.problem.operation, self.rates, self.problem.count)
         return cancelled(self.regime.apply(math * symbol("bandwidth") / self.moved))
@@ -122,7 +121,7 @@ class Setting(Frozen):
     @property
     def timed(self) -> bool:
         """Whether every figure is known that a time needs."""
-        peaks = self.rates.names if self.rates is not None and self.rates.mixed else ("peak",)
+        peaks = self.rates.names if self.rates.mixed else ("peak",)
         return {"bandwidth", *peaks} <= self.figures.keys()
 
     @property
@@ -130,7 +129,7 @@ class Setting(Frozen):
         """Peak and bandwidth, where they are known, and the other figures that the times of a program need."""
         both = {"peak": self.peak, "bandwidth": self.bandwidth}
         known = {name: figure for name, figure in both.items() if figure is not None}
-        return known if self.rates is None else known | figures_of(self.rates, self.problem.hardware)
+        return known | figures_of(self.rates, self.problem.hardware)
 
     @property
     def known(self) -> dict[str, Known]:
@@ -142,7 +141,7 @@ class Setting(Frozen):
     def bandwidth_name(self) -> str:
         """The figure of the link, or of the memory, that the ridge is about."""
         rates, link = self.rates, self.problem.link
-        return dict(rates.links).get(rates.comms, link) if rates is not None and self.over_network else link
+        return dict(rates.links).get(rates.comms, link) if self.over_network else link
 
     @property
     def digits(self) -> dict[str, str]:
@@ -201,7 +200,7 @@ def setting_of(problem: Problem) -> Setting:
         raise ModelError(
             "the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X"
         )
-    if isinstance(operation, Program) and operation.axes:
+    if operation.axes:
         operation = wired(operation, chip, link)
         problem = replace(problem, operation=operation, mesh={axis.name: axis for axis in operation.mesh})
         comms, link = link_over(operation, link)
@@ -218,10 +217,8 @@ def setting_of(problem: Problem) -> Setting:
     require_on_mesh(problem)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
-    rates = None
-    if isinstance(operation, Program):
-        rates = rates_of(operation, chip, problem.compute, memory, comms, problem.joint)
-    peak_name, peak = (", ".join(rates.names), None) if rates and rates.mixed else peak_of(problem, chip)
+    rates = rates_of(operation, chip, problem.compute, memory, comms, problem.joint)
+    peak_name, peak = (", ".join(rates.names), None) if rates.mixed else peak_of(problem, chip)
     regime = Regime(relations, least_one)
     return Setting(
         problem=problem,

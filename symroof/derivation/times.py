@@ -11,38 +11,15 @@ from math import floor
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.algebra.rounding import short
-from symroof.derivation.draft import (
-    BANDWIDTH,
-    INTENSITY,
-    PEAK,
-    RIDGE,
-    T_COMMS,
-    T_LOWER,
-    T_MATH,
-    T_UPPER,
-    Draft,
-    numeric,
-    rounded,
-)
+from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.equations import solution
 from symroof.derivation.figures_used import least_rings, ring_steps
 from symroof.derivation.formulas import ground_of, named
 from symroof.derivation.rule import chip_step
-from symroof.derivation.schedules import (
-    Timetable,
-    each_time,
-    over,
-    product_table,
-    time_of_program,
-    times_defined,
-    timetable,
-)
+from symroof.derivation.schedules import Timetable, each_time, time_of_program, times_defined, timetable
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import solution_of
-from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, number, product
-from symroof.model.hardware import Known
-from symroof.model.program import Program
+from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
 from symroof.proof.ledger import AtSize
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol
@@ -87,7 +64,6 @@ def _upside_down(draft: Draft, above: Compare) -> tuple[Step, ...]:
 def _several_peaks(draft: Draft) -> Draft:
     """T_math as a sum over the peaks, beside T_comms."""
     setting, program = draft.setting, draft.setting.problem.operation
-    assert isinstance(program, Program)
     draft = times_defined(draft, program)
     each, _ = each_time(draft, timetable(draft, program), setting.equalities)
     quotients = Compare(each[0].right, ">", each[-1].right)
@@ -97,7 +73,7 @@ def _several_peaks(draft: Draft) -> Draft:
 def time(draft: Draft) -> Draft:
     """T_math, T_comms and the two bounds; and a table of them where sizes are known."""
     setting, program = draft.setting, draft.setting.problem.operation
-    draft = time_of_program(draft, program) if isinstance(program, Program) else _time_of_product(draft)
+    draft = time_of_program(draft, program)
     if setting.over_network and setting.ridge is not None and setting.problem.operation.product is not None:
         value = draft.layout.factored(cancelled(rational(setting.ridge) / setting.intensity))
         draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, setting.equalities))
@@ -105,53 +81,6 @@ def time(draft: Draft) -> Draft:
     for point in range(len(setting.problem.at)):
         draft = _timed(draft, point)
     return draft
-
-
-def _time_of_product(draft: Draft) -> Draft:
-    """T_math, T_comms and the two bounds of an operation."""
-    setting = draft.setting
-    equal, apply = setting.equalities, setting.regime.apply
-    amounts = apply(setting.flops), apply(setting.moved)
-    math, comms = _each(draft, amounts, equal)
-    lower, upper = Call("max", (T_MATH, T_COMMS)), Sum((T_MATH, T_COMMS))
-    return draft.add(
-        math,
-        *_in_seconds(T_MATH, amounts[0], setting.peak),
-        comms,
-        *_in_seconds(T_COMMS, amounts[1], setting.bandwidth),
-        Step("time", Reason.LOWER, T_LOWER, "=", lower),
-        Step("time", Reason.UPPER, T_UPPER, "=", upper),
-        Step("time", Reason.TWICE, T_UPPER, "<=", Product((number(2), T_LOWER))),
-        *_bounds(math, comms),
-    )
-
-
-def _each(
-    draft: Draft, amounts: tuple[Expr, ...], where: tuple[Formula, ...], point: int | None = None
-) -> tuple[Step, Step]:
-    """T_math and T_comms, each an amount over its rate."""
-    math, comms = (
-        Step("time", Reason.TIME, name, "=", draft.in_digits(value), where, role=name.name, point=point)
-        for name, value in zip((T_MATH, T_COMMS), map(over, map(draft.write, amounts), (PEAK, BANDWIDTH)), strict=True)
-    )
-    return math, comms
-
-
-def _bounds(math: Step, comms: Step) -> tuple[Step, ...]:
-    """The two bounds with what the times are."""
-    both = (math.right, comms.right)
-    return (
-        replace(math, reason=Reason.LOWER, left=T_LOWER, right=Call("max", both), role="T_lower"),
-        replace(math, reason=Reason.UPPER, left=T_UPPER, right=Sum(both), role="T_upper"),
-    )
-
-
-def _in_seconds(name: Name, amount: Expr, rate: Known | None) -> tuple[Step, ...]:
-    """The time as a decimal, where no size is left open."""
-    value = numeric(amount)
-    if value is None or rate is None:
-        return ()
-    return rounded("time", name, value / rate.value, short(value / rate.value, 3))
 
 
 def _pays(draft: Draft) -> Draft:
@@ -180,14 +109,8 @@ def _timed(draft: Draft, point: int) -> Draft:
     program = setting.problem.operation
     if not setting.timed:
         return draft
-    amounts = setting.flops, setting.moved
-    table = timetable(draft, program) if isinstance(program, Program) else product_table(*amounts)
-    table = table.put(lambda amount: valued(draft, amount, at.values))
-    if isinstance(program, Program):
-        each, bounds = each_time(draft, table, where, point)
-    else:
-        each = _each(draft, tuple(valued(draft, amount, at.values) for amount in amounts), where, point)
-        bounds = _bounds(*each)
+    table = timetable(draft, program).put(lambda amount: valued(draft, amount, at.values))
+    each, bounds = each_time(draft, table, where, point)
     draft = draft.add(*each, *bounds)
     x = at.variable or setting.variable.name
     if not table.free <= {x}:

@@ -75,8 +75,8 @@ def breakdown(problem: Problem) -> Breakdown:
     [('T_math', [('h', '1.33e-09'), ('y', '1.33e-09')]), ('T_HBM', [('h', '4.62e-08'), ('y', '4.62e-08')])]
     """
     setting = setting_of(replace(problem, at=()))
-    program, rates = setting.problem.operation, setting.rates
-    if not isinstance(program, Program) or len(program.owners) < 2 or rates is None:
+    program = setting.problem.operation
+    if len(program.owners) < 2:
         raise ModelError(
             "there is one statement, and nothing to break down", expected="a program of several statements"
         )
@@ -111,7 +111,6 @@ def _longest(times: list[Expr]) -> Fraction:
 def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[Part]]]:
     """Each time with its parts: that of each resource by statements, and T_steps by those that overlap as one."""
     rates = setting.rates
-    assert rates is not None
     times = times_of(program, rates)
     for resource in rates.resources:
         each = ((name, busy(times, rates, (name,))) for name in program.owners)

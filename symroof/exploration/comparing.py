@@ -14,9 +14,7 @@ from symroof.errors import SymroofError
 from symroof.formula import Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
-from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem
-from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped
 
 
@@ -83,9 +81,5 @@ def _stored(problem: Problem, kind: Dtype | None) -> Problem:
     """The problem with every tensor in one dtype; indices among the tensors of a program stay what they are."""
     if kind is None:
         return problem
-    operation = problem.operation
-    if isinstance(operation, Program):
-        stored: AnyOperation = retyped(operation, dict.fromkeys(numbers(operation), kind))
-    else:
-        stored = operation.stored(dict.fromkeys(range(len(operation.tensors)), kind))
+    stored = retyped(problem.operation, dict.fromkeys(numbers(problem.operation), kind))
     return replace(problem, operation=stored, compute=problem.compute or kind)

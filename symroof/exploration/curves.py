@@ -201,7 +201,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
 
 def _of_statements(setting: Setting, kind: str) -> tuple[str, ...]:
     """The times that only a program has."""
-    if kind != "times" or setting.rates is None:
+    if kind != "times" or setting.problem.operation.alone:
         return ()
     return (*(("T_vector",) if setting.rates.vector else ()), "T_steps")
 

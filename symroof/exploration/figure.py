@@ -20,7 +20,6 @@ from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
-from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.reading.grids import Axis
 from symroof.symbols import symbol
@@ -91,8 +90,7 @@ def figure(
     for values in problem.at:
         require_sizes_agree(setting, values)
         require_there(setting.problem, values)
-        if isinstance(program := setting.problem.operation, Program):
-            program.require_sizes({**values, **{axis.names[0]: Fraction(axis.ends[0]) for axis in over}})
+        setting.problem.operation.require_sizes({**values, **{axis.names[0]: Fraction(axis.ends[0]) for axis in over}})
     if kind == "regimes":
         return plane(problem, *over)
     if kind == "resources":

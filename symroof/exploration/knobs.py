@@ -17,7 +17,6 @@ from symroof.derivation.pipeline import counted
 from symroof.exploration.partition import shares, tends_to
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
 from symroof.model.dtype import Dtype, dtype
-from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped
 from symroof.proof.evidence import Doubled
@@ -91,8 +90,7 @@ def _doubled(draft: Draft, name: Formula, value: Expr) -> Iterable[Knob]:
 def _stored(draft: Draft, value: Expr) -> Iterable[Knob]:
     """Each tensor in the next narrower dtype, and the output that stays on the chip."""
     setting, operation = draft.setting, draft.setting.problem.operation
-    if isinstance(operation, Program):
-        yield from _narrowed(draft, value, operation)
+    yield from _narrowed(draft, value, operation)
     if not operation.tensors:
         return
     for place, tensor in enumerate(operation.tensors):
@@ -125,7 +123,7 @@ def _narrowed(draft: Draft, value: Expr, program: Program) -> Iterable[Knob]:
 def _restored(
     draft: Draft,
     value: Expr,
-    operation: AnyOperation,
+    operation: Program,
     kind: str,
     what: tuple[str, ...],
     narrow: Dtype,

@@ -28,7 +28,7 @@ from symroof.exploration.partition import Traffic, carried, partition
 from symroof.exploration.regime_map import at_least_two, defined, require_scalings
 from symroof.formula import Compare, Formula, Frozen, Name, names, several_of, total
 from symroof.model.problem import Problem
-from symroof.model.resources import time_name
+from symroof.model.resources import COMMS, time_name
 from symroof.proof.certificates import partitioned
 from symroof.proof.scheduling import Longest
 from symroof.proof.step import Check, Reason, Step
@@ -148,9 +148,7 @@ def longest_map(problem: Problem) -> LongestMap:
 def _times(setting: Setting) -> tuple[Traffic, ...]:
     """The times whose longest is T_lower, by what they are the times of."""
     rates, known = setting.rates, times_in_figures(setting)
-    named: Iterable[tuple[str, str]] = (("math", "T_math"), (setting.problem.link, "T_comms"))
-    if rates is not None:
-        named = ((resource, time_name(resource)) for resource in rates.resources)
+    named = ((rates.called if resource == COMMS else resource, time_name(resource)) for resource in rates.resources)
     found = tuple(Traffic(label, Name(name), known[name]) for label, name in named)
     return tuple(time for time in found if time.amount != 0)
 

@@ -191,9 +191,7 @@ def _require_turn(measure: Measure, drawn: Scaling, curve: ScalingCurve, stretch
 
 
 def _require_longest(measure: Measure, time: str, sizes: Sizes) -> None:
-    rates = measure.setting.rates
-    resources = ("math", "comms") if rates is None else rates.resources
-    times = [measure.of(Name(f"T_{name}"), sizes) for name in resources]
+    times = [measure.of(Name(f"T_{name}"), sizes) for name in measure.setting.rates.resources]
     if measure.of(Name(time), sizes) < max(times) * (1 - NEAR):
         raise CheckError(f"the figure says that {time} is longest at {_said(sizes)}, and it is not")
 

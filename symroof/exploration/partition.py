@@ -18,7 +18,6 @@ from symroof.derivation.draft import INTENSITY, Draft, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, total
-from symroof.model.program import Program
 from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
 from symroof.proof.certificates import Case, Partition
 from symroof.proof.step import Check, Reason, Step
@@ -112,13 +111,9 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
     operation, apply = setting.problem.operation, setting.regime.apply
     if setting.over_network:
         return ()  # what a link carries is moved by statements, and not by tensors
-    if isinstance(operation, Program):
+    if operation.given is None:
         moved = traffic_of_tensors(operation).items()
         parts = [Traffic(operation.called(n).removesuffix(" operand"), moved_name(n), amount) for n, amount in moved]
-    elif operation.tensors:
-        labels = (operation.operand_name(i).removesuffix(" operand") for i in range(len(operation.tensors)))
-        amounts = enumerate(zip(labels, (tensor.bytes for tensor in operation.tensors), strict=True))
-        parts = [Traffic(label, Name(f"part_{i}"), amount) for i, (label, amount) in amounts]
     else:
         parts = [Traffic(name, Name(name), getattr(setting.cost, name)) for name in ("reads", "writes")]
     return tuple(Traffic(t.label, t.name, apply(t.amount)) for t in parts if t.amount != 0)
@@ -128,12 +123,8 @@ def parts(draft: Draft) -> tuple[Step, ...]:
     """The bytes of each tensor on a chip, counted, and with the equal sizes put in; given counts have names already."""
     setting, operation, meanings = draft.setting, draft.setting.problem.operation, draft.ledger.meanings
     found, equal = shares(setting), setting.equalities
-    if not found:
-        amounts: list[tuple[str, Expr]] = []
-    elif isinstance(operation, Program):
-        amounts = [(moved_name(name).name, amount) for name, amount in traffic_of_tensors(operation).items()]
-    else:
-        amounts = [(f"part_{i}", tensor.bytes) for i, tensor in enumerate(operation.tensors)]
+    moved = traffic_of_tensors(operation) if found and operation.given is None else {}
+    amounts = [(moved_name(name).name, amount) for name, amount in moved.items()]
     counted = (
         Step("regime", Reason.SHARE_BYTES, Name(name), "=", draft.write(amount), evidence=meanings[name])
         for name, amount in amounts
@@ -174,7 +165,7 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
     {'flops': ['flops(h)', 'flops(y)'], 'bytes': ['bytes(h)', 'bytes(y)']}
     """
     operation = setting.problem.operation
-    if not isinstance(operation, Program) or len(operation.owners) < 2 or setting.several_chips:
+    if len(operation.owners) < 2 or setting.several_chips:
         return {}
     known, work = amounts(operation, setting.problem.count), "ops" if operation.vector else "flops"
     found = {}

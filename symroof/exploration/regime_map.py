@@ -35,7 +35,6 @@ from symroof.exploration.partition import (
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, mapped, names, nodes, number
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
-from symroof.model.program import Program
 from symroof.proof.certificates import partitioned
 from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
@@ -246,7 +245,7 @@ def defined(draft: Draft, spoken: Iterable[str]) -> Draft:
     """What the names mean that a quantity speaks of and the counts have not defined."""
     problem, known = draft.setting.problem, draft.ledger.meanings
     spoken = {*spoken, *(name for formula in problem.let.values() for name in names(formula))}
-    if isinstance(problem.operation, Program) and any(name.startswith("T_") for name in spoken):
+    if any(name.startswith("T_") for name in spoken):
         draft = times_defined(draft, problem.operation)
     bounds = (("T_lower", Reason.LOWER), ("T_upper", Reason.UPPER))
     draft = draft.add(*(Step("time", why, Name(name), "=", known[name]) for name, why in bounds if name in spoken))

@@ -18,7 +18,6 @@ from symroof.exploration.curves import Curve, Roof, along, require_numbers_of_ch
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
-from symroof.model.program import Program
 from symroof.model.resources import MATH, VECTOR, overlapping
 from symroof.model.statement_costs import amounts, of_statement
 from symroof.proof.step import Reason, Step
@@ -137,7 +136,7 @@ def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:
     {'h': 'D*F*N/(D*F + D*N + F*N)', 'y': 'F*N/(F*N + F + N)'}
     """
     program, rates = setting.problem.operation, setting.rates
-    if not isinstance(program, Program) or rates is None or len(program.owners) < 2 or setting.several_chips:
+    if len(program.owners) < 2 or setting.several_chips:
         return {}
     known, draft = amounts(program, setting.problem.count), compared(drafted(setting))
     found: dict[str, dict[str, QuantityFunction]] = {}
@@ -172,7 +171,7 @@ def _kernel(
     under = []
     for roof in roofs:
         rates = roof.setting.rates
-        vector = roof.setting.figures.get(rates.vector or "") if rates is not None else None
+        vector = roof.setting.figures.get(rates.vector or "")
         under.append({MATH: float(roof.peak.value), **({VECTOR: float(vector.value)} if vector else {})})
     first = {u: evaluated(f.expression, put) / under[0][u] for u, f in each[0].items() if u in under[0]}
     unit = max((u for u in first if all(u in peaks for peaks in under)), key=first.__getitem__)
@@ -186,7 +185,7 @@ def _kernel(
 
 def links_of(setting: Setting) -> tuple[str, ...]:
     """What has a roof: on a mesh without a link that was asked for the memory and each axis, else the link."""
-    if setting.rates is None or not setting.several_chips or not setting.problem.joint:
+    if not setting.several_chips or not setting.problem.joint:
         return (setting.problem.link,)
     return (setting.rates.memory, *(name for name, _ in setting.rates.links))
 

@@ -107,14 +107,11 @@ class Measured(Frozen):
 
     @property
     def program(self) -> Program:
-        program = self.draft.setting.problem.operation
-        assert isinstance(program, Program)
-        return program
+        return self.draft.setting.problem.operation
 
     def times(self, values: Mapping[str, Fraction]) -> dict[str, Expr]:
         """The times of the resources that are busy, with sizes put in."""
         rates, put = self.draft.setting.rates, {symbol(name): rational(value) for name, value in values.items()}
-        assert rates is not None
         found = {name: self.functions[name].expression.subs(put) for name in map(time_name, rates.resources)}
         return {name: value for name, value in found.items() if value != 0}
 
@@ -174,8 +171,6 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
 
 def _measured(problem: Problem, kind: str) -> Measured:
     setting = roof_of(problem).setting
-    assert isinstance(setting.problem.operation, Program)
-    assert setting.rates is not None
     names = (*map(time_name, setting.rates.resources), *(BOUNDS if kind == "times" else THROUGHPUT))
     functions = {function.name: function for function in functions_of(setting, names)}
     return Measured(times_defined(compared(drafted(setting)), setting.problem.operation), functions)
@@ -202,7 +197,6 @@ def numbered(problem: Problem, x: str, chips: int) -> Problem:
 
 def _with_axis(problem: Problem, changed: MeshAxis) -> Problem:
     mesh = {**problem.mesh, changed.name: changed}
-    assert isinstance(problem.operation, Program)
     return replace(problem, mesh=mesh, operation=replace(problem.operation, mesh=tuple(mesh.values())))
 
 
@@ -215,7 +209,6 @@ def _below(drawn: Axis, over: Axis) -> list[int]:
 def _from_the_least_ring(setting: Setting, over: Axis) -> tuple[int, Axis]:
     """What the numbers of chips on a ring come in, and the part of an axis that is about rings."""
     x, problem, (low, high) = over.names[0], setting.problem, over.ends
-    assert isinstance(problem.operation, Program)
     if not any(axis.name == x and axis.wiring == "ring" for axis in problem.operation.mesh):
         return 0, over
     ring = _ring(problem, x)

@@ -28,7 +28,6 @@ from symroof.exploration.planes import Point
 from symroof.exploration.regime_map import at_sizes, equality
 from symroof.formula import Frozen, Group, Name
 from symroof.model.problem import Problem
-from symroof.model.program import Program
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
 from symroof.symbols import rational, symbol
@@ -83,9 +82,7 @@ def territories(problem: Problem, x: Axis, y: Axis) -> Territories:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
     require_sizes((s.name for value in values.values() for s in value.free_symbols), names)
     found = tuple(_territories(_Plane(values, names, ranges)))
-    draft = compared(drafted(setting))
-    if isinstance(setting.problem.operation, Program):
-        draft = times_defined(draft, setting.problem.operation)
+    draft = times_defined(compared(drafted(setting)), setting.problem.operation)
     proved = (
         replace(region, steps=draft.add(*_longest(draft, values, names, region)).since(draft)) for region in found
     )

@@ -17,7 +17,6 @@ from symroof.model import functions
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.functions import FUNCTIONS, Function, Kind
-from symroof.model.operation import AnyOperation
 from symroof.model.program import (
     DIFFERENCE,
     EXCHANGE,
@@ -360,7 +359,7 @@ def _kept(statement: Statement, place: int) -> tuple[Tensor, ...]:
     return statement.operands
 
 
-def in_training(operation: AnyOperation, training: bool = True) -> AnyOperation:
+def in_training(operation: Program, training: bool = True) -> Program:
     """The operation with its backward pass; a product becomes the program of that one statement.
 
     >>> from symroof.reading.operations import read_operation
@@ -368,13 +367,11 @@ def in_training(operation: AnyOperation, training: bool = True) -> AnyOperation:
     >>> [line.statement.name for line in program.lines]
     ['y', 'da', 'db']
     """
-    if isinstance(operation, Program) and operation.line is not None and training:
-        operation = _program(operation.line)
-    if not isinstance(operation, Program):
-        if training:
-            problem = "an operation that is given by its costs has no backward pass"
-            raise ModelError(problem, expected="a program or a product for training")
-        return operation
+    if operation.given is not None and training:
+        problem = "an operation that is given by its costs has no backward pass"
+        raise ModelError(problem, expected="a program or a product for training")
+    if operation.product is not None and training:
+        operation = _program(operation.product)
     trained = replace(operation, training=training)
     assert training == (trained.backward is not None)  # what has no gradient is refused here
     return trained

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from sympy import Expr, Mul
 
@@ -43,10 +43,6 @@ class Einsum(Frozen):
 
     inputs: tuple[Tensor, ...]
     output: Tensor
-    # A product is counted from its shapes: there are no functions that give costs, or numbers of operations of each kind.
-    functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
-    named: ClassVar[tuple[str, ...]] = ()
-    counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
 
     def __post_init__(self) -> None:
         holders = {
@@ -83,23 +79,11 @@ class Einsum(Frozen):
     def tensors(self) -> tuple[Tensor, ...]:
         return (*self.inputs, self.output)
 
-    held = tensors  # what chips hold, as it is written
-
     @property
     def dimensions(self) -> tuple[str, ...]:
         """The symbolic dimensions, in order of appearance."""
         dims = (dim for tensor in self.tensors for dim in tensor.dims if not dim.fixed)
         return tuple(dict.fromkeys(dim.label for dim in dims))
-
-    @property
-    def sizes(self) -> tuple[str, ...]:
-        """What is at least 1."""
-        return self.dimensions
-
-    @property
-    def shapes(self) -> tuple[tuple[str, ...], ...]:
-        """The symbolic labels of each tensor."""
-        return tuple(tuple(d.label for d in tensor.dims if not d.fixed) for tensor in self.tensors)
 
     @property
     def contracted(self) -> tuple[str, ...]:
@@ -114,16 +98,6 @@ class Einsum(Frozen):
     def length(self) -> Expr:
         """The length of the contraction: how many products join in one output element."""
         return Mul(*(Dim(label).size for label in self.contracted))
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """The mesh axes that some dimension is split over."""
-        return tuple(dict.fromkeys(axis for t in self.tensors for d in t.dims for axis in d.axes))
-
-    @property
-    def product(self) -> Einsum:
-        """The product whose loops are counted."""
-        return self
 
     @property
     def vector(self) -> bool:
@@ -182,10 +156,6 @@ class Einsum(Frozen):
         )
         loads = tuple(tensor.bytes for tensor in self.inputs)
         return Cost(work, (rounded,), loads, (self.output.bytes,), count)
-
-    @property
-    def title(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         if not all(tensor.name for tensor in self.inputs):

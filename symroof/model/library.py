@@ -12,7 +12,7 @@ from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
 from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
-from symroof.model.operation import AnyOperation, Operation
+from symroof.model.operation import Operation
 from symroof.model.program import Program
 
 Cost = Callable[..., Any]
@@ -30,9 +30,9 @@ class Entry(Frozen):
 
     name: str
     source: str
-    operation: AnyOperation
+    operation: Program
 
-    def build(self, element: Dtype | None = None) -> AnyOperation:
+    def build(self, element: Dtype | None = None) -> Program:
         """The operation; ``element`` is the type of the elements of a product."""
         if element is None:
             return self.operation
@@ -50,7 +50,7 @@ def _costs(
     name: str, source: str, costs: tuple[Cost, Cost, Cost], kinds: dict[str, Cost], compute: str = "bf16"
 ) -> Entry:
     """Work of the vector unit; ``kinds`` are the numbers of operations that make up the FLOPs."""
-    return Entry(name, source, Operation(name, *costs, dtype(compute), True, kinds))
+    return Entry(name, source, Program.of(Operation(name, *costs, dtype(compute), True, kinds)))
 
 
 # What is counted: operations on an array of N elements, and the bytes of such arrays.
@@ -147,14 +147,14 @@ LIBRARY = {
         _product("matmul", SCALING, "B D", "D F", "B F"),
         _product("batched-matmul", SCALING, "N B D", "N D F", "N B F"),
         _product("per-element-matmul", SCALING, "B D", "B D F", "B F"),
-        Entry("tiled-matmul", SCALING, TILED),
+        Entry("tiled-matmul", SCALING, Program.of(TILED)),
         _costs("softmax", SOFTMAX, (softmax, bf16_rows, bf16_rows), SOFTMAX_KINDS),
         _costs("rms-norm", RMS_NORM, (rms_norm, bf16_rows_and_weights, bf16_normed), RMS_NORM_KINDS),
     )
 }
 
 
-def library_operation(name: str, element: Dtype | None = None) -> AnyOperation:
+def library_operation(name: str, element: Dtype | None = None) -> Program:
     """The library operation of that name.
 
     >>> str(library_operation("matmul"))

@@ -24,7 +24,7 @@ from math import lcm, prod
 from symroof.errors import ModelError
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
-from symroof.model.operation import AnyOperation
+from symroof.model.program import Program
 
 Split = frozenset[tuple[str, str]]
 
@@ -48,7 +48,7 @@ def require_axes(tensors: Iterable[Tensor], mesh: Mesh) -> None:
                 raise ModelError(f"{dim.label} is not a multiple of {' '.join(dim.axes)} = {chips}")
 
 
-def stride(operation: AnyOperation, mesh: Mesh, label: str) -> int:
+def stride(operation: Program, mesh: Mesh, label: str) -> int:
     """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known."""
     dims = (dim for tensor in operation.held for dim in tensor.dims if dim.label == label)
     return lcm(*(prod(mesh[axis].chips or 1 for axis in dim.axes) for dim in dims))

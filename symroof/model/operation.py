@@ -36,7 +36,6 @@ from symroof.formula import (
 )
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
-from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.symbols import expression, rational, symbol
 
@@ -93,11 +92,6 @@ class Operation(Frozen):
     counted: Mapping[str, Callable[..., Any]] = field(default_factory=dict, hash=False)
     # Cost functions do not say what they read, they speak of one chip, and no loops are counted.
     tensors: ClassVar[tuple[Tensor, ...]] = ()
-    held: ClassVar[tuple[Tensor, ...]] = ()
-    axes: ClassVar[tuple[str, ...]] = ()
-    product: ClassVar[None] = None
-    named: ClassVar[tuple[str, ...]] = ()
-    shapes: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -120,11 +114,6 @@ class Operation(Frozen):
                     f"{parameter.name} is the name of a quantity or a word of the language, not of a dimension"
                 )
         return tuple(dict.fromkeys(parameter.name for _, parameter in found))
-
-    @property
-    def sizes(self) -> tuple[str, ...]:
-        """What is at least 1."""
-        return self.dimensions
 
     @property
     def functions(self) -> Mapping[str, Callable[..., Any]]:
@@ -172,15 +161,8 @@ class Operation(Frozen):
             raise ModelError(f"the operations that {self.name!r} counts do not add up to its FLOPs")
         return Cost(work, work, (self.amount(self.reads),), (self.amount(self.writes),), count)
 
-    @property
-    def title(self) -> str:
-        return self.name
-
     def __str__(self) -> str:
         return self.name
-
-
-AnyOperation = Operation | Program
 
 
 def written(function: Callable[..., Any]) -> Formula | None:

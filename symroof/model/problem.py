@@ -12,7 +12,6 @@ from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import Mesh
-from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 
 # ``answer`` is the table that sums up, with the words around it.
@@ -42,7 +41,7 @@ class Problem(Frozen):
     ``solve_for`` is the condition of being compute-bound, or the relation of ``solve`` where there is one; ``minimize``
     is what is to be least ``over`` a size, where the equation ``subject`` holds."""
 
-    operation: AnyOperation
+    operation: Program
     hardware: Accelerator | None = None
     assume: tuple[Compare, ...] = ()
     title: str | None = None
@@ -66,7 +65,7 @@ class Problem(Frozen):
     @property
     def training(self) -> bool:
         """Whether the operation goes on with its backward pass."""
-        return isinstance(self.operation, Program) and self.operation.training
+        return self.operation.training
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from sympy import Add, Expr, Integer, ceiling
 
@@ -39,6 +39,7 @@ from symroof.model.nodes import (
     sources_of,
     turns_of,
 )
+from symroof.model.operation import Operation
 from symroof.symbols import expression, rational, symbol
 
 if TYPE_CHECKING:
@@ -83,15 +84,13 @@ class Program(Frozen):
     mesh: tuple[MeshAxis, ...] = ()
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
-    line: Einsum | None = None
+    line: Einsum | Operation | None = None
     entry: str = field(default="", compare=False)
-    # A program is counted statement by statement: it has no cost functions, and is no single product.
-    functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
-    counted: ClassVar[Mapping[str, Callable[..., Any]]] = {}
 
     @classmethod
-    def of(cls, product: Einsum, mesh: Iterable[MeshAxis] = ()) -> Program:
-        """The program of one statement that a product is; its tensors are called as prose calls them.
+    def of(cls, product: Einsum | Operation, mesh: Iterable[MeshAxis] = ()) -> Program:
+        """The program of one statement that a product is, or an operation that is given by its costs. The tensors of a product
+        are called as prose calls them.
 
         >>> from symroof.model.dtype import Dim, dtype
         >>> bf16, (B, D, F) = dtype("bf16"), map(Dim, "BDF")
@@ -99,10 +98,17 @@ class Program(Frozen):
         >>> str(program), list(program.arrays)
         ('bf16[B, D] * bf16[D, F] -> bf16[B, F]', ['left operand', 'right operand', ''])
         """
+        if isinstance(product, Operation):
+            return cls((), (), mesh=tuple(mesh), line=product)
         called = (*(product.operand_name(place) for place in range(len(product.inputs))), NAMELESS)
         *operands, result = (replace(tensor, name=name) for tensor, name in zip(product.tensors, called, strict=True))
         declared = tuple(Declared("input", tensor) for tensor in operands)
         return cls(declared, (Statement(PRODUCT, tuple(operands), result),), mesh=tuple(mesh), line=product)
+
+    @classmethod
+    def read(cls, value: object) -> Program | None:
+        """A value as a program, where it is an operation of any kind."""
+        return cls.of(value) if isinstance(value, Einsum | Operation) else value if isinstance(value, Program) else None
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -112,11 +118,21 @@ class Program(Frozen):
     @property
     def product(self) -> Einsum | None:
         """The product whose loops are counted, where that is all."""
-        return self.line
+        return self.line if isinstance(self.line, Einsum) else None
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is a statement without a name on one chip: what that costs is all that there is to say."""
+        return self.line is not None and not self.axes
+
+    @property
+    def given(self) -> Operation | None:
+        """The functions that give its costs, where that is all."""
+        return self.line if isinstance(self.line, Operation) else None
 
     def called(self, name: str) -> str:
         """What prose calls a tensor: its name, or what it is to a product on one line."""
-        return name if self.line is None or name != NAMELESS else self.line.operand_name(len(self.line.inputs))
+        return name if self.product is None or name != NAMELESS else self.product.operand_name(len(self.product.inputs))
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -172,6 +188,8 @@ class Program(Frozen):
     @cached_property
     def sizes(self) -> tuple[str, ...]:
         """The sizes of shapes and repeats that are at least 1, in order of appearance: all but what others define."""
+        if self.given is not None:
+            return self.given.dimensions
         shapes = (dim.label for tensor in self.arrays.values() for dim in tensor.dims if not dim.fixed)
         turns = (name for line in self.lines for repeat in line.repeats for name in names(repeat.times))
         return tuple(name for name in dict.fromkeys((*shapes, *turns)) if name not in self.where)
@@ -195,6 +213,8 @@ class Program(Frozen):
     @property
     def vector(self) -> bool:
         """Whether the vector unit does all of the work: there is nothing to contract."""
+        if self.given is not None:
+            return self.given.vector
         return not any(line.statement.contracts for line in self.lines)
 
     @property
@@ -206,8 +226,9 @@ class Program(Frozen):
         return (self.lines[0].statement.operands[0].dtype,)
 
     @property
-    def compute(self) -> Dtype:
-        return self.computes[0]
+    def compute(self) -> Dtype | None:
+        """The first of them; None where the costs do not say it."""
+        return self.computes[0] if self.given is None else self.given.compute
 
     def operand_name(self, place: int) -> str:
         return "" if self.line is None else self.line.operand_name(place)
@@ -282,6 +303,8 @@ class Program(Frozen):
 
     def cost(self, count: Counting = "fma") -> Cost:
         """FLOPs and bytes of the whole program; its elementwise work counts as FLOPs where nothing is contracted."""
+        if self.line is not None:
+            return self.line.cost(count)
         owners, kinds = self.owners.values(), ("ops", "ops") if self.vector else ("flops_exact", "flops")
         work, rounded = (tuple(x for cost in owners if (x := getattr(cost, kind)) != 0) for kind in kinds)
         loads, stores = (tuple(x for cost in owners for _, x in getattr(cost, kind)) for kind in ("loads", "stores"))
@@ -295,10 +318,10 @@ class Program(Frozen):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The quantities that only programs have."""
+        """The quantities that only programs have: a statement without a name has none, but on a mesh."""
         from symroof.model.statement_costs import amounts
 
-        return tuple(amounts(self, "fma"))
+        return () if self.alone else tuple(amounts(self, "fma"))
 
     def turns(self, tensor: Tensor) -> Expr:
         """How many copies of a declared tensor there are: each turn of a repeat has weights and caches of its own."""

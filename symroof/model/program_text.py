@@ -146,21 +146,23 @@ def rewritten(program: Program, tensor: Callable[[Tensor], Tensor]) -> Program:
 
     declared = (replace(one, tensor=tensor(one.tensor)) for one in program.declared)
     changed = replace(program, declared=tuple(declared), body=tuple(map(node, program.body)))
-    if program.line is None:
+    if program.product is None:
         return changed
     made = (*(one.tensor for one in changed.declared), changed.lines[0].statement.result)
-    *operands, output = (replace(new, name=old.name) for new, old in zip(made, program.line.tensors, strict=True))
+    *operands, output = (replace(new, name=old.name) for new, old in zip(made, program.product.tensors, strict=True))
     return replace(changed, line=Einsum(tuple(operands), output))
 
 
 def numbers(program: Program) -> tuple[str, ...]:
-    """The tensors that hold numbers to compute with: all but whole numbers that are wider than a quantised one, which
-    are indices.
+    """The tensors that hold numbers to compute with: all of a product, else all but whole numbers that are wider than a
+    quantised one, which are indices.
 
     >>> from symroof.reading.programs import read_program
     >>> numbers(read_program("input t: int32[N]; input x: bf16[N, D]; weight W: int8[D, F]; h = x * W -> bf16[N, F]; u = t + t"))
     ('x', 'W', 'h')
     """
+    if program.product is not None:
+        return tuple(program.arrays)
     return tuple(
         name for name, t in program.arrays.items() if not (t.dtype.name.startswith("int") and t.dtype.bits > 8)
     )

@@ -78,7 +78,7 @@ def rates_of(
         name: _peak(chip, product.compute) for name, product in products.items() if product is not None and not said
     }
     if len(set(peaks.values())) < 2:
-        peaks = dict.fromkeys(program.owners if program.vector else products, "peak")
+        peaks = dict.fromkeys(program.owners if program.vector or program.line is not None else products, "peak")
     works = not program.vector and any(cost.ops != 0 for cost in program.owners.values())
     vector = OF_VECTOR if works and chip is not None and OF_VECTOR in chip.figures else None
     figures = {axis.name: str(axis.link) for axis in program.mesh} | {
@@ -86,7 +86,7 @@ def rates_of(
     }
     links = tuple((name, figures[name]) for name in busy_links(program))
     joint = joint and bool(links) and len(set(peaks.values())) == 1
-    if program.line is not None and not program.axes:
+    if program.alone:
         return Rates(tuple(peaks.items()), None, COMMS, (), COMMS, called=memory)
     return Rates(tuple(peaks.items()), vector, memory, links, comms or memory, joint)
 
@@ -113,7 +113,9 @@ def time_name(resource: str, statement: str | None = None) -> str:
 
 
 def time_names(program: Program, memory: str) -> tuple[str, ...]:
-    """The times that only programs have, by name."""
+    """The times that only programs have, by name; a statement without a name has on one chip that of its memory."""
+    if program.alone:
+        return (time_name(memory),)
     resources = (MATH, VECTOR, memory, *busy_links(program))
     each = (time_name(r, name) for name in program.owners for r in resources)
     return (*dict.fromkeys(each), *(time_name(r) for r in resources[1:]), "T_steps")
@@ -154,9 +156,13 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     return found | {"T_lower": Call("max", sums), "T_upper": total(*sums)}
 
 
-def time_over_rates(program: object, rates: Rates, count: Counting) -> Expr:
+def every_time(program: Program, rates: Rates) -> dict[str, Formula]:
+    """What each time of a program is; one statement overlaps with itself alone."""
+    return times_of(program, rates) | ({} if program.alone else {"T_steps": steps_of(program, rates)})
+
+
+def time_over_rates(program: Program, rates: Rates, count: Counting) -> Expr:
     """T_math in sizes and figures."""
-    assert isinstance(program, Program)
     flops = amounts(program, count)
     return Add(
         *(
@@ -176,8 +182,11 @@ def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
     around = {line.statement.name: line for line in program.lines}
     groups: dict[object, list[str]] = {}
     for name in program.owners:
-        line = around[name]
-        key: object = ("block", line.block) if line.block is not None else id(line.fuse) if line.fuse else name
+        line = around.get(name)
+        fused = line is not None and line.fuse is not None
+        key: object = (
+            name if line is None else ("block", line.block) if line.block else id(line.fuse) if fused else name
+        )
         groups.setdefault(key, []).append(name)
     return tuple(map(tuple, groups.values()))
 

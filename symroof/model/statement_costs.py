@@ -24,6 +24,7 @@ from symroof.formula import Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh import split_of
+from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms
 from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.symbols import rational
@@ -63,7 +64,7 @@ class StatementCost(Frozen):
 
     @property
     def backward(self) -> bool:
-        return self.members[0].backward
+        return any(line.backward for line in self.members)
 
 
 def amounts(program: Program, count: Counting) -> dict[str, Expr]:
@@ -212,6 +213,8 @@ def traffic_of_tensors(program: Program) -> dict[str, Expr]:
 
 def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
     """What each statement costs, by name: an elementwise one that joins a contraction is in the costs of that."""
+    if program.given is not None:
+        return {NAMELESS: _of_functions(program.given)}
     costs: dict[str, StatementCost] = {}
     kept = stored(program)
     for kernel in kernels_of(program):
@@ -234,6 +237,13 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
             costs[owner] = StatementCost(owner, members, turns * exact, turns * flops, turns * ops, *both)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(costs.items(), key=lambda item: order.index(item[0])))
+
+
+def _of_functions(given: Operation) -> StatementCost:
+    """What functions say that an operation costs."""
+    cost, zero = given.cost(), Integer(0)
+    kinds = (zero, zero, cost.flops) if given.vector else (cost.flops, cost.flops, zero)
+    return StatementCost(NAMELESS, (), *kinds, ((NAMELESS, cost.reads),), ((NAMELESS, cost.writes),))
 
 
 def stored(program: Program) -> frozenset[str]:

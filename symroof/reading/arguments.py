@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 from symroof.errors import ReadingError
 from symroof.formula import Formula
 from symroof.model.hardware import Accelerator
-from symroof.model.operation import AnyOperation
 from symroof.model.problem import Problem, Sketch
+from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.claims import read_question
 from symroof.reading.inquiries import figure_names, names_of, points_of, read_minimize, read_solve
@@ -20,7 +20,7 @@ from symroof.reading.problems import hardware_of, model_of, read_problem, requir
 from symroof.reading.scope import Scope
 from symroof.reading.toml import text
 
-Given = AnyOperation | Problem | str
+Given = Program | Problem | str
 Asked = Given | Mapping[str, Any]
 Chip = str | Mapping[str, Any] | Accelerator | None
 Chips = Chip | Iterable[str | Accelerator]

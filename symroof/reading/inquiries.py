@@ -10,7 +10,6 @@ from typing import Any, TypedDict
 from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import KEYWORDS, Compare, Formula, names
 from symroof.model.hardware import Accelerator
-from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.model.resources import time_names
@@ -29,7 +28,7 @@ def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
 
 def names_of(
     sizes: tuple[str, ...],
-    operation: AnyOperation,
+    operation: Program,
     symbols: tuple[str, ...],
     let: Mapping[str, Formula],
     hardware: Accelerator | None,
@@ -40,10 +39,10 @@ def names_of(
     return (*sizes, *named, *symbols, *QUANTITIES, *let, *figure_names(hardware))
 
 
-def of_programs(operation: AnyOperation, options: Mapping[str, Any]) -> tuple[str, ...]:
+def of_programs(operation: Program, options: Mapping[str, Any]) -> tuple[str, ...]:
     """The quantities that only programs have."""
     memory = text(options, "link") or "HBM"
-    return (*operation.named, *(time_names(operation, memory) if isinstance(operation, Program) else ()))
+    return (*operation.named, *time_names(operation, memory))
 
 
 def read_solve(options: Mapping[str, Any], scope: Scope) -> tuple[Compare | None, str | None]:

@@ -18,7 +18,6 @@ from typing import Any
 from symroof.errors import ReadingError, suggestion
 from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import WIRINGS, Mesh, MeshAxis
-from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.reading.catalogue import shipped
 from symroof.reading.scope import split_word
@@ -64,7 +63,7 @@ def read_mesh(mesh: Any) -> tuple[MeshAxis, ...]:
     return tuple(_axis(str(name).strip(), value) for name, value in table.items())
 
 
-def laid_out(operation: AnyOperation, mesh: Iterable[str]) -> AnyOperation:
+def laid_out(operation: Program, mesh: Iterable[str]) -> Program:
     """The operation with ``D_XY`` split over X and Y, where these are axes of the mesh.
 
     >>> from symroof.reading.operations import read_operation
@@ -87,14 +86,14 @@ def laid_out(operation: AnyOperation, mesh: Iterable[str]) -> AnyOperation:
     return operation.split_over(split)
 
 
-def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
+def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
     """An operation on a mesh: the axes of a program are those of its text and those that are said beside it. An axis of one
     chip is no axis.
 
     Raises :class:`~symroof.errors.ReadingError` where the two say different things of one axis.
     """
-    said_again = isinstance(operation, Program) and operation.line is not None and mesh  # beside a product: all of it
-    own = {axis.name: axis for axis in (() if said_again else getattr(operation, "mesh", ()))}
+    said_again = operation.line is not None and mesh  # beside a product: all of it
+    own = {axis.name: axis for axis in (() if said_again else operation.mesh)}
     for name, axis in mesh.items():
         for what in ("chips", "wiring", "link"):
             said = [value for one in (own.get(name), axis) if one and (value := getattr(one, what)) is not None]
@@ -110,10 +109,10 @@ def meshed(operation: AnyOperation, mesh: Mesh) -> tuple[AnyOperation, Mesh]:
     if single:
         operation = operation.split_over(lambda axes: tuple(axis for axis in axes if axis not in single))
         own = {name: axis for name, axis in own.items() if name not in single}
-    return replace(operation, mesh=tuple(own.values())) if isinstance(operation, Program) else operation, own
+    return replace(operation, mesh=tuple(own.values())), own
 
 
-def _require_distinct(operation: AnyOperation, mesh: Mesh) -> None:
+def _require_distinct(operation: Program, mesh: Mesh) -> None:
     """No axis reads as several others, and none without a number is called as a size is."""
     for name, axis in mesh.items():
         others = tuple(other for other in mesh if other != name)

@@ -13,7 +13,7 @@ from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Number, mapped, number
 from symroof.model.backward import in_training
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.functions import Function, given
-from symroof.model.operation import AnyOperation, CostFormula, Operation
+from symroof.model.operation import CostFormula, Operation
 from symroof.model.program import Program
 from symroof.reading.expressions import read_expression
 from symroof.reading.operations import read_operation
@@ -28,7 +28,7 @@ COSTS = ("flops", "reads", "writes")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
 
-def operation_of(options: Mapping[str, Any]) -> AnyOperation:
+def operation_of(options: Mapping[str, Any]) -> Program:
     """The operation of a problem.
 
     >>> str(operation_of({"operation": "bd,df->bf", "dtype": "int8"}))
@@ -41,25 +41,26 @@ def operation_of(options: Mapping[str, Any]) -> AnyOperation:
         operation = costs_of(options)
     elif isinstance(operation, str):
         operation = read_operation(operation, dtype_of(options, "dtype"), functions_of(options))
-    if not isinstance(operation, Operation | Program):
+    program = Program.read(operation)
+    if program is None:
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
     if options.get("training") is not None:
         if not isinstance(training := options["training"], bool):
             raise unfit("training", training, "true or false", "true for the backward pass as well")
-        operation = in_training(operation, training)
+        program = in_training(program, training)
     for key, of_weights in GATHERED.items():
         if options.get(key) is not None:
-            operation = _gathered(operation, key, options[key], of_weights=of_weights)
-    return operation
+            program = _gathered(program, key, options[key], of_weights=of_weights)
+    return program
 
 
-def _gathered(operation: AnyOperation, key: str, value: Any, *, of_weights: bool) -> Program:
+def _gathered(operation: Program, key: str, value: Any, *, of_weights: bool) -> Program:
     """A program with what it says of the tensors that are gathered on a mesh."""
     example = '["W1"]' if of_weights else '["x"]'
     named = [name.strip() for name in value.split(",")] if isinstance(value, str) else value
     if not isinstance(named, list | tuple) or not all(isinstance(name, str) for name in named):
         raise unfit(key, value, "names of tensors", example)
-    if not isinstance(operation, Program):
+    if operation.line is not None:
         raise ReadingError(f"{key}: only programs gather tensors for several uses", expected="statements in operation")
     weights = {str(tensor.name) for tensor in operation.declared_as("weight")}
     fitting = [name for name in operation.arrays if (name in weights) == of_weights and name not in operation.sources]

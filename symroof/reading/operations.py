@@ -32,7 +32,6 @@ from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
-from symroof.model.operation import AnyOperation
 from symroof.model.program import Program
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
 from symroof.reading.statements import is_program
@@ -45,9 +44,7 @@ ASCII = {"\\cdot": "*", "\\times": "*", "\\rightarrow": "->", "\\to": "->"}
 USUAL = "bf16"
 
 
-def read_operation(
-    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None
-) -> AnyOperation:
+def read_operation(text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None) -> Program:
     """The operation that ``text`` writes; ``element`` is the dtype of tensors that do not state one, and ``functions`` are
     those of programs beside the table.
 
@@ -65,7 +62,7 @@ def read_operation(
     return Program.of(EinsumReader(text, element).operation())
 
 
-def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None) -> AnyOperation:
+def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None) -> Program:
     name, start = text.strip(), text.index(text.strip())
     entry = entry_named(name)
     if entry is None:
@@ -80,9 +77,7 @@ def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] |
         return entry.build(element)
     from symroof.reading.programs import read_program
 
-    program = read_program(entry.typed(element), element, functions)
-    if isinstance(program, Program):
-        program = replace(program, entry=name)
+    program = replace(read_program(entry.typed(element), element, functions), entry=name)
     return in_training(program) if entry.training else program
 
 

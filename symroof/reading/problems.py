@@ -13,7 +13,6 @@ from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh import open_axes
-from symroof.model.operation import AnyOperation
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import ROLES, Program
 from symroof.model.quantities import QUANTITIES
@@ -63,7 +62,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     operation, mesh = meshed(operation, said)
     hardware = hardware_of(options)
     named = operation  # what questions can speak of: the times of axes, or of the switch that they are on
-    if isinstance(operation, Program) and operation.axes:
+    if operation.axes:
         named = wired(operation, hardware, text(options, "link") or "")
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
@@ -93,7 +92,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
 def model_of(
     options: Mapping[str, Any],
     hardware: Accelerator | None,
-    operation: AnyOperation | None,
+    operation: Program | None,
     spoken: Iterable[str],
     axes: tuple[str, ...] = (),
 ) -> dict[str, Any]:
@@ -186,11 +185,11 @@ def sections_of(options: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(chosen or SECTIONS)
 
 
-def _statement(options: Mapping[str, Any], operation: AnyOperation) -> str | None:
+def _statement(options: Mapping[str, Any], operation: Program) -> str | None:
     """The statement of a program that is asked about, or the one that it joins."""
     if options.get("statement") is None:
         return None
-    if not isinstance(operation, Program):
+    if operation.line is not None:
         raise ReadingError("statement speaks of a program, and this is one operation", expected="no statement")
     owners = {line.statement.name: name for name, cost in operation.owners.items() for line in cost.members}
     return owners[str(text(options, "statement", tuple(owners)))]

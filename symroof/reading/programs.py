@@ -106,9 +106,7 @@ class SizeReader(StatementReader):
                 raise self.error(f"{name}: {error.problem}", "a shorter formula", token=self.defined[name]) from None
 
 
-def read_program(
-    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None
-) -> Program:
+def read_program(text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None) -> Program:
     """The program that ``text`` writes; one of inputs and a single product, without a mesh, is that product.
 
     >>> print(read_program("input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]").title)

@@ -41,7 +41,6 @@ from symroof.formula import (
     mapped,
     nodes,
 )
-from symroof.model.program import Program
 from symroof.model.quantities import UNITS
 from symroof.proof.evidence import last_place, stands_for
 from symroof.proof.exact import Exact
@@ -167,7 +166,7 @@ class Told:
         defined: dict[str, Formula] = {}
         if RIDGE.name not in known:
             defined[RIDGE.name] = Quotient(Name("peak"), Name("bandwidth"))
-        defined |= operation.where if isinstance(operation, Program) else {}
+        defined |= {} if operation is None else operation.where
         for name, formula in defined.items():
             known[name] = int(fold(formula, rules))
         self.points = () if setting is None else setting.problem.at

@@ -22,7 +22,6 @@ from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Number, Verdict, mapped, names, number
 from symroof.model.hardware import Accelerator
-from symroof.model.program import Program
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.settling import OPEN, Settled, read, settle
 from symroof.reading.exercises import TOLERANCE
@@ -212,7 +211,8 @@ class Context:
         sizes = dict(values)
         if not sizes:
             return self
-        if self.setting is not None and isinstance(program := self.setting.problem.operation, Program):
+        if self.setting is not None:
+            program = self.setting.problem.operation
             program.require_sizes({name: size.value for name, size in sizes.items() if isinstance(size, Number)})
         left = tuple(r for r in self.relations if not sizes.keys() & {*names(r.left), *names(r.right)})
         others = {name: formula for name, formula in self.definitions.items() if name not in sizes}

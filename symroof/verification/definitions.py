@@ -11,9 +11,8 @@ from symroof.derivation.sharding import HELD, chips_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
-from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
-from symroof.model.resources import MATH, VECTOR, steps_of, times_of
+from symroof.model.resources import MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.model.statement_costs import busy_links, sent_over
 from symroof.model.wiring import is_network
@@ -89,9 +88,7 @@ def _theory(setting: Setting) -> dict[str, Formula]:
     program, rates = setting.problem.operation, setting.rates
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
     known = {name: formula for name, formula in derived.items() if formula is not None}
-    if isinstance(program, Program):
-        times = {} if rates is None else {**times_of(program, rates), "T_steps": steps_of(program, rates)}
-        known |= {**program.where, **times}
+    known |= {**program.where, **every_time(program, rates)}
     meant = ledger_of(setting).meanings
     if any(isinstance(meant.get(name), Formula) and meant[name] != formula for name, formula in known.items()):
         raise CheckError("the quantities mean something else than in the derivation")
@@ -100,8 +97,6 @@ def _theory(setting: Setting) -> dict[str, Formula]:
 
 def _rates(setting: Setting) -> dict[str, str]:
     """The figures that the times are made of, each with its unit, also where no chip says how large they are."""
-    if setting.rates is None:
-        return {}
     links = {setting.rates.rate(name): "bytes/s" for name in setting.rates.resources if name not in (MATH, VECTOR)}
     return dict.fromkeys(setting.rates.names, "FLOPs/s") | links
 
@@ -120,7 +115,7 @@ def _over_axes(setting: Setting) -> dict[str, Formula]:
     """What a mesh sends under the names that it has beside those of its resources: over the link that is asked about, and
     over an axis that has the port of its switch alone."""
     program, known = setting.problem.operation, dict[str, Formula]()
-    if not isinstance(program, Program) or not setting.several_chips:
+    if not setting.several_chips:
         return known
     if setting.over_network:
         known["sent"] = Name(setting.moved_name)
@@ -159,7 +154,7 @@ def costs(setting: Setting) -> dict[str, Formula]:
     cost, operation = setting.cost, setting.problem.operation
     counts = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "bytes": cost.bytes}
     amounts = {**counts, setting.flops_name: cost.flops / setting.chips, setting.moved_name: setting.moved}
-    if isinstance(operation, Program):
+    if not operation.alone:
         amounts |= amounts_of_program(operation, setting.problem.count)
     return {name: setting.layout.write(amount) for name, amount in amounts.items()}
 
@@ -170,10 +165,9 @@ def counted_again(setting: Setting) -> dict[str, Formula]:
     Raises :class:`~symroof.errors.CheckError` where something else is counted.
     """
     ledger, operation, found = ledger_of(setting), setting.problem.operation, costs(setting)
-    derived = dict(operation.where) if isinstance(operation, Program) else {}
-    if isinstance(operation, Program) and setting.several_chips:
+    if setting.several_chips:
         checked([chips_of(operation, found["chips"], ledger)], ledger)
-    for name, formula in {**derived, **found}.items():
+    for name, formula in {**operation.where, **found}.items():
         meant = ledger.meanings[name]
         evidence = None if isinstance(meant, Formula) else meant
         checked([Step("work", Reason.TOTAL, Name(name), "=", formula, evidence=evidence)], ledger)

@@ -50,7 +50,7 @@ class _Sent(Frozen):
 def one_resource(link: Compare, context: Context) -> Iterator[tuple[Mapping[str, Any], Compare]]:
     """The condition against one resource, where T_comms is the longest time of the memory and all links."""
     setting = context.setting
-    if setting is None or setting.rates is None or not setting.joint or "T_comms" not in names(link):
+    if setting is None or not setting.joint or "T_comms" not in names(link):
         return
     times = [time_name(name) for name in (setting.rates.memory, *(name for name, _ in setting.rates.links))]
     for chosen in times:

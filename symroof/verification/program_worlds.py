@@ -116,7 +116,7 @@ def of_programs(kind: Kind) -> Callable[[Compare, Context], Trials]:
 def counted_in(context: Context) -> Counted | None:
     """The program of a context as it is counted, None where there is none."""
     program = context.setting.problem.operation if context.setting is not None else None
-    if not isinstance(program, Program):
+    if program is None or program.alone:
         return None
     if "counted" not in context.worlds:
         assert context.setting is not None

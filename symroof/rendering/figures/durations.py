@@ -306,7 +306,6 @@ def _times(found: Scaling, inches: float, lang: str) -> Canvas:
     names, log = (_size(say, found), say("time", unit)), (found.log, True)
     title = title_of(say, setting, sizes(curve.values))
     canvas = Canvas(title, names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=assumed(say, setting))
-    assert setting.rates is not None
     links = dict(setting.rates.links)
 
     def called(name: str) -> str:

@@ -10,7 +10,6 @@ from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Name, Number
 from symroof.model.problem import SECTIONS
-from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
@@ -44,7 +43,7 @@ class _Writer:
             "bandwidth": BANDWIDTH,
             "t_math": T_MATH,
             "t_comms": T_COMMS,
-            "moving": Name(time_name(view.rates.comms)) if view.rates and not view.rates.joint else T_COMMS,
+            "moving": Name(time_name(view.rates.comms)) if not view.rates.joint else T_COMMS,
             "labelled": labelled,
         }
         self.say = pen.sentences(FORMATS[pen.form].prose, **names)
@@ -70,7 +69,7 @@ class _Writer:
 
     def _program(self) -> Iterator[Code]:
         """The text of a program."""
-        if isinstance(self.view.operation, Program) and self.view.operation.line is None:
+        if self.view.operation.line is None:
             yield listing(self.view.operation, self.pen.form, self.say, self.pen.style.width - len(GAP))
 
     def _statements(self) -> Iterator[Grid]:

@@ -15,7 +15,6 @@ from symroof.derivation.draft import numeric
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
-from symroof.model.program import Program
 from symroof.proof.recounts import Arrays
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
@@ -36,9 +35,9 @@ class View(Splitting):
         self.derivation, self.answer, self.setting = derivation, derivation.answer, derivation.setting
         self.problem = problem = self.setting.problem
         self.operation, self.chip, self.outcome = problem.operation, problem.hardware, self.answer.outcome
-        program = self.operation if isinstance(self.operation, Program) else None
-        self.program = Statements(derivation, program) if program and program.line is None else None
-        self.mesh = Mesh(derivation, program) if program and program.axes else None
+        program = self.operation
+        self.program = Statements(derivation, program) if program.line is None else None
+        self.mesh = Mesh(derivation, program) if program.axes else None
         self.variable = Name(self.setting.variable.name)
         asked = problem.solve_for if problem.solve is None else None
         self.unknown = Name(str(problem.solve_for))  # of the relation that is solved
@@ -65,7 +64,7 @@ class View(Splitting):
 
     def _bounds_of_links(self) -> Iterator[Formula]:
         """When arithmetic takes longer than each link, in figures where they are known; nothing of one where it always does."""
-        for resource, _ in self.setting.rates.links if self.setting.rates else ():
+        for resource, _ in self.setting.rates.links:
             bound = self.answer.formula(f"figured({resource})") or self.answer.formula(f"threshold({resource})")
             if bound is not None and not isinstance(bound, Verdict):
                 yield bound
@@ -102,8 +101,8 @@ class View(Splitting):
     @property
     def no_vector_time(self) -> bool:
         """Whether there is elementwise work beside contractions, and no figure for the unit that does it."""
-        works = self.rates is not None and self.said("ops") is not None and not self.operation.vector
-        return works and self.rates is not None and self.rates.vector is None
+        works = self.said("ops") is not None and not self.operation.vector
+        return works and self.rates.vector is None
 
     @property
     def widths(self) -> dict[str, Fraction]:

@@ -60,7 +60,7 @@ def record(derivation: Derivation) -> dict[str, Any]:
     audit = Audit(derivation.written, setting)
     audit.require(found["answer"])
     audit.require_tree(found["steps"])
-    if isinstance(problem.operation, Program) and problem.operation.line is None:
+    if problem.operation.line is None:
         require_read_back(found["operation"], problem.operation)
     return found
 
@@ -122,7 +122,7 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
 
 def _thresholds(point: Point, setting: Setting) -> dict[str, Any]:
     """The conditions against the memory and each link of a mesh at a set of sizes, and against all of them."""
-    if not setting.several_chips or setting.rates is None:
+    if not setting.several_chips:
         return {}
     names = (setting.rates.comms, *(name for name, _ in setting.rates.links))
     return {"thresholds": {name: _against(point, name) for name in names}, "condition": point.formula("all")}
@@ -185,7 +185,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
 def _of_program(said: Callable[[str], Formula | None], answer: Answer, setting: Setting) -> dict[str, Any]:
     """What only programs have; each part is what a step says."""
     program = setting.problem.operation
-    if not isinstance(program, Program):
+    if program.alone:
         return {}
     costs = {
         step.left.name: step.right for step in answer.steps if isinstance(step.left, Name) and step.relation == "="
@@ -239,8 +239,7 @@ def _exchanged(derivation: Derivation) -> list[str]:
 def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
     """What each link of a mesh carries, and the conditions against the memory and against each link; None on one chip."""
     program, rates = setting.problem.operation, setting.rates
-    assert isinstance(program, Program)
-    if not program.axes or rates is None:
+    if not program.axes:
         return {"sent_over": None, "thresholds": None}
     links = [name for name, _ in rates.links]
     main = answer.threshold and _threshold(answer, answer.threshold)
@@ -276,7 +275,7 @@ def _against(answer: Answer | Point, resource: str) -> dict[str, Any] | None:
 
 def _times(said: Callable[[str], Formula | None], setting: Setting) -> dict[str, Any]:
     """The times that only programs have: of each resource by its name, and T_steps."""
-    if setting.rates is None:
+    if setting.problem.operation.alone:
         return {}
     resources = {resource: said(time_name(resource)) for resource in setting.rates.resources}
     return {"T": resources, "T_steps": said("T_steps")}
@@ -285,10 +284,11 @@ def _times(said: Callable[[str], Formula | None], setting: Setting) -> dict[str,
 def _asked(said: Answer | Point, setting: Setting) -> dict[str, Any]:
     """What the formulas of the problem come to, and the relation that was to be solved; for programs always."""
     problem, found = setting.problem, dict[str, Any]()
-    if problem.let or setting.rates is not None:
+    always = not problem.operation.alone
+    if problem.let or always:
         found["let"] = let_record(said, problem.let)
-    if problem.solve is not None or setting.rates is not None:
+    if problem.solve is not None or always:
         found["solution"] = None if problem.solve is None else solution_record(said, problem.solve_for)
-    if problem.minimize is not None or setting.rates is not None:
+    if problem.minimize is not None or always:
         found["optimum"] = None if problem.minimize is None else optimum_record(said, problem.over)
     return found
