@@ -26,37 +26,23 @@ from symroof.symbols import expression, rational, symbol
 LARGEST_NUMBER = 10**100
 
 
-class Setting(Frozen):
-    """A problem with its numbers. ``flops`` and ``moved`` are those of one chip, over the link of the problem;
-    ``intensity`` is their quotient in lowest terms, with equal sizes put in; ``rates`` are the figures of all that is kept busy."""
+class Work(Frozen):
+    """What is done: ``flops`` and ``moved`` are those of one chip, over the link of the problem. ``memory`` is read and written,
+    ``comms`` the axis or switch that is asked about, where one is, and ``link`` the figure of what is compared."""
 
     problem: Problem
-    layout: Layout
     cost: Cost
     chips: Expr
     flops: Expr
     moved: Expr
     moved_name: str
-    peak: Known | None
-    peak_name: str
-    bandwidth: Known | None
-    regime: Regime
-    intensity: Expr
-    rates: Rates
+    memory: str
+    comms: str
+    link: str
 
     @property
     def flops_name(self) -> str:
         return "flops_per_chip" if self.several_chips else "flops"
-
-    @property
-    def matrix_unit(self) -> bool:
-        """Whether the peak is that of a matrix unit."""
-        return self.peak is not None and not self.peak_name.startswith("peak.vector") and self.peak_name != "peak"
-
-    @property
-    def matrix_stands_in(self) -> bool:
-        """Whether work for the vector unit is compared with the matrix unit, since the chip has no other figure."""
-        return self.problem.operation.vector and self.matrix_unit
 
     @property
     def several_chips(self) -> bool:
@@ -68,10 +54,24 @@ class Setting(Frozen):
         """Whether the problem asks about a link between chips."""
         return self.moved_name.startswith("sent(")
 
+
+class Rated(Work):
+    """At which figures: ``rates`` are those of all that is kept busy."""
+
+    peak: Known | None
+    peak_name: str
+    bandwidth: Known | None
+    rates: Rates
+
     @property
-    def least_one(self) -> Sizes:
-        """The sizes, which are at least 1, and above 1 for axes without a number of chips."""
-        return Sizes(self.regime.least_one, several_of(self.regime.least_one))
+    def matrix_unit(self) -> bool:
+        """Whether the peak is that of a matrix unit."""
+        return self.peak is not None and not self.peak_name.startswith("peak.vector") and self.peak_name != "peak"
+
+    @property
+    def matrix_stands_in(self) -> bool:
+        """Whether work for the vector unit is compared with the matrix unit, since the chip has no other figure."""
+        return self.problem.operation.vector and self.matrix_unit
 
     @property
     def ridge(self) -> Fraction | None:
@@ -105,18 +105,6 @@ class Setting(Frozen):
         own = {MATH: "compute", VECTOR: "vector"}.get(name)
         links = {link for link, _ in self.rates.links}
         return own or ("link" if name in links else "memory")
-
-    @property
-    def compared(self) -> Expr:
-        """What is above ``level`` where it is compute-bound: the intensity, or T_math/T_comms where there is no ridge."""
-        if not self.rates.mixed:
-            return self.intensity
-        math = time_over_rates(self.problem.operation, self.rates, self.problem.count)
-        return cancelled(self.regime.apply(math * symbol("bandwidth") / self.moved))
-
-    @property
-    def level(self) -> Expr:
-        return Integer(1) if self.mixed else symbol("ridge")
 
     @property
     def timed(self) -> bool:
@@ -159,6 +147,31 @@ class Setting(Frozen):
         put = value.subs({figure: rational(x) for figure, x in self.values.items()})
         return cancelled(put) if is_rational(put) else put
 
+
+class Setting(Rated):
+    """What is asked, with all that is known: ``intensity`` is in lowest terms, with equal sizes put in."""
+
+    layout: Layout
+    regime: Regime
+    intensity: Expr
+
+    @property
+    def least_one(self) -> Sizes:
+        """The sizes, which are at least 1, and above 1 for axes without a number of chips."""
+        return Sizes(self.regime.least_one, several_of(self.regime.least_one))
+
+    @property
+    def compared(self) -> Expr:
+        """What is above ``level`` where it is compute-bound: the intensity, or T_math/T_comms where there is no ridge."""
+        if not self.rates.mixed:
+            return self.intensity
+        math = time_over_rates(self.problem.operation, self.rates, self.problem.count)
+        return cancelled(self.regime.apply(math * symbol("bandwidth") / self.moved))
+
+    @property
+    def level(self) -> Expr:
+        return Integer(1) if self.mixed else symbol("ridge")
+
     @property
     def equalities(self) -> tuple[Compare, ...]:
         """The equalities that are assumed."""
@@ -186,55 +199,57 @@ class Setting(Frozen):
 
 def setting_of(problem: Problem) -> Setting:
     """Count the operation, choose the figures, read the regime."""
+    return _asked(_rated(_work(problem)))
+
+
+def _work(problem: Problem) -> Work:
+    """What is done, by one chip."""
     operation, link = problem.operation, problem.link
-    cost = operation.cost(problem.count)
-    least_one = Sizes(map(symbol, operation.sizes), map(symbol, open_axes(problem.mesh)))
+    cost, least_one = operation.cost(problem.count), _at_least_one(problem)
     if cost.flops == 0:
         raise ModelError("the operation does no arithmetic: its intensity is 0")
     _require_positive("FLOPs", cost.flops, least_one, (-1, 0))
     _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
-    chip = problem.hardware
-    comms, memory = "", link
-    flops, moved, moved_name, chips = cost.flops, cost.bytes, "bytes", Integer(1)
     if problem.mesh and not operation.axes:
         raise ModelError(
             "the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X"
         )
-    if operation.axes:
-        operation = wired(operation, chip, link)
-        problem = replace(problem, operation=operation, mesh={axis.name: axis for axis in operation.mesh})
-        comms, link = link_over(operation, link)
-        memory = link if not comms else "HBM"
-        found = amounts(operation, problem.count)
-        flops, chips, moved_name = (
-            found["flops_per_chip"],
-            found["chips"],
-            sent_over(comms) if comms else "bytes_per_chip",
-        )
-        moved = found[moved_name]
-    elif is_network(link):
-        raise uncrossed(link)
+    if not operation.axes:
+        if is_network(link):
+            raise uncrossed(link)
+        require_on_mesh(problem)
+        one = Integer(1)
+        return Work(problem, cost, one, cost.flops.expand(), cost.bytes.expand(), "bytes", link, "", link)
+    operation = wired(operation, problem.hardware, link)
+    problem = replace(problem, operation=operation, mesh={axis.name: axis for axis in operation.mesh})
+    comms, link = link_over(operation, link)
+    known, moved = amounts(operation, problem.count), sent_over(comms) if comms else "bytes_per_chip"
     require_on_mesh(problem)
+    flops, bytes_moved = known["flops_per_chip"].expand(), known[moved].expand()
+    return Work(problem, cost, known["chips"], flops, bytes_moved, moved, "HBM" if comms else link, comms, link)
+
+
+def _rated(work: Work) -> Rated:
+    """At which figures of the chip."""
+    problem, chip = work.problem, work.problem.hardware
+    rates = rates_of(problem.operation, chip, problem.compute, work.memory, work.comms, problem.joint)
+    name, peak = (", ".join(rates.names), None) if rates.mixed else peak_of(problem, chip)
+    bandwidth = bandwidth_of(chip, work.link)
+    return Rated(**vars(work), peak=peak, peak_name=name, bandwidth=bandwidth, rates=rates)
+
+
+def _asked(rated: Rated) -> Setting:
+    """What is asked of it: under which regime."""
+    problem = rated.problem
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
-    rates = rates_of(operation, chip, problem.compute, memory, comms, problem.joint)
-    peak_name, peak = (", ".join(rates.names), None) if rates.mixed else peak_of(problem, chip)
-    regime = Regime(relations, least_one)
-    return Setting(
-        problem=problem,
-        layout=_layout(problem),
-        cost=cost,
-        chips=chips,
-        flops=flops.expand(),
-        moved=moved.expand(),
-        moved_name=moved_name,
-        peak=peak,
-        peak_name=peak_name,
-        bandwidth=bandwidth_of(chip, link),
-        regime=regime,
-        intensity=cancelled(regime.apply(flops / moved)),
-        rates=rates,
-    )
+    regime = Regime(relations, _at_least_one(problem))
+    intensity = cancelled(regime.apply(rated.flops / rated.moved))
+    return Setting(**vars(rated), layout=_layout(problem), regime=regime, intensity=intensity)
+
+
+def _at_least_one(problem: Problem) -> Sizes:
+    return Sizes(map(symbol, problem.operation.sizes), map(symbol, open_axes(problem.mesh)))
 
 
 def _require_readable(relations: tuple[tuple[Expr, str, Expr], ...]) -> None:
