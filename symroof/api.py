@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from symroof.model.hardware import Accelerator
     from symroof.model.program import Program
     from symroof.reading.arguments import Asked, Chip, Chips, Given
-    from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes, ShownReport
+    from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
+    from symroof.rendering.report import ShownReport
     from symroof.verification.judgement import FileReport
 
 # A question imports what answers it when it is asked; deriving needs neither maps nor judgements.
@@ -226,7 +227,7 @@ def verify(source: str | Path | Mapping[str, Any], *, lang: str | None = None) -
     'conditional'
     """
     from symroof.reading.exercises import read_exercise
-    from symroof.rendering.answers import ShownReport
+    from symroof.rendering.report import ShownReport
     from symroof.verification.judge import judge_exercise
     from symroof.verification.judgement import FileReport
 
@@ -266,7 +267,7 @@ def build(
 
 def makers() -> dict[str, Callable[..., Any]]:
     """What answers each verb of a block."""
-    from symroof.rendering.answers import claims_of
+    from symroof.rendering.report import claims_of
 
     return {**{maker.__name__: maker for maker in (derive, regimes, compare, plot)}, "verify": claims_of}
 
@@ -275,4 +276,4 @@ def judged_file(path: str | Path, overrides: Mapping[str, Any] | None = None) ->
     """The report on a file of problems, or on a document with its blocks."""
     from symroof.building.freshness import judge_with_blocks
 
-    return judge_with_blocks(path, overrides, makers=makers())
+    return judge_with_blocks(path, overrides, makers=makers)

@@ -1,8 +1,10 @@
 """The house: which way imports run, and what lives behind one door."""
 
 import ast
+import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "symroof"
@@ -165,6 +167,48 @@ def test_importing_symroof_imports_nothing():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "False False\n"
     )
+
+
+def test_judging_a_claim_loads_no_figure_no_map_and_nothing_that_builds(tmp_path):
+    (tmp_path / "claims.toml").write_text(
+        'operation = "matmul"\nhardware = "tpu-v5e"\nclaims = ["intensity = 2B"]\n', "utf-8"
+    )
+    (tmp_path / "chapter.md").write_text('<!-- symroof operation = "matmul" -->\n\n$2BD + 2DF + 2BF$\n', "utf-8")
+    heavy = ("symroof.exploration", "symroof.rendering.figures", "symroof.building.build", "matplotlib", "numpy")
+    code = (
+        "import sys\nfrom symroof.cli import main\n"
+        f"try: main(['verify', {str(tmp_path / 'claims.toml')!r}, {str(tmp_path / 'chapter.md')!r}])\n"
+        "except SystemExit: pass\n"
+        f"print([m for m in sys.modules if m.startswith({heavy!r})])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "2 wrong" in done.stdout or "1 wrong" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_nothing_asks_whether_an_operation_is_a_program():
+    """Everything is one: a product on one line and an operation that is given by its costs as well."""
+    asked = [
+        module
+        for module, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "isinstance"
+        and re.search(r"\bProgram\b", ast.unparse(node.args[1]))
+    ]
+    assert {room(module) for module in asked} <= {"model"}
+
+
+def heads(tree):
+    """The modules of the package that a module imports before anything runs."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("symroof."):
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_imports_go_in_a_circle():
+    TopologicalSorter({m: {n for n in heads(tree) if n in MODULES and n != m} for m, tree in MODULES.items()}).prepare()
 
 
 def test_this_test_would_notice():

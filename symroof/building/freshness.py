@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from symroof.building.build import build
-from symroof.building.contents import Makers
-from symroof.building.notebooks import text_of
-from symroof.building.outcome import Built
 from symroof.building.settings import SUFFIXES, settings_of
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
@@ -21,10 +17,16 @@ from symroof.verification.chapters import judge_read
 from symroof.verification.files import judge_file
 from symroof.verification.judgement import FileReport, Judgement, Remark
 
+if TYPE_CHECKING:
+    from symroof.building.contents import Makers
+    from symroof.building.outcome import Built
 
-def judge_with_blocks(path: Path | str, overrides: Mapping[str, Any] | None = None, *, makers: Makers) -> FileReport:
+
+def judge_with_blocks(
+    path: Path | str, overrides: Mapping[str, Any] | None = None, *, makers: Callable[[], Makers]
+) -> FileReport:
     """The report on a file, with a judgement on every block and value that is not as it should be. A document is spoken of
-    in its own language, which its comments or its settings say."""
+    in its own language, which its comments or its settings say. What makes the blocks anew is loaded where there is one."""
     path = Path(path)
     report = judge_file(path, overrides) if path.suffix.lower() != ".ipynb" else _judge_notebook(path, overrides)
     if report.error is not None or path.suffix.lower() not in SUFFIXES:
@@ -36,7 +38,9 @@ def judge_with_blocks(path: Path | str, overrides: Mapping[str, Any] | None = No
             report = replace(report, lang=settings.looks["lang"])
         if not BLOCKS.search(text):
             return report
-        built = build(text, makers, path=path, settings=settings, overrides=overrides)
+        from symroof.building.build import build
+
+        built = build(text, makers(), path=path, settings=settings, overrides=overrides)
     except SymroofError as error:
         return replace(report, error=str(error))
     judged = sorted((*report.judgements, *map(_judged, built.blocks)), key=lambda one: one.line or 0)
@@ -45,6 +49,8 @@ def judge_with_blocks(path: Path | str, overrides: Mapping[str, Any] | None = No
 
 def _judge_notebook(path: Path, overrides: Mapping[str, Any] | None) -> FileReport:
     """The judgements on the Markdown cells of a notebook, read as one text."""
+    from symroof.building.notebooks import text_of
+
     try:
         text = text_of(contents(path).decode("utf-8-sig", errors="replace"))
         return judge_read(read_text(text, str(path)), path.parent, overrides)
