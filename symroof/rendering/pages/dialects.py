@@ -11,10 +11,10 @@ from symroof.formula import Frozen
 
 
 class Format(Frozen):
-    """A format is a page template, a template of sentences, and what stands around strong words and around code."""
+    """A format is a page template, whether its sentences are short, and what stands around strong words and around code."""
 
     page: str
-    prose: str
+    short: bool = False
     strong: tuple[str, str] = ("", "")
     code: tuple[str, str] = ("", "")
 
@@ -104,10 +104,10 @@ class Dialect(Frozen):
 
 
 FORMATS = {
-    "text": Format("page.txt.j2", "terse.j2"),
-    "markdown": Format("page.md.j2", "prose.j2", ("**", "**"), ("`", "`")),
-    "latex": Format("page.tex.j2", "prose.j2", (r"\textbf{", "}"), (r"\texttt{", "}")),
-    "rst": Format("page.rst.j2", "prose.j2", ("**", "**"), ("``", "``")),
+    "text": Format("page.txt.j2", short=True),
+    "markdown": Format("page.md.j2", strong=("**", "**"), code=("`", "`")),
+    "latex": Format("page.tex.j2", strong=(r"\textbf{", "}"), code=(r"\texttt{", "}")),
+    "rst": Format("page.rst.j2", strong=("**", "**"), code=("``", "``")),
 }
 DOLLAR, DOLLARS = ("$", "$"), ("$$", "$$")
 DIALECTS: Mapping[str, Dialect] = {

@@ -14,7 +14,6 @@ from symroof.model.resources import time_name
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import Code, blocks
-from symroof.rendering.pages.dialects import FORMATS
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
 from symroof.rendering.pages.page import Block, Grid, Page, Section, render_page
@@ -46,7 +45,7 @@ class _Writer:
             "moving": Name(time_name(view.rates.comms)) if not view.rates.joint else T_COMMS,
             "labelled": labelled,
         }
-        self.say = pen.sentences(FORMATS[pen.form].prose, **names)
+        self.say = pen.sentences("prose.j2", **names)
         self.of_chips = pen.sentences("links.j2", **names)
 
     def _condition(self, relations: Iterable[Compare]) -> str:

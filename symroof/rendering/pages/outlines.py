@@ -11,7 +11,6 @@ from symroof.formula import Compare, Formula, Name, names
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import grouped_sizes, in_decimals
 from symroof.rendering.pages.blocks import blocks
-from symroof.rendering.pages.dialects import FORMATS
 from symroof.rendering.pages.page import Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
 from symroof.rendering.told import Told
@@ -90,7 +89,7 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
 
     def page(pen: Pen) -> Page:
         known = {"ridge_": RIDGE, "peak": PEAK, "bandwidth": BANDWIDTH, "t_math": T_MATH, "t_comms": T_COMMS}
-        sentences = pen.sentences(FORMATS[pen.form].prose, d=view, condition=pen.condition, shown=in_decimals, **known)
+        sentences = pen.sentences("prose.j2", d=view, condition=pen.condition, shown=in_decimals, **known)
 
         def say(part: str, step: Any) -> str:
             return sentences(step.reason.value, part, step)

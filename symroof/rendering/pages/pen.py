@@ -217,6 +217,7 @@ class Pen(Frozen):
             "equal": self.equal,
             "seen": self.seen,
             "form": self.form,
+            "short": self.form not in FORMATS or FORMATS[self.form].short,
             "quotient": Quotient,
             "one": number(1),
             "intensity": INTENSITY,
