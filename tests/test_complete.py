@@ -10,10 +10,10 @@ from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
 
 import symroof as sr
 import symroof.algebra.roots as roots
+import symroof.derivation.per_chip as per_chip
 import symroof.derivation.pipeline as pipeline
 import symroof.derivation.schedules as schedules
 import symroof.derivation.setting as setting
-import symroof.derivation.sharding as sharding
 import symroof.model.statement_costs as statement_costs
 from symroof.errors import CheckError, SymroofError
 from symroof.rendering.records.audit import Audit
@@ -45,7 +45,7 @@ def a_link_less(m):
 
 
 def a_link_is_not_busy(m):
-    for module in (statement_costs, sharding, schedules, setting):
+    for module in (statement_costs, per_chip, schedules, setting):
         if hasattr(module, "busy_links"):
             m.setattr(module, "busy_links", lambda program: statement_costs_busy(program)[:-1])
 
@@ -70,7 +70,7 @@ def nothing_is_said(section):
 
 
 def no_exchanges(m):
-    m.setattr(sharding, "exchanges_of_chips", lambda draft, program: draft)
+    m.setattr(per_chip, "exchanges_of_chips", lambda draft, program: draft)
     import symroof.derivation.counting as counting
 
     if hasattr(counting, "exchanges_of_chips"):

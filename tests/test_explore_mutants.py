@@ -11,9 +11,19 @@ import test_regimes
 
 from symroof.algebra import fan as fans
 from symroof.errors import SymroofError
-from symroof.exploration import curves, edges, explore, knobs, partition, places, regime_map, roofs, sweeping
+from symroof.exploration import (
+    comparing,
+    curves,
+    edges,
+    explore,
+    knobs,
+    leading_parts,
+    map_points,
+    regime_map,
+    roofs,
+    sweeping,
+)
 from symroof.formula import Quotient, number
-from symroof.model.einsum import Einsum
 
 pytestmark = pytest.mark.part(2)
 
@@ -30,7 +40,7 @@ def _turned(found):
 FAULTS = {
     "a ray of the fan is lost": (fans, "_rays", lambda f: lambda *a: f(*a)[:-1], lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
     "the tie of all is forgotten": (fans, "_meets", lambda f: lambda *a: {m for m in f(*a) if m.bit_count() < 4}, lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
-    "a case has the scaling of another": (partition, "_case", lambda f: lambda fan, mask, *a: f(fan, fan.masks[0], *a), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("fixed size")),
+    "a case has the scaling of another": (leading_parts, "_case", lambda f: lambda fan, mask, *a: f(fan, fan.masks[0], *a), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("fixed size")),
     "sizes of one order are small": (regime_map, "relations", lambda f: lambda *a: _turned(f(*a)), lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
     "a condition is dropped": (regime_map, "relations", lambda f: lambda *a: f(*a)[1:], lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
     "equal sizes are one too low": (regime_map, "equal_sizes", lambda f: lambda *a: tuple(_one_less(step) for step in f(*a)), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
@@ -38,10 +48,10 @@ FAULTS = {
     "a limit is the value at one": (edges, "limit", lambda f: lambda value, x, least_one: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
     "a knob turns the other way": (knobs, "_tends", lambda f: lambda *a: replace(f(*a), right=Quotient(number(1), f(*a).right)), lambda: test_regimes.test_knobs_are_what_a_change_does("matmul")),
     "int8 is as wide as bf16": (knobs, "narrower", lambda f: lambda given: given, lambda: test_regimes.test_doubling_and_storing_by_hand()),
-    "the output is not among the bytes": (partition, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
-    "the far corner is the nearest": (places, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
+    "the output is not among the bytes": (leading_parts, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
+    "the far corner is the nearest": (map_points, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", [["B << D", "B << F"]])),
-    "a dtype is not put in": (Einsum, "stored", lambda f: lambda operation, types: operation, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),
+    "a dtype is not put in": (comparing, "retyped", lambda f: lambda program, types: program, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),
     "the last row of a chunk is lost": (sweeping.Sweep, "chunks", lambda f: property(lambda self: self.size // self.chunk), None),
     "weights are not read": (curves, "functions_of", lambda f: lambda setting, names: tuple(replace(g, name=n) for n, g in zip(names, f(setting, ["T_math" if n == "throughput" else n for n in names]), strict=True)), lambda: test_plots.test_question_3_point_by_point()),
     "a link has the intensity of memory": (roofs, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),

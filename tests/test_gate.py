@@ -387,7 +387,7 @@ FAULTS = {
     "exploration.knobs._doubled": (lambda f: lambda *a: (replace(c, steps=tuple(map(twice, c.steps))) for c in f(*a)), mapped),
     "exploration.knobs._ratio": (doubled, mapped),
     "exploration.knobs._tends": (doubled, mapped),
-    "exploration.partition.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
+    "exploration.leading_parts.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
     "exploration.best_split._outside": (lambda f: lambda step: (f(step)[0], 2 * f(step)[1]), drawn_split),
     "exploration.scaling._equal": (lambda f: lambda *a: (), over_chips),
     "exploration.scaling._ends": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
@@ -403,19 +403,19 @@ FAULTS = {
     "derivation.optimum._end": (doubled, beyond_the_end),
     "derivation.optimum._in_the_regime": (lambda f: lambda *a: (f(*a)[0], tuple(2 * form for form in f(*a)[1])), best_sum),
     "derivation.layout.Layout.root": (doubled, best_split),
-    "derivation.splits._takes": (lambda f: lambda *a: f(*a)[:1], best_split),
-    "exploration.partition.tends_to": (doubled, mapped),
-    "exploration.partition.leads": (doubled, mapped),
-    "exploration.places._left_to_meet": (doubled, at_fixed_sizes),
+    "derivation.whole_splits._takes": (lambda f: lambda *a: f(*a)[:1], best_split),
+    "exploration.leading_parts.tends_to": (doubled, mapped),
+    "exploration.leading_parts.leads": (doubled, mapped),
+    "exploration.map_points._left_to_meet": (doubled, at_fixed_sizes),
     "exploration.edges._highest": (doubled, mapped),
-    "exploration.partition.dominant": (lambda f: lambda *a: tuple(replace(s, right=Name("part_0")) for s in f(*a)), mapped),
-    "exploration.partition.carried": (doubled, of_a_program),
-    "exploration.partition.leaders": (doubled, of_a_program),
-    "exploration.partition.parts": (doubled, mapped),
-    "exploration.partition.statements": (lambda f: lambda *a: {w: parts[1:] for w, parts in f(*a).items()}, of_a_program),
-    "exploration.partition.traffic_of_tensors": (doubled, of_a_program),
-    "exploration.partition.shares": (lambda f: lambda *a: (replace(f(*a)[0], amount=2 * f(*a)[0].amount), *f(*a)[1:]), at_a_point),
-    "exploration.partition.shares_at": (doubled, at_a_point),
+    "exploration.leading_parts.dominant": (lambda f: lambda *a: tuple(replace(s, right=Name("part_0")) for s in f(*a)), mapped),
+    "exploration.leading_parts.carried": (doubled, of_a_program),
+    "exploration.leading_parts.leaders": (doubled, of_a_program),
+    "exploration.leading_parts.parts": (doubled, mapped),
+    "exploration.leading_parts.statements": (lambda f: lambda *a: {w: parts[1:] for w, parts in f(*a).items()}, of_a_program),
+    "exploration.leading_parts.traffic_of_tensors": (doubled, of_a_program),
+    "exploration.leading_parts.shares": (lambda f: lambda *a: (replace(f(*a)[0], amount=2 * f(*a)[0].amount), *f(*a)[1:]), at_a_point),
+    "exploration.leading_parts.shares_at": (doubled, at_a_point),
     "exploration.planes.laurent": (lambda f: lambda *a: tuple((2 * c, m) for c, m in f(*a)), plane),
     "model.cost.Cost.bytes": (lambda f: property(lambda self: 2 * f.fget(self)), roofline),
 }  # fmt: skip
@@ -472,7 +472,7 @@ def test_every_producer_has_a_fault():
         names
         - set(FAULTS)
         - set(HARMLESS)
-        - {"exploration.explore._true_in", "exploration.places._left_to_meet", "exploration.edges._alone"}
+        - {"exploration.explore._true_in", "exploration.map_points._left_to_meet", "exploration.edges._alone"}
         == set()
     )
 

@@ -14,7 +14,7 @@ from exchanging import division, exchanges
 from sympy import Integer, Rational
 
 import symroof as sr
-from symroof.derivation import sharding
+from symroof.derivation import per_chip
 from symroof.errors import CheckError, ModelError
 from symroof.model import chip_costs
 from symroof.model.chip_costs import message, shares
@@ -394,7 +394,7 @@ other_operand = placing(
 
 
 def five_times_the_payload(m):
-    for module in (chip_costs, sharding):
+    for module in (chip_costs, per_chip):
         m.setattr(module, "message", lambda move, program: 5 * message(move, program))
 
 

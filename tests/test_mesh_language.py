@@ -8,8 +8,8 @@ import pytest
 
 import symroof as sr
 from symroof.derivation.meanings import script_of
+from symroof.derivation.per_chip import meshed_of
 from symroof.derivation.pipeline import derive
-from symroof.derivation.sharding import meshed_of
 from symroof.errors import SymroofError
 from symroof.model.placing import placed
 from symroof.model.statement_costs import amounts

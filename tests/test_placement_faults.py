@@ -169,10 +169,10 @@ FAULTS = {
     "a chip that writes more": ("model.chip_costs.chip_costs", costs(stores=lambda x: tuple((name, 2 * amount) for name, amount in x)), sharded),
     "elementwise work": ("model.chip_costs.chip_costs", costs(ops=lambda x: 2 * x), sharded),
     "what links carry": ("model.chip_costs.chip_costs", costs(sent=lambda sent: {name: 2 * x for name, x in sent.items()}), sharded),
-    "exchanges that are not said": ("derivation.sharding._exchanged", lambda f: lambda *a: list(f(*a))[1:], sharded),
-    "exchanges said in another order": ("derivation.sharding._exchanged", lambda f: lambda *a: [replace(e, axes=("Z",)) for e in f(*a)], sharded),
+    "exchanges that are not said": ("derivation.per_chip._exchanged", lambda f: lambda *a: list(f(*a))[1:], sharded),
+    "exchanges said in another order": ("derivation.per_chip._exchanged", lambda f: lambda *a: [replace(e, axes=("Z",)) for e in f(*a)], sharded),
     "a bound against a link": ("derivation.bottlenecks.solution_of", lambda f: lambda ratio, *a, **k: f(2 * ratio, *a, **k), sharded),
-    "figures put into a bound": ("derivation.sharding._written", lambda f: lambda draft, value: f(draft, 2 * value), sharded),
+    "figures put into a bound": ("derivation.per_chip._written", lambda f: lambda draft, value: f(draft, 2 * value), sharded),
     "the rates of links": ("derivation.bottlenecks.cancelled", lambda f: lambda value: 2 * f(value), sharded),
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ import pytest
 from test_played_programs import PROGRAMS, on
 
 from symroof.derivation.meanings import script_of
-from symroof.derivation.sharding import meshed_of
+from symroof.derivation.per_chip import meshed_of
 from symroof.errors import CheckError
 
 pytestmark = pytest.mark.part(4)

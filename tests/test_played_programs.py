@@ -14,7 +14,7 @@ from sympy import Add, Integer
 
 import symroof as sr
 from symroof.derivation.meanings import script_of
-from symroof.derivation.sharding import meshed_of
+from symroof.derivation.per_chip import meshed_of
 from symroof.errors import CheckError, SymroofError
 from symroof.model.chip_costs import carried, chip_costs, message
 from symroof.model.mesh_axes import MeshAxis

@@ -20,7 +20,7 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.pipeline import counted
 from symroof.derivation.solving import PLAIN
 from symroof.errors import CheckError, SymroofError
-from symroof.exploration.partition import partition
+from symroof.exploration.leading_parts import partition
 from symroof.formula import Infinity, Name, Quotient, names
 from symroof.proof.certificates import partitioned
 from symroof.proof.ledger import Ledger

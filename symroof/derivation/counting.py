@@ -23,7 +23,7 @@ EXACT, READS, WRITES, BYTES = map(Name, ("flops_exact", "reads", "writes", "byte
 def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
     from symroof.derivation.itemizing import work_of_program
-    from symroof.derivation.sharding import work_of_chips
+    from symroof.derivation.per_chip import work_of_chips
 
     program, count = draft.setting.problem.operation, draft.setting.problem.count
     if program.given is not None:
@@ -75,7 +75,7 @@ def _exact_count(operation: Einsum, layout: Layout) -> Formula:
 def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves in its memory and over its links."""
     from symroof.derivation.itemizing import traffic_of_program
-    from symroof.derivation.sharding import exchanges_of_chips, traffic_of_chips
+    from symroof.derivation.per_chip import exchanges_of_chips, traffic_of_chips
 
     program = draft.setting.problem.operation
     if program.given is not None:

@@ -17,8 +17,8 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
+from symroof.derivation.per_chip import costs_of_chips
 from symroof.derivation.setting import Setting
-from symroof.derivation.sharding import costs_of_chips
 from symroof.formula import Name, Number, names
 from symroof.model.cost import Counting
 from symroof.model.einsum import Einsum

@@ -14,7 +14,7 @@ from symroof.derivation.formulas import Ground, named
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import put
 from symroof.derivation.optimum import compute_bound, optimum
-from symroof.derivation.splits import at_sizes
+from symroof.derivation.whole_splits import at_sizes
 from symroof.errors import AlgebraError
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.hardware import Known

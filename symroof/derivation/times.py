@@ -173,7 +173,7 @@ def formulas(draft: Draft) -> Draft:
         ground = solution(ground, problem.solve, problem.solve_for, chip_step(draft.setting, problem.solve_for))
     if problem.minimize is not None and problem.over is not None:
         from symroof.derivation.optimum import compute_bound, optimum
-        from symroof.derivation.splits import at_sizes
+        from symroof.derivation.whole_splits import at_sizes
 
         ground, best = optimum(ground, problem.minimize, problem.over, problem.subject)
         rings = least_rings(problem), ring_steps(problem)

@@ -20,7 +20,7 @@ from symroof.derivation.intensity import grows
 from symroof.derivation.rule import chip_step
 from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, limit, monotony, solution_of
-from symroof.exploration.partition import tends_to
+from symroof.exploration.leading_parts import tends_to
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number, several_of
 from symroof.model.mesh import open_axes
 from symroof.proof.limits import Highest, Whole

@@ -14,9 +14,9 @@ from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import AlgebraError
+from symroof.exploration.leading_parts import Led, leads
 from symroof.exploration.longest import LongestMap, longest_map
-from symroof.exploration.partition import Led, leads
-from symroof.exploration.places import Place, Remains, covers, place, remains
+from symroof.exploration.map_points import Place, Remains, covers, place, remains
 from symroof.exploration.regime_map import RegimeMap, at_sizes, listed, outlined, regime_map, valued
 from symroof.formula import Formula, Frozen, Sizes, names, several_of
 from symroof.model.problem import Problem

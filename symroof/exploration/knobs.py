@@ -14,7 +14,7 @@ from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, Draft
 from symroof.derivation.meanings import script_of
 from symroof.derivation.pipeline import counted
-from symroof.exploration.partition import shares, tends_to
+from symroof.exploration.leading_parts import shares, tends_to
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, number
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.program import Program
@@ -53,7 +53,7 @@ def knobs(draft: Draft, name: Formula, value: Expr, regimes: Sequence[Regime]) -
 
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
-    >>> from symroof.exploration.partition import parts
+    >>> from symroof.exploration.leading_parts import parts
     >>> draft = counted(Problem(library_operation("matmul")))
     >>> draft = draft.add(*parts(draft))
     >>> [(k.kind, k.what) for k in knobs(draft, INTENSITY, draft.setting.intensity, [])][:2]

@@ -24,7 +24,7 @@ from symroof.derivation.meanings import PEAK, times_in_figures
 from symroof.derivation.pipeline import begun, compared
 from symroof.derivation.setting import Setting
 from symroof.errors import ContradictionError
-from symroof.exploration.partition import Traffic, carried, partition
+from symroof.exploration.leading_parts import Traffic, carried, partition
 from symroof.exploration.regime_map import at_least_two, defined, require_scalings
 from symroof.formula import Compare, Formula, Frozen, Name, names, several_of, total
 from symroof.model.problem import Problem

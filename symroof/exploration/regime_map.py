@@ -20,7 +20,7 @@ from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError
 from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.exploration.knobs import Knob, knobs
-from symroof.exploration.partition import (
+from symroof.exploration.leading_parts import (
     MOST_PROVED,
     Led,
     Traffic,

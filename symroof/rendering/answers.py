@@ -12,9 +12,9 @@ from symroof.errors import ReadingError
 from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, Label, rows
+from symroof.exploration.leading_parts import Led
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.measuring import require_measured, require_shown
-from symroof.exploration.partition import Led
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Frozen
 from symroof.model.problem import Sketch

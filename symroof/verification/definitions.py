@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from symroof.derivation.meanings import ledger_of
+from symroof.derivation.per_chip import HELD, chips_of
 from symroof.derivation.setting import Setting, setting_of
-from symroof.derivation.sharding import HELD, chips_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known

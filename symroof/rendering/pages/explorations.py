@@ -15,9 +15,9 @@ from symroof.derivation.layout import with_digits
 from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred
+from symroof.exploration.leading_parts import shares
 from symroof.exploration.longest import LongestMap, LongestRow
-from symroof.exploration.partition import shares
-from symroof.exploration.places import Place
+from symroof.exploration.map_points import Place
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Verdict
 from symroof.rendering.pages.amounts import (

@@ -16,7 +16,7 @@ from symroof.exploration.edges import Single
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
 from symroof.exploration.longest import LongestMap
-from symroof.exploration.places import Place
+from symroof.exploration.map_points import Place
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
 from symroof.formula import Formula, Infinity, Sum, Verdict, nodes
 from symroof.rendering.pages.pen import claims_pen

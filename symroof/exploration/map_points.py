@@ -16,7 +16,7 @@ from symroof.derivation.rule import chip_step
 from symroof.derivation.solving import highest, solution_of
 from symroof.exploration.edges import equal_sizes
 from symroof.exploration.knobs import Knob
-from symroof.exploration.partition import shares, shares_at
+from symroof.exploration.leading_parts import shares, shares_at
 from symroof.exploration.regime_map import RegimeMap, RegimeRow, equality
 from symroof.formula import Compare, Formula, Name, Quotient, number
 from symroof.proof.limits import Highest, Whole
