@@ -141,11 +141,13 @@ JUDGEMENTS = 16
 ANOTHER = OTHER | {
     "symroof.model.dtype.Tensor.labels": "the operation itself",
     "symroof.verification.definitions.counted_again": "hands over the counts after they were proved",
+    "symroof.verification.definitions.context_of": "hands over what names mean after they were proved",
     "symroof.verification.definitions._of_model": "hands over what times mean after they were proved",
     "symroof.verification.steps.of_the_unknown": "hands over what is asked: another claim is judged",
     "symroof.verification.links.decide": "hands over what was attested",
     "symroof.verification.links._of_any_times": "hands over what was attested",
     "symroof.verification.links._with_exact_count": "hands over what was attested",
+    "symroof.verification.context.Context.question": "hands over what is asked: another claim is judged",
     "symroof.verification.context.Context._weighed": "hands over what is asked: another claim is judged",
     "symroof.verification.context.Context.expanded": "hands over what is asked: another claim is judged",
 }
