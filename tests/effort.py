@@ -1,4 +1,4 @@
-"""How much is drawn. A run of the whole suite takes a part of each long law; ``pytest --thorough``, a file that is named or ``-k`` takes all."""
+"""How much is drawn. A run of the whole suite takes a part of each law; ``pytest --thorough``, a file that is named or ``-k`` takes all."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
+USUAL = 2  # so many cases of a test for which nothing else is said
 VARIABLE = "SYMROOF_THOROUGH"  # known before anything is collected, and to every worker
 
 
@@ -28,7 +29,8 @@ def draws(count: int) -> int:
 
 
 def left_out(items: list[pytest.Item]) -> set[pytest.Item]:
-    """What a run of the whole suite leaves out: tests marked ``thorough``, and of a test marked ``part(n)`` all but n cases.
+    """What a run of the whole suite leaves out: tests marked ``thorough``, and of every other one all but a few cases: all but
+    n, where it is marked ``part(n)``.
 
     Which cases stay is drawn by their names: always the same, and no grid of parameters falls into step with them.
     """
@@ -37,6 +39,7 @@ def left_out(items: list[pytest.Item]) -> set[pytest.Item]:
         cases[item.nodeid.split("[")[0]].append(item)
     out = {item for item in items if item.get_closest_marker("thorough")}
     for of_one in cases.values():
-        if part := of_one[0].get_closest_marker("part"):
-            out |= set(sorted(of_one, key=lambda item: blake2s(item.nodeid.encode()).digest())[part.args[0] :])
+        part = of_one[0].get_closest_marker("part")
+        stay = part.args[0] if part else USUAL
+        out |= set(sorted(of_one, key=lambda item: blake2s(item.nodeid.encode()).digest())[stay:])
     return out

@@ -24,6 +24,7 @@ def letters(first, last):
     return ", ".join(f"{'ABCDEFGH'[i // 8]}{'abcdefgh'[i % 8]}" for i in range(first, last))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [12, 13, 14, 24])
 def test_layers_of_different_widths_are_derived(count):
     derived = sr.derive(layers(count), on="tpu-v5e")
@@ -37,6 +38,7 @@ def test_operands_of_forty_dimensions_are_derived():
     assert len(sr.derive(text, on="tpu-v5e").setting.cost.flops.free_symbols) == 60
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "options"),
     [
@@ -83,6 +85,7 @@ BOMBS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", BOMBS)
 def test_a_template_does_not_grow_without_bound(text, tmp_path):
     (tmp_path / "page.txt.j2").write_text(text, "utf-8")

@@ -744,6 +744,7 @@ def test_an_approximation_alone_is_not_of_the_usual_chip(tmp_path):
 PICTURE = '<!-- symroof plot\noperation = "matmul"\nhardware = "tpu-v5e"\nat = "B=64,D=F=8192"\nfile = "logo.{0}"\n-->\n<!-- /symroof -->\n'
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])
 def test_a_picture_of_somebody_else_is_not_written_over(run, tmp_path, form):
     """Only what an earlier build drew, as it drew it, or what is not there."""
@@ -767,6 +768,7 @@ def test_a_picture_of_somebody_else_is_not_written_over(run, tmp_path, form):
     assert run("build", str(page)).code == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])
 def test_a_signed_picture_is_still_a_picture(form):
     from PIL import Image

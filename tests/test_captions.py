@@ -67,6 +67,7 @@ def said(name, lang):
     return [*written, root.get("aria-label"), figure.description(lang), figure.to_text(lang)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_word_of_english_is_left_in_a_figure(lang, name):
@@ -163,6 +164,7 @@ def test_english_has_the_article_that_is_heard(word):
     assert str(words(None, "en").a(word.partition(" ")[2])).strip() == word
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", ["en", "ko", "zh"])
 def test_every_row_of_the_key_has_its_number_on_the_figure(lang):
     """On a narrow sheet a long label gives way where it would stand in the place of a number."""

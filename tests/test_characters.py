@@ -64,8 +64,9 @@ def test_lines_are_as_broad_as_the_terminal_allows_and_say_everything(text, widt
     lines = fold(text, width)
     assert [line for line in lines if broad(line) > width] == []
     assert told("".join(lines)) == told(text)
-    for formula in FORMULAS:
-        assert sum(line.count(formula) for line in lines) == plain(text).count(formula)
+    if all(broad(plain(piece).strip()) <= width for piece in pieces(text)):  # else something that has no end is cut
+        for formula in FORMULAS:
+            assert sum(line.count(formula) for line in lines) == plain(text).count(formula)
 
 
 def test_the_test_of_breadth_can_fail(monkeypatch):

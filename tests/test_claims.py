@@ -72,7 +72,7 @@ def test_much_is_offered_and_no_denominator_without_its_guard():
     ]
 
 
-@pytest.mark.part(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
 def test_what_was_asked_before_changes_nothing(problem):
     claims = problem["claims"]

@@ -187,6 +187,7 @@ def put(value, path, change):
     return replace(value, **{key: put(getattr(value, key), rest, change)})
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_that_shows_another_number_is_refused(name):
     drawing = FIGURES[name]().drawing
@@ -215,6 +216,7 @@ def test_a_figure_that_shows_another_number_is_refused(name):
     assert missed == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_table_of_points_shows_numbers_of_the_figure(name):
     drawing = FIGURES[name]().drawing
@@ -276,6 +278,7 @@ def test_a_condition_is_read_back_as_it_is_and_as_no_other(condition, printer):
 REQUESTS, PARTS = 30, 16
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(i, marks=pytest.mark.thorough) for i in range(2, PARTS))])
 def test_nothing_right_is_refused_at_an_exit(seed):
     """Of random requests none is refused by a check: an answer, or an error that says what is wrong with the request."""

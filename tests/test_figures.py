@@ -96,6 +96,7 @@ def apart(first, second):
     return False
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [*range(12), 4711])
 def test_labels_lie_apart_and_nothing_is_clipped(seed):
     operation, options = random_figure(seed)

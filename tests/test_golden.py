@@ -16,6 +16,8 @@ from symroof.rendering.pages.reports import render_report
 from symroof.rendering.records.judgements import report_record
 from symroof.verification.files import judge_files
 
+pytestmark = pytest.mark.part(200)  # a page that changes is seen at once
+
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"

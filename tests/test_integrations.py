@@ -79,6 +79,7 @@ def test_every_document_is_up_to_date(run, path):
         assert run("verify", str(path)).code == 0
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("path", DOCUMENTS, ids=[path.name for path in DOCUMENTS])
 def test_another_figure_moves_every_document(run, path):
     done = run("build", "--check", "--given", "HBM=8.1e11", "--given", "ICI=4.4e10", str(path))

@@ -412,7 +412,7 @@ TITLES = (
 )
 
 
-@pytest.mark.part(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("producer", SPOILED)
 def test_a_fault_in_a_producer_turns_no_verdict_round(producer, monkeypatch):
     """What the second engine refutes leaves a claim open: no other reading of it makes it wrong, or right."""

@@ -166,6 +166,7 @@ def test_words_among_the_formulas_of_a_display_stand_apart():
     assert len(re.findall(rf"\\text\{{[{HAN} ]+\}}", displays)) > 20
 
 
+@pytest.mark.thorough
 def test_a_sentence_ends_and_a_phrase_on_a_terminal_does_not():
     """Whole sentences on paper; the first words of a phrase on a terminal, with no full stop behind them."""
     derived = [(form, page) for name, form, page in in_chinese() if name in PROBLEMS and form in ("text", "markdown")]

@@ -108,7 +108,7 @@ def told_apart(one, other, draw):
     return [path for path in first.keys() | second.keys() if value(first.get(path)) != value(second.get(path))]
 
 
-@pytest.mark.part(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", range(4))
 def test_a_product_is_its_program_in_every_number(part):
     draw, collectives, refused = random.Random(part), set(), 0

@@ -69,7 +69,7 @@ def test_a_condition_of_a_page_holds(name, lang, form):
     )  # that is elementwise, on no chip
 
 
-@pytest.mark.part(1)
+@pytest.mark.part(2)
 @pytest.mark.parametrize("part", range(6))
 def test_a_condition_of_a_random_product_holds(part):
     """Of one chip against its memory, and of a mesh against each of its axes and all at once."""

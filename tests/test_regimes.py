@@ -643,6 +643,7 @@ def test_a_regime_that_was_not_found_is_not_denied(lang, words):
     assert words in sr.regimes(of="BDF/(BD + DF + BF) ~ 2B").to_text(lang=lang)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("lang", "words", "other"),
     [

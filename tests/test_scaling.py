@@ -107,6 +107,7 @@ def test_fewer_chips_than_a_ring_are_lines():
             assert few.peak == 4 * few.chips * PEAK
 
 
+@pytest.mark.thorough
 def test_the_longest_time_changes_at_the_first_ring_where_it_does():
     for curve, sizes in zip(large().drawing.curves, (LARGE, SMALL), strict=True):
         longest = {}
@@ -270,6 +271,7 @@ def test_a_product_in_one_line_is_drawn_as_its_program_is():
     assert curve.lines["throughput"][0] == pytest.approx(8 * one.lines["throughput"][0])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", ["en", "ko", "zh"])
 def test_what_is_read_aloud_names_the_turn(lang):
     words = large().description(lang)

@@ -86,6 +86,7 @@ def test_the_rows_are_those_of_the_grid(tmp_path):
         assert float(line.split(",")[3]) == pytest.approx(b * d * f / (b * d + d * f + b * f), rel=1e-14)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", [b"", "half", "changed", "gone"])
 def test_a_damaged_part_is_written_again(tmp_path, whole, damage):
     out = tmp_path / "x.csv"
