@@ -28,14 +28,17 @@ from symroof.proof.miniatures import (
     linear,
     looked_up,
     matrix,
+    narrowed,
     size,
     times,
     times_each,
+    wide_parts,
 )
 from symroof.proof.rows import PRIME, drawn
 from symroof.proof.script import DIFFERENCE, FUNCTION, PRODUCT, SUM, Act, Array, Script, Turn
 
-TURNS = 2
+# Every repeat has so many turns, but for those inside of so many others.
+TURNS, DEEP = 2, 3
 
 
 def require_adjoint(script: Script) -> None:
@@ -52,10 +55,10 @@ def require_adjoint(script: Script) -> None:
         return
     try:
         _require_read_off(script)
-        one, other = _Machine(script).products()
+        both = [_Machine(narrowed(script, wide)).products() for wide in wide_parts(script)]
     except (KeyError, IndexError, StopIteration, ValueError) as error:
         raise CheckError("the backward pass takes what is not there") from error
-    if one != other:
+    if any(one != other for one, other in both):
         raise CheckError("the backward pass is not that of the program: its gradients are others")
     vars(script)["adjoint"] = True
 
@@ -169,7 +172,7 @@ class _Machine:
         arriving, gradients = dict(script.arriving), dict(script.gradients)
         for name in {*arriving, *self._results()}:
             turns = self._around(name)
-            for at in product(range(TURNS), repeat=len(turns)):
+            for at in product(*(range(_turns(deep)) for deep in range(len(turns)))):
                 one += dot(self._given(arriving[name], at)[0], self._read(name, turns, at)[1])
         for (name, at), (_, changes) in list(self.made.items()):
             if script.array[name].role and any(changes):
@@ -221,7 +224,8 @@ class _Machine:
             (i for i, (a, b) in enumerate(zip(maker.turns, turns, strict=False)) if a != b),
             min(len(turns), len(maker.turns)),
         )
-        return self.made[name, (*at[:shared], *[TURNS - 1] * (len(maker.turns) - shared))]
+        last = (_turns(deep) - 1 for deep in range(shared, len(maker.turns)))
+        return self.made[name, (*at[:shared], *last)]
 
     def _given(self, name: str, at: Index) -> tuple[Numbers, Numbers]:
         """Numbers that come from outside."""
@@ -332,13 +336,17 @@ def _unrolled(acts: Sequence[Act], at: Index = ()) -> Iterator[tuple[Act, Index]
         turn, end = acts[i].turns[deep], i
         while end < len(acts) and acts[end].turns[deep : deep + 1] == (turn,):
             end += 1
-        for number in range(TURNS):
+        for number in range(_turns(deep)):
             yield from _unrolled(acts[i:end], (*at, number))
         i = end
 
 
 def _mirrored(at: Index) -> Index:
-    return tuple(TURNS - 1 - number for number in at)
+    return tuple(_turns(deep) - 1 - number for deep, number in enumerate(at))
+
+
+def _turns(deep: int) -> int:
+    return TURNS if deep < DEEP else 1
 
 
 def _is_free(act: Act) -> bool:

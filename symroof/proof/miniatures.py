@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import prod
 
 from symroof.errors import CheckError
 from symroof.proof.rows import DEFINITIONS, PRIME, Dual, Row, drawn
-from symroof.proof.script import DIFFERENCE, PRODUCT
+from symroof.proof.script import DIFFERENCE, PRODUCT, Script
 
 Labels = tuple[str, ...]
 Index = tuple[int, ...]
 Numbers = list[int]
+# A loop nest of more dimensions is gone through several times, each time with so many of them that have two places.
+BROAD = 8
+
+
+def wide_parts(script: Script) -> Iterator[frozenset[str]]:
+    """The dimensions that have two places, of all or of some at a time: each of them once."""
+    every = list(dict.fromkeys(label for array in script.arrays for label in array.labels))
+    nests = ({x for n in (*act.operands, act.result) for x in script.array[n].labels} for act in script.acts)
+    step = len(every) if max(map(len, nests)) <= BROAD else BROAD
+    yield from (frozenset(every[i : i + step]) for i in range(0, len(every), max(step, 1)))
+
+
+def narrowed(script: Script, wide: frozenset[str]) -> Script:
+    """The script with one place in every other dimension."""
+    if all(label in wide for array in script.arrays for label in array.labels):
+        return script
+    arrays = (replace(a, labels=tuple(x if x in wide else "1" for x in a.labels)) for a in script.arrays)
+    acts = (act if act.over is None or act.over in wide else replace(act, over="1") for act in script.acts)
+    return replace(script, arrays=tuple(arrays), acts=tuple(acts))
 
 
 def in_rows(function: str, over: str, labels: Labels, *arrays: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:

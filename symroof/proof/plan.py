@@ -153,44 +153,53 @@ class Chips:
         return not any(part for held in form for part in held.sums)
 
     def _part(self, act: Act, planned: Planned) -> Part:
-        work = planned.work
+        """What is done of one act, from what its operands are brought to until its result is where it is declared."""
+        work, labels = planned.work, self.script.array[act.result].labels
         if len({axis for _, axis in work}) < len(work):
             raise CheckError(f"some of {act.result} is worked out nowhere")
         self.placed[act.result] = work
-        labels = self.script.array[act.result].labels
-        moved: list[Moved] = []
+        form, moved = self._worked(act, planned)
+        moved += self._rows(act, planned.moves, work)
+        goal = self._split(act.result)
+        after = [move for move in planned.moves if move.of in ("sums", "result")]
+        form, done = self._moved(act.result, form, after, self._boxes(goal), goal)
+        moved += done
+        if len(moved) != len(planned.moves):
+            raise CheckError(f"{act.result} moves what it does not use")
+        self.forms[act.result] = [self._ended(act, form)]
+        operands = tuple(_axes(self._of(name, work)) for name in act.operands)
+        rows = work - self._over(act, work)
+        return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
+
+    def _worked(self, act: Act, planned: Planned) -> tuple[Form, list[Moved]]:
+        """What every chip has once it has worked, and what was moved for that: its own part of the result, added up over what
+        it has of the rest; or sums that wait, as they are."""
+        work, labels = planned.work, self.script.array[act.result].labels
         if not self._whole(self.forms[act.operands[0]][0]):
             form = self._added(act)
             if {pair for held in form for pair in held.blocks} != {*work}:
                 raise CheckError(f"{act.result} lies as what it adds up")
-        else:
-            for name in dict.fromkeys(act.operands):
-                moved += self._brought(act, name, planned.moves, work)
-            self._made_again(act)
-            made, summed = (frozenset(p for p in work if (p[0] in labels) is there) for there in (True, False))
-            both = zip(self._boxes(made), self._boxes(summed), strict=True)
-            form = tuple(Held(blocks, (sums,)) for blocks, sums in both)
-        over = (
-            frozenset(axis for label, axis in work if label == act.over) if act.function in DEFINITIONS else frozenset()
-        )
-        moved += self._rows(act, planned.moves, work)
-        after = [move for move in planned.moves if move.of in ("sums", "result")]
-        form, done = self._moved(act.result, form, after, self._boxes(self._split(act.result)), self._split(act.result))
-        moved += done
-        if len(moved) != len(planned.moves) or not all(
-            move.of != "operand" or move.array in act.operands for move in planned.moves
-        ):
-            raise CheckError(f"{act.result} moves what it does not use")
-        if self._whole(form):
-            form, ended = self._declared(act.result), form
-            if any(held.blocks != there.blocks for held, there in zip(ended, form, strict=True)):
-                raise CheckError(f"{act.result} does not end where it is declared")
-        elif not act.back:
-            raise CheckError(f"{act.result} ends as partial sums")
-        self.forms[act.result] = [form]
-        cut = frozenset(axis for _, axis in work)
-        operands = tuple(_axes(self._of(name, work)) for name in act.operands)
-        return Part(cut, cut - over, operands, _axes(p for p in work if p[0] in labels), tuple(moved))
+            return form, []
+        brought = (self._brought(act, name, planned.moves, work) for name in dict.fromkeys(act.operands))
+        moved = [one for each in brought for one in each]
+        self._made_again(act)
+        made, summed = (self._boxes(p for p in work if (p[0] in labels) is there) for there in (True, False))
+        return tuple(Held(blocks, (sums,)) for blocks, sums in zip(made, summed, strict=True)), moved
+
+    def _ended(self, act: Act, form: Form) -> Form:
+        """The form in which a result stays: as it is declared; in the backward pass it may wait as partial sums."""
+        if not self._whole(form):
+            if not act.back:
+                raise CheckError(f"{act.result} ends as partial sums")
+            return form
+        declared = self._declared(act.result)
+        if any(held.blocks != there.blocks for held, there in zip(form, declared, strict=True)):
+            raise CheckError(f"{act.result} does not end where it is declared")
+        return declared
+
+    def _over(self, act: Act, work: Split) -> Split:
+        """What cuts the rows of a function of rows."""
+        return frozenset(pair for pair in work if pair[0] == act.over and act.function in DEFINITIONS)
 
     def _of(self, name: str, work: Split) -> Split:
         """What of the work's split concerns an array."""
@@ -254,7 +263,7 @@ class Chips:
     def _rows(self, act: Act, moves: Iterable[Move], work: Split) -> list[Moved]:
         """The numbers of rows that chips share out are added up, each as often as the function asks for it."""
         mine = [move for move in moves if move.of == "rows"]
-        over = frozenset(pair for pair in work if pair[0] == act.over) if act.function in DEFINITIONS else frozenset()
+        over = self._over(act, work)
         if not over and not mine:
             return []
         pieces = zip(self._boxes(work - over), self._boxes(over), strict=True)
