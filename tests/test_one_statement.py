@@ -14,6 +14,7 @@ from sympy import Rational
 import symroof as sr
 from symroof.errors import CheckError, ModelError
 from symroof.model.placing import _Chips
+from symroof.symbols import expression
 
 pytestmark = pytest.mark.part(2)
 
@@ -357,3 +358,19 @@ def test_claims_name_what_an_axis_or_a_switch_carries():
     torus = {"operation": both["operation"], "link": "ICI", "hardware": "tpu-v5p", "mesh": "X, Y"}
     claims = ["sent(X) = BF(XY - 1)/(XY)", "sent(Y) = sent(X)", "sent = sent(X)", "chips = XY"]
     assert [j.verdict for j in sr.verify({**torus, "claims": claims}).judgements] == ["holds"] * 4
+
+
+@pytest.mark.parametrize(
+    "text", ["X * X -> Z: bf16[N], bf16[N] -> bf16[N]", "X * X -> Z: bf16[N_Y], bf16[N_Y] -> bf16[1]"]
+)
+def test_a_tensor_that_is_two_operands_is_read_for_each(text):
+    """On one chip, on a mesh of one, and in the parts that a map is made of: they add up to the bytes."""
+    mesh = {"mesh": "Y=1"} if "_Y" in text else {}
+    plain, d = sr.derive(text.replace("_Y", ""), on="tpu-v5p"), sr.derive(text, on="tpu-v5p", **mesh)
+    amounts = [expression(each.answer.formula("bytes")) for each in (plain, d)]
+    assert amounts[0] == amounts[1]
+    (place,) = json.loads(sr.regimes(text, on="tpu-v5p", at="N=1000", **mesh).to_json())["at"]
+    assert sum(Fraction(share["exact"]) for share in place["bytes"].values()) == 1
+    if mesh:  # on four chips the two operands are shared out, and every chip writes the number
+        each = sr.derive(text, on="tpu-v5p", mesh="Y=4").answer.formula("bytes_per_chip")
+        assert 4 * expression(each) - amounts[0] == 3 * 2

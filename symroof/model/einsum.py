@@ -135,10 +135,11 @@ class Einsum(Frozen):
         return Einsum(tuple(tensors[:-1]), tensors[-1])
 
     def operand_name(self, place: int) -> str:
-        """What prose calls an operand: its name, or left, right, first, second …, and output."""
+        """What prose calls an operand: its name, where no other has it, or left, right, first, second …, and output."""
         plain = ("left operand", "right operand") if len(self.inputs) == 2 else ()
         named = (*plain, *(f"operand {i + 1}" for i in range(len(plain), len(self.inputs))), "output")
-        return self.tensors[place].name or named[place]
+        name = self.tensors[place].name
+        return name if name and [tensor.name for tensor in self.tensors].count(name) == 1 else named[place]
 
     def cost(self, count: Counting = "fma") -> Cost:
         """FLOPs and bytes of the whole operation.

@@ -16,7 +16,7 @@ from sympy import Add, Expr
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, total
 from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.program import Program
+from symroof.model.program import NAMELESS, Program
 from symroof.model.quantities import PEAK
 from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
 from symroof.symbols import symbol
@@ -72,13 +72,15 @@ def rates_of(
     program: Program, chip: Accelerator | None, compute: object, memory: str, comms: str = "", joint: bool = False
 ) -> Rates:
     """The rates of a program; ``compute`` is the type that all arithmetic is said to run at, None for each its own."""
+    if program.alone:
+        return Rates(((NAMELESS, "peak"),), memory=COMMS, comms=COMMS, called=memory)
     products = {line.statement.name: line.statement.product for line in program.lines if line.statement.contracts}
     said = compute is not None
     peaks = {
         name: _peak(chip, product.compute) for name, product in products.items() if product is not None and not said
     }
     if len(set(peaks.values())) < 2:
-        peaks = dict.fromkeys(program.owners if program.vector or program.line is not None else products, "peak")
+        peaks = dict.fromkeys(program.owners if program.vector else products, "peak")
     works = not program.vector and any(cost.ops != 0 for cost in program.owners.values())
     vector = OF_VECTOR if works and chip is not None and OF_VECTOR in chip.figures else None
     figures = {axis.name: str(axis.link) for axis in program.mesh} | {
@@ -86,8 +88,6 @@ def rates_of(
     }
     links = tuple((name, figures[name]) for name in busy_links(program))
     joint = joint and bool(links) and len(set(peaks.values())) == 1
-    if program.alone:
-        return Rates(tuple(peaks.items()), None, COMMS, (), COMMS, called=memory)
     return Rates(tuple(peaks.items()), vector, memory, links, comms or memory, joint)
 
 
@@ -179,14 +179,13 @@ def _over(amount: str, rate: str, busy: bool) -> Formula:
 def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
     """The statements that overlap as one: those of a block or a fuse, any other by itself; each under the name that its
     costs have."""
+    if program.alone:
+        return (tuple(program.owners),)
     around = {line.statement.name: line for line in program.lines}
     groups: dict[object, list[str]] = {}
     for name in program.owners:
-        line = around.get(name)
-        fused = line is not None and line.fuse is not None
-        key: object = (
-            name if line is None else ("block", line.block) if line.block else id(line.fuse) if fused else name
-        )
+        line = around[name]
+        key: object = ("block", line.block) if line.block is not None else id(line.fuse) if line.fuse else name
         groups.setdefault(key, []).append(name)
     return tuple(map(tuple, groups.values()))
 

@@ -51,7 +51,9 @@ class Mesh:
         self.right = {step.left: step.right for step in derivation.written}
         self.steps = {reason: tuple(s for s in derivation.written if s.reason is reason) for reason in Reason}
         line = () if program.line is None else enumerate(program.line.tensors)
-        self.unnamed = {program.operand_name(place) for place, tensor in line if not tensor.name}
+        self.unnamed = {
+            program.operand_name(place) for place, tensor in line if program.operand_name(place) != tensor.name
+        }
         self.by_role = {step.role: step for step in derivation.written if step.role and step.point is None}
 
     @property
