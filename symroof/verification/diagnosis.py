@@ -14,7 +14,7 @@ from typing import Any
 import symroof.verification.mesh_miscounts as mesh_miscounts
 import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
-import symroof.verification.program_miscounts as program_miscounts
+import symroof.verification.misread as misread
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula
 from symroof.proof.exact import ORDER
@@ -40,35 +40,32 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.turned,
         misprints.at_the_edge,
         mesh_miscounts.one_resource,
-        miscounts.other_figure,
+        misread.other_figure,
         mesh_miscounts.on_chips,
         mesh_miscounts.exchanged,
-        program_miscounts.other_amount,
+        miscounts.other_amount,
         misprints.other_extreme,
         misprints.other_unit,
-        miscounts.elements_for_bytes,
-        miscounts.not_moved,
-        program_miscounts.turns,
-        program_miscounts.traffic,
-        program_miscounts.other_size,
-        program_miscounts.part_missing,
-        program_miscounts.other_shape,
-        program_miscounts.other_pass,
-        miscounts.other_rate,
+        miscounts.turns,
+        miscounts.traffic,
+        miscounts.other_size,
+        miscounts.part_missing,
+        miscounts.other_shape,
+        miscounts.other_pass,
+        misread.other_rate,
         miscounts.multiply_add,
-        miscounts.other_width,
-        program_miscounts.of_width,
+        miscounts.of_width,
         misprints.factor_two,
         misprints.other_letter,
         misprints.factor_of_size,
-        miscounts.rounded_early,
+        misread.rounded_early,
         misprints.power_of_ten,
         misprints.binary_prefix,
         misprints.upside_down,
     )
 }
 # The worlds that these lead to are the same for every link of a context.
-WORLDS = ("elements_for_bytes", "not_moved", "other_figure", "other_rate", "multiply_add", "other_width")
+WORLDS = ("other_figure", "other_rate")
 # An order that is false becomes true with any number that is large enough: no other mistake is told from that.
 OF_ORDERS = ("turned", "at_the_edge")
 

@@ -21,9 +21,9 @@ from symroof.model.nodes import turns_of
 from symroof.model.placing import Move
 from symroof.model.program import Program
 from symroof.model.resources import time_name
-from symroof.model.statement_costs import amounts, of_statement
+from symroof.model.statement_costs import amounts, sent_over
 from symroof.verification.context import Context
-from symroof.verification.program_worlds import Amounts, Counted, Worlds, of_programs
+from symroof.verification.worlds import Amounts, Counted, Worlds, of_programs
 
 # What people take a collective for.
 TAKEN_FOR = {
@@ -79,7 +79,7 @@ def exchanged(counted: Counted) -> Worlds:
         for collective in dict.fromkeys(s.move.collective for s in here):
             alike = [s for s in here if s.move.collective == collective]
             for group in (alike, *([s] for s in alike if len(alike) > 1)):
-                tensors = tuple(Name(name) for name in dict.fromkeys(str(s.move.tensor.name) for s in group))
+                tensors = counted.names(dict.fromkeys(str(s.move.tensor.name) for s in group))
                 facts = {"names": tensors, "collective": collective}
                 for taken in TAKEN_FOR[collective]:
                     other = ((s, _as(s, taken, program) - s.amount) for s in group)
@@ -108,7 +108,7 @@ def on_chips(counted: Counted) -> Worlds:
         }
         yield {"how": "forward"}, parts
         weights = tuple(str(t.name) for t in program.declared_as("weight"))
-        yield {"how": "kept", "names": tuple(map(Name, weights))}, counted.of(replace(program, keep=weights))
+        yield {"how": "kept", "names": counted.names(weights)}, counted.of(replace(program, keep=weights))
         for name in (str(t.name) for t in program.declared_as("input")):
             yield {"how": "again", "names": (Name(name),)}, counted.of(replace(program, regather=(name,)))
 
@@ -127,7 +127,7 @@ def _more(counted: Counted, changes: Iterable[tuple[_Sent, Expr]]) -> Amounts:
     return counted.more(
         (name, more)
         for sent, more in changes
-        for name in (of_statement("sent", sent.resource), of_statement(f"sent_{sent.resource}", sent.owner))
+        for name in dict.fromkeys((sent_over(sent.resource), sent_over(sent.resource, sent.owner)))
     )
 
 

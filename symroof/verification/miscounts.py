@@ -1,151 +1,260 @@
 """Mistakes about what is counted: the worlds in which a wrong claim would be right.
 
-The output is not written, an operand has another width, a multiply-add counts once, another figure is taken.
-Every mistake gives what there is to say of it, and the world that it leads to.
+A multiply-add counts once, an operand has another width, the output is not written, a statement is left out, one turn of a
+repeat is counted, a fuse is taken apart, an epilogue reads its operand again, the cache has the heads of the queries. Every
+world is an edit of the program: of its statements, its repeats and fuses, its tensors and sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import floor
-from typing import Any
 
-from sympy import Rational
+from sympy import Expr, Integer
 
-from symroof.algebra.rounding import to_digits
-from symroof.formula import Compare, Name, Number, names
-from symroof.model.dtype import Tensor
-from symroof.symbols import rational
-from symroof.verification.context import Context
-from symroof.verification.definitions import costs, printed
-from symroof.verification.enclosures import enclosed, is_numeric
-from symroof.verification.program_worlds import counted_in
+from symroof.formula import Name, names, number
+from symroof.model.dtype import Dtype, Tensor, dtype
+from symroof.model.program import Fuse, Program, Repeat, turns_of
+from symroof.model.program_text import retyped
+from symroof.model.statement_costs import kept_for_backward, of_statement
+from symroof.symbols import expression, rational, symbol
+from symroof.verification.worlds import TRAFFIC, Amounts, Counted, Move, Worlds, nodes_of, of_programs, with_nodes
 
-Worlds = Iterator[tuple[Mapping[str, Any], Context]]
+# What is done by the matrix unit.
+WORK = ("flops", "flops_per_chip", "flops_forward", "flops_backward")
 
 
-def _costed(context: Context, **changes: Any) -> Context:
-    """The world in which the operation has other costs."""
-    setting = context.setting
-    assert setting is not None
-    cost = replace(setting.cost, **changes)
-    moved = cost.bytes if setting.moved_name == "bytes" else setting.moved
-    return context.defining(costs(replace(setting, cost=cost, moved=moved)))
+@of_programs
+def part_missing(counted: Counted) -> Worlds:
+    """A part of a total is left out, or is counted twice, or is all that is counted."""
+    program, known = counted.program, counted.amounts
+    together = [("fuse", node.body) for node in nodes_of(program.body) if isinstance(node, Fuse)]
+    for total, parts in _totals(counted):
+        values: dict[Expr, list[str]] = {}
+        for name, value in parts.items():
+            if value not in (0, known[total]):
+                values.setdefault(value, []).append(name)
+        for value, alike in values.items():
+            facts = {"total": Name(total), "names": counted.names(alike), "all": False}
+            yield {**facts, "how": "missing"}, {total: known[total] - value}
+            yield {**facts, "how": "twice"}, {total: known[total] + value}
+            if len(parts) > 2:
+                yield {**facts, "how": "alone"}, {total: value}
+        for _, body in together:
+            made = (line.statement.name for line in Program((), body).lines)
+            inside = [name for name in made if parts.get(name, 0) != 0]
+            if len(inside) > 1:
+                facts = {"total": Name(total), "names": tuple(map(Name, inside)), "all": True, "how": "missing"}
+                yield facts, {total: known[total] - sum((parts[name] for name in inside), Integer(0))}
 
 
-def not_moved(link: Compare, context: Context) -> Worlds:
-    """The output is not written, or one operand not read; what a program moves has mistakes of its own."""
-    if context.setting is None or counted_in(context) is not None:
-        return
-    cost, operation = context.setting.cost, context.setting.problem.operation
-    if cost.stores and cost.loads:
-        yield {"what": "output"}, _costed(context, stores=())
-    for i in range(len(cost.loads)):
-        rest = (*cost.loads[:i], *cost.loads[i + 1 :])
-        if rest or cost.stores:
-            yield {"what": "operand", "name": operation.operand_name(i)}, _costed(context, loads=rest)
+def _totals(counted: Counted) -> Iterator[tuple[str, dict[str, Expr]]]:
+    """Each total with the amounts of the statements or tensors that it is the sum of."""
+    program, known = counted.program, counted.amounts
+    parts: dict[str, dict[str, Expr]] = {}
+    for name, value in known.items():
+        total, _, tensor = name.partition("(")
+        if tensor and total in known:
+            parts.setdefault(total, {})[tensor[:-1]] = value
+    for total, role in (("weights", "weight"), ("caches", "cache"), ("gradients", "weight")):
+        tensors = program.declared_as(role)
+        parts[total] = {str(t.name): program.resolved(program.turns(t) * t.bytes) for t in tensors}
+    if program.training:
+        kept = kept_for_backward(program)
+        parts["saved"] = {str(t.name): program.resolved(turns * t.bytes) for t, turns in kept}
+    yield from ((total, found) for total, found in parts.items() if total in known and len(found) > 1)
 
 
-def _tensors(context: Context) -> tuple[Tensor, ...]:
-    """The tensors of an operation that reads each operand and writes one output."""
-    if context.setting is None:
-        return ()
-    cost, tensors = context.setting.cost, context.setting.problem.operation.tensors
-    return tensors if (len(cost.loads), len(cost.stores)) == (len(tensors) - 1, 1) else ()
+@of_programs
+def turns(counted: Counted) -> Worlds:
+    """One turn of a repeat is counted, or its turns are counted twice over; or its weights are read once."""
+    program = counted.program
+    for repeat in (node for node in nodes_of(program.body) if isinstance(node, Repeat)):
+        once, twice = replace(repeat, times=number(1)), replace(repeat, body=(replace(repeat),))
+        yield {"times": repeat.times, "how": "once"}, counted.of(with_nodes(program, repeat, once))
+        yield {"times": repeat.times, "how": "twice"}, counted.of(with_nodes(program, repeat, twice))
+        inside = {line.statement.name: turns_of(line.repeats) for line in program.lines if repeat in line.repeats}
+        weights = {str(tensor.name) for tensor in program.declared_as("weight")}
+        read = [move for move in counted.moves if move.owner in inside and move.tensor in weights]
+        less = ((move, move.amount / expression(repeat.times) - move.amount) for move in read)
+        yield {"times": repeat.times, "how": "weights"}, counted.moving(less)
 
 
-def _widened(context: Context, bits: Sequence[int]) -> Context:
-    """The world in which the elements of the tensors have these widths."""
-    assert context.setting is not None
-    cost = context.setting.cost
-    *loads, store = (
-        amount * Rational(width, tensor.dtype.bits)
-        for amount, tensor, width in zip((*cost.loads, *cost.stores), _tensors(context), bits, strict=True)
-    )
-    return _costed(context, loads=tuple(loads), stores=(store,))
+@of_programs
+def traffic(counted: Counted) -> Worlds:
+    """Tensors that stay on the chip are written and read, or others are not; or one that is read often is read once."""
+    program, moves = counted.program, counted.moves
+    for fuse in (node for node in nodes_of(program.body) if isinstance(node, Fuse)):
+        made = [line.statement.name for line in Program((), fuse.body).lines]
+        stored = {move.tensor for move in moves if move.kind == "writes"}
+        kept = tuple(Name(name) for name in made if name not in stored)
+        yield {"how": "unfused", "names": kept}, counted.of(with_nodes(program, fuse, *fuse.body))
+    passes = tuple(_passes(counted))
+    if len(passes) > 1:
+        every = counted.moving(pair for _, pairs in passes for pair in pairs)
+        yield {"how": "passes", "names": tuple(Name(name) for name, _ in passes)}, every
+    for name, pairs in passes:
+        yield {"how": "passes", "names": (Name(name),)}, counted.moving(pairs)
+    for tensor in dict.fromkeys(move.tensor for move in moves):
+        read, written = ([m for m in moves if (m.tensor, m.kind) == (tensor, kind)] for kind in TRAFFIC)
+        facts = {"names": counted.names([tensor])}
+        if read and written:
+            yield {**facts, "how": "kept"}, counted.without((*read, *written))
+        if len(read) > 1:
+            yield {**facts, "how": "read_once", "readers": len(read)}, counted.without(read[1:])
+        if written:
+            yield {**facts, "how": "not_written"}, counted.without(written)
+        if read:
+            yield {**facts, "how": "not_read"}, counted.without(read)
+    for role in ("input", "weight", "cache"):
+        declared = tuple(str(t.name) for t in program.declared_as(role))
+        if len(declared) > 1:
+            read = [move for move in moves if move.tensor in declared]
+            yield {"how": "not_read", "names": counted.names(declared)}, counted.without(read)
+    stores = [move for move in moves if move.kind == "writes"]
+    if len(stores) > 1:
+        yield {"how": "not_written", "names": counted.names(move.tensor for move in stores)}, counted.without(stores)
 
 
-def other_width(link: Compare, context: Context) -> Worlds:
-    """An operand, or the output, at the width of another dtype."""
-    tensors = _tensors(context)
-    stated = [tensor.dtype.bits for tensor in tensors]
-    for i, tensor in enumerate(tensors):
-        assert context.setting is not None
-        name, output = context.setting.problem.operation.operand_name(i), i == len(tensors) - 1
-        for bits in (width for width in (4, 8, 16, 32) if width != tensor.dtype.bits):
-            facts = {"name": name, "output": output, "bits": bits, "dtype": str(tensor.dtype)}
-            yield facts, _widened(context, [*stated[:i], bits, *stated[i + 1 :]])
+def _passes(counted: Counted) -> Iterator[tuple[str, tuple[tuple[Move, Expr], ...]]]:
+    """The statements that join a product, each with what it would read and write as a pass of its own."""
+    program = counted.program
+    outside = {(move.owner, move.tensor) for move in counted.moves}
+    for owner, cost in program.owners.items():
+        own = {line.statement.name for line in cost.members}
+        for line in cost.members:
+            if line.fuse is not None or line.statement.name == owner:
+                continue
+            again = [t for t in line.statement.operands if t.name in own and (owner, t.name) not in outside]
+            pairs = tuple(
+                (Move(owner, str(t.name), kind, Integer(0)), program.resolved(turns_of(line.repeats) * t.bytes))
+                for t in again
+                for kind in TRAFFIC
+            )
+            if pairs:
+                yield line.statement.name, pairs
 
 
-def elements_for_bytes(link: Compare, context: Context) -> Worlds:
-    """Elements are counted where bytes are meant."""
-    tensors = _tensors(context)
-    if any(tensor.dtype.bits != 8 for tensor in tensors):
-        facts = {"dtype": str(tensors[0].dtype), "bytes": Fraction(tensors[0].dtype.bits, 8)}
-        yield facts, _widened(context, [8] * len(tensors))
+@of_programs
+def other_shape(counted: Counted) -> Worlds:
+    """A tensor is counted with a dimension that it does not have, or without one that it has."""
+    program = counted.program
+    roles = [tuple(program.declared_as(role)) for role in ("cache", "weight")]
+    groups = [group for group in roles if len(group) > 1] + [(tensor,) for tensor in program.arrays.values()]
+    for tensors in groups:
+        beside = dict.fromkeys(label for tensor in tensors for label in _beside(program, tensor))
+        own = dict.fromkeys(label for tensor in tensors for label in tensor.labels if not label.isdigit())
+        for label in (*beside, *own):
+            factor = symbol(label) if label in beside else 1 / symbol(label)
+            scaled = [t for t in tensors if (label in t.labels) is (label not in beside)]
+            changes = _scaled(counted, scaled, program.resolved(factor))
+            facts = {"names": counted.names(str(t.name) for t in scaled), "size": Name(label), "more": label in beside}
+            yield facts, changes
 
 
-def multiply_add(link: Compare, context: Context) -> Worlds:
+def _beside(program: Program, tensor: Tensor) -> Iterator[str]:
+    """The sizes of the tensors beside this one that it does not have."""
+    for line in program.lines:
+        if tensor in line.statement.operands:
+            labels = (dim.label for other in line.statement.operands for dim in other.dims if not dim.fixed)
+            yield from (label for label in labels if label not in tensor.labels)
+
+
+def _scaled(counted: Counted, tensors: Iterable[Tensor], factor: Expr) -> Amounts:
+    """The amounts once these tensors have so many times the elements."""
+    program, known = counted.program, counted.amounts
+    chosen = {str(tensor.name): tensor for tensor in tensors}
+    more: list[tuple[str, Expr]] = []
+    for name, tensor in chosen.items():
+        own = (of_statement(what, name) for what in ("elements", "size", "params"))
+        more += ((amount, known[amount] * (factor - 1)) for amount in own if amount in known)
+        for role, total, each in (
+            ("weight", "params", tensor.elements),
+            ("weight", "weights", tensor.bytes),
+            ("cache", "caches", tensor.bytes),
+        ):
+            if tensor in program.declared_as(role):
+                more.append((total, program.resolved(program.turns(tensor) * each) * (factor - 1)))
+    moved = counted.moving((m, m.amount * (factor - 1)) for m in counted.moves if m.tensor in chosen)
+    return {**counted.more(more), **moved}
+
+
+@of_programs
+def other_size(counted: Counted) -> Worlds:
+    """A number that defines a size is taken for another: every expert for those that are chosen."""
+    where = counted.program.where
+    for parameter in counted.program.parameters:
+        beside = dict.fromkeys(n for f in where.values() if parameter in names(f) for n in names(f))
+        for meant in (*(symbol(name) for name in beside if name != parameter), Integer(1)):
+            put = {symbol(parameter): meant}
+            changes = {n: x.xreplace(put) for n, x in counted.amounts.items() if symbol(parameter) in x.free_symbols}
+            taken = Name(meant.name) if meant.is_Symbol else number(1)
+            yield {"written": Name(parameter), "meant": taken}, changes
+
+
+@of_programs
+def other_amount(counted: Counted) -> Worlds:
+    """Bytes for elements or elements for bytes, elementwise work among the FLOPs, all statements for one of them."""
+    known, program = counted.amounts, counted.program
+    types = {t.dtype for t in program.arrays.values()}
+    bytes_each = {
+        n: dtype("int8" if t.dtype.integer else "fp8") for n, t in program.arrays.items() if t.dtype.bits != 8
+    }
+    alike = [{"dtype": str(each), "bytes": Fraction(each.bits, 8)} for each in types] if len(types) == 1 else [{}]
+    yield {"how": "elements", **alike[0]}, _typed(counted, bytes_each)
+    sizes = {"params": known["weights"]}
+    for name, tensor in program.arrays.items() if program.line is None else ():
+        sizes[of_statement("elements", name)] = known[of_statement("size", name)]
+        if of_statement("params", name) in known:
+            sizes[of_statement("params", name)] = program.resolved(program.turns(tensor) * tensor.bytes)
+    yield {"how": "bytes"}, sizes
+    work = {n: x + known[n.replace("flops", "ops", 1)] for n, x in known.items() if n.partition("(")[0] == "flops"}
+    yield {"how": "ops"}, {n: x for n, x in work.items() if x != known[n]}
+    for total in ("flops", "bytes"):
+        if (one := f"{total}_per_chip") in known:
+            yield {"how": "chip"}, {total: known[one]}
+            yield {"how": "chips"}, {one: known[total]}
+    for total, parts in _totals(counted):
+        every = {n: known[total] for n in (of_statement(total, part) for part in parts) if n in known}
+        yield {"how": "every", "total": Name(total)}, every
+
+
+@of_programs
+def other_pass(counted: Counted) -> Worlds:
+    """Two FLOPs for each weight and token in the forward pass, six in a step of training."""
+    known = counted.amounts
+    passes = {
+        n: x for n, x in known.items() if n in ("flops_forward", "flops_backward") and x not in (0, known["flops"])
+    }
+    for name, value in passes.items():
+        yield {"how": name.removeprefix("flops_")}, {"flops": value}
+    if not passes:
+        work = {n: 3 * x for n, x in known.items() if n.partition("(")[0] == "flops"}
+        yield {"how": "training"}, work
+
+
+@of_programs
+def multiply_add(counted: Counted) -> Worlds:
     """A multiply-add counted as one operation, or every operation as two."""
-    for factor in (Fraction(1, 2), Fraction(2)) if context.setting is not None else ():
-        assert context.setting is not None
-        work = tuple(amount * rational(factor) for amount in context.setting.cost.rounded)
-        changed, program = _costed(context, rounded=work, count="fma"), counted_in(context)
-        if program is not None:
-            write, known = context.setting.layout.write, program.amounts
-            flops = {n: write(x * rational(factor)) for n, x in known.items() if n.startswith("flops(")}
-            changed = changed.defining(flops)
-        yield {"factor": factor}, changed
+    work = {n: x for n, x in counted.in_pairs.items() if n.partition("(")[0] in WORK}
+    for factor in (Fraction(1, 2), Fraction(2)):
+        yield {"factor": factor}, {n: x * rational(factor) for n, x in work.items()}
 
 
-def other_figure(link: Compare, context: Context) -> Worlds:
-    """Another listed figure of the same chip: a stale edition, another dtype, the peak with sparsity."""
-    chip, setting = context.hardware, context.setting
-    if chip is None:
-        return
-    used = {name: name for name in chip.figures}
-    if setting is not None:
-        used = {"peak": setting.peak_name, "bandwidth": setting.problem.link}
-    for name, instead in used.items():
-        known = chip.figures.get(instead)
-        if known is None or name not in context.definitions:
-            continue
-        others = [(instead, edition, "listed") for edition in known.alternatives]
-        others += [(n, f, "other") for n, f in chip.figures.items() if n != instead and f.unit == known.unit]
-        for label, figure, kind in others:
-            if figure.value != known.value:
-                facts = {"kind": kind, "figure": label, "instead": instead, "digits": figure.digits}
-                facts |= {"right": known.digits, "unit": known.unit}
-                yield facts, context.defining(dict.fromkeys((name, instead), printed(figure)))
+@of_programs
+def of_width(counted: Counted) -> Worlds:
+    """Weights, caches, or what is made and comes from outside, at the width of another type; in a product each tensor."""
+    program = counted.program
+    groups = [[str(t.name) for t in program.declared_as(role)] for role in ("weight", "cache", "input")]
+    for chosen in groups if program.line is None else [[name] for name in program.arrays]:
+        for name, bits in (("int4", 4), ("int8", 8), ("bf16", 16), ("fp32", 32)):
+            if any(program.arrays[tensor].dtype.bits != bits for tensor in chosen):
+                facts = {"names": counted.names(chosen), "bits": bits}
+                yield facts, _typed(counted, dict.fromkeys(chosen, dtype(name)))
 
 
-def other_rate(link: Compare, context: Context) -> Worlds:
-    """The peak with sparsity is twice the dense one; a bandwidth for both directions is twice that of one."""
-    for name, kind in (("peak", "sparse"), ("bandwidth", "both_ways")):
-        value = context.definitions.get(name)
-        for factor in (Fraction(2), Fraction(1, 2)) if isinstance(value, Number) else ():
-            assert isinstance(value, Number)
-            facts = {"kind": kind, "twice": factor == 2, "right": value.digits}
-            yield facts, context.defining({name: Number(value.value * factor)})
-
-
-def rounded_early(link: Compare, context: Context) -> Worlds:
-    """The ridge rounded before the condition is solved."""
-    if not isinstance(link.left, Compare) or set(names(link.left)) != {"T_math", "T_comms"}:
-        return
-    peak, bandwidth = (context.put(Name(name)) for name in ("peak", "bandwidth"))
-    if not (is_numeric(peak) and is_numeric(bandwidth)):
-        return
-    width = enclosed(bandwidth).middle
-    ridge = enclosed(peak).middle / width
-    shown = (number for digits in (2, 3, 4) for number in (Fraction(to_digits(ridge, digits)), _cut(ridge, digits)))
-    for rounded in dict.fromkeys(shown):
-        if rounded != ridge:
-            yield {"value": ridge, "rounded": rounded}, context.defining({"peak": Number(rounded * width)})
-
-
-def _cut(value: Fraction, digits: int) -> Fraction:
-    unit = Fraction(10) ** (len(str(floor(value))) - digits)
-    return floor(value / unit) * unit
+def _typed(counted: Counted, types: Mapping[str, Dtype]) -> Amounts:
+    """The bytes once tensors are stored in other types."""
+    other = counted.of(retyped(counted.program, types)) if types else {}
+    return {n: x for n, x in other.items() if not n.startswith(("flops", "ops"))}

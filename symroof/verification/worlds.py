@@ -10,14 +10,12 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import wraps
-from itertools import chain
 from typing import Any, NamedTuple
 
 from sympy import Expr, Rational
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, names
-from symroof.model.dtype import Tensor
+from symroof.formula import Compare, Name, names
 from symroof.model.program import Node, Program, Statement
 from symroof.model.statement_costs import amounts, of_statement
 from symroof.symbols import symbol
@@ -29,6 +27,8 @@ Amounts = Mapping[str, Expr]
 Facts = Mapping[str, Any]
 Worlds = Iterator[tuple[Facts, Amounts]]
 TRAFFIC = ("reads", "writes")
+# What functions that give costs speak of.
+GIVEN = {"reads": "operands", "writes": "output"}
 # A claim whose sides are further apart than this is not what a world would say; numbers in print are within it.
 NEAR = (Fraction(17, 20), Fraction(20, 17))
 LOOK = 3  # units of work
@@ -54,11 +54,20 @@ class Counted:
         totals = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "bytes": cost.bytes}
         self.amounts: Amounts = {**amounts(program, count), **totals}
         self.moves = tuple(
-            Move(owner, tensor, kind, program.resolved(amount))
+            Move(owner, tensor if program.given is None else GIVEN[kind], kind, program.resolved(amount))
             for owner, cost in program.owners.items()
             for kind, moved in zip(TRAFFIC, (cost.loads, cost.stores), strict=True)
             for tensor, amount in moved
         )
+
+    @property
+    def in_pairs(self) -> Amounts:
+        """The amounts where every addition of a contraction goes with a multiplication."""
+        return self.amounts if self.count == "fma" else Counted(self.program, "fma").amounts
+
+    def names(self, tensors: Iterable[str]) -> tuple[Name, ...]:
+        """What a sentence calls tensors."""
+        return tuple(Name(self.program.called(name)) for name in tensors)
 
     def of(self, program: Program) -> Amounts:
         """What another program makes of the same amounts; nothing where it makes no sense, as one of integers in training."""
@@ -81,7 +90,7 @@ class Counted:
             (name, more)
             for move, more in moves
             for total in (move.kind, "bytes")
-            for name in (total, of_statement(total, move.owner))
+            for name in dict.fromkeys((total, of_statement(total, move.owner)))
         )
 
     def without(self, moves: Iterable[Move]) -> Amounts:
@@ -101,7 +110,7 @@ def of_programs(kind: Kind) -> Callable[[Compare, Context], Trials]:
         if counted is None or context.setting is None:
             return
         cache, write = context.worlds, context.setting.layout.write
-        key = f"program {kind.__name__}"
+        key = f"amounts {kind.__name__}"
         if key not in cache:
             cache[key] = [(facts, changes) for facts, changes in kind(counted) if changes]
         claim = _open(context, counted).question(link).claim
@@ -116,7 +125,7 @@ def of_programs(kind: Kind) -> Callable[[Compare, Context], Trials]:
 def counted_in(context: Context) -> Counted | None:
     """The program of a context as it is counted, None where there is none."""
     program = context.setting.problem.operation if context.setting is not None else None
-    if program is None or program.alone:
+    if program is None:
         return None
     if "counted" not in context.worlds:
         assert context.setting is not None
@@ -170,27 +179,14 @@ def with_nodes(program: Program, place: Node, *nodes: Node) -> Program:
     """The program with other nodes for one of its own."""
 
     def changed(body: tuple[Node, ...]) -> tuple[Node, ...]:
-        pieces = (nodes if node is place else (_with_body(node, changed),) for node in body)
-        return tuple(chain.from_iterable(pieces))
-
-    return replace(program, body=changed(program.body))
-
-
-def retyped(program: Program, change: Callable[[Tensor], Tensor]) -> Program:
-    """The program with every tensor changed."""
-
-    def changed(body: tuple[Node, ...]) -> tuple[Node, ...]:
         return tuple(
-            _retyped(node, change) if isinstance(node, Statement) else _with_body(node, changed) for node in body
+            new
+            for node in body
+            for new in (
+                nodes
+                if node is place
+                else (node if isinstance(node, Statement) else replace(node, body=changed(node.body)),)
+            )
         )
 
-    declared = tuple(replace(d, tensor=change(d.tensor)) for d in program.declared)
-    return replace(program, declared=declared, body=changed(program.body))
-
-
-def _with_body(node: Node, changed: Callable[[tuple[Node, ...]], tuple[Node, ...]]) -> Node:
-    return node if isinstance(node, Statement) else replace(node, body=changed(node.body))
-
-
-def _retyped(statement: Statement, change: Callable[[Tensor], Tensor]) -> Statement:
-    return replace(statement, operands=tuple(map(change, statement.operands)), result=change(statement.result))
+    return replace(program, body=changed(program.body))
