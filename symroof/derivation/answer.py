@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 
 from sympy import Expr
 
@@ -11,7 +12,7 @@ from symroof.algebra.approximation import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Name, Quotient, Sum, Verdict
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Part, Reason, Role, Step
 from symroof.symbols import expression, fraction
 
 
@@ -20,35 +21,49 @@ class Said(Frozen):
 
     steps: tuple[Step, ...]
 
-    def all(self, role: str) -> tuple[Step, ...]:
-        """The steps that say a part of the answer, or its items."""
-        return tuple(step for step in self.steps if step.role == role and step.point is None)
+    @cached_property
+    def _index(self) -> Mapping[str, tuple[Step, ...]]:
+        """Every step that says a part, by that part."""
+        found: dict[str, list[Step]] = {}
+        for step in self.steps:
+            if step.point == self._point:
+                found.setdefault(step.role, []).append(step)
+        return {role: tuple(steps) for role, steps in found.items()}
 
-    def step(self, role: str) -> Step | None:
+    @property
+    def _point(self) -> int | None:
+        """The set of sizes that the steps are about; None for all sizes."""
+        return None
+
+    def all(self, role: Role | Part) -> tuple[Step, ...]:
+        """The steps that say a part of the answer, or its items."""
+        return self._index.get(role, ())
+
+    def step(self, role: Role | Part) -> Step | None:
         return next(iter(self.all(role)), None)
 
-    def formula(self, role: str) -> Formula | None:
+    def formula(self, role: Role | Part) -> Formula | None:
         step = self.step(role)
         return None if step is None else step.right
 
-    def value(self, role: str) -> Expr | None:
+    def value(self, role: Role | Part) -> Expr | None:
         formula = self.formula(role)
         return None if formula is None else expression(formula)
 
-    def known(self, role: str) -> Expr:
+    def known(self, role: Role | Part) -> Expr:
         """The value of a part that there always is."""
         value = self.value(role)
         assert value is not None, role
         return value
 
-    def numbers(self, role: str) -> tuple[Fraction, ...]:
+    def numbers(self, role: Role | Part) -> tuple[Fraction, ...]:
         """The values of the items of a part."""
         return tuple(fraction(expression(step.right)) for step in self.all(role))
 
-    def number(self, role: str) -> Fraction | None:
+    def number(self, role: Role | Part) -> Fraction | None:
         return next(iter(self.numbers(role)), None)
 
-    def solution(self, role: str) -> Solution | None:
+    def solution(self, role: Role | Part) -> Solution | None:
         """The solved condition that a step says."""
         step = self.step(role)
         if step is None:
@@ -78,12 +93,12 @@ class Said(Frozen):
         """Where it is compute-bound, in the shortest words."""
         return self.formula("condition")
 
-    def whole(self, role: str) -> int | None:
+    def whole(self, role: Role | Part) -> int | None:
         """The least whole size that a step says."""
         right = self.formula(role)
         return int(expression(right.right)) if isinstance(right, Compare) else None
 
-    def divisor(self, role: str) -> int | None:
+    def divisor(self, role: Role | Part) -> int | None:
         """The number that a step says divides a size."""
         step = self.step(role)
         return int(expression(step.left.below)) if step is not None and isinstance(step.left, Quotient) else None
@@ -151,8 +166,9 @@ class Point(Said):
 
     values: Mapping[str, Fraction]
 
-    def all(self, role: str) -> tuple[Step, ...]:
-        return tuple(step for step in self.steps if step.role == role)
+    @property
+    def _point(self) -> int | None:
+        return self.steps[0].point if self.steps else None
 
     @property
     def bound(self) -> Expr | Root | None:
@@ -186,7 +202,7 @@ class Point(Said):
     def times(self) -> tuple[TimeRow, ...]:
         rows: dict[Fraction, list[Step]] = {}
         for step in self.steps:
-            if step.role.startswith("row"):
+            if step.role == "row":
                 rows.setdefault(step.facts.size, []).append(step)
         return tuple(_row(size, steps, self.smallest_integer) for size, steps in rows.items())
 

@@ -28,7 +28,7 @@ from symroof.model.statement_costs import amounts, sent_over
 from symroof.proof.ledger import Solved
 from symroof.proof.limits import Whole
 from symroof.proof.minima import Dividing
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, against
 from symroof.symbols import rational, symbol
 
 PEAK = symbol("peak")
@@ -66,7 +66,7 @@ def _against(
     sent, rate = sent_over(resource), rates.rate(resource)
     carried = valued(draft, known[sent], values)
     if carried == 0:  # an axis of one chip sends nothing
-        role, waits = f"threshold({resource})", Compare(T_MATH, ">", Name(f"T_{resource}"))
+        role, waits = against("threshold", resource), Compare(T_MATH, ">", Name(f"T_{resource}"))
         nothing = Step(
             "resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, Solved(resource), role, point
         )
@@ -75,7 +75,7 @@ def _against(
     x, level, name = _asked(draft, ratio, program, resource), PEAK / symbol(rate), Name(f"T_{resource}")
     numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in ("peak", rate)}
     in_numbers = level.subs(numbers) if point is not None or x is None else level
-    same, role = Compare(T_MATH, ">", name), f"threshold({resource})"
+    same, role = Compare(T_MATH, ">", name), against("threshold", resource)
     if point is None:
         over = (Quotient(Name("flops_per_chip"), PEAK_NAME), Quotient(Name(sent), Name(rate)))
         draft = draft.add(Step("resources", Reason.COMPARE_TIMES, same, "<=>", Compare(over[0], ">", over[1])))
@@ -105,7 +105,7 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
     if last < 1:
         return draft
     left, right = Compare(end.left, end.relation, draft.write(edge)), number(last * stride)
-    bound, role = Compare(end.left, ">=" if rises else "<=", right), f"whole({resource})"
+    bound, role = Compare(end.left, ">=" if rises else "<=", right), against("whole", resource)
     draft = draft.add(Step("resources", Reason.WHOLE, left, "<=>", bound, where, Whole(stride), None, role, point))
     return draft if rises else draft.add(*_dividing(draft, solution.variable, last * stride, where, point))
 
@@ -124,7 +124,9 @@ def _dividing(draft: Draft, axis: str, most: int, where: tuple[Formula, ...], po
     best, evidence = dividing[-1], Dividing(tuple(map(Name, sizes)), most, step)
     for name, size in sizes.items():
         left, right = Quotient(Name(name), number(best)), draft.write(size / best)
-        yield Step("resources", Reason.DIVIDES, left, "=", right, where, evidence, None, f"divides({axis})", point)
+        yield Step(
+            "resources", Reason.DIVIDES, left, "=", right, where, evidence, None, against("divides", axis), point
+        )
 
 
 def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
@@ -133,7 +135,9 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
 
     rates = draft.setting.rates
     same = Compare(T_MATH, ">", Name(rates.compared))
-    draft = draft.add(replace(memory, section="resources", left=same, role=f"threshold({rates.memory})", check=None))
+    draft = draft.add(
+        replace(memory, section="resources", left=same, role=against("threshold", rates.memory), check=None)
+    )
     said = {step.left: step for step in draft.steps if isinstance(step.facts, Solved) and step.point == point}
     times = (rates.compared, *(time_name(link) for link, _ in rates.links))
     known = [said.get(Compare(T_MATH, ">", Name(time))) for time in times]
@@ -141,9 +145,9 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
         return draft
     where = dict.fromkeys(assumption for step in known if step for assumption in step.assumptions)
     right = joined(step.right for step in known if step)
-    together, role = Compare(T_MATH, ">", T_COMMS), "all"
+    together = Compare(T_MATH, ">", T_COMMS)
     return draft.add(
-        Step("resources", Reason.COMPARE_TIMES, together, "<=>", right, tuple(where), AboveAll(), None, role, point)
+        Step("resources", Reason.COMPARE_TIMES, together, "<=>", right, tuple(where), AboveAll(), None, "all", point)
     )
 
 
@@ -197,11 +201,11 @@ def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) ->
     values = {symbol(name): rational(known[name].value) for name in ("peak", figure, "bandwidth") if name in known}
     put, where = cancelled(bound.subs(values)), () if solution.guard is None else (solution.guard,)
     shown = _apart(draft, put)
-    draft = draft.add(Step("resources", Reason.FIGURES, end.right, "=", shown, where, role=f"bound({resource})"))
+    draft = draft.add(Step("resources", Reason.FIGURES, end.right, "=", shown, where, role=against("bound", resource)))
     if solution.guard is not None or shown == end.right:
         return draft
     same, condition = Compare(T_MATH, ">", Name(f"T_{resource}")), Compare(end.left, end.relation, shown)
     conditions, facts = (*draft.setting.equalities, *solution.bands), Solved(solution.variable)
     return draft.add(
-        Step("resources", Reason.SOLVE, same, "<=>", condition, conditions, None, facts, f"figured({resource})")
+        Step("resources", Reason.SOLVE, same, "<=>", condition, conditions, None, facts, against("figured", resource))
     )

@@ -15,7 +15,7 @@ from symroof.model.einsum import Einsum
 from symroof.model.operation import Operation, written
 from symroof.proof.evidence import Excess
 from symroof.proof.recounts import Counted
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, amount_of
 
 EXACT, READS, WRITES, BYTES = map(Name, ("flops_exact", "reads", "writes", "bytes"))
 
@@ -100,7 +100,7 @@ def _traffic_of_product(draft: Draft) -> Draft:
 def _summed(draft: Draft, name: Name, value: Expr) -> Draft:
     """What a count comes to, in lowest terms: what the answer says of it."""
     section = "work" if name in (FLOPS, EXACT) else "traffic"
-    return draft.add(Step(section, Reason.TOTAL, name, "=", draft.layout.factored(value), role=name.name))
+    return draft.add(Step(section, Reason.TOTAL, name, "=", draft.layout.factored(value), role=amount_of(name.name)))
 
 
 def as_written(draft: Draft, name: Name) -> Formula:
@@ -135,5 +135,7 @@ def _given(draft: Draft, given: Operation, section: str, name: str, reason: Reas
     evidence = _of(draft, Name(name))
     formula: Formula = value if body is None or set(names(body)) - set(evidence.parameters) else Written(body, function)
     plain = (formula.body if isinstance(formula, Written) else formula) == value
-    draft = draft.add(Step(section, reason, Name(name), "=", formula, evidence=evidence, role=name if plain else ""))
-    return draft if plain else draft.add(Step(section, Reason.CANCEL, Name(name), "=", value, role=name))
+    draft = draft.add(
+        Step(section, reason, Name(name), "=", formula, evidence=evidence, role=amount_of(name) if plain else "")
+    )
+    return draft if plain else draft.add(Step(section, Reason.CANCEL, Name(name), "=", value, role=amount_of(name)))

@@ -19,7 +19,7 @@ from symroof.formula import Compare, Formula, Frozen, Name, Number, Sizes, names
 from symroof.model.hardware import Known
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger, UndecidedError
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, named_formula
 from symroof.symbols import expression, fraction, rational, symbol
 
 
@@ -114,15 +114,6 @@ def valued(ground: Ground) -> Ground:
     return ground
 
 
-def role_of(name: str) -> str:
-    """The part of the answer that says what a named formula comes to.
-
-    >>> role_of("chips")
-    'let chips'
-    """
-    return f"let {name}"
-
-
 def named(ground: Ground) -> Ground:
     """The named formulas: as they were written, in sizes, with the figures put in, and at each set of sizes."""
     for name, formula in ground.let.items():
@@ -169,5 +160,5 @@ def _number(ground: Ground, name: str, value: Expr, point: int | None) -> Ground
         if Fraction(text := decimal(exact)) == exact:
             right = Number(exact, text)
         digits = rounded("formulas", Name(name), exact, assumptions=where, point=point)
-    said = Step("formulas", Reason.VALUE, Name(name), "=", right, where, role=role_of(name), point=point)
+    said = Step("formulas", Reason.VALUE, Name(name), "=", right, where, role=named_formula(name), point=point)
     return ground.add(said, *digits)

@@ -20,7 +20,7 @@ from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negat
 from symroof.proof.evidence import Harmonic
 from symroof.proof.ledger import Gone
 from symroof.proof.limits import Growing
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Role, Step, amount_of
 from symroof.symbols import expression, symbol
 
 
@@ -42,7 +42,7 @@ def intensity(draft: Draft) -> Draft:
     return _approach(_reciprocal(draft))
 
 
-def grows(section: str, draft: Draft, x: Expr, top: Expr, role: str = "") -> Step:
+def grows(section: str, draft: Draft, x: Expr, top: Expr, role: Role = "") -> Step:
     """What the intensity tends to as one size grows alone."""
     where = (*draft.setting.equalities, Compare(Name(x.name), "->", Infinity()))
     return Step(section, Reason.GROWS, INTENSITY, "->", draft.write(top), where, Growing(x.name), role=role)
@@ -54,7 +54,9 @@ def _as_written(draft: Draft, name: str) -> Formula:
         return _flat(as_written(draft, Name(name)))
     if name == "flops":
         return draft.answer.formula("flops") or draft.write(draft.setting.flops)
-    return _flat(draft.answer.formula("bytes_added" if name == "bytes" else name) or draft.write(draft.setting.moved))
+    return _flat(
+        draft.answer.formula("bytes_added" if name == "bytes" else amount_of(name)) or draft.write(draft.setting.moved)
+    )
 
 
 def _flat(formula: Formula) -> Formula:

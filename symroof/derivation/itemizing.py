@@ -15,7 +15,7 @@ from symroof.model.statement_costs import StatementCost, amounts, elementwise, o
 from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
 from symroof.proof.running import Applied, Dots, Members, Moves
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, amount_of
 from symroof.symbols import rational
 
 # The FLOPs of each pass: whether it goes back.
@@ -111,14 +111,14 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
     )
     found = amounts(program, draft.setting.problem.count)
     for what in ("params", "weights", "caches", "saved", "gradients"):
-        if found.get(what, 0) != 0 and draft.answer.step(what) is None:
+        if found.get(what, 0) != 0 and draft.answer.step(amount_of(what)) is None:
             draft = _stock(draft, "traffic", what, found[what])
     return draft
 
 
 def _stock(draft: Draft, section: str, what: str, value: Expr) -> Draft:
     shown, evidence = draft.layout.factored(value), draft.ledger.meanings[what]
-    return draft.add(Step(section, Reason.STOCK, Name(what), "=", shown, evidence=evidence, role=what))
+    return draft.add(Step(section, Reason.STOCK, Name(what), "=", shown, evidence=evidence, role=amount_of(what)))
 
 
 def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting) -> Draft:
@@ -192,7 +192,7 @@ def _in_all(
     names, evidence = _summands(draft, part or what, owners), draft.ledger.meanings[what]
     return draft.add(
         Step(section, Reason.STATEMENTS, Name(what), "=", names, evidence=evidence),
-        Step(section, Reason.TOTAL, Name(what), "=", draft.layout.factored(value), role=what),
+        Step(section, Reason.TOTAL, Name(what), "=", draft.layout.factored(value), role=amount_of(what)),
     )
 
 

@@ -282,8 +282,10 @@ def compute_bound(ground: Ground, asked: Asked) -> tuple[Ground, Asked]:
     ground = ground.defining(T_MATH).add(said)
     value = ground.in_numbers(rest)
     if value != rest:
-        shown, role = ground.layout.root(value, abs(e)), "optimum_bound_value"
-        ground = ground.add(Step("optimum", Reason.FIGURES, edge, "=", shown, ground.equalities, Leads(), role=role))
+        shown = ground.layout.root(value, abs(e))
+        ground = ground.add(
+            Step("optimum", Reason.FIGURES, edge, "=", shown, ground.equalities, Leads(), role="optimum_bound_value")
+        )
     return ground, replace(asked, bound=(bound, rest, abs(e)))
 
 

@@ -23,7 +23,7 @@ from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, Meshed, OnE
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.ledger import Ledger
 from symroof.proof.script import Script
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, amount_of
 
 CHIPS = Name("chips")
 # What one chip holds of what stays in memory, and the stock that it is a part of.
@@ -88,7 +88,7 @@ def chips_of(program: Program, chips: Formula, ledger: Ledger) -> Step:
     """How many chips there are, how their axes are wired, and everything that they send over."""
     axes = (Wired(a.name, a.chips, _wiring(a), str(a.link), a.origin, a.closing) for a in program.mesh)
     facts = Axes(tuple(axes), frozenset(busy_links(program)))
-    return Step("work", Reason.CHIPS, CHIPS, "=", chips, (), ledger.meanings["chips"], facts, "chips")
+    return Step("work", Reason.CHIPS, CHIPS, "=", chips, (), ledger.meanings["chips"], facts, amount_of("chips"))
 
 
 def traffic_of_chips(draft: Draft, program: Program) -> Draft:
@@ -99,7 +99,9 @@ def traffic_of_chips(draft: Draft, program: Program) -> Draft:
     for name in HELD:
         if known.get(name, 0) != 0:
             shown, evidence = _written(draft, known[name]), draft.ledger.meanings[name]
-            draft = draft.add(Step("traffic", Reason.HELD, Name(name), "=", shown, evidence=evidence, role=name))
+            draft = draft.add(
+                Step("traffic", Reason.HELD, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
+            )
     return _each(draft, "traffic", "bytes_per_chip", known, program)
 
 
@@ -171,7 +173,7 @@ def _sum(draft: Draft, section: str, what: str, known: dict[str, Expr], names: l
     evidence = draft.ledger.meanings[what]
     if parts != [Name(what)]:
         draft = draft.add(Step(section, Reason.STATEMENTS, Name(what), "=", total(*parts), evidence=evidence))
-    return draft.add(Step(section, Reason.TOTAL, Name(what), "=", _written(draft, known[what]), role=what))
+    return draft.add(Step(section, Reason.TOTAL, Name(what), "=", _written(draft, known[what]), role=amount_of(what)))
 
 
 def _written(draft: Draft, value: Expr) -> Formula:

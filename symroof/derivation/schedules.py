@@ -14,7 +14,7 @@ from symroof.derivation.meanings import costs
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, number, product, total
 from symroof.model.program import Program
 from symroof.model.resources import MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, amount_of
 from symroof.symbols import fraction
 
 T_STEPS = Name("T_steps")
@@ -135,7 +135,7 @@ def each_time(
     """The time of each resource, the memory last; and the bounds and T_steps in what these are."""
 
     def said(name: Name, reason: Reason, value: Formula) -> Step:
-        return Step("time", reason, name, "=", draft.in_digits(value), where, role=name.name, point=point)
+        return Step("time", reason, name, "=", draft.in_digits(value), where, role=amount_of(name.name), point=point)
 
     values = {Name(time_name(resource)): _written(draft, table.of(resource)) for resource in table.resources}
     *others, memory = values

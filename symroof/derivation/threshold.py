@@ -17,7 +17,7 @@ from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, n
 from symroof.proof.check import check
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest, OneRoot, Whole
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Role, Step
 from symroof.symbols import expression, rational, symbol
 
 
@@ -72,7 +72,7 @@ def said(draft: Draft, reason: Reason, solution: Solution, where: tuple[Formula,
     )
 
 
-def _with_figures(draft: Draft, solution: Solution, role: str) -> tuple[Step, ...]:
+def _with_figures(draft: Draft, solution: Solution, role: Role) -> tuple[Step, ...]:
     """The bound, and the guard, with the figures put in."""
     assert solution.end is not None
     equal, steps = draft.setting.equalities, []

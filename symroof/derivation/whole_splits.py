@@ -15,7 +15,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, number
 from symroof.proof.minima import LARGEST, Multiples, Optimal, Splits
 from symroof.proof.radicals import Rooted
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Role, Step
 from symroof.symbols import fraction, symbol
 
 
@@ -40,9 +40,19 @@ def _in_numbers(ground: Ground, asked: Asked, point: int) -> Ground:
         edge = ground.layout.write(asked.sharing.end) if beyond and asked.sharing else number(1)
         assumed = (*where, *asked.where)
         evidence = Optimal(tuple(map(ground.layout.write, asked.forms)))
-        role = "optimum_at"
         ground = ground.add(
-            Step("optimum", Reason.AT_AN_END, of_forms(ground, asked), "=", edge, assumed, evidence, None, role, point)
+            Step(
+                "optimum",
+                Reason.AT_AN_END,
+                of_forms(ground, asked),
+                "=",
+                edge,
+                assumed,
+                evidence,
+                None,
+                "optimum_at",
+                point,
+            )
         )
         return _bound(ground, asked, point)
     place = ground.layout.root(found.power, found.degree)
@@ -60,7 +70,7 @@ def _bound(ground: Ground, asked: Asked, point: int) -> Ground:
     return _rooted(ground, bound.right, (value, degree), Reason.ROUNDED, "optimum_bound_at", point)
 
 
-def _rooted(ground: Ground, left: Formula, power: tuple[Expr, int], reason: Reason, role: str, point: int) -> Ground:
+def _rooted(ground: Ground, left: Formula, power: tuple[Expr, int], reason: Reason, role: Role, point: int) -> Ground:
     """A root as a number: exactly where it is rational, else in decimals."""
     exact, degree = fraction(power[0]), power[1]
     near = root_near(exact, degree)

@@ -20,7 +20,7 @@ from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, total
 from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
 from symroof.proof.certificates import Case, Partition
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import Check, Part, Reason, Role, Step, lead_of
 from symroof.symbols import fraction, rational, symbol
 
 # Beyond this the proof would take longer than people wait: the list is exact and unproved.
@@ -144,7 +144,7 @@ def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     return (carried(draft, regime, Name(draft.setting.moved_name), found, "moves"),) if found else ()
 
 
-def carried(draft: Draft, regime: Regime, left: Name, everything: tuple[Traffic, ...], role: str) -> Step:
+def carried(draft: Draft, regime: Regime, left: Name, everything: tuple[Traffic, ...], role: Role | Part) -> Step:
     """That a whole is, in a regime, the sum of those of its parts that are not negligible."""
     whole = Add(*(t.amount for t in everything))
     kept = tuple(t for t in everything if not vanishes(t.amount / whole, regime)) or everything
@@ -179,7 +179,7 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
 def leaders(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the work and the bytes of a program are, in a regime, those of the statements that are not negligible."""
     found = statements(draft.setting)
-    return tuple(carried(draft, regime, Name(whole), parts, f"{whole} lead") for whole, parts in found.items())
+    return tuple(carried(draft, regime, Name(whole), parts, lead_of(whole)) for whole, parts in found.items())
 
 
 def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula, ...]) -> tuple[Step, ...]:

@@ -20,7 +20,7 @@ from symroof.exploration.leading_parts import shares, shares_at
 from symroof.exploration.regime_map import RegimeMap, RegimeRow, equality
 from symroof.formula import Compare, Formula, Name, Quotient, number
 from symroof.proof.limits import Highest, Whole
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Role, Step
 from symroof.symbols import expression, fraction, rational, symbol
 
 
@@ -84,7 +84,7 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
     point = {symbol(name): rational(value) for name, value in values.items()}
     where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
 
-    def said(role: str, left: Formula, value: Expr) -> Step:
+    def said(role: Role, left: Formula, value: Expr) -> Step:
         put = write(setting.in_numbers(value.subs(point)))
         return Step("regime", Reason.AT_POINT, left, "=", put, where, role=role)
 
@@ -102,7 +102,7 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
     return Place(found.draft.add(*steps).since(found.draft), found, values)
 
 
-def _role(found: RegimeMap) -> str:
+def _role(found: RegimeMap) -> Role:
     """What the value at a point is said to be of: only the intensity has a name that the second engine knows."""
     return "intensity" if found.of_intensity else "quantity"
 

@@ -36,7 +36,7 @@ from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotie
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
 from symroof.proof.certificates import partitioned
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import Check, Reason, Step, lead_of
 from symroof.symbols import expression, symbol
 
 # More regimes than this are not listed in full unless they are asked for.
@@ -63,7 +63,7 @@ class RegimeRow(Led):
 
     def leaders(self, whole: str) -> tuple[Traffic, ...]:
         """The statements whose part of the ``flops`` or the ``bytes`` is not negligible."""
-        told = self.formula(f"{whole} lead")
+        told = self.formula(lead_of(whole))
         return tuple(s for s in self.statements.get(whole, ()) if told is not None and s.name.name in names(told))
 
 

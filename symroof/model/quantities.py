@@ -57,6 +57,17 @@ TABLE: Mapping[str, Quantity] = {
 }
 # No dimension may take one of these names.
 QUANTITIES = tuple(name for name in TABLE if name != "flops_exact")
+# What only programs have, with its unit: stocks, work of the passes, what one chip of a mesh holds and does.
+OF_PROGRAMS: Mapping[str, str] = {
+    "params": "1",
+    **dict.fromkeys(("weights", "caches", "saved", "gradients"), "bytes"),
+    **dict.fromkeys(("ops", "flops_forward", "flops_backward"), "FLOPs"),
+    **dict.fromkeys(("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip"), "bytes"),
+    **dict.fromkeys(("flops_per_chip", "ops_per_chip"), "FLOPs"),
+    "bytes_per_chip": "bytes",
+}
+# The same of one tensor.
+OF_TENSORS: Mapping[str, str] = {"size": "bytes", "elements": "1"}
 # What is worked out from the counts and the figures, in the order in which each rests on those before.
 DERIVED = tuple(name for name, row in TABLE.items() if row.formula is not None and name != "bytes")
 

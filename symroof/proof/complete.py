@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from symroof.errors import CheckError
 from symroof.formula import Call, Formula, Frozen, Name, Quotient, Sum
 from symroof.proof.ledger import Ledger
-from symroof.proof.step import Step
+from symroof.proof.step import Step, against
 
 if TYPE_CHECKING:
     from symroof.proof.chips import Meshed
@@ -100,7 +100,7 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
     for amount, link in owed.sent(ledger).items():
         if _is(known.get("T_comms"), amount) or (link not in ledger.figures and _is_level(amount, ledger)):
             continue  # the threshold is that of this link; or it is open, whatever the sizes are
-        role = f"threshold({amount[5:-1]})"
+        role = against("threshold", amount[5:-1])
         compared = range(len(ledger.points)) if joint and link in ledger.figures and not _is_open(ledger) else ()
         if not {(role, point) for point in (None, *compared)} <= roles:
             raise CheckError(f"nothing is said of where the arithmetic takes longer than {amount}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, NewType
 
 from symroof.formula import Compare, Formula, Frozen, Number
 
@@ -109,6 +109,115 @@ class Reason(Enum):
     DIVIDES = "divides"
 
 
+# The parts of an answer: each step that says one names it, and who looks for one names it as well.
+Role = Literal[
+    "",
+    "flops",
+    "flops_exact",
+    "flops_per_parameter",
+    "ops",
+    "reads",
+    "writes",
+    "bytes",
+    "bytes_added",
+    "params",
+    "weights",
+    "caches",
+    "saved",
+    "gradients",
+    "intensity",
+    "reciprocal",
+    "bracket",
+    "limit",
+    "leading",
+    "moved_leading",
+    "factor",
+    "next",
+    "within",
+    "moves",
+    "ridge",
+    "threshold",
+    "bound",
+    "guard",
+    "supremum",
+    "upside_down",
+    "rule",
+    "rule_bound",
+    "rule_factor",
+    "condition",
+    "smallest",
+    "equal",
+    "early",
+    "gap",
+    "side",
+    "joint",
+    "all",
+    "row",
+    "solution",
+    "solution_bound",
+    "solution_guard",
+    "solution_whole",
+    "optimum",
+    "optimum_value",
+    "optimum_guard",
+    "optimum_end",
+    "optimum_bound",
+    "optimum_bound_value",
+    "optimum_at",
+    "optimum_bound_at",
+    "optimum_split",
+    "optimum_other",
+    "T_math",
+    "T_comms",
+    "T_lower",
+    "T_upper",
+    "T_steps",
+    "quantity",
+    "over",
+    "top",
+    "each",
+    "share",
+    "ratio",
+    "knob",
+    "highest",
+    "figures",
+    "never",
+    "longest",
+    "part",
+    "whole",
+]
+# A part that is there once for each of several things: threshold(X), sent(X), let N.
+Part = NewType("Part", str)
+
+
+def against(role: Literal["threshold", "bound", "figured", "whole", "divides"], resource: str) -> Part:
+    """The part that says of one resource how long it takes beside the arithmetic.
+
+    >>> against("threshold", "X")
+    'threshold(X)'
+    """
+    return Part(f"{role}({resource})")
+
+
+def amount_of(name: str) -> Part:
+    """The part that says what a named quantity comes to: flops(h), sent(X), T_X."""
+    return Part(name)
+
+
+def lead_of(whole: str) -> Part:
+    """The part that says which statements a whole consists of, in a regime."""
+    return Part(f"{whole} lead")
+
+
+def named_formula(name: str) -> Part:
+    """The part that says what a named formula comes to.
+
+    >>> named_formula("chips")
+    'let chips'
+    """
+    return Part(f"let {name}")
+
+
 class Check(Frozen):
     """``proved`` or ``sampled``, and by what; ``searched`` where the second engine has not decided it again."""
 
@@ -131,7 +240,7 @@ class Step(Frozen):
     assumptions: tuple[Formula, ...] = ()
     evidence: Any = None
     facts: Any = None
-    role: str = ""
+    role: Role | Part = ""
     point: int | None = None
     check: Check | None = None
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from symroof.derivation.meanings import ledger_of
-from symroof.derivation.per_chip import HELD, chips_of
+from symroof.derivation.per_chip import chips_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
-from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning
+from symroof.model.quantities import DERIVED, OF_PROGRAMS, OF_TENSORS, QUANTITIES, TABLE, meaning
 from symroof.model.resources import MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.model.statement_costs import busy_links, sent_over
@@ -26,13 +26,7 @@ from symroof.verification.context import Context
 THEORY: Mapping[str, Formula] = {name: formula for name in DERIVED if (formula := meaning(name)) is not None}
 UNITS = {name: row.unit for name, row in TABLE.items() if name not in DERIVED}
 # Those of what only programs have; a cost of one statement has the unit of that of all of them.
-UNITS_OF_AMOUNTS = {
-    **dict.fromkeys(("size", "weights", "caches", "saved", "gradients"), "bytes"),
-    **dict.fromkeys(HELD, "bytes"),
-    **dict.fromkeys(("params", "elements"), "1"),
-    **dict.fromkeys(("ops", "flops_forward", "flops_backward"), "FLOPs"),
-    **{name: row.unit for name, row in TABLE.items()},
-}
+UNITS_OF_AMOUNTS = {**OF_PROGRAMS, **OF_TENSORS, **{name: row.unit for name, row in TABLE.items()}}
 # The quantities that a claim can name; those of one chip are what a derivation calls them.
 SPOKEN = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
 

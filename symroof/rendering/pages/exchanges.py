@@ -10,7 +10,7 @@ from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
 from symroof.model.mesh_axes import fast_first, presumed_order
 from symroof.model.program import NAMELESS, Program
 from symroof.model.statement_costs import busy_links, of_statement, sent_over
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, against
 
 ONE = number(1)
 # What a table of statements says of the chips.
@@ -147,10 +147,10 @@ class Mesh:
 
     def against(self, resource: str) -> Formula | None:
         """Where arithmetic takes longer than a link, with the figures put in; a verdict where that is always or never."""
-        step = self.by_role.get(f"threshold({resource})")
+        step = self.by_role.get(against("threshold", resource))
         if step is None:
             return None
-        bound, solved = self.by_role.get(f"bound({resource})"), step.right
+        bound, solved = self.by_role.get(against("bound", resource)), step.right
         if bound is not None and isinstance(solved, Compare):
             return Compare(solved.left, solved.relation, bound.right)
         return solved

@@ -16,7 +16,7 @@ from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
 from symroof.proof.recounts import Arrays
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, against
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
 from symroof.rendering.pages.exchanges import Mesh
 from symroof.rendering.pages.listings import Statements
@@ -65,7 +65,9 @@ class View(Splitting):
     def _bounds_of_links(self) -> Iterator[Formula]:
         """When arithmetic takes longer than each link, in figures where they are known; nothing of one where it always does."""
         for resource, _ in self.setting.rates.links:
-            bound = self.answer.formula(f"figured({resource})") or self.answer.formula(f"threshold({resource})")
+            bound = self.answer.formula(against("figured", resource)) or self.answer.formula(
+                against("threshold", resource)
+            )
             if bound is not None and not isinstance(bound, Verdict):
                 yield bound
 

@@ -14,8 +14,10 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names, number
 from symroof.model.program import Program
+from symroof.model.quantities import OF_PROGRAMS
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import of_statement, sent_over
+from symroof.proof.step import Part, Role, against, amount_of
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -26,12 +28,7 @@ from symroof.rendering.records.questions import let_record, optimum_record, solu
 from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
 from symroof.symbols import expression
 
-OF_CHIPS = ("flops_per_chip", "ops_per_chip", "bytes_per_chip")
-OF_PROGRAMS = (
-    *("params", "weights", "caches", "saved", "gradients", "ops", "flops_forward", "flops_backward"),
-    *("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip"),
-)
-TIMES = ("T_math", "T_comms", "T_lower", "T_upper")
+TIMES: tuple[Role, ...] = ("T_math", "T_comms", "T_lower", "T_upper")
 OUTCOMES = {"always": "always compute-bound", "never": "never compute-bound", "depends": "depends"}
 PLAIN = PlainPrinter()
 
@@ -99,10 +96,11 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
     return {
         "flops": said("flops"),
         "flops_exact": said("flops_exact") or said("flops"),
-        **{name: said(name) for name in ("reads", "writes")},
+        "reads": said("reads"),
+        "writes": said("writes"),
         "bytes": said("bytes_added"),
         "chips": int(setting.chips) if setting.chips.is_Integer else setting.chips,
-        "sent": said(setting.moved_name) if setting.over_network else None,
+        "sent": said(amount_of(setting.moved_name)) if setting.over_network else None,
         "intensity": said("intensity"),
         "reciprocal": said("reciprocal"),
         "bracket": bracket(answer),
@@ -182,7 +180,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
     }
 
 
-def _of_program(said: Callable[[str], Formula | None], answer: Answer, setting: Setting) -> dict[str, Any]:
+def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, setting: Setting) -> dict[str, Any]:
     """What only programs have; each part is what a step says."""
     program = setting.problem.operation
     if program.alone:
@@ -207,7 +205,7 @@ def _of_program(said: Callable[[str], Formula | None], answer: Answer, setting: 
         }
         for name in program.owners
     ]
-    chips = {name: said(name) for name in (*OF_PROGRAMS, *OF_CHIPS)}
+    chips = {name: said(amount_of(name)) for name in OF_PROGRAMS}
     return {**chips, **_over_links(answer, setting), **_times(said, setting), "statements": statements}
 
 
@@ -244,7 +242,7 @@ def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
     links = [name for name, _ in rates.links]
     main = answer.threshold and _threshold(answer, answer.threshold)
     against = {name: _against(answer, name) for name in links}
-    sent = {name: answer.formula(sent_over(name)) for name in links}
+    sent = {name: answer.formula(amount_of(sent_over(name))) for name in links}
     return {
         "sent_over": sent,
         "condition": answer.formula("all"),
@@ -254,30 +252,30 @@ def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
 
 def _against(answer: Answer | Point, resource: str) -> dict[str, Any] | None:
     """Where arithmetic takes longer than a link, in the form of the threshold."""
-    solution, bound = answer.solution(f"threshold({resource})"), answer.formula(f"bound({resource})")
+    solution, bound = answer.solution(against("threshold", resource)), answer.formula(against("bound", resource))
     if solution is None:
         return None
-    held, last = getattr(solution.otherwise, "holds", None), answer.whole(f"whole({resource})")
+    held, last = getattr(solution.otherwise, "holds", None), answer.whole(against("whole", resource))
     outcome = OUTCOMES["depends" if held is None else "always" if held else "never"]
     return {
         "variable": solution.variable,
         "exact": _condition(solution, bound),
-        **beside("exact_bound", solution.bound if bound is None else answer.value(f"bound({resource})"), bound),
+        **beside("exact_bound", solution.bound if bound is None else answer.value(against("bound", resource)), bound),
         "guard": solution.guard,
         "otherwise": solution.otherwise and {"outcome": outcome, "supremum": None},
         **dict.fromkeys(("rule", "rule_bound", "rule_bound_float", "rule_factor")),
         "smallest_integer": last if solution.rises else None,
         "largest_integer": None if solution.rises else last,
-        "largest_divisor": answer.divisor(f"divides({resource})"),
+        "largest_divisor": answer.divisor(against("divides", resource)),
         "outcome": OUTCOMES[solution.outcome],
     }
 
 
-def _times(said: Callable[[str], Formula | None], setting: Setting) -> dict[str, Any]:
+def _times(said: Callable[[Role | Part], Formula | None], setting: Setting) -> dict[str, Any]:
     """The times that only programs have: of each resource by its name, and T_steps."""
     if setting.problem.operation.alone:
         return {}
-    resources = {resource: said(time_name(resource)) for resource in setting.rates.resources}
+    resources = {resource: said(amount_of(time_name(resource))) for resource in setting.rates.resources}
     return {"T": resources, "T_steps": said("T_steps")}
 
 

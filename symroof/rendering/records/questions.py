@@ -8,11 +8,10 @@ from typing import Any
 
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import numeric
-from symroof.derivation.formulas import role_of
 from symroof.derivation.sketching import Sketched
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Verdict, names
-from symroof.proof.step import Step
+from symroof.proof.step import Step, named_formula
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -27,7 +26,7 @@ def let_record(said: Said, let: Mapping[str, Formula]) -> dict[str, Any] | None:
     """What each named formula comes to: with the figures put in, and as a float where it is a number."""
     found = {}
     for name, formula in let.items():
-        value = said.formula(role_of(name))
+        value = said.formula(named_formula(name))
         number = None if value is None else numeric(expression(value))
         found[name] = {"formula": formula, "value": value, "float": nearest_float(number)}
     return found or None
