@@ -287,6 +287,25 @@ def the_textbook_names():
     assert [judgement.verdict for judgement in report.judgements] == ["holds"] * len(claims)
 
 
+TRAINED = """mesh X = 2
+input x: bf16[N_X, D]; weight W: bf16[D, F]; cache K: bf16[N_X, D]
+k = x * K -> bf16[N_X, D]; h = k * W -> bf16[N_X, F]; y = relu(h)"""
+SPELLED = {"1": "params", "bytes": "bytes", "FLOPs": "FLOPs"}
+
+
+def in_its_unit(name, unit):
+    """A number in that unit can be compared with the amount, and one in seconds cannot."""
+    problem = {"operation": TRAINED, "hardware": "tpu-v5e", "training": True}
+    claims = [f"{name} < 1e40 {spelled} at N = 64, D = 8, F = 16" for spelled in (SPELLED[unit], "s")]
+    report = sr.verify({**problem, "claims": claims})
+    right, wrong = (judgement.verdict for judgement in report.judgements)
+    assert (right, wrong == "holds") == ("holds", False)
+
+
+def in_another_unit(table, name):
+    return lambda m: m.setitem(getattr(quantities, table.removeprefix("quantities.")), name, "s")
+
+
 FAULTS = {
     "mesh_axes.COLLECTIVES": [
         (name, scaled(mesh_axes.COLLECTIVES, name), lambda name=name: exchanged(name)) for name in mesh_axes.COLLECTIVES
@@ -309,6 +328,16 @@ FAULTS = {
         if name == unit.name
     ],
     "library.LIBRARY": [(name, entry_of_another(name), sized(name)) for name in library.LIBRARY],
+    **{
+        table: [
+            (name, in_another_unit(table, name), lambda of=of, name=name, unit=unit: in_its_unit(name + of, unit))
+            for name, unit in rows.items()
+        ]
+        for table, rows, of in (
+            ("quantities.OF_PROGRAMS", dict(quantities.OF_PROGRAMS), ""),
+            ("quantities.OF_TENSORS", dict(quantities.OF_TENSORS), "(W)"),
+        )
+    },
     "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names)],
     "hardware.toml": [
         (

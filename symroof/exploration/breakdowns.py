@@ -20,7 +20,7 @@ from symroof.formula import Call, Formula, Frozen, Group, Name, total
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import busy, overlapping, time_name, times_of
-from symroof.proof.step import Reason, Role, Step
+from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 # Who takes a part of a time, what the part is, and the times of resources that are added up in it: the longest counts.
@@ -95,14 +95,12 @@ def breakdown(problem: Problem) -> Breakdown:
             taken = [
                 _longest([Add(*(known[name].subs(point) for name in each)) for each in some]) for *_, some in parts
             ]
-            said: list[tuple[Role, Formula, Fraction]] = [
-                ("part", left, seconds) for (_, left, _), seconds in zip(parts, taken, strict=True)
+            steps = [
+                Step("time", Reason.SECONDS, left, "=", draft.write(seconds), where, role="part")
+                for (_, left, _), seconds in zip(parts, taken, strict=True)
             ]
-            said.append(("whole", Group(Name(time)), sum(taken, Fraction(0))))
-            steps = (
-                Step("time", Reason.SECONDS, left, "=", draft.write(seconds), where, role=role)
-                for role, left, seconds in said
-            )
+            all_of_it = draft.write(sum(taken, Fraction(0)))
+            steps.append(Step("time", Reason.SECONDS, Group(Name(time)), "=", all_of_it, where, role="whole"))
             bars.append(Bar(draft.add(*steps).since(draft), values, time, tuple(name for name, *_ in parts)))
     return Breakdown(setting, tuple(bars), len(times))
 

@@ -27,7 +27,11 @@ GIVEN = (
     Given(
         "Figures", "what each chip does in a second and holds, as the source beside it prints it", ("hardware.toml",)
     ),
-    Given("Definitions", "what a name such as intensity, ridge or T_lower means", ("quantities.TABLE",)),
+    Given(
+        "Definitions",
+        "what a name such as intensity, ridge or T_lower means, and the unit of each quantity",
+        ("quantities.TABLE", "quantities.OF_PROGRAMS", "quantities.OF_TENSORS"),
+    ),
     Given("Library", "which operation or program a name stands for", ("library.LIBRARY", "programs.toml")),
     Given("Networks", "which of two networks is inside of the other", ("mesh_axes.NETWORKS",)),
     Given("Reading", "what the text of a problem, a claim or a document says", ()),

@@ -63,8 +63,8 @@ OF_PROGRAMS: Mapping[str, str] = {
     **dict.fromkeys(("weights", "caches", "saved", "gradients"), "bytes"),
     **dict.fromkeys(("ops", "flops_forward", "flops_backward"), "FLOPs"),
     **dict.fromkeys(("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip"), "bytes"),
-    **dict.fromkeys(("flops_per_chip", "ops_per_chip"), "FLOPs"),
-    "bytes_per_chip": "bytes",
+    **dict.fromkeys(("flops_per_chip", "ops_per_chip"), TABLE["flops_per_chip"].unit),
+    "bytes_per_chip": TABLE["bytes_per_chip"].unit,
 }
 # The same of one tensor.
 OF_TENSORS: Mapping[str, str] = {"size": "bytes", "elements": "1"}

@@ -25,8 +25,6 @@ from symroof.verification.context import Context
 # What the quantities mean wherever nobody says otherwise, and the units of the others.
 THEORY: Mapping[str, Formula] = {name: formula for name in DERIVED if (formula := meaning(name)) is not None}
 UNITS = {name: row.unit for name, row in TABLE.items() if name not in DERIVED}
-# Those of what only programs have; a cost of one statement has the unit of that of all of them.
-UNITS_OF_AMOUNTS = {**OF_PROGRAMS, **OF_TENSORS, **{name: row.unit for name, row in TABLE.items()}}
 # The quantities that a claim can name; those of one chip are what a derivation calls them.
 SPOKEN = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
 
@@ -179,6 +177,7 @@ def _units(figures: Mapping[str, Known]) -> dict[str, str]:
 
 
 def _units_of_amounts(names: Iterable[str]) -> dict[str, str]:
-    """The base units of what only programs have: flops(h) is in FLOPs."""
-    units = ((n, "s" if n.startswith("T_") else UNITS_OF_AMOUNTS.get(n.partition("(")[0])) for n in names)
+    """The base units of what only programs have; a cost of one statement has that of all of them: flops(h) is in FLOPs."""
+    known = {**{name: row.unit for name, row in TABLE.items()}, **OF_PROGRAMS, **OF_TENSORS}
+    units = ((n, "s" if n.startswith("T_") else known.get(n.partition("(")[0])) for n in names)
     return {name: unit for name, unit in units if unit is not None}

@@ -14,6 +14,7 @@ from typing import Any
 from sympy import Expr, Integer, Mul
 
 from symroof.derivation.draft import T_COMMS, T_MATH
+from symroof.derivation.per_chip import HELD
 from symroof.formula import Compare, Frozen, Name, mapped, names
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.mesh_axes import WIRINGS
@@ -32,8 +33,7 @@ TAKEN_FOR = {
     "all-gather": ("all-reduce", "all-to-all"),
     "all-to-all": ("all-gather",),
 }
-STOCKS = ("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip")
-ALONG = ("flops_per_chip", "ops_per_chip", *STOCKS)
+ALONG = ("flops_per_chip", "ops_per_chip", *HELD)
 SHARED = (*ALONG, "bytes_per_chip")
 OF_A_CHIP = ("flops_per_chip", "ops_per_chip", "bytes_per_chip", "sent")
 

@@ -54,7 +54,7 @@ class Mesh:
         self.unnamed = {
             program.operand_name(place) for place, tensor in line if program.operand_name(place) != tensor.name
         }
-        self.by_role = {step.role: step for step in derivation.written if step.role and step.point is None}
+        self.answer = derivation.answer
 
     @property
     def wired(self) -> list[Wiring]:
@@ -147,12 +147,9 @@ class Mesh:
 
     def against(self, resource: str) -> Formula | None:
         """Where arithmetic takes longer than a link, with the figures put in; a verdict where that is always or never."""
-        step = self.by_role.get(against("threshold", resource))
-        if step is None:
-            return None
-        bound, solved = self.by_role.get(against("bound", resource)), step.right
+        solved, bound = (self.answer.formula(against(part, resource)) for part in ("threshold", "bound"))
         if bound is not None and isinstance(solved, Compare):
-            return Compare(solved.left, solved.relation, bound.right)
+            return Compare(solved.left, solved.relation, bound)
         return solved
 
     def outcome(self, resource: str) -> str:
