@@ -10,6 +10,9 @@ import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil as math_ceil
+from math import floor as math_floor
+from math import prod
 from typing import Any
 
 from sympy import Abs, Add, Expr, I, Max, Min, Mul, Pow, Rational, Symbol, ceiling, exp, floor, log, nan, oo, sqrt, zoo
@@ -113,6 +116,43 @@ class _Value:
         if value.has(zoo, nan, I) or value in (oo, -oo):
             raise AlgebraError(f"{node.function}(…) has no value here")
         return value
+
+
+def exactly(value: Expr, sizes: Mapping[str, Fraction]) -> Fraction | None:
+    """The exact value of an expression, where the sizes leave nothing open and it is rational; None elsewhere.
+
+    >>> B, D = symbol("B"), symbol("D")
+    >>> exactly(Max(B / D, D**2), {"B": Fraction(8), "D": Fraction(3)}), exactly(sqrt(B), {"B": Fraction(2)}), exactly(B, {})
+    (Fraction(9, 1), None, None)
+    """
+    if value.is_Symbol:
+        return sizes.get(value.name)
+    if value.is_Rational:
+        return fraction(value)
+    parts = [exactly(part, sizes) for part in value.args]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or not parts:
+        return None
+    if isinstance(value, Pow):
+        base, power = known
+        if power.denominator == 1:
+            return base**power.numerator if base or power > 0 else None
+        root = sqrt(rational(base)) if power in (Fraction(1, 2), Fraction(-1, 2)) else None
+        found = None if root is None or not root.is_Rational else fraction(root)
+        return found if found is None or power > 0 else 1 / found if found else None
+    rule = EXACT.get(type(value))
+    return None if rule is None else Fraction(rule(known))
+
+
+EXACT: Mapping[Any, Any] = {
+    Add: sum,
+    Mul: prod,
+    Max: max,
+    Min: min,
+    floor: lambda parts: math_floor(*parts),
+    ceiling: lambda parts: math_ceil(*parts),
+    Abs: lambda parts: abs(*parts),
+}
 
 
 def spelled(value: Expr) -> str:

@@ -35,6 +35,7 @@ from symroof.errors import ReadingError
 @click.option("--value", "values", multiple=True, metavar="NAME", help="One value of the answer: smallest_integer.")
 @click.option("--formula", "formulas", multiple=True, metavar="NAME", help="One formula of the answer: threshold.")
 @click.option("--brief", is_flag=True, help="The answer alone.")
+@click.option("--program", is_flag=True, help="The text of a program of the library too, with --brief.")
 @output_options("text", "markdown", "latex", "json")
 def derive(operation: tuple[str, ...], values: tuple[str, ...], formulas: tuple[str, ...], **options: Any) -> None:
     """Derive the roofline of an operation.

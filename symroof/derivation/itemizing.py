@@ -113,7 +113,17 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
     for what in ("params", "weights", "caches", "saved", "gradients"):
         if found.get(what, 0) != 0 and draft.answer.step(amount_of(what)) is None:
             draft = _stock(draft, "traffic", what, found[what])
-    return draft
+    return memory(draft, "memory")
+
+
+def memory(draft: Draft, name: str) -> Draft:
+    """What stays in memory together; where that is one stock alone no page says it twice."""
+    meaning = draft.ledger.meanings.get(name)
+    if meaning is None or name in draft.setting.problem.let:
+        return draft
+    section = "traffic" if isinstance(meaning, Sum) else "summary"
+    reason = Reason.HELD if name.endswith("_per_chip") else Reason.STOCK
+    return draft.add(Step(section, reason, Name(name), "=", meaning, role=amount_of(name)))
 
 
 def _stock(draft: Draft, section: str, what: str, value: Expr) -> Draft:

@@ -19,12 +19,12 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.derivation.per_chip import costs_of_chips
 from symroof.derivation.setting import Setting
-from symroof.formula import Name, Number, names
+from symroof.formula import Formula, Name, Number, names, total
 from symroof.model.cost import Counting
 from symroof.model.einsum import Einsum
 from symroof.model.mesh import split_of
 from symroof.model.program import DIFFERENCE, SUM, Fuse, Line, Program, Repeat, Undone
-from symroof.model.quantities import DERIVED, TABLE, meaning
+from symroof.model.quantities import DERIVED, STOCKS, TABLE, meaning
 from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
 from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
 from symroof.proof.ledger import Ledger
@@ -296,4 +296,15 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
         part = "ops" if program.vector else kinds.get("flops", "flops")
         found |= {name: Run(script, part, back=back) for name, back in PASSES.items()}
         stocks |= {"saved": "saved", "gradients": "gradients"}
-    return found | {name: Run(script, what) for name, what in stocks.items()} | dict(program.where)
+    found |= {name: Run(script, what) for name, what in stocks.items()}
+    return found | memory_of(program, count) | dict(program.where)
+
+
+def memory_of(program: Program, count: Counting) -> dict[str, Formula]:
+    """The memory that is needed, in all and on each chip: everything that stays there together."""
+    known = amounts(program, count)
+    return {
+        f"memory{each}": total(*(Name(what + each) for what in STOCKS if known.get(what + each, 0) != 0))
+        for each in ("", "_per_chip")
+        if f"memory{each}" in known
+    }

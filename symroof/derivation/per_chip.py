@@ -10,7 +10,7 @@ from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
-from symroof.derivation.itemizing import turns_written
+from symroof.derivation.itemizing import memory, turns_written
 from symroof.formula import Formula, Name, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resource_of
@@ -102,7 +102,7 @@ def traffic_of_chips(draft: Draft, program: Program) -> Draft:
             draft = draft.add(
                 Step("traffic", Reason.HELD, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
-    return _each(draft, "traffic", "bytes_per_chip", known, program)
+    return _each(memory(draft, "memory_per_chip"), "traffic", "bytes_per_chip", known, program)
 
 
 def exchanges_of_chips(draft: Draft, program: Program) -> Draft:

@@ -12,6 +12,7 @@ from symroof.derivation.counting import traffic, work
 from symroof.derivation.draft import Draft
 from symroof.derivation.intensity import intensity, regime
 from symroof.derivation.meanings import ledger_of, require_spoken
+from symroof.derivation.numbers import numbers
 from symroof.derivation.rule import rule
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at, summary
@@ -108,6 +109,7 @@ def derive(problem: Problem) -> Derivation:
     draft = time(draft)
     draft = resources(draft)
     draft = formulas(draft)
+    draft = numbers(draft)
     draft = summary(draft)
     require_whole(draft)
 

@@ -19,7 +19,7 @@ from symroof.exploration.regime_map import equality
 from symroof.formula import Call, Formula, Frozen, Group, Name, total
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.resources import busy, overlapping, time_name, times_of
+from symroof.model.resources import busy, time_name, times_of, times_of_groups
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
@@ -117,10 +117,11 @@ def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[P
         each = ((name, busy(times, rates, (name,))) for name in program.owners)
         found = ((name, kept[resource]) for name, kept in each if resource in kept)
         yield time_name(resource), ((name, Group(total(*map(Name, parts))), (parts,)) for name, parts in found)
-    groups = ((names, busy(times, rates, names)) for names in overlapping(program))
-    yield "T_steps", ((", ".join(names), _maximum(kept), tuple(kept.values())) for names, kept in groups if kept)
+    groups = times_of_groups(program, rates).items()
+    kept = ((names, formula, tuple(busy(times, rates, names).values())) for names, formula in groups)
+    yield "T_steps", ((", ".join(names), _apart(formula), parts) for names, formula, parts in kept)
 
 
-def _maximum(kept: Mapping[str, tuple[str, ...]]) -> Formula:
-    sums = tuple(total(*map(Name, parts)) for parts in kept.values())
-    return Call("max", sums) if len(sums) > 1 else Group(sums[0])
+def _apart(formula: Formula) -> Formula:
+    """A time that is no name of its own, so that what it comes to defines nothing."""
+    return formula if isinstance(formula, Call) else Group(formula)

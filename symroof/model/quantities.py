@@ -60,12 +60,15 @@ QUANTITIES = tuple(name for name in TABLE if name != "flops_exact")
 # What only programs have, with its unit: stocks, work of the passes, what one chip of a mesh holds and does.
 OF_PROGRAMS: Mapping[str, str] = {
     "params": "1",
-    **dict.fromkeys(("weights", "caches", "saved", "gradients"), "bytes"),
+    **dict.fromkeys(("weights", "caches", "saved", "gradients", "memory"), "bytes"),
     **dict.fromkeys(("ops", "flops_forward", "flops_backward"), "FLOPs"),
     **dict.fromkeys(("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip"), "bytes"),
+    "memory_per_chip": "bytes",
     **dict.fromkeys(("flops_per_chip", "ops_per_chip"), TABLE["flops_per_chip"].unit),
     "bytes_per_chip": TABLE["bytes_per_chip"].unit,
 }
+# What stays in memory: together it is the memory that is needed.
+STOCKS = ("weights", "caches", "gradients", "saved")
 # The same of one tensor.
 OF_TENSORS: Mapping[str, str] = {"size": "bytes", "elements": "1"}
 # What is worked out from the counts and the figures, in the order in which each rests on those before.
@@ -82,6 +85,18 @@ def meaning(name: str, flops: str = "flops", moved: str = "bytes") -> Formula | 
     if formula is None or name in ("bytes", "throughput"):  # these are the whole operation's
         return formula
     return mapped(formula, lambda part: {FLOPS: Name(flops), BYTES: Name(moved)}.get(part, part))  # type: ignore[call-overload]
+
+
+def unit_of_amount(name: str) -> str | None:
+    """The base unit of a quantity; a cost of one statement has that of all of them. None for what is no quantity.
+
+    >>> unit_of_amount("flops(h)"), unit_of_amount("T_HBM"), unit_of_amount("memory"), unit_of_amount("n")
+    ('FLOPs', 's', 'bytes', None)
+    """
+    plain = name.partition("(")[0]
+    if plain in TABLE:
+        return TABLE[plain].unit
+    return "s" if name.startswith("T_") else OF_PROGRAMS.get(plain) or OF_TENSORS.get(plain)
 
 
 class Unit(Frozen):

@@ -197,11 +197,16 @@ def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Ma
     return {resource: each for resource, each in found.items() if each}
 
 
-def steps_of(program: Program, rates: Rates) -> Formula:
-    """T_steps: for each group of statements that overlap as one the longest of what they keep busy, added up."""
-    times = times_of(program, rates)
-    groups: list[Formula] = []
+def times_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
+    """For each group of statements that overlap as one the longest of what they keep busy."""
+    times, found = times_of(program, rates), {}
     for names in overlapping(program):
         parts = tuple(total(*map(Name, each)) for each in busy(times, rates, names).values())
-        groups += [Call("max", parts)] if len(parts) > 1 else parts
-    return total(*groups)
+        if parts:
+            found[names] = Call("max", parts) if len(parts) > 1 else parts[0]
+    return found
+
+
+def steps_of(program: Program, rates: Rates) -> Formula:
+    """T_steps: the times of all groups of statements, one after the other."""
+    return total(*times_of_groups(program, rates).values())

@@ -27,6 +27,7 @@ from symroof.model.mesh import split_of
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms
 from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
+from symroof.model.quantities import STOCKS
 from symroof.symbols import rational
 
 
@@ -94,6 +95,9 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     if program.training:
         found |= _of_training(program, count)
     found |= _on_a_chip(program, count)
+    for each in ("", "_per_chip"):
+        stocks = [stock for what in STOCKS if (stock := found.get(what + each, 0)) != 0]
+        found |= {f"memory{each}": Add(*stocks)} if stocks else {}
     return {name: program.resolved(value) for name, value in found.items()}
 
 

@@ -34,11 +34,11 @@ class Ledger:
     own: frozenset[str] = frozenset()
     definitions: dict[str, Formula] = field(default_factory=dict)
     established: list[Step] = field(default_factory=list)
-    _known: dict[bool, dict[str, Rat]] = field(default_factory=lambda: {False: {}, True: {}})
+    _known: dict[Any, dict[str, Rat]] = field(default_factory=dict)
 
     def define(self, name: str, formula: Formula) -> None:
         self.definitions[name] = formula
-        self._known = {False: {}, True: {}}
+        self._known.clear()
 
     def exact(self, *, figures: bool, assumptions: Iterable[Formula] = (), free: str | None = None) -> Exact:
         """The arithmetic with the definitions, with or without the values of figures, and with x = y put in.
@@ -51,8 +51,8 @@ class Ledger:
         digits = {name: figure.value for name, figure in self.figures.items()}
         put: list[Any] = [equal, *([self.figures] if figures else []), known]
         exact = Exact(ChainMap(*put), self.least_one, digits)
-        if not equal and free is None:
-            exact.known = self._known[figures]  # worked out once for all steps
+        if free is None:  # worked out once for all steps of the same sizes
+            exact.known = self._known.setdefault((figures, tuple(equal.items())), {})
         return exact
 
     def is_new(self, name: str) -> bool:

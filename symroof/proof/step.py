@@ -209,6 +209,15 @@ def lead_of(whole: str) -> Part:
     return Part(f"{whole} lead")
 
 
+def number_of(name: str) -> Part:
+    """The part that says what a quantity is at a set of sizes: a number.
+
+    >>> number_of("flops")
+    'number flops'
+    """
+    return Part(f"number {name}")
+
+
 def named_formula(name: str) -> Part:
     """The part that says what a named formula comes to.
 

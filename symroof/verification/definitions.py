@@ -11,7 +11,7 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
-from symroof.model.quantities import DERIVED, OF_PROGRAMS, OF_TENSORS, QUANTITIES, TABLE, meaning
+from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning, unit_of_amount
 from symroof.model.resources import MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.model.statement_costs import busy_links, sent_over
@@ -177,7 +177,6 @@ def _units(figures: Mapping[str, Known]) -> dict[str, str]:
 
 
 def _units_of_amounts(names: Iterable[str]) -> dict[str, str]:
-    """The base units of what only programs have; a cost of one statement has that of all of them: flops(h) is in FLOPs."""
-    known = {**{name: row.unit for name, row in TABLE.items()}, **OF_PROGRAMS, **OF_TENSORS}
-    units = ((n, "s" if n.startswith("T_") else known.get(n.partition("(")[0])) for n in names)
+    """The base units of what only programs have."""
+    units = ((name, unit_of_amount(name)) for name in names)
     return {name: unit for name, unit in units if unit is not None}

@@ -13,7 +13,7 @@ from symroof.algebra import rounding
 from symroof.algebra.rounding import magnitude, trimmed
 from symroof.errors import CheckError
 from symroof.formula import Formula, Name, Number, Quotient
-from symroof.model.quantities import UNITS, Unit, unit_of_time
+from symroof.model.quantities import STORAGE, UNITS, Unit, unit_of_time
 from symroof.proof.evidence import stands_for
 from symroof.reading.numbers import exact
 
@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from symroof.derivation.layout import Layout
 
 MOST_DIGITS = 16
+DECIMAL_STORAGE = [
+    unit for unit in STORAGE if unit.scale.denominator == 1 and str(unit.scale.numerator).rstrip("0") == "1"
+]
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -107,6 +110,31 @@ def quantity(value: Fraction, unit: str, beside: Fraction | None = None) -> str:
     of_time = unit_of_time(value) if unit == "s" else Unit(unit, "", Fraction(1))
     other = None if beside is None else beside / of_time.scale
     return f"{told_apart(value / of_time.scale, other, 4)} {of_time.name}".rstrip()
+
+
+def readable(value: Fraction, unit: str) -> tuple[str, str]:
+    """A number in the digits and the unit in which people read it: bytes in their decimal prefixes, times in the unit that
+    gives them digits before the point, counts from a million on by powers of a thousand.
+
+    >>> readable(Fraction(141107412992), "bytes"), readable(Fraction(70553706496), "1"), readable(Fraction(21, 200), "s")
+    (('141.1', 'GB'), ('70.55e9', ''), ('105', 'ms'))
+    >>> readable(Fraction(512), "bytes"), readable(Fraction(123456), "FLOPs"), readable(Fraction(9850, 41), "FLOPs/bytes")
+    (('512', 'bytes'), ('123456', ''), ('240.24', ''))
+    """
+    if unit == "s":
+        of_time = unit_of_time(value)
+        return short(value / of_time.scale, 4), of_time.name
+    if unit == "bytes":
+        size = max((u for u in DECIMAL_STORAGE if u.scale <= value), key=lambda u: u.scale, default=UNITS["bytes"])
+        return (str(value) if size.scale == 1 and value.denominator == 1 else short(value / size.scale, 4)), size.name
+    power = magnitude(value) // 3 * 3 if value else 0
+    if power >= 6:
+        return _compared(_in_thousands, value, power), ""
+    return (str(value) if value.denominator == 1 else decimal(value)), ""
+
+
+def _in_thousands(value: Fraction, power: int) -> str:
+    return f"{trimmed(rounding.to_digits(value / 10**power, 4))}e{power}"
 
 
 def told_apart(value: Fraction, other: Fraction | None, digits: int) -> str:

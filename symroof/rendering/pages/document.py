@@ -16,8 +16,9 @@ from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, 
 from symroof.rendering.pages.blocks import Code, blocks
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
-from symroof.rendering.pages.page import Block, Grid, Page, Section, render_page
+from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
+from symroof.rendering.pages.sized import Sized
 from symroof.rendering.pages.terminal import GAP, fold
 from symroof.rendering.pages.view import View
 from symroof.rendering.told import told_by
@@ -63,13 +64,27 @@ class _Writer:
         closing = "" if self.pen.style.brief else self.say.lines("closing")
         if self.pen.form == "text":
             closing = "\n".join(line for text in closing.split("\n") for line in fold(text, self.pen.style.width))
-        head: list[Block | Section] = [*self._program(), self._answer(), *self._statements()]
+        head: list[Block | Section] = [*self._program(), *self._answered()]
         return Page(self.say("title"), self.say("machine"), (*head, *self._sections(sections)), closing)
 
     def _program(self) -> Iterator[Code]:
-        """The text of a program."""
-        if self.view.operation.line is None:
+        """The text of a program; where its name says it all, and the answer alone is wanted, when it is asked for."""
+        program, style = self.view.operation, self.pen.style
+        if program.line is None and (not style.brief or style.program or not program.entry):
             yield listing(self.view.operation, self.pen.form, self.say, self.pen.style.width - len(GAP))
+
+    def _answered(self) -> Iterator[Block]:
+        """The answer: numbers first where sizes leave nothing open."""
+        sized = Sized(self.view, self.pen, lambda: self.say("cell_compute"))
+        if sized.alone:
+            (point,) = sized.points
+            if self.pen.form == "text":
+                yield Lines((sized.say("sizes", point),))
+            yield from (sized.answer(point), *sized.statements(point))
+        else:
+            yield from (self._answer(sized.points), *sized.beside())
+        if not sized.alone or not self.pen.style.brief:
+            yield from self._statements()
 
     def _statements(self) -> Iterator[Grid]:
         """The statements of a long program, with what each of them costs."""
@@ -83,7 +98,7 @@ class _Writer:
             rows = tuple(tuple(self.say(f"of_{column}", name) for column in columns) for name in program.names)
             yield Grid(tuple(self.say("head_of", column) for column in columns), rows)
 
-    def _answer(self) -> Grid:
+    def _answer(self, sized: list[dict[str, Any]]) -> Grid:
         view, text = self.view, self.pen.form == "text"
         stocks = [name for name in ("params", "caches", "saved") if view.said(name)]
         besides = view.said("ops") and not text and not view.operation.vector and view.mesh is None
@@ -98,7 +113,11 @@ class _Writer:
             rows.append(tuple(self.say(f"{part}_{name}") for part in parts))
             of_links = view.mesh.rows(name) if view.mesh is not None else ()
             rows += [tuple(self.of_chips(f"{part}_{about}", link) for part in parts) for about, link in of_links]
-        rows += [tuple(self.say(f"{part}_point", p) for part in parts) for p in view.points if not p["same"]]
+        rows += [
+            tuple(self.say(f"{part}_point", p) for part in parts)
+            for p in view.points
+            if not p["same"] and (p not in sized or len(sized) < 2)
+        ]
         return Grid(tuple(self.say(f"head_{part}") for part in parts), tuple(rows), ledger=True)
 
     def _sections(self, names: list[str]) -> Iterator[Section]:

@@ -31,7 +31,7 @@ class Statements:
 
     def __init__(self, derivation: Derivation, program: Program) -> None:
         self.program, self.names = program, tuple(program.owners)
-        self.right = {step.left: step.right for step in derivation.written}
+        self.right = {step.left: step.right for step in derivation.written if step.point is None}
         shares = ((step.left, step) for step in derivation.written if step.reason is Reason.EXCESS)
         self.passes = (Name("flops_forward"), Name("flops_backward"))
         self.makes_again = any(line.fuse is not None and line.fuse.again for line in program.lines)

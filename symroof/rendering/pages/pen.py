@@ -41,7 +41,8 @@ TEX_SPECIAL = (
 
 
 class Style(Frozen):
-    """How a page is to look: ``brief`` is the answer alone, ``heading`` the level of the title (0 for none; a LaTeX page
+    """How a page is to look: ``brief`` is the answer alone, with the text of a ``program`` that has a name
+    where that is wanted too, ``heading`` the level of the title (0 for none; a LaTeX page
     without a title is a fragment), ``template`` a folder whose templates replace the shipped ones, ``lang`` its language
     (where none is said, that of the problem). For a document: its ``dialect``, and the ``label`` of its displays. For a
     terminal: its ``width``, and whether it shows more than ASCII and in ``colour``."""
@@ -55,6 +56,7 @@ class Style(Frozen):
     unicode: bool = True
     colour: bool = False
     lang: str | None = None
+    program: bool = False
 
     def of(self, problem: Problem) -> Style:
         """In the language of a problem, where none is asked for."""
@@ -196,7 +198,9 @@ class Pen(Frozen):
         return self.percent(text)
 
     def amount(self, value: str, unit: str) -> str:
-        """A number with a unit of time; a microsecond has a letter that not every format can show."""
+        """A number with its unit, where it has one; a microsecond has a letter that not every format can show."""
+        if not unit:
+            return self.inline(Number(Fraction(value), value))
         self.printer.hear(Number(Fraction(value), value, unit), f"{value} {unit}")
         if "e" in value:
             value = self.unheard.inline(Number(Fraction(value), value))

@@ -186,7 +186,9 @@ def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, s
     if program.alone:
         return {}
     costs = {
-        step.left.name: step.right for step in answer.steps if isinstance(step.left, Name) and step.relation == "="
+        step.left.name: step.right
+        for step in answer.steps
+        if step.point is None and isinstance(step.left, Name) and step.relation == "="
     }
 
     def resolved(cost: str) -> Formula | None:  # in the sizes of the answer: nothing speaks of those that others define

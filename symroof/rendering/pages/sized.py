@@ -1,0 +1,183 @@
+"""The numbers of an answer: one row for each quantity, one for each group of statements, at sizes that leave nothing open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from symroof.derivation.schedules import T_STEPS
+from symroof.formula import Compare, Name, Sum, Verdict
+from symroof.model.quantities import STOCKS, unit_of_amount
+from symroof.model.resources import overlapping, time_name
+from symroof.model.statement_costs import of_statement, sent_over
+from symroof.proof.step import amount_of, number_of
+from symroof.rendering.pages.amounts import decimal_number, readable, to_places
+from symroof.rendering.pages.characters import cells
+from symroof.rendering.pages.exchanges import labelled
+from symroof.rendering.pages.page import Grid
+from symroof.rendering.pages.pen import Pen
+from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
+from symroof.rendering.pages.view import View
+
+
+class Sized:
+    """The tables of numbers of a derivation. ``points`` are the sets of sizes at which every quantity is one."""
+
+    def __init__(self, view: View, pen: Pen, compute_bound: Callable[[], str]) -> None:
+        self.compute_bound = compute_bound
+        self.view, self.pen, self.program = view, pen, view.operation
+        self.say = pen.sentences("sized.j2", d=view, t_steps=T_STEPS, labelled=labelled)
+        lower = number_of("T_lower" if view.setting.timed else "intensity")
+        self.points = [point for point in view.points if point["said"].step(lower) is not None]
+        self.each = "_per_chip" if view.mesh is not None else ""
+
+    @property
+    def alone(self) -> bool:
+        """Whether one set of sizes is put in, and leaves nothing open."""
+        return len(self.points) == len(self.view.points) == 1
+
+    def _names(self) -> Iterator[str]:
+        """The quantities of the answer, in the order of reading."""
+        rates, each = self.view.rates, self.each
+        yield from ("params", *(stock + each for stock in STOCKS), f"memory{each}")
+        yield from (f"flops{each}", f"bytes{each}")
+        yield from (sent_over(resource) for resource in (self.view.mesh.resources if self.view.mesh else ()))
+        yield from ("intensity", *dict.fromkeys((*map(time_name, rates.resources), "T_lower", T_STEPS.name)))
+
+    def rows(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+        """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""
+        said = point["said"]
+        lower = said.number(number_of("T_lower"))
+        for name in self._names():
+            value = said.number(number_of(name))
+            if value is None or self._is_said_twice(name, said, value):
+                continue
+            words = self._words(name, point)
+            if name.startswith("T_") and name not in ("T_lower", "T_steps") and value == lower:
+                words.append(self.say("longest"))
+            yield self._label(name), self.number(value, name), self.say("join", words), self._formula(name)
+        if turn := self._turn(self.view.points.index(point)):
+            yield self.say("label_compute"), *turn, self.compute_bound()
+
+    def _turn(self, place: int) -> tuple[str, str] | None:
+        """From which size on the arithmetic takes longer, the other sizes as they are."""
+        answer = self.view.answer
+        step, whole = (answer.step(number_of(f"{what}turn({place})")) for what in ("", "whole "))
+        if step is None:
+            return None
+        if isinstance(step.right, Verdict):
+            top = answer.number(number_of(f"top turn({place})"))
+            stays = None if top is None else Compare(Name("intensity"), "<", decimal_number(top))
+            return self.say("verdict", step.right.holds), self.say("for_every", Name(step.facts.variable), stays)
+        shown = whole.right if whole is not None else step.right
+        return self.pen.inline(shown), self.say("others_so")
+
+    def _is_said_twice(self, name: str, said: Any, value: Fraction) -> bool:
+        """A memory that is one stock alone, what is not done at all, and T_steps where it is T_lower."""
+        if name.startswith("memory"):
+            return False
+        if name.removesuffix(self.each) in STOCKS and not isinstance(
+            self.view.said(amount_of(f"memory{self.each}")), Sum
+        ):
+            return True
+        return value == 0 or (name == T_STEPS.name and value == said.number(number_of("T_lower")))
+
+    def _label(self, name: str) -> str:
+        if name.startswith("sent("):
+            resource = name[5:-1]
+            return self.view_links("label_sent", resource)
+        return self.say("label", name, Name(name))
+
+    def view_links(self, macro: str, resource: str) -> str:
+        return self.pen.sentences("links.j2", d=self.view, labelled=labelled)(macro, resource)
+
+    def _share(self, share: Fraction) -> str:
+        return self.pen.share(share, to_places(share * 100, 1))
+
+    def number(self, value: Fraction, name: str) -> str:
+        """A number with its unit, as people read it."""
+        return self.pen.amount(*readable(value, unit_of_amount(name) or "1"))
+
+    def _words(self, name: str, point: dict[str, Any]) -> list[str]:
+        said = point["said"]
+
+        def amount(of: str) -> str:
+            value = said.number(number_of(of))
+            return "" if value is None else self.number(value, of)
+
+        if name.startswith("memory"):
+            return self._held(said, self.view.points.index(point))
+        if name == f"flops{self.each}" and not self.program.vector:
+            ops = said.number(number_of(f"ops{self.each}"))
+            return [self.say("elementwise", amount(f"ops{self.each}"))] if ops else []
+        if name == "T_lower" and self._is_too_much(said):
+            return [self.say("not_held")]
+        if name == "bytes":
+            return [self.say("read_and_write", amount("reads"), amount("writes"))]
+        if name == "intensity":
+            reached = said.number(number_of("reached"))
+            return [self.say("reached", point, "" if reached in (None, 1) else self._share(reached))]
+        return []
+
+    def _is_too_much(self, said: Any) -> bool:
+        """Whether one chip does not hold what it has to."""
+        filled = said.number(number_of("filled"))
+        return filled is not None and filled > 1
+
+    def _held(self, said: Any, place: int) -> list[str]:
+        """How many chips hold what is needed."""
+        filled, fits = said.number(number_of("filled")), said.step(number_of("fits"))
+        capacity = said.number(number_of("capacity"))
+        if filled is None or fits is None or capacity is None:
+            return []
+        chips = 1 if self.each else -(-filled.numerator // filled.denominator)
+        room = self.pen.amount(*readable(capacity, "bytes"))
+        words = [self.say("held", chips, room, self._share(filled), fits.relation == "<=", bool(self.each))]
+        most = self.view.answer.formula(number_of(f"whole room({place})"))
+        return [*words, *([self.say("most", most, chips)] if most is not None else [])]
+
+    def _formula(self, name: str) -> str:
+        formula = self.view.said(amount_of(name))
+        if isinstance(formula, Name) and formula.name.startswith(STOCKS):
+            formula = self.view.said(amount_of(formula.name))
+        return "" if formula is None or name.startswith("T_") else self.pen.inline(formula)
+
+    def answer(self, point: dict[str, Any]) -> Grid:
+        """The answer of one set of sizes: numbers first, formulas beside them where they fit."""
+        rows = []
+        text = self.pen.form == "text"
+        for label, value, words, formula in self.rows(point):
+            if text:
+                room = self.pen.style.width - max(LABEL, cells(label)) - VALUE - 3 * len(GAP)
+                shown = formula if cells(formula) <= room else ""
+                rows.append((label, value, self.say("join", [shown, words])))
+            else:
+                rows.append((label, f"{value}; {words}" if words else value, formula))
+        head = (self.say("head", "name"), self.say("sizes", point), self.say("head", "formula"))
+        return Grid(head, tuple(rows), ledger=True)
+
+    def beside(self) -> Iterator[Grid]:
+        """Several sets of sizes beside one another."""
+        if len(self.points) > 1:
+            columns = [{label: value for label, value, *_ in self.rows(point)} for point in self.points]
+            labels = dict.fromkeys(label for column in columns for label in column)
+            rows = tuple((label, *(column.get(label, "") for column in columns)) for label in labels)
+            heads = (self.say("head", "name"), *(self.say("sizes", point) for point in self.points))
+            yield Grid(heads, rows, frozenset(range(1, len(heads))))
+
+    def statements(self, point: dict[str, Any]) -> Iterator[Grid]:
+        """What each group of statements costs, and its share of T_steps; those of equal costs together."""
+        said, whats = point["said"], [f"{what}{self.each}" for what in ("flops", "ops", "bytes")]
+        groups = [group for group in overlapping(self.program) if said.step(number_of(f"share({', '.join(group)})"))]
+        rows: dict[tuple[str, ...], list[str]] = {}
+        for group in groups:
+            named = ", ".join(group)
+            costs = [said.number(number_of(of_statement(what, named))) for what in whats]
+            amounts = (self.number(cost, what) if cost else "" for cost, what in zip(costs, whats, strict=True))
+            share = said.number(number_of(f"share({named})"))
+            rows.setdefault((*amounts, self._share(share)), []).append(" + ".join(map(self.pen.code, group)))
+        if rows:
+            heads = tuple(self.say("head", part) for part in ("statement", "flops", "ops", "bytes"))
+            table = tuple((self.say("each_of", names), *cells_) for cells_, names in rows.items())
+            yield Grid((*heads, self.say("head_share")), table, frozenset({1, 2, 3, 4}))
