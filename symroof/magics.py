@@ -47,17 +47,17 @@ def asked(line: str, cell: str | None = None) -> Any:
         return content_of(request, settings, Path(), makers()).answer
     verb = words.pop(0) if words and words[0] in COMMANDS else "derive"
     given = COMMANDS[verb].make_context(f"%symroof {verb}", words).params
-    options = {name: value for name, value in given.items() if name not in ("form", "brief", *OUTPUT)}
+    options = {name: value for name, value in given.items() if name not in ("form", "brief", "program", *OUTPUT)}
     operation, own = options.pop("operation"), {}
     if verb == "derive":
-        values, formulas = options.pop("values"), options.pop("formulas")
+        values, formulas, unit = (options.pop(name) for name in ("values", "formulas", "unit"))
     elif verb == "regimes":
         own = {"of": options.pop("of"), "every": options.pop("every")}
     else:
         own = {"on": ",".join(options.pop("hardware")), "dtypes": options.pop("dtype") or ""}
     table = only_problem(operation, options, "answer") if operation else None
     answer = makers()[verb](table, lang=given["lang"], **own)
-    return answer.only(values, formulas) if verb == "derive" and (values or formulas) else answer
+    return answer.only(values, formulas, unit) if verb == "derive" and (values or formulas) else answer
 
 
 def load_ipython_extension(shell: Any) -> None:

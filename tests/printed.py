@@ -76,8 +76,12 @@ def shown(page: str, form: str, lang: str, regime: str = "") -> Iterator[Shown]:
                 yield Shown(found[1] if found else "comms", cell, regime if more.startswith(RULE[lang]) else "")
             continue
         at = SIZES.search(name)
+        if name == OWN[lang] and (there := SIZES.search(cell.replace("$", ""))):  # sizes are put in
+            yield _there(cell.partition("; ")[0].partition("；")[0], lang, there[0])
+            cell, more = more, ""
         if name == OWN[lang] or found:
-            yield Shown(found[1] if found else "comms", cell)
+            yield from [Shown(found[1] if found else "comms", one) for one in (cell or more,)]
+            more = more if cell else ""
             if more:
                 yield Shown("comms", more, regime)
             mine = True

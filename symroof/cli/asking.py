@@ -32,12 +32,21 @@ from symroof.errors import ReadingError
 @problem_options()
 @click.option("--section", "sections", multiple=True, metavar="NAME", help="Only these sections.")
 @click.option("--statement", metavar="NAME", help="Only what is said of this statement of a program.")
-@click.option("--value", "values", multiple=True, metavar="NAME", help="One value of the answer: smallest_integer.")
+@click.option(
+    "--value",
+    "values",
+    multiple=True,
+    metavar="NAME|FORMULA",
+    help="One value of the answer: smallest_integer; or of its quantities at the sizes: B/T_lower.",
+)
+@click.option("--unit", metavar="UNIT", help="The unit of --value: ms, GB, tokens/s.")
 @click.option("--formula", "formulas", multiple=True, metavar="NAME", help="One formula of the answer: threshold.")
 @click.option("--brief", is_flag=True, help="The answer alone.")
 @click.option("--program", is_flag=True, help="The text of a program of the library too, with --brief.")
 @output_options("text", "markdown", "latex", "json")
-def derive(operation: tuple[str, ...], values: tuple[str, ...], formulas: tuple[str, ...], **options: Any) -> None:
+def derive(
+    operation: tuple[str, ...], values: tuple[str, ...], formulas: tuple[str, ...], unit: str | None, **options: Any
+) -> None:
     """Derive the roofline of an operation.
 
     \b
@@ -47,7 +56,7 @@ def derive(operation: tuple[str, ...], values: tuple[str, ...], formulas: tuple[
 
     def run(table: dict[str, Any]) -> Any:
         derivation = api.derive(table)
-        return derivation.only(values, formulas) if values or formulas else derivation
+        return derivation.only(values, formulas, unit) if values or formulas else derivation
 
     respond(operation, options, run)
 

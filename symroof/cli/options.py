@@ -32,6 +32,8 @@ PROBLEM = {
     "minimize": ("--minimize", "FORMULA", "What is to be least: 'max(T_X, T_Y)' --over X."),
     "over": ("--over", "SIZE", "The size that it is to be least over."),
     "subject": ("--subject", "EQUATION", "What is shared out: 'X*Y = N'."),
+    "let": ("--let", "NAME=FORMULA", "A formula with a name: tokens=B/T_lower."),
+    "symbols": ("--symbol", "NAME", "A name of your own in formulas, with a number in --at: mfu."),
     "at": ("--at", "SIZES", "Sizes to put in: D=F=8192,B=256."),
     "count": ("--count", "fma|exact", "How additions count."),
     "compute": ("--compute", "DTYPE", "The dtype whose peak rate the arithmetic runs at."),
@@ -45,7 +47,20 @@ PROBLEM = {
 
 # What a derivation alone is asked.
 OF_DERIVATIONS = ("minimize", "over", "subject")
-REPEATED = ("hardware", "assume", "given", "mesh", "link", "at", "chips", "functions", "keep", "regather")
+REPEATED = (
+    "hardware",
+    "assume",
+    "given",
+    "mesh",
+    "link",
+    "at",
+    "chips",
+    "functions",
+    "keep",
+    "regather",
+    "let",
+    "symbols",
+)
 
 
 def _known_language(context: click.Context, _: click.Parameter, code: str | None) -> str | None:
@@ -187,8 +202,8 @@ def given_flags(options: dict[str, Any]) -> dict[str, Any]:
             (flags[key],) = value
         if key == "mesh":
             flags[key] = "; ".join(value)
-        if key in ("given", "functions"):
-            pairs = [pair(key, text) for whole in value for text in whole.split(",")]
+        if key in ("given", "functions", "let"):  # a formula may have commas of its own
+            pairs = [pair(key, text) for whole in value for text in ([whole] if key == "let" else whole.split(","))]
             flags[key] = dict(pairs)
             if len(flags[key]) < len(pairs):
                 raise ReadingError(f"{flag} gives a name twice: {', '.join(name for name, _ in pairs)}")

@@ -6,21 +6,25 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 
-from sympy import Expr
+from sympy import Expr, Rational
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
-from symroof.algebra.rounding import decimal
+from symroof.algebra.rounding import decimal, to_digits
+from symroof.derivation.answer import Said
 from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits
-from symroof.derivation.meanings import counted_quantities, put
+from symroof.derivation.meanings import counted_quantities, meanings, put
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Frozen, Name, Number, Sizes, names
+from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
 from symroof.model.hardware import Known
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger, UndecidedError
 from symroof.proof.step import Reason, Step, named_formula
-from symroof.symbols import expression, fraction, rational, symbol
+from symroof.symbols import exactly, expression, fraction, rational, symbol
+
+# Digits of what is not rational; what a formula is called that has no name, and that no formula can be called.
+DIGITS, ASKED = 17, "what is asked"
 
 
 class Ground(Frozen):
@@ -48,6 +52,10 @@ class Ground(Frozen):
 
     def in_numbers(self, value: Expr, point: int | None = None) -> Expr:
         """A value with the figures put in, and the sizes of a set."""
+        if point is not None:
+            numbers = {name: figure.value for name, figure in self.figures.items()} | dict(self.points[point])
+            if (exact := exactly(self.regime.apply(value), numbers)) is not None:
+                return rational(exact)
         known = {symbol(name): rational(figure.value) for name, figure in self.figures.items()}
         sizes = {} if point is None else {symbol(n): rational(x) for n, x in self.points[point].items()}
         return _lowest(self.regime.apply(value).subs(sizes).subs(known))
@@ -78,7 +86,7 @@ class Ground(Frozen):
 
 
 def _lowest(value: Expr) -> Expr:
-    return cancelled(value) if value.is_rational_function() else value
+    return cancelled(value) if value.free_symbols and value.is_rational_function() else value
 
 
 def ground_of(draft: Draft) -> Ground:
@@ -101,6 +109,20 @@ def ground_of(draft: Draft) -> Ground:
             equalities=setting.equalities,
         )
     )
+
+
+def worked_out(draft: Draft, formula: Formula) -> Said:
+    """What a formula of quantities comes to, under the name ``ASKED``: at each set of sizes, or in all sizes where there
+    is none."""
+    problem = draft.setting.problem
+    asked = replace(draft.setting, problem=replace(problem, let={**problem.let, ASKED: formula}))
+    ground = ground_of(replace(draft, setting=asked, ledger=replace(draft.ledger, meanings=meanings(asked))))
+    ground = ground.defining(formula).add(Step("formulas", Reason.NAMED, Name(ASKED), "=", formula))
+    if not ground.points:
+        ground = _come_to(ground, ASKED, formula)
+    for point in range(len(ground.points)):
+        ground = _at(ground, ASKED, point)
+    return Said(ground.steps)
 
 
 def valued(ground: Ground) -> Ground:
@@ -134,7 +156,7 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
     spread = formula
     try:
         if any(ground.quantities.get(part, symbol(part)) != symbol(part) for part in names(formula)):
-            spread = ground.layout.write(ground.quantities[name])
+            spread = _spread(ground, formula) if _calls(formula) else ground.layout.write(ground.quantities[name])
         if spread != formula and names(spread):
             ground = ground.add(Step("formulas", Reason.EXPANDED, left, "=", spread, where))
         if (shown := ground.in_digits(spread)) != spread:
@@ -142,6 +164,28 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
         return _number(ground, name, ground.in_numbers(ground.quantities[name]), None)
     except UndecidedError:  # a function that the second engine has no values of
         return ground
+
+
+def _whole(value: Expr) -> Expr:
+    """The whole number that logarithms come to, as far as anyone can see; the value itself where they do not."""
+    near = value.evalf(30)
+    whole = near.round() if near.is_real else None
+    return whole if whole is not None and abs(near - whole) < Rational(1, 10**20) else value
+
+
+def _calls(formula: Formula) -> bool:
+    """Whether a formula has roots, logarithms or whole parts, which stay as they were written."""
+    return any(isinstance(part, Call) and part.function not in ("max", "min") for part in nodes(formula))
+
+
+def _spread(ground: Ground, formula: Formula) -> Formula:
+    """A formula with the names of quantities replaced by what they are."""
+
+    def put(part: Formula) -> Formula:
+        known = ground.quantities.get(part.name) if isinstance(part, Name) else None
+        return part if known is None or known == symbol(part.name) else ground.layout.write(known)  # type: ignore[attr-defined]
+
+    return mapped(formula, put)
 
 
 def _at(ground: Ground, name: str, point: int) -> Ground:
@@ -153,12 +197,25 @@ def _at(ground: Ground, name: str, point: int) -> Ground:
 
 def _number(ground: Ground, name: str, value: Expr, point: int | None) -> Ground:
     """What a named formula comes to: exactly, and in decimals where it is a number."""
-    where, right = ground.where(point), ground.layout.write(value)
-    digits: tuple[Step, ...] = ()
+    where = ground.where(point)
+    if value.is_number and not value.is_Rational:
+        value = _whole(value)
+    if value.is_number and not value.is_Rational:
+        precise = fraction(Rational(str(value.evalf(30))))
+        digits = to_digits(precise, DIGITS), decimal(precise)
+        long, short = (Number(Fraction(text), text) for text in digits)
+        return ground.add(
+            Step("summary", Reason.ROUNDED, Name(name), "~", long, where, role=named_formula(name), point=point),
+            Step("formulas", Reason.ROUNDED, Name(name), "~", short, where, point=point),
+        )
+    if _calls(ground.let[name]) and not value.is_Rational:
+        return ground  # nothing shorter than what was written
+    right = ground.layout.write(value)
+    in_decimals: tuple[Step, ...] = ()
     if value.is_Rational:
         exact = fraction(value)
         if Fraction(text := decimal(exact)) == exact:
             right = Number(exact, text)
-        digits = rounded("formulas", Name(name), exact, assumptions=where, point=point)
+        in_decimals = rounded("formulas", Name(name), exact, assumptions=where, point=point)
     said = Step("formulas", Reason.VALUE, Name(name), "=", right, where, role=named_formula(name), point=point)
-    return ground.add(said, *digits)
+    return ground.add(said, *in_decimals)

@@ -12,14 +12,14 @@ from symroof.derivation.counting import traffic, work
 from symroof.derivation.draft import Draft
 from symroof.derivation.intensity import intensity, regime
 from symroof.derivation.meanings import ledger_of, require_spoken
-from symroof.derivation.numbers import numbers
 from symroof.derivation.rule import rule
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at, summary
 from symroof.derivation.threshold import threshold
 from symroof.derivation.times import formulas, ridge, time
+from symroof.derivation.values import numbers
 from symroof.errors import CheckError
-from symroof.formula import Frozen, Number, names
+from symroof.formula import Frozen, Name, Number, names
 from symroof.model.problem import Problem
 from symroof.proof.complete import require_answered, require_sealed
 from symroof.proof.step import Reason, Step
@@ -122,6 +122,15 @@ def require_whole(draft: Draft) -> None:
     require_sealed(draft.steps, draft.ledger.established)
     require_answered(draft.steps, draft.ledger)
     require_spoken(draft, program)
+
+
+def resumed(derivation: Derivation) -> Draft:
+    """A draft that takes as established what a derivation has established, to go on from there."""
+    draft = drafted(derivation.setting)
+    for step in derivation.written:
+        if step.relation == "=" and isinstance(step.left, Name) and draft.ledger.is_new(step.left.name):
+            draft.ledger.define(step.left.name, step.right)
+    return draft
 
 
 def begun(problem: Problem) -> Draft:

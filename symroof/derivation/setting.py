@@ -97,14 +97,18 @@ class Rated(Work):
 
     def waits_for(self, longest: tuple[str, ...]) -> str:
         """What all else waits for, in a word: compute, vector, memory, a link; both, where arithmetic and another are as long."""
+        name = self.busiest(longest)
+        links = {link for link, _ in self.rates.links}
+        return name if name in ("both", "compute", VECTOR) else "link" if name in links else "memory"
+
+    def busiest(self, longest: tuple[str, ...]) -> str:
+        """What all else waits for, by its name: compute, vector, HBM, an axis; both, where arithmetic and another are as long."""
         comms = self.rates.called or self.rates.comms
         found = dict.fromkeys(comms if name == COMMS else name for name in longest)
         if len(found) > 1 and MATH in found:
             return "both"
         name = next(iter(found))
-        own = {MATH: "compute", VECTOR: "vector"}.get(name)
-        links = {link for link, _ in self.rates.links}
-        return own or ("link" if name in links else "memory")
+        return "compute" if name == MATH else name
 
     @property
     def timed(self) -> bool:

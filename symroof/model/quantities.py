@@ -94,9 +94,10 @@ def unit_of_amount(name: str) -> str | None:
     ('FLOPs', 's', 'bytes', None)
     """
     plain = name.partition("(")[0]
-    if plain in TABLE:
-        return TABLE[plain].unit
-    return "s" if name.startswith("T_") else OF_PROGRAMS.get(plain) or OF_TENSORS.get(plain)
+    if name.startswith("T_"):
+        return "s"
+    known = OF_PROGRAMS.get(plain) or OF_TENSORS.get(plain)
+    return TABLE[plain].unit if known is None and plain in TABLE else known
 
 
 class Unit(Frozen):

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from symroof.formula import Call, Cases, Compare, Formula, Name, Negative, Number, Product, Quotient, Sum, number
 from symroof.proof.exact import Exact
+from symroof.proof.irrational import between
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.limits import Whole
 from symroof.proof.settling import read
@@ -126,15 +127,19 @@ def _bounds(step: Step, conditions: tuple[Step, ...], ledger: Ledger) -> list[Fo
 
 
 def rounded(step: Step, ledger: Ledger) -> Check:
-    """A decimal number is the value rounded to nearest at its last digit."""
+    """A decimal number is the value rounded to nearest at its last digit; of a root or a logarithm it is both ends that it
+    is known to lie between."""
     if not isinstance(step.right, Number) or step.right.digits is None:
         raise refuted(step, "an approximation needs evidence")
-    value = ledger.exact(figures=True, assumptions=step.assumptions).rational(step.left).constant
-    if value is None:
+    exact = ledger.exact(figures=True, assumptions=step.assumptions)
+    value = exact.rational(step.left)
+    known = between(value, exact) if value.constant is None else (value.constant, value.constant)
+    if known is None:
         raise refuted(step, "a number was expected")
-    if Fraction(step.right.digits) != step.right.value or not stands_for(step.right.digits, value):
-        raise refuted(step, f"{float(value)} does not round to {step.right.digits}")
-    return Check("proved", "exact rounding")
+    digits = step.right.digits
+    if Fraction(digits) != step.right.value or not all(stands_for(digits, end) for end in known):
+        raise refuted(step, f"{float(known[0])} does not round to {digits}")
+    return Check("proved", "exact rounding" if known[0] == known[1] else "rounding of both ends of an interval")
 
 
 def stands_for(digits: str, value: Fraction) -> bool:

@@ -5,11 +5,11 @@ Roots, maxima and minima become opaque atoms that are described to the prover.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, reduce
-from math import prod
+from math import ceil, floor, isqrt, prod
 from operator import add, mul
 
 from symroof.errors import CheckError
@@ -95,6 +95,10 @@ class Exact:
         values = [value for a in arguments if not a.names and (value := a.constant) is not None]
         if node.function in ("max", "min") and len(values) == len(arguments):
             return Rat(Poly.number(max(values) if node.function == "max" else min(values)))
+        if node.function in OF_NUMBERS and values and len(arguments) == 1:
+            known = OF_NUMBERS[node.function](values[0])
+            if known is not None:
+                return Rat(Poly.number(Fraction(known)))
         if node.function in ("log", "log2") and len(arguments) == 1:
             return self._log(arguments[0]) / (self._log(TWO) if node.function == "log2" else Rat(ONE))
         return self._atom(node.function, arguments)
@@ -174,6 +178,21 @@ class Exact:
         if turned is None or self.atoms:
             return None
         return (-turned if formula.relation[0] == "<" else turned).primitive(), len(formula.relation) == 1
+
+
+def rational_root(value: Fraction) -> Fraction | None:
+    """The root of a number that has a rational one."""
+    root = Fraction(isqrt(max(value.numerator, 0)), isqrt(value.denominator))
+    return root if root * root == value else None
+
+
+# What functions make of a number; None where that is none of ours.
+OF_NUMBERS: Mapping[str, Callable[[Fraction], Fraction | int | None]] = {
+    "floor": floor,
+    "ceil": ceil,
+    "abs": abs,
+    "sqrt": rational_root,
+}
 
 
 @lru_cache(maxsize=4096)

@@ -6,13 +6,13 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, exp, floor, isclose, isqrt, log, prod, sqrt
+from math import ceil, exp, floor, isclose, log, prod, sqrt
 from random import Random
 from typing import Any, TypeVar
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
-from symroof.proof.exact import Exact, free_names
+from symroof.proof.exact import Exact, free_names, rational_root
 from symroof.proof.ledger import Ledger, refuted, undecided
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.step import Check, Step
@@ -161,14 +161,11 @@ def _number(poly: Poly, sizes: Mapping[str, float]) -> float:
     return sum(float(c) * prod(sizes[name] ** e for name, e in m) for m, c in poly.items())
 
 
-def _root(values: list[Fraction]) -> Fraction | None:
-    """The root of a number that has a rational one."""
-    (square,) = values
-    root = Fraction(isqrt(max(square.numerator, 0)), isqrt(square.denominator))
-    return root if root * root == square else None
-
-
-VALUES: Mapping[str, Callable[[list[Fraction]], Fraction | None]] = {"max": max, "min": min, "sqrt": _root}
+VALUES: Mapping[str, Callable[[list[Fraction]], Fraction | None]] = {
+    "max": max,
+    "min": min,
+    "sqrt": lambda values: rational_root(*values),
+}
 
 NUMBERS: Mapping[str, Callable[[list[float]], float | None]] = {
     "max": max,

@@ -80,7 +80,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         mesh=mesh,
         link=text(options, "link") or "HBM",
         joint=text(options, "link") is None,
-        at=points_of(options, Scope((*sizes, *shares))),
+        at=points_of(options, Scope((*sizes, *shares, *model["symbols"]))),
         sections=sections_of(options),
         statement=_statement(options, operation),
         lang=language_of(options),
@@ -128,7 +128,7 @@ def claims_of(options: Mapping[str, Any]) -> list[Any]:
 
 
 def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Options of a file in a folder under overrides: figures and axes add to those of the file, everything else replaces.
+    """Options of a file in a folder under overrides: figures, axes and formulas add to those of the file, everything else replaces.
 
     A file names chips in its own folder alone: files are not trusted, and what is said on the command line is.
 
@@ -137,7 +137,12 @@ def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Pat
     """
     joined: dict[str, Any] = {
         key: {**flatten(table({key: axes_of(options.get(key))}, key, example)), **axes_of(overrides[key])}
-        for key, example in (("given", FIGURES), ("mesh", "{ X = 2 }"), ("functions", "{ f = 3 }"))
+        for key, example in (
+            ("given", FIGURES),
+            ("mesh", "{ X = 2 }"),
+            ("functions", "{ f = 3 }"),
+            ("let", '{ name = "formula" }'),
+        )
         if overrides.get(key)
     }
     if options.get("chips") and "chips" not in overrides:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError, require_one_of
 from symroof.formula import Frozen
 from symroof.rendering.pages.pen import Style
+
+if TYPE_CHECKING:
+    from symroof.rendering.asked import Asked
 
 
 class Shown:
@@ -93,14 +96,19 @@ class ShownDerivation(Shown, Derivation):
 
         return record(self)
 
-    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = ()) -> ShownParts:
-        """Parts of the answer, under the names that they have in the JSON.
+    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = (), unit: str | None = None) -> ShownParts:
+        """Parts of the answer, under the names that they have in the JSON; and what quantities and expressions of them come
+        to, at each set of sizes, in a unit.
 
         >>> import symroof as sr
         >>> print(sr.derive("matmul", on="tpu-v5e", assume="B << D, F").only(["rule_bound"]).to_text().strip())
         240.24
+        >>> print(sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192").only(["T_lower", "T_math/T_lower"]).to_text().strip())
+        166.2 µs
+        0.262
         """
-        return ShownParts(self, (*((name, False) for name in values), *((name, True) for name in formulas)))
+        names = (*((name, False) for name in values), *((name, True) for name in formulas))
+        return ShownParts(self, names, unit)
 
     def _repr_latex_(self) -> str:
         return self.to_latex(heading=0)
@@ -111,10 +119,11 @@ class ShownDerivation(Shown, Derivation):
 
 
 class ShownParts(Shown, Frozen):
-    """Parts of an answer, each on a line: its value, or its formula."""
+    """Parts of an answer, each on a line: its value, or its formula; a quantity at sizes on a line for each set of them."""
 
     derivation: ShownDerivation
     names: tuple[tuple[str, bool], ...]
+    unit: str | None = None
 
     def page(self, form: str, style: Style) -> str:
         from symroof.rendering.hearing import heard_nothing, require_heard
@@ -124,18 +133,35 @@ class ShownParts(Shown, Frozen):
 
         setting, heard = self.derivation.setting, heard_nothing()
         pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem)).heard_by(heard)
-        lines = [inserted(self._part(name), pen, Shape(formula=formula)) for name, formula in self.names]
-        require_heard(heard, told_by(self.derivation))
+        lines, told = [], [*told_by(self.derivation)]
+        for name, formula in self.names:
+            asked = None if formula else self._asked(name)
+            if asked is not None:
+                told.append(asked.told)
+                lines += [asked.line(value, pen, self.unit) for value in asked.values]
+            else:
+                lines.append(inserted(self._part(name), pen, Shape(formula=formula)))
+        require_heard(heard, told)
         return "".join(f"{line}\n" for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
         from symroof.rendering.records.audit import Audit
         from symroof.rendering.records.scalars import spelled
 
-        parts, setting = {name: self._part(name) for name, _ in self.names}, self.derivation.setting
-        tree: dict[str, Any] = spelled(parts, setting.layout.write)
-        Audit(self.derivation.written, setting).require_tree(tree)
-        return tree
+        setting, found = self.derivation.setting, dict[str, Any]()
+        for name, formula in self.names:
+            asked = None if formula else self._asked(name)
+            values = [self._part(name)] if asked is None else list(asked.values)
+            tree = spelled(values, setting.layout.write)
+            Audit((*self.derivation.written, *(() if asked is None else asked.said.steps)), setting).require_tree(tree)
+            found[name] = tree[0] if len(tree) == 1 else tree
+        return found
+
+    def _asked(self, name: str) -> Asked | None:
+        """What a name or an expression comes to, where it is one of quantities; None for a part of the answer."""
+        from symroof.rendering.asked import asked
+
+        return asked(self.derivation, name)
 
     def _part(self, name: str) -> Any:
         from symroof.rendering.records.derivations import parts

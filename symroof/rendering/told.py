@@ -41,12 +41,12 @@ from symroof.formula import (
     mapped,
     nodes,
 )
-from symroof.model.quantities import UNITS
 from symroof.proof.evidence import last_place, stands_for
 from symroof.proof.exact import Exact
 from symroof.proof.recounts import Arrays
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Reason, Step
+from symroof.reading.numbers import measured
 from symroof.rendering.pages.exchanges import moved_by
 
 PRIME = 2**61 - 1
@@ -262,7 +262,7 @@ class Told:
 
     def _measured(self, digits: str, unit: str) -> bool:
         """Whether digits of a unit stand for a number of a step; those of a bound may be the next ones above it."""
-        scale = Fraction(1, 100) if unit == "%" else UNITS[unit].scale
+        scale = Fraction(1, 100) if unit == "%" else measured(unit)[0]
         shown, place = Fraction(digits) * scale, last_place(digits) * scale
         for known in self._near(nearest(shown), float(place) * 1.01, (0, 1) if unit == "%" else (0,)):
             if abs(known - shown) * 2 <= place or (unit == "%" and 0 <= shown - known < place):

@@ -15,44 +15,32 @@ from contextlib import suppress
 from fractions import Fraction
 
 from symroof.formula import (
-    Call,
     Compare,
     Figure,
     Formula,
     Group,
     Name,
-    Negative,
     Number,
     Power,
     Product,
     Quotient,
     Sum,
-    Written,
     children,
     nodes,
 )
 from symroof.model.quantities import Exponents, exponents, spelled
+from symroof.model.units import Unlike, unit_of_formula
 from symroof.proof.exact import ORDER
 from symroof.reading.numbers import exact
 from symroof.verification.context import Context
 from symroof.verification.judgement import Remark
 
-# A whole number below this counts things, as far as anyone can tell; a larger one without a unit may be in any unit.
-COUNT = 100
 # The units of mere numbers.
 UNITLESS = (None, "%", "1")
 # A number without a unit is plain below this.
 PLAIN = 10**5
 # Prefixes by which numbers without units may differ from those that are meant.
 SHIFTS = tuple(Fraction(base) ** power for base in (1000, 1024) for power in (1, -1, 2, -2, 3, -3, 4, -4))
-
-
-# What stands above in a reciprocal is no amount.
-ONE = Number(Fraction(1), "1")
-
-
-class _Unlike(Exception):  # noqa: N818
-    """Two terms of a sum with different units."""
 
 
 def disagreement(link: Compare, context: Context) -> tuple[str, Remark] | None:
@@ -72,7 +60,7 @@ def disagreement(link: Compare, context: Context) -> tuple[str, Remark] | None:
     for counts in (False, True):  # with bare numbers in any unit; and with small ones as mere counts
         try:
             left, right = _unit(link.left, context, counts), _unit(link.right, context, counts)
-        except _Unlike as found:
+        except Unlike as found:
             left, right = found.args
         if left is not None and right is not None and left != right:
             if not (left and right) or _lacks_its_rate(left, right):
@@ -145,7 +133,7 @@ def in_unknown_units(link: Compare, context: Context) -> Iterator[Formula]:
     bare = [node for side in sides for node in nodes(side) if isinstance(node, Number) and node.unit in UNITLESS]
     if not bare or not all(map(_is_plain, bare)) or not any(map(_written, sides)):
         return
-    with suppress(_Unlike):
+    with suppress(Unlike):
         left, right = (_unit(side, context, True) for side in sides)
         if not left or left != right:
             yield from (Product((Number(shift), Group(link.left))) for shift in SHIFTS)
@@ -159,53 +147,20 @@ def unit_of(formula: Formula, context: Context) -> str:
     """The unit of a formula by name, empty where it has none or may have any."""
     try:
         found = None if isinstance(formula, Compare) else _unit(formula, context, True)
-    except _Unlike:
+    except Unlike:
         return ""
     return spelled(found) if found else ""
 
 
 def _unit(formula: Formula, context: Context, counts: bool) -> Exponents | None:
-    """The unit of a formula: no exponents for a count, None where it may be anything.
+    """The unit of a formula; that of a name is what the document says, or the unit of what it stands for."""
 
-    A small number without a unit is taken for a count where ``counts`` says so.
-    """
-
-    def combined(*parts: tuple[Formula, Fraction | int]) -> Exponents | None:
-        """The unit of a product of powers."""
-        total: Exponents = {}
-        for part, power in parts:
-            unit = _unit(part, context, counts)
-            if unit is None:
-                return None
-            total = {name: total.get(name, Fraction(0)) + power * unit.get(name, 0) for name in {**total, **unit}}
-        return {name: e for name, e in total.items() if e}
-
-    match formula:
-        case Number(unit=str(unit)):
-            return exponents(unit)
-        case Number(value=value):
-            return {} if counts and value.denominator == 1 and abs(value) < COUNT else None
-        case Name(name=name) if name in context.units:
+    def of_name(name: str) -> Exponents | None:
+        if name in context.units:
             return exponents(context.units[name])
-        case Name(name=name) if name in context.scope.counts:
+        if name in context.scope.counts:
             return {}
-        case Name(name=name) if name in context.definitions and name not in context.least_one:
-            return _unit(context.definitions[name], context, counts)
-        case Sum(terms=terms) | Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=terms):
-            every = [_unit(term, context, counts) for term in terms]
-            units = [unit for unit in every if unit]
-            for unlike in (unit for unit in units if unit != units[0]):
-                raise _Unlike(units[0], unlike)
-            return units[0] if units else None if None in every else {}
-        case Call(function="sqrt", arguments=(body,)):
-            return combined((body, Fraction(1, 2)))
-        case Product(factors=factors):
-            return combined(*((factor, 1) for factor in factors))
-        case Quotient(above=above, below=below):
-            bare = above != ONE and not _unit(above, context, counts) and _unit(below, context, counts)
-            return None if bare else combined((above, 1), (below, -1))  # a bare number over a unit may have one
-        case Power(base=root, exponent=Number(value=power)) if power.denominator == 1:
-            return combined((root, power))
-        case Negative(body=body) | Group(body=body) | Written(body=body):
-            return _unit(body, context, counts)
-    return None
+        known = name in context.definitions and name not in context.least_one
+        return _unit(context.definitions[name], context, counts) if known else None
+
+    return unit_of_formula(formula, of_name, counts)

@@ -75,7 +75,7 @@ class _Writer:
 
     def _answered(self) -> Iterator[Block]:
         """The answer: numbers first where sizes leave nothing open."""
-        sized = Sized(self.view, self.pen, lambda: self.say("cell_compute"))
+        sized = Sized(self.view, self.pen, self.say, self.of_chips)
         if sized.alone:
             (point,) = sized.points
             if self.pen.form == "text":

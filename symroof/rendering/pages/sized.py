@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from symroof.derivation.draft import INTENSITY, numeric
 from symroof.derivation.schedules import T_STEPS
-from symroof.formula import Compare, Name, Sum, Verdict
+from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.quantities import STOCKS, unit_of_amount
 from symroof.model.resources import overlapping, time_name
 from symroof.model.statement_costs import of_statement, sent_over
-from symroof.proof.step import amount_of, number_of
-from symroof.rendering.pages.amounts import decimal_number, readable, to_places
+from symroof.proof.step import Step, amount_of, number_of
+from symroof.rendering.pages.amounts import decimal_number, grouped_sizes, readable, to_places
 from symroof.rendering.pages.characters import cells
-from symroof.rendering.pages.exchanges import labelled
 from symroof.rendering.pages.page import Grid
-from symroof.rendering.pages.pen import Pen
+from symroof.rendering.pages.pen import Pen, Sentences
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
 from symroof.rendering.pages.view import View
+from symroof.symbols import expression
 
 
 class Sized:
     """The tables of numbers of a derivation. ``points`` are the sets of sizes at which every quantity is one."""
 
-    def __init__(self, view: View, pen: Pen, compute_bound: Callable[[], str]) -> None:
-        self.compute_bound = compute_bound
+    def __init__(self, view: View, pen: Pen, prose: Sentences, links: Sentences) -> None:
+        self.prose, self.links = prose, links
         self.view, self.pen, self.program = view, pen, view.operation
-        self.say = pen.sentences("sized.j2", d=view, t_steps=T_STEPS, labelled=labelled)
+        self.say = pen.sentences("sized.j2", d=view, t_steps=T_STEPS)
         lower = number_of("T_lower" if view.setting.timed else "intensity")
         self.points = [point for point in view.points if point["said"].step(lower) is not None]
         self.each = "_per_chip" if view.mesh is not None else ""
@@ -57,21 +58,42 @@ class Sized:
             if name.startswith("T_") and name not in ("T_lower", "T_steps") and value == lower:
                 words.append(self.say("longest"))
             yield self._label(name), self.number(value, name), self.say("join", words), self._formula(name)
-        if turn := self._turn(self.view.points.index(point)):
-            yield self.say("label_compute"), *turn, self.compute_bound()
+        yield from self._compute_bound(self.view.points.index(point))
 
-    def _turn(self, place: int) -> tuple[str, str] | None:
-        """From which size on the arithmetic takes longer, the other sizes as they are."""
-        answer = self.view.answer
-        step, whole = (answer.step(number_of(f"{what}turn({place})")) for what in ("", "whole "))
+    def _compute_bound(self, place: int) -> Iterator[tuple[str, str, str, str]]:
+        """Where the arithmetic takes longer: from which size on, the others as they are, and in general."""
+        step, label = self.view.answer.step(number_of(f"turn({place})")), self.prose("label_compute")
         if step is None:
-            return None
+            yield label, "", "", self.prose("cell_compute")
+            for about, link in self.view.mesh.rows("compute") if self.view.mesh is not None else ():
+                yield self.links(f"label_{about}", link), "", "", self.links(f"cell_{about}", link)
+        else:
+            others = {n: x for n, x in self.view.problem.at[place].items() if n != step.facts.variable}
+            sizes = grouped_sizes(others, self.view.setting.layout)
+            yield (
+                label,
+                self._turn(step, place),
+                self.say("with_others", sizes, *self._top(step, place)),
+                self.prose("cell_compute"),
+            )
+
+    def _turn(self, step: Step, place: int) -> str:
+        """The condition on one size."""
         if isinstance(step.right, Verdict):
-            top = answer.number(number_of(f"top turn({place})"))
-            stays = None if top is None else Compare(Name("intensity"), "<", decimal_number(top))
-            return self.say("verdict", step.right.holds), self.say("for_every", Name(step.facts.variable), stays)
-        shown = whole.right if whole is not None else step.right
-        return self.pen.inline(shown), self.say("others_so")
+            return self.say("verdict", step.right.holds)
+        bound = numeric(expression(step.right.right)) if isinstance(step.right, Compare) else None
+        if bound is None or not isinstance(step.right, Compare):
+            return self.pen.inline(step.right)
+        first = self.view.answer.formula(number_of(f"whole turn({place})"))
+        known = {"variable": step.right.left, "relation": step.right.relation, "bound": decimal_number(bound)}
+        return self.prose("bounded", {**known, "first": first.right if isinstance(first, Compare) else None})
+
+    def _top(self, step: Step, place: int) -> tuple[Formula, Formula | None] | tuple[()]:
+        """Where no value of a size decides: the size, and what the intensity stays below."""
+        if not isinstance(step.right, Verdict):
+            return ()
+        top = self.view.answer.number(number_of(f"top turn({place})"))
+        return Name(step.facts.variable), None if top is None else Compare(INTENSITY, "<", decimal_number(top))
 
     def _is_said_twice(self, name: str, said: Any, value: Fraction) -> bool:
         """A memory that is one stock alone, what is not done at all, and T_steps where it is T_lower."""
@@ -86,11 +108,8 @@ class Sized:
     def _label(self, name: str) -> str:
         if name.startswith("sent("):
             resource = name[5:-1]
-            return self.view_links("label_sent", resource)
+            return self.links("label_sent", resource)
         return self.say("label", name, Name(name))
-
-    def view_links(self, macro: str, resource: str) -> str:
-        return self.pen.sentences("links.j2", d=self.view, labelled=labelled)(macro, resource)
 
     def _share(self, share: Fraction) -> str:
         return self.pen.share(share, to_places(share * 100, 1))
@@ -149,9 +168,12 @@ class Sized:
         text = self.pen.form == "text"
         for label, value, words, formula in self.rows(point):
             if text:
+                if not value:
+                    value, formula = formula, ""
                 room = self.pen.style.width - max(LABEL, cells(label)) - VALUE - 3 * len(GAP)
                 shown = formula if cells(formula) <= room else ""
-                rows.append((label, value, self.say("join", [shown, words])))
+                parts = [words, shown] if label == self.prose("label_compute") else [shown, words]
+                rows.append((label, value, self.say("join", parts)))
             else:
                 rows.append((label, f"{value}; {words}" if words else value, formula))
         head = (self.say("head", "name"), self.say("sizes", point), self.say("head", "formula"))

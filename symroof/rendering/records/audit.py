@@ -70,6 +70,7 @@ NO_CLAIMS = frozenset(
         "by",
         "hardware",
         "operation",
+        "symbols",
         "title",
         "approximation",
         "assume",

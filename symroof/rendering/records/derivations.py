@@ -17,7 +17,7 @@ from symroof.model.program import Program
 from symroof.model.quantities import OF_PROGRAMS
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import of_statement, sent_over
-from symroof.proof.step import Part, Role, against, amount_of
+from symroof.proof.step import Part, Role, Step, against, amount_of, number_of
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -41,6 +41,7 @@ def record(derivation: Derivation) -> dict[str, Any]:
         "schema": SCHEMA,
         "title": problem.title,
         "operation": str(problem.operation),
+        "symbols": list(problem.names),
         "hardware": chip
         and {
             **fields(chip, "name", "title"),
@@ -164,6 +165,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
         **_times(point.formula, setting),
         **_asked(point, setting),
         **_thresholds(point, setting),
+        "numbers": _numbers(point),
         "times": [
             {
                 "size": text(row.size),
@@ -173,11 +175,22 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
                 "T_upper": float(row.upper),
                 **{name.name: float(time) for name, time in row.others},
                 **({} if row.steps is None else {"T_steps": float(row.steps)}),
-                "bound_by": setting.waits_for(tuple(name for name in row.longest if name != "math") or row.longest),
+                "bound_by": setting.busiest(tuple(name for name in row.longest if name != "math") or row.longest),
             }
             for row in point.times
         ],
     }
+
+
+def _numbers(point: Point) -> dict[str, Any]:
+    """Every quantity that the sizes leave no part of open: exactly, and as the nearest float."""
+    found = {step.left.name: step.value for step in point.steps if isinstance(step.left, Name) and is_number(step)}
+    return {key: value for name, known in found.items() for key, value in beside(name, known).items()}
+
+
+def is_number(step: Step) -> bool:
+    """Whether a step says what a quantity is at a set of sizes."""
+    return isinstance(step.left, Name) and step.role == number_of(step.left.name)
 
 
 def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, setting: Setting) -> dict[str, Any]:

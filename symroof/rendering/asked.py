@@ -1,0 +1,107 @@
+"""What a quantity or an expression of quantities comes to: a number at each set of sizes, in the unit that is asked for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+
+from symroof.derivation.answer import Said
+from symroof.derivation.formulas import ASKED, worked_out
+from symroof.derivation.meanings import quantities
+from symroof.derivation.pipeline import Derivation, resumed
+from symroof.errors import ReadingError
+from symroof.formula import Formula, Frozen, Number, names
+from symroof.model.quantities import Exponents, exponents, spelled, unit_of_amount
+from symroof.model.units import Unlike, unit_of_formula
+from symroof.reading.catalogue import unit_of
+from symroof.reading.expressions import read_expression
+from symroof.reading.numbers import measured, unit_named
+from symroof.reading.scope import Scope
+from symroof.rendering.pages.amounts import readable, short
+from symroof.rendering.pages.insertions import Shape, inserted
+from symroof.rendering.pages.pen import Pen
+from symroof.rendering.records.derivations import parts
+from symroof.rendering.told import Told
+
+# Quantities of which people want the number at sizes, although the answer has their formula.
+SHOWN_UNITS = ("FLOPs", "FLOPs/s", "bytes/s")
+
+
+class Asked(Frozen):
+    """The values of an expression at each set of sizes, or its formula where there is none; and its unit, None where
+    nothing tells it."""
+
+    derivation: Derivation
+    said: Said
+    values: tuple[Fraction | Formula, ...]
+    unit: Exponents | None
+
+    @cached_property
+    def told(self) -> Told:
+        return Told(self.said.steps, self.derivation.setting)
+
+    def line(self, value: Fraction | Formula, pen: Pen, wanted: str | None) -> str:
+        """A value as text, in the unit that is wanted."""
+        if not isinstance(value, Fraction):
+            return inserted(value, pen, Shape())
+        if wanted is not None:
+            return pen.amount(*self._in(value, wanted))
+        base = "" if self.unit is None else spelled(self.unit)
+        digits, unit = readable(value, base)
+        return pen.amount(digits, unit or (base if base in SHOWN_UNITS else ""))
+
+    def _in(self, value: Fraction, wanted: str) -> tuple[str, str]:
+        unit = unit_named(wanted)
+        if unit is None:
+            raise ReadingError(f"--unit {wanted!r} is no unit", expected="a unit such as ms, GB or tokens/s")
+        scale, base = measured(unit)
+        if self.unit is not None and exponents(base) != self.unit:
+            raise ReadingError(f"the value is in {spelled(self.unit)}, and {wanted} was asked for")
+        return short(value / scale, 5), unit
+
+
+def asked(derivation: Derivation, text: str) -> Asked | None:
+    """What is asked for; None for a part of the answer that is no quantity, or where no sizes are put in.
+
+    Raises :class:`ReadingError` for what is no expression of the quantities, sizes and figures of a problem.
+    """
+    setting, known = derivation.setting, parts(derivation)
+    quantity = text in (found := quantities(setting)) or text in setting.known
+    if text in known and not (quantity and setting.problem.at):
+        return None
+    scope = Scope((*setting.problem.names, *setting.problem.symbols, *found, *setting.known))
+    formula = read_expression(text, scope)
+    said = worked_out(resumed(derivation), formula)
+    steps = [step for step in said.steps if step.role == f"let {ASKED}"]
+    values = tuple(step.right.value if isinstance(step.right, Number) else _value(step.right) for step in steps)
+    return Asked(derivation, said, values or (formula,), _unit(formula, derivation))
+
+
+def _value(formula: Formula) -> Fraction | Formula:
+    """A fraction of whole numbers as one number."""
+    if names(formula):
+        return formula
+    from symroof.derivation.draft import numeric
+    from symroof.symbols import expression
+
+    value = numeric(expression(formula))
+    return formula if value is None else value
+
+
+def _unit(formula: Formula, derivation: Derivation) -> Exponents | None:
+    setting = derivation.setting
+    let, sizes = setting.problem.let, {*setting.problem.names, *setting.problem.symbols}
+
+    def of_name(name: str) -> Exponents | None:
+        if name in let:
+            return unit_of_formula(let[name], of_name, True)
+        if name in sizes:
+            return None
+        unit = unit_of_amount(name) or unit_of(name)
+        return None if unit is None else exponents(unit)
+
+    try:
+        return unit_of_formula(formula, of_name, True)
+    except Unlike as found:
+        first, second = found.args
+        raise ReadingError(f"a sum of {spelled(first)} and {spelled(second)} is no quantity") from None
