@@ -321,11 +321,32 @@ def audit_point(point, threshold, truth, names):
             assert tuple(
                 evaluate(point[key], here) for key in ("T_math", "T_comms", "T_lower", "T_upper")
             ) == truth.all_times(here)
+            whole = re.fullmatch(r"max\((.*)\)", point["T_lower"])
+            if whole:  # each of the times, and not the longest alone
+                each = {evaluate(part, here) for part in whole[1].split(", ")}
+                assert each == {truth.times(here)[0], *truth.moving(here).values()}
+    audit_numbers(point["numbers"], truth, sizes, is_free)
     for row in point["times"]:
         here = truth.full({**sizes, **({x: Q(row["size"])} if is_free else {})})
         for key, exact in zip(("T_math", "T_comms", "T_lower", "T_upper"), truth.all_times(here), strict=True):
             assert row[key] == pytest.approx(float(exact), rel=1e-14, abs=0)
-        assert row["bound_by"] == truth.bound_by(here)
+        assert kind(row["bound_by"], "link" not in truth.moving(here)) == truth.bound_by(here)
+
+
+def audit_numbers(numbers, truth, sizes, is_free):
+    """Where sizes leave nothing open each quantity is a number, exact and the nearest float of that."""
+    if is_free:
+        return
+    here = truth.full(sizes)
+    wanted = {"flops": truth.flops(here), "bytes": truth.moved(here), "intensity": truth.intensity(here)}
+    for name, exact in wanted.items():
+        if name in numbers and truth.chips == 1:
+            assert Q(numbers[name]) == exact
+    for name, exact in zip(("T_math", "T_comms", "T_lower", "T_upper"), truth.all_times(here), strict=True):
+        assert Q(numbers[name]) == exact
+    for name, value in numbers.items():
+        if not name.endswith("_float"):
+            assert numbers[f"{name}_float"] == float(Q(value))
 
 
 def _audit_bound(point, truth, sizes, x):
@@ -344,6 +365,13 @@ def _audit_bound(point, truth, sizes, x):
             truth.compute_bound(truth.full({**sizes, x: Q(10) ** power})) == wanted
             for power in (0, 1, 2, 3, 4, 6, 9, 12)
         )
+
+
+def kind(resource, one_chip=False):
+    """What a resource is: the arithmetic, a memory, or a link of the mesh."""
+    if resource in ("compute", "vector", "both"):
+        return resource
+    return "memory" if one_chip or resource in ("HBM", "VMEM", "L2") else "link"
 
 
 def audit_tables(d, record):
@@ -366,7 +394,7 @@ def audit_tables(d, record):
         assert Q(size) == Q(row["size"])
         *times, bound_by = (cell.strip().strip("*$ ") for cell in cells.split("|"))
         named = bound_by.removeprefix("the ")
-        assert (named if named in ("compute", "memory", "vector") else "link") == row["bound_by"]
+        assert (named if named in ("compute", "memory", "vector") else "link") == kind(row["bound_by"])
         for cell, name in zip(times, heads[0], strict=True):  # an axis is the link that was asked for
             key = f"T_{name}" if f"T_{name}" in row else "T_comms"
             digits, power, unit = PRINTED.match(cell).groups()

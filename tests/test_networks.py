@@ -73,7 +73,7 @@ def test_weights_gathered_across_nodes_at_numbers(tokens, bound):
     assert row["T_NVLink"] == pytest.approx(7 / 8 * 2**27 / 4.5e11)
     assert row["T_math"] == pytest.approx(2 * tokens * 2**26 / (128 * 9.89e14))
     assert point["outcome"] == ("always compute-bound" if tokens > 296700 else "never compute-bound")
-    assert row["bound_by"] == ("compute" if bound == "compute" else "link")
+    assert row["bound_by"] == ("compute" if bound == "compute" else bound)
     for page in (d.to_text(width=160), d.to_markdown()):
         rows = [
             line.strip(" |")

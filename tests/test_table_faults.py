@@ -12,13 +12,14 @@ import pytest
 import test_library
 import test_mesh_library
 import test_model
+import test_sized
 from interpreter import DERIVATIVES
 from interpreter import FUNCTIONS as VALUES
 from test_gate import _nothing_is_remembered  # noqa: F401
 
 import symroof as sr
 from symroof.errors import CheckError
-from symroof.model import backward, dtype, functions, library, mesh_axes, placing, quantities
+from symroof.model import backward, dtype, functions, library, mesh_axes, placing, quantities, statement_costs
 from symroof.model.backward import in_training
 from symroof.model.statement_costs import amounts
 from symroof.reading import operations
@@ -338,6 +339,14 @@ FAULTS = {
             ("quantities.OF_TENSORS", dict(quantities.OF_TENSORS), "(W)"),
         )
     },
+    "quantities.STOCKS": [
+        (
+            name,
+            lambda m, name=name: m.setattr(statement_costs, "STOCKS", tuple(n for n in quantities.STOCKS if n != name)),
+            test_sized.memory_is_all_that_stays,
+        )
+        for name in quantities.STOCKS
+    ],
     "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names)],
     "hardware.toml": [
         (

@@ -15,9 +15,12 @@ from symroof.derivation.answer import Said
 from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.meanings import counted_quantities, meanings, put
+from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
 from symroof.model.hardware import Known
+from symroof.model.quantities import Exponents, exponents, unit_of_amount
+from symroof.model.units import unit_of_formula
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger, UndecidedError
 from symroof.proof.step import Reason, Step, named_formula
@@ -123,6 +126,19 @@ def worked_out(draft: Draft, formula: Formula) -> Said:
     for point in range(len(ground.points)):
         ground = _at(ground, ASKED, point)
     return Said(ground.steps)
+
+
+def unit_in(setting: Setting, formula: Formula) -> Exponents | None:
+    """The unit of a formula of quantities, sizes and figures; None where nothing tells it: of what its author declared."""
+    let, sizes, known = setting.problem.let, setting.problem.names, setting.known
+
+    def of_name(name: str) -> Exponents | None:
+        if name in let:
+            return unit_of_formula(let[name], of_name, True, bare=False)
+        unit = "1" if name in sizes else known[name].unit if name in known else unit_of_amount(name)
+        return None if unit is None else exponents(unit)
+
+    return unit_of_formula(formula, of_name, True, bare=False)
 
 
 def valued(ground: Ground) -> Ground:

@@ -16,10 +16,13 @@ class Unlike(Exception):  # noqa: N818
     """Two terms of a sum with different units."""
 
 
-def unit_of_formula(formula: Formula, of_name: Callable[[str], Exponents | None], counts: bool) -> Exponents | None:
+def unit_of_formula(
+    formula: Formula, of_name: Callable[[str], Exponents | None], counts: bool, *, bare: bool = True
+) -> Exponents | None:
     """The unit of a formula: no exponents for a count, None where it may be anything.
 
-    A small number without a unit is taken for a count where ``counts`` says so. Raises :class:`Unlike` for a sum of
+    A small number without a unit is taken for a count where ``counts`` says so; what is ``bare`` over a unit may have one
+    that nobody wrote. Raises :class:`Unlike` for a sum of
     different units.
 
     >>> units = {"M": {"bytes": Fraction(1)}, "T": {"s": Fraction(1)}}
@@ -28,7 +31,7 @@ def unit_of_formula(formula: Formula, of_name: Callable[[str], Exponents | None]
     """
 
     def unit(part: Formula) -> Exponents | None:
-        return unit_of_formula(part, of_name, counts)
+        return unit_of_formula(part, of_name, counts, bare=bare)
 
     def combined(*parts: tuple[Formula, Fraction | int]) -> Exponents | None:
         """The unit of a product of powers."""
@@ -59,8 +62,8 @@ def unit_of_formula(formula: Formula, of_name: Callable[[str], Exponents | None]
             return combined(*((factor, 1) for factor in factors))
         case Quotient(above=above, below=below):
             is_one = above == Number(Fraction(1), "1")  # what stands above in a reciprocal is no amount
-            bare = not is_one and not unit(above) and unit(below)
-            return None if bare else combined((above, 1), (below, -1))  # a bare number over a unit may have one
+            open_ = bare and not is_one and not unit(above) and unit(below)
+            return None if open_ else combined((above, 1), (below, -1))
         case Power(base=root, exponent=Number(value=power)) if power.denominator == 1:
             return combined((root, power))
         case Negative(body=body) | Group(body=body) | Written(body=body):

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 from symroof.errors import ReadingError
 from symroof.formula import Frozen, Number
@@ -40,26 +41,32 @@ class Axis(Frozen):
         return min(self.values), max(self.high, self.values[-1])
 
 
-def read_bindings(text: str, scope: Scope) -> dict[str, Fraction]:
-    """Values put in: ``D = F = 8192, B = 256``.
+def read_bindings(text: str, scope: Scope, symbols: tuple[str, ...] = ()) -> dict[str, Fraction]:
+    """Values put in: ``D = F = 8192, B = 256``; a size is at least 1, any of the other ``symbols`` is above 0.
 
-    >>> read_bindings("D=F=8192, B=256", Scope(("B", "D", "F")))
-    {'D': Fraction(8192, 1), 'F': Fraction(8192, 1), 'B': Fraction(256, 1)}
+    >>> read_bindings("D=F=8192, B=256, mfu=0.4", Scope(("B", "D", "F", "mfu")), ("mfu",))
+    {'D': Fraction(8192, 1), 'F': Fraction(8192, 1), 'B': Fraction(256, 1), 'mfu': Fraction(2, 5)}
     """
     reader = ExpressionReader(text, scope)
 
-    def size() -> Fraction:
+    def number() -> tuple[Any, Fraction]:
         token, value = _number(reader, "a number")
-        if value.unit is not None or value.value < 1:
-            problem = f"{token.text} is no size of a dimension"
-            raise reader.error(problem, "a number from 1, without a unit", token=token)
+        if value.unit is not None or value.value <= 0:
+            raise reader.error(
+                f"{token.text} is no size of a dimension", "a number from 1, without a unit", token=token
+            )
         if value.value > LARGEST_SIZE:
             raise reader.error(f"{token.text[:20]} is out of range", "a size up to 1e18", token=token)
-        return value.value
+        return token, value.value
 
-    bound = reader.bindings(size, "D=8192")
+    bound = reader.bindings(number, "D=8192")
     reader.expect_end("',' or the end")
-    return {name: value for names, value in bound for name in names}
+    for names, (token, value) in bound:
+        if value < 1 and not {*names} <= {*symbols}:
+            raise reader.error(
+                f"{token.text} is no size of a dimension", "a number from 1, without a unit", token=token
+            )
+    return {name: value for names, (_, value) in bound for name in names}
 
 
 def size_of(grid: Iterable[Axis]) -> int:

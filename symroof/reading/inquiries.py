@@ -111,7 +111,10 @@ def is_name(name: str) -> bool:
     return name not in KEYWORDS and name.replace("_", "").isalnum() and not name[:1].isdigit()
 
 
-def points_of(options: Mapping[str, Any], scope: Scope) -> tuple[dict[str, Fraction], ...]:
+def points_of(
+    options: Mapping[str, Any], scope: Scope, symbols: tuple[str, ...] = ()
+) -> tuple[dict[str, Fraction], ...]:
+    """The sets of sizes that are put in; ``symbols`` are names that are no sizes."""
     points = options.get("at") or ()
     points = (points,) if isinstance(points, str | Mapping) else points
     if not isinstance(points, Iterable) or not all(isinstance(point, str | Mapping) for point in points):
@@ -119,6 +122,6 @@ def points_of(options: Mapping[str, Any], scope: Scope) -> tuple[dict[str, Fract
     read = []
     for point in points:
         text = point if isinstance(point, str) else ", ".join(f"{name} = {value}" for name, value in point.items())
-        sizes = read_bindings(text, scope)
+        sizes = read_bindings(text, scope, symbols)
         read += [sizes] if sizes not in read else []
     return tuple(read)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from functools import cached_property
 
 from symroof.derivation.answer import Said
-from symroof.derivation.formulas import ASKED, worked_out
+from symroof.derivation.draft import numeric
+from symroof.derivation.formulas import ASKED, unit_in, worked_out
 from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import Derivation, resumed
+from symroof.derivation.setting import Setting
 from symroof.errors import ReadingError
 from symroof.formula import Formula, Frozen, Number, names
-from symroof.model.quantities import Exponents, exponents, spelled, unit_of_amount
-from symroof.model.units import Unlike, unit_of_formula
-from symroof.reading.catalogue import unit_of
+from symroof.model.quantities import Exponents, exponents, spelled
+from symroof.model.units import Unlike
 from symroof.reading.expressions import read_expression
 from symroof.reading.numbers import measured, unit_named
 from symroof.reading.scope import Scope
-from symroof.rendering.pages.amounts import readable, short
+from symroof.rendering.pages.amounts import measured_in, short
+from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.insertions import Shape, inserted
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.records.derivations import parts
 from symroof.rendering.told import Told
+from symroof.symbols import VALUES, expression
 
-# Quantities of which people want the number at sizes, although the answer has their formula.
-SHOWN_UNITS = ("FLOPs", "FLOPs/s", "bytes/s")
+# What looks like the name of a part: threshold, flops(h).
+NAME = re.compile(r"\s*([\w.]+)(?:\([\w, ]*\))?\s*")
 
 
 class Asked(Frozen):
@@ -45,10 +49,8 @@ class Asked(Frozen):
         if not isinstance(value, Fraction):
             return inserted(value, pen, Shape())
         if wanted is not None:
-            return pen.amount(*self._in(value, wanted))
-        base = "" if self.unit is None else spelled(self.unit)
-        digits, unit = readable(value, base)
-        return pen.amount(digits, unit or (base if base in SHOWN_UNITS else ""))
+            return plain(pen.amount(*self._in(value, wanted)))
+        return plain(pen.amount(*measured_in(value, self.unit)))
 
     def _in(self, value: Fraction, wanted: str) -> tuple[str, str]:
         unit = unit_named(wanted)
@@ -69,39 +71,28 @@ def asked(derivation: Derivation, text: str) -> Asked | None:
     quantity = text in (found := quantities(setting)) or text in setting.known
     if text in known and not (quantity and setting.problem.at):
         return None
+    word = NAME.fullmatch(text)
+    if word is not None and not quantity and text not in setting.problem.names and word[1] not in (*VALUES, "log2"):
+        return None  # a part that there is not
     scope = Scope((*setting.problem.names, *setting.problem.symbols, *found, *setting.known))
     formula = read_expression(text, scope)
     said = worked_out(resumed(derivation), formula)
     steps = [step for step in said.steps if step.role == f"let {ASKED}"]
     values = tuple(step.right.value if isinstance(step.right, Number) else _value(step.right) for step in steps)
-    return Asked(derivation, said, values or (formula,), _unit(formula, derivation))
+    return Asked(derivation, said, values or (formula,), _unit(formula, setting))
 
 
 def _value(formula: Formula) -> Fraction | Formula:
     """A fraction of whole numbers as one number."""
     if names(formula):
         return formula
-    from symroof.derivation.draft import numeric
-    from symroof.symbols import expression
-
     value = numeric(expression(formula))
     return formula if value is None else value
 
 
-def _unit(formula: Formula, derivation: Derivation) -> Exponents | None:
-    setting = derivation.setting
-    let, sizes = setting.problem.let, {*setting.problem.names, *setting.problem.symbols}
-
-    def of_name(name: str) -> Exponents | None:
-        if name in let:
-            return unit_of_formula(let[name], of_name, True)
-        if name in sizes:
-            return None
-        unit = unit_of_amount(name) or unit_of(name)
-        return None if unit is None else exponents(unit)
-
+def _unit(formula: Formula, setting: Setting) -> Exponents | None:
     try:
-        return unit_of_formula(formula, of_name, True)
+        return unit_in(setting, formula)
     except Unlike as found:
         first, second = found.args
         raise ReadingError(f"a sum of {spelled(first)} and {spelled(second)} is no quantity") from None

@@ -13,7 +13,7 @@ from symroof.algebra import rounding
 from symroof.algebra.rounding import magnitude, trimmed
 from symroof.errors import CheckError
 from symroof.formula import Formula, Name, Number, Quotient
-from symroof.model.quantities import STORAGE, UNITS, Unit, unit_of_time
+from symroof.model.quantities import STORAGE, UNITS, Exponents, Unit, spelled, unit_of_time
 from symroof.proof.evidence import stands_for
 from symroof.reading.numbers import exact
 
@@ -90,7 +90,13 @@ def grouped(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:
 
 def grouped_sizes(values: Mapping[str, Fraction], layout: Layout) -> list[tuple[list[Name], Formula]]:
     """D = F = 8192 as one: names of equal values together, and the value as it is written."""
-    return [(names, layout.write(value)) for names, value in grouped((Name(n), x) for n, x in values.items())]
+    return [(names, _written(value, layout)) for names, value in grouped((Name(n), x) for n, x in values.items())]
+
+
+def _written(value: Fraction, layout: Layout) -> Formula:
+    """A number that is put in: in decimals, where they are the value."""
+    text = rounding.decimal(value)
+    return Number(value, text) if value.denominator != 1 and Fraction(text) == value else layout.write(value)
 
 
 def number(value: Fraction) -> str:
@@ -130,7 +136,18 @@ def readable(value: Fraction, unit: str) -> tuple[str, str]:
     power = magnitude(value) // 3 * 3 if value else 0
     if power >= 6:
         return _compared(_in_thousands, value, power), ""
-    return (str(value) if value.denominator == 1 else decimal(value)), ""
+    return (str(value) if value.denominator == 1 else decimal(value) if power >= -3 else short(value, 4)), ""
+
+
+def measured_in(value: Fraction, unit: Exponents | None) -> tuple[str, str]:
+    """The same where the unit is told by its powers, and stands behind the number where it is none of those.
+
+    >>> measured_in(Fraction(429 * 10**12), {"FLOPs": Fraction(1), "s": Fraction(-1)}), measured_in(Fraction(7), None)
+    (('429e12', 'FLOPs/s'), ('7', ''))
+    """
+    base = "" if unit is None else spelled(unit)
+    digits, shown = readable(value, base)
+    return digits, shown or (base if base in ("FLOPs", "FLOPs/s", "bytes/s") else "")
 
 
 def _in_thousands(value: Fraction, power: int) -> str:

@@ -7,13 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from symroof.derivation.draft import INTENSITY, numeric
+from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.quantities import STOCKS, unit_of_amount
 from symroof.model.resources import overlapping, time_name
 from symroof.model.statement_costs import of_statement, sent_over
-from symroof.proof.step import Step, amount_of, number_of
-from symroof.rendering.pages.amounts import decimal_number, grouped_sizes, readable, to_places
+from symroof.proof.step import Step, amount_of, named_formula, number_of
+from symroof.rendering.pages.amounts import decimal_number, grouped_sizes, measured_in, readable, to_places
 from symroof.rendering.pages.characters import cells
 from symroof.rendering.pages.page import Grid
 from symroof.rendering.pages.pen import Pen, Sentences
@@ -58,6 +59,12 @@ class Sized:
             if name.startswith("T_") and name not in ("T_lower", "T_steps") and value == lower:
                 words.append(self.say("longest"))
             yield self._label(name), self.number(value, name), self.say("join", words), self._formula(name)
+        for name, formula in self.view.problem.let.items():
+            known = said.step(named_formula(name))
+            value = None if known is None else numeric(expression(known.right))
+            if value is not None:
+                unit = unit_in(self.view.setting, formula)
+                yield self.pen.code(name), self.pen.amount(*measured_in(value, unit)), "", self.pen.inline(formula)
         yield from self._compute_bound(self.view.points.index(point))
 
     def _compute_bound(self, place: int) -> Iterator[tuple[str, str, str, str]]:
@@ -68,7 +75,11 @@ class Sized:
             for about, link in self.view.mesh.rows("compute") if self.view.mesh is not None else ():
                 yield self.links(f"label_{about}", link), "", "", self.links(f"cell_{about}", link)
         else:
-            others = {n: x for n, x in self.view.problem.at[place].items() if n != step.facts.variable}
+            others = {
+                n: x
+                for n, x in self.view.problem.at[place].items()
+                if n != step.facts.variable and n in self.view.problem.names
+            }
             sizes = grouped_sizes(others, self.view.setting.layout)
             yield (
                 label,

@@ -1,0 +1,256 @@
+"""Where sizes are given there are numbers: each of them worked out a second time, by hand or by another command."""
+
+import json
+import random
+import re
+from fractions import Fraction
+from math import ceil, sqrt
+
+import pytest
+
+import symroof as sr
+from symroof.derivation import values
+from symroof.errors import CheckError, ReadingError
+from symroof.formula import Compare, Name, Number
+from symroof.proof.check import check
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Reason, Step
+from symroof.reading.expressions import read_expression
+from symroof.reading.scope import Scope
+
+LLAMA = {"D": 8192, "F": 28672, "K": 8, "G": 8, "H": 128, "L": 80, "V": 128256}
+LANGUAGES = ("en", "ko", "zh")
+FORMS = ("to_text", "to_markdown", "to_latex")
+
+
+def at(**sizes):
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def numbers_of(d, point=0):
+    found = d.to_dict()["answer"]["at"][point]["numbers"]
+    return {name: Fraction(value) for name, value in found.items() if not name.endswith("_float")}
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return sr.derive("decode-step", on="h100", at=at(B=64, S=8192, **LLAMA))
+
+
+def test_a_model_is_counted_by_hand(llama):
+    """Llama 3 70B, one token of each of 64 sequences with 8192 tokens behind it."""
+    B, S, D, F, K, G, H, L, V = 64, 8192, *LLAMA.values()
+    params = L * (2 * D * K * G * H + 2 * D * K * H + 3 * D * F + 2 * D) + 2 * V * D + D
+    found = numbers_of(llama)
+    assert found["params"] == params == 70_553_706_496
+    assert found["weights"] == 2 * params
+    assert found["caches"] == 2 * 2 * L * B * S * K * H
+    assert found["memory"] == found["weights"] + found["caches"]
+    contractions = L * (2 * D * K * G * H + 2 * D * K * H + 3 * D * F) + V * D
+    assert found["flops"] == 2 * B * contractions + L * 4 * B * S * K * G * H
+    assert found["T_math"] == found["flops"] / Fraction("9.89e14")
+    assert found["T_HBM"] == found["bytes"] / Fraction("3.35e12") == found["T_lower"] == found["T_steps"]
+    assert found["intensity"] == found["flops"] / found["bytes"]
+
+
+def test_the_page_of_a_model_fits_a_screen(llama):
+    page = llama.to_text(brief=True)
+    assert len(page.splitlines()) < 40
+    for part in (
+        "parameters     70.55e9",
+        "weights        141.1 GB",
+        "caches         171.8 GB",
+        "memory         312.9 GB",
+        "4 chips of 80 GB hold it, 3 do not; B ≤ 66 on 4",
+        "FLOPs          10.27e12",
+        "intensity      32.78",
+        "ridge 295.22: memory-bound, 11.1 % of the peak",
+        "T_lower        93.54 ms",
+        "compute-bound  never",
+        "intensity < 58.91",
+    ):
+        assert part in page, part
+    assert "repeat L" not in page
+    assert "repeat L" in llama.to_text()
+
+
+def test_the_largest_batch_is_the_last_that_fits(llama):
+    capacity = 4 * Fraction("8e10")
+    held = {B: numbers_of(sr.derive("decode-step", on="h100", at=at(B=B, S=8192, **LLAMA)))["memory"] for B in (66, 67)}
+    assert held[66] <= capacity < held[67]
+
+
+def memory_is_all_that_stays():
+    """In a training step of one product: its weights, their gradients, and what is kept for the backward pass; and the cache
+    of a step of decoding. Every array is bf16, with elements that are counted here."""
+    text = "input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]"
+    B, D, F = 3, 5, 7
+    found = numbers_of(sr.derive(text, on="h100", training=True, at=at(B=B, D=D, F=F)))
+    assert found["memory"] == 2 * (D * F + D * F + B * D)
+    text = "input q: bf16[B, H]; cache C: bf16[B, S, H]; s = q * C -> bf16[B, S]"
+    assert numbers_of(sr.derive(text, on="h100", at=at(B=2, S=3, H=5))).get("memory") == 2 * 2 * 3 * 5
+
+
+def test_memory_is_all_that_stays():
+    memory_is_all_that_stays()
+
+
+def test_what_a_chip_of_a_mesh_holds_is_compared_with_what_it_can():
+    sizes = {"B": 64, "D": 8192, "F": 32768}
+    two, four = (sr.derive("megatron", on="tpu-v5e", mesh={"Y": n}, at=at(**sizes)) for n in (2, 4))
+    assert numbers_of(four)["memory_per_chip"] * 4 == numbers_of(two)["memory_per_chip"] * 2 == 4 * 8192 * 32768
+    assert "1.7 % of the 16 GB of a chip" in four.to_text()
+    full = sr.derive("megatron", on="tpu-v5e", mesh={"Y": 4}, at="B=64,D=F=131072")
+    assert "more than the 16 GB of a chip: 107.4 %" in full.to_text()
+    assert "one chip does not hold it" in full.to_text()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_commands_say_one_number(seed):
+    """The table, one value, a named formula and a function of a quantity; of a random product or a library program."""
+    draw = random.Random(seed)
+    operation = draw.choice(("matmul", "mlp", "attention", "gated-mlp", "megatron"))
+    options = {"mesh": {"Y": 2}} if operation == "megatron" else {}
+    open_ = sr.derive(operation, on="tpu-v5p", **options)
+    sizes = {name: 2 * draw.randint(1, 4000) for name in open_.setting.problem.names}
+    d = sr.derive(operation, on="tpu-v5p", at=at(**sizes), let={"own": "T_lower + T_math"}, **options)
+    found = numbers_of(d)
+    for name in ("flops", "bytes", "intensity", "T_math", "T_comms", "T_lower", "T_upper"):
+        told = d.only([name]).to_dict()[name]
+        assert Fraction(told["exact"]) == found[name]
+        function = d.function(name)
+        assert function(**{n: sizes[n] for n in function.parameters}) == pytest.approx(told["float"], rel=1e-12)
+    own = d.to_dict()["answer"]["at"][0]["let"]["own"]
+    assert Fraction(own["value"]) == found["T_lower"] + found["T_math"]
+    assert Fraction(d.only(["own"]).to_dict()["own"]["exact"]) == Fraction(own["value"])
+    assert Fraction(d.only(["T_math + T_lower"]).to_dict()["T_math + T_lower"]["exact"]) == Fraction(own["value"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_the_side_changes_is_where_it_is_without_that_size(seed):
+    draw = random.Random(seed)
+    sizes = {name: draw.randint(300, 9000) for name in "BDF"}
+    others = {name: size for name, size in sizes.items() if name != "B"}
+    d = sr.derive("matmul", on="tpu-v5e", at=at(**sizes))
+    answer = d.answer
+    (step,) = [step for step in d.written if step.role == "number turn(0)"]
+    other = sr.derive("matmul", on="tpu-v5e", at=at(**others)).answer.at[0]
+    assert step.right == other.formula("threshold")
+    whole = answer.whole("number whole turn(0)")
+    assert whole == other.smallest_integer
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_are_on_every_page(form, lang, llama):
+    page = getattr(llama, form)(lang=lang, brief=True).replace("\u00a0", " ").replace("\\,", " ")
+    for number in ("312.9 GB", "93.54 ms", "32.78", "54.9"):
+        assert number in page, number
+    assert re.search(r"70\.55(e9| \\times 10\^\{9\})", page)
+
+
+def test_several_sets_of_sizes_stand_beside_one_another():
+    page = sr.derive("matmul", on="tpu-v5e", at=["B=64,D=F=8192", "B=512,D=F=8192"]).to_text(brief=True)
+    assert re.search(r"FLOPs +8\.59e9 +68\.72e9\n", page)
+    assert re.search(r"T_lower +166\.2 µs +348\.8 µs\n", page)
+
+
+def test_some_sizes_leave_formulas():
+    page = sr.derive("matmul", on="tpu-v5e", at="D=F=8192").to_text(brief=True)
+    assert "FLOPs          2BDF" in page
+
+
+def test_a_share_is_of_the_whole(llama):
+    shares = [step.value for step in llama.written if step.role.startswith("number share(")]
+    assert len(shares) == 12
+    assert sum(shares) == 1
+
+
+@pytest.mark.parametrize("change", [lambda x: x + 1, lambda x: x * 2, lambda x: -x])
+def test_a_number_that_is_another_is_refused(monkeypatch, change):
+    right = values.exactly
+    monkeypatch.setattr(values, "exactly", lambda *a: None if (x := right(*a)) is None else change(x))
+    with pytest.raises(CheckError):
+        sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192")
+
+
+def test_roots_and_logarithms_are_numbers():
+    let = {
+        "root": "sqrt(B/3)",
+        "square": "sqrt(D)",
+        "lg": "log2(F)",
+        "lg3": "log2(F/3)",
+        "up": "ceil(B/100)",
+        "down": "floor(B/100)",
+    }
+    d = sr.derive("matmul", on="tpu-v5e", at="B=250,D=4096,F=8192", let=let)
+    found = {name: row["float"] for name, row in d.to_dict()["answer"]["at"][0]["let"].items()}
+    assert found["root"] == pytest.approx(sqrt(250 / 3), rel=1e-15)
+    assert found["lg3"] == pytest.approx(11.415037499278844, rel=1e-15)
+    assert {name: found[name] for name in ("square", "lg", "up", "down")} == {
+        "square": 64,
+        "lg": 13,
+        "up": 3,
+        "down": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("digits", "right"), [("9.1287092917527686", True), ("9.1287092917527685", False), ("9.13", True), ("9.12", False)]
+)
+def test_digits_of_a_root_are_checked(digits, right):
+    """sqrt(250/3) = 9.12870929175276855761616304668..."""
+    ledger, same = Ledger(frozenset("B")), Compare(Name("B"), "=", Number(Fraction(250)))
+    left, shown = read_expression("sqrt(B/3)", Scope(("B",))), Number(Fraction(digits), digits)
+    step = Step("formulas", Reason.ROUNDED, left, "~", shown, (same,))
+    if right:
+        assert check(step, ledger).status == "proved"
+    else:
+        with pytest.raises(CheckError):
+            check(step, ledger)
+
+
+def test_names_of_ones_own_have_numbers_too():
+    d = sr.derive(
+        "matmul",
+        on="tpu-v5e",
+        symbols=["mfu", "price"],
+        let={"real": "flops/(peak*mfu)", "cost": "price*real"},
+        at="B=64,D=F=8192,mfu=0.4,price=5",
+    )
+    found = d.to_dict()["answer"]["at"][0]["let"]
+    flops = 2 * 64 * 8192**2
+    assert Fraction(found["real"]["value"]) == flops / (Fraction("1.97e14") * Fraction(2, 5))
+    assert Fraction(found["cost"]["value"]) == 5 * Fraction(found["real"]["value"])
+    with pytest.raises(ReadingError, match=r"0.4 is no size"):
+        sr.derive("matmul", at="B=0.4")
+
+
+def test_the_command_prints_a_number(run):
+    sizes = at(B=64, S=8192, **LLAMA)
+    asked = ("derive", "decode-step", "--on", "h100", "--at", sizes)
+    assert run(*asked, "--value", "B/T_lower", "--unit", "tokens/s").out == "684.19 tokens/s\n"
+    assert run(*asked, "--value", "T_lower", "--unit", "ms").out == "93.541 ms\n"
+    assert run(*asked, "--value", "memory").out == "312.9 GB\n"
+    told = json.loads(run(*asked, "--value", "B/T_lower", "--format", "json").out)["B/T_lower"]
+    assert told["float"] == pytest.approx(64 / (313363972352 / 3.35e12))
+    refused = run(*asked, "--value", "T_lower", "--unit", "GB")
+    assert (refused.code, "the value is in s, and GB was asked for" in refused.err) == (2, True)
+    assert run(*asked, "--value", "B/T_lower", "--unit", "ms").code == 2
+    assert run(*asked, "--value", "T_lower + bytes").code == 2
+    shown = run(*asked, "--let", "tokens=B/T_lower", "--let", "most=max(T_math, T_HBM)", "--brief").out
+    assert re.search(r"tokens +684\.19 +B/T_lower\n", shown)
+    assert re.search(r"most +93\.54 ms +max", shown)
+
+
+@pytest.mark.parametrize("chips", [1, 2, 3, 7])
+def test_chips_that_hold_something(chips):
+    """W: bf16[D, F] with D = 1000 fills n chips of 80 GB where F = 4e7 n."""
+    text = "input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]"
+    for F in (40_000_000 * chips, 40_000_000 * chips - 1, 40_000_000 * chips + 1):
+        page = sr.derive(text, on="h100", at=at(B=1, D=1000, F=F)).to_text(brief=True)
+        needed = ceil(Fraction(2 * 1000 * F, 80 * 10**9))
+        if needed == 1:
+            assert "% of the 80 GB of a chip" in page
+        else:
+            assert f"{needed} chips of 80 GB hold it, {'one does' if needed == 2 else f'{needed - 1} do'} not" in page
