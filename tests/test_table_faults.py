@@ -18,6 +18,7 @@ from interpreter import FUNCTIONS as VALUES
 from test_gate import _nothing_is_remembered  # noqa: F401
 
 import symroof as sr
+from symroof.derivation import meanings
 from symroof.errors import CheckError
 from symroof.model import backward, dtype, functions, library, mesh_axes, placing, quantities, statement_costs
 from symroof.model.backward import in_training
@@ -303,6 +304,14 @@ def in_its_unit(name, unit):
     assert (right, wrong == "holds") == ("holds", False)
 
 
+def without_a_stock(name):
+    def fault(m):
+        for module in (statement_costs, meanings):
+            m.setattr(module, "STOCKS", tuple(n for n in quantities.STOCKS if n != name))
+
+    return fault
+
+
 def in_another_unit(table, name):
     return lambda m: m.setitem(getattr(quantities, table.removeprefix("quantities.")), name, "s")
 
@@ -340,12 +349,7 @@ FAULTS = {
         )
     },
     "quantities.STOCKS": [
-        (
-            name,
-            lambda m, name=name: m.setattr(statement_costs, "STOCKS", tuple(n for n in quantities.STOCKS if n != name)),
-            test_sized.memory_is_all_that_stays,
-        )
-        for name in quantities.STOCKS
+        (name, without_a_stock(name), test_sized.memory_is_all_that_stays) for name in quantities.STOCKS
     ],
     "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names)],
     "hardware.toml": [
