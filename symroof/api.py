@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from symroof.model.hardware import Accelerator
     from symroof.model.program import Program
     from symroof.reading.arguments import Asked, Chip, Chips, Given
-    from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
+    from symroof.rendering.answers import ShownComparison, ShownContrast, ShownFigure, ShownInferred, ShownRegimes
     from symroof.rendering.report import ShownReport
     from symroof.verification.judgement import FileReport
 
@@ -126,10 +126,23 @@ def regimes(
     return ShownRegimes(explore(problem, INTENSITY if exact is None else exact, every=every))
 
 
+@overload
+def compare(
+    operation: list[Any] | tuple[Any, ...], *, on: Chip = None, **options: Unpack[Options]
+) -> ShownContrast: ...
+@overload
 def compare(
     operation: Asked, *, on: Chips, dtypes: str | Iterable[str] = (), **options: Unpack[Options]
-) -> ShownComparison:
-    """Ridges, thresholds and limits of an operation on several chips, with its tensors in several dtypes.
+) -> ShownComparison: ...
+def compare(
+    operation: Asked | list[Any] | tuple[Any, ...],
+    *,
+    on: Any = None,
+    dtypes: str | Iterable[str] = (),
+    **options: Unpack[Options],
+) -> ShownComparison | ShownContrast:
+    """Ridges, thresholds and limits of an operation on several chips, with its tensors in several dtypes; or several
+    problems quantity by quantity, at their sizes.
 
     ``on`` are names of chips, ``dtypes`` names of dtypes that every tensor takes in turn; the other options are those
     of :func:`derive`. A chip without figures for a dtype has a row that says so.
@@ -137,11 +150,26 @@ def compare(
     >>> answer = compare("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e, h100", assume="B << D, F")
     >>> [(row.chip.name, row.derivation.answer.smallest_integer) for row in answer.comparison.rows]
     [('tpu-v5e', 241), ('h100-sxm', 296)]
+    >>> compare(["matmul", "mlp"], on="tpu-v5e").names
+    ('matmul', 'mlp')
     """
     from symroof.exploration.comparing import compare as run
     from symroof.model.dtype import dtype as read_dtype
-    from symroof.rendering.answers import ShownComparison
+    from symroof.rendering.answers import ShownComparison, ShownContrast
 
+    if isinstance(operation, list | tuple):
+        if len(operation) < 2:
+            raise ReadingError(
+                "there is one problem, and nothing to compare it with", expected="two problems, or chips"
+            )
+        derivations = tuple(derive(one, on=on, **options) for one in operation)
+        titles = [
+            d.setting.problem.title
+            or (one if isinstance(one, str) and one.isidentifier() else d.setting.problem.operation.title)
+            for d, one in zip(derivations, operation, strict=True)
+        ]
+        names = tuple(f"{title} ({i})" if titles.count(title) > 1 else title for i, title in enumerate(titles, 1))
+        return ShownContrast(derivations, names)
     kinds = listed(dtypes)
     problem, accelerators = problem_on_each(operation, listed(on), {"dtype": next(iter(kinds), None), **options})
     if not accelerators:
@@ -195,7 +223,7 @@ def sweep(
 ) -> int:
     """Write quantities on a grid of sizes to a CSV or Parquet file; gives the number of rows.
 
-    ``grid`` is ``"B=1:4096:log, D=F=1024|4096"``, ``of`` are quantities (intensity, times and throughput by default),
+    ``grid`` is ``"B=1:4096:log, D=F=1024|4096"``, ``of`` are quantities or expressions of them, B/T_lower (intensity, times and throughput by default),
     ``executor`` runs the chunks: a pool of processes, or ``client.get_executor()`` of a Dask client. A sweep that was
     stopped goes on where it was. Sizes of ``at`` have one value. The other options are those of :func:`derive`.
 
@@ -207,12 +235,14 @@ def sweep(
     """
     from symroof.derivation.setting import setting_of
     from symroof.exploration.sweeping import CHUNK, run, sweep_of
+    from symroof.exploration.wanted import with_expressions
     from symroof.reading.grids import fixed_axes, read_grid
 
-    setting = setting_of(problem_of(operation, on, options))
+    problem, wanted = problem_of(operation, on, options), listed(of)
+    setting = setting_of(with_expressions(problem, wanted))
     axes = read_grid(text_of(grid, "grid"), setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
-    asked = sweep_of(setting, axes, listed(of), CHUNK if chunk is None else chunk)
+    asked = sweep_of(setting, axes, wanted, CHUNK if chunk is None else chunk)
     return run(asked, Path(output), executor, progress)
 
 

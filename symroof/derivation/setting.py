@@ -184,7 +184,7 @@ class Setting(Rated):
     @property
     def variable(self) -> Expr:
         """What the condition is solved for: as asked, or the size that this one equals; else the left of the regime's
-        first <<, else B, else the first dimension that matters."""
+        first <<, else B, else the first size that matters and that no weight has, else any that matters."""
         free = {s.name for s in self.intensity.free_symbols}
         matters = [name for name in self.problem.names if name in free]
         asked = self.problem.solve_for if self.problem.solve is None else None
@@ -198,7 +198,9 @@ class Setting(Rated):
                 return left
         if "B" in matters:
             return symbol("B")
-        return symbol((*matters, *self.problem.operation.dimensions, "n")[0])
+        weights = {label for tensor in self.problem.operation.declared_as("weight") for label in tensor.labels}
+        turned = (name for name in matters if name not in weights)
+        return symbol((*turned, *matters, *self.problem.operation.dimensions, "n")[0])
 
 
 def setting_of(problem: Problem) -> Setting:

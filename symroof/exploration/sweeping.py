@@ -22,6 +22,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib.util import find_spec
+from io import StringIO
 from itertools import islice
 from math import prod
 from pathlib import Path
@@ -254,7 +255,9 @@ def join_parts(parts: Sequence[Path], output: Path, head: Sequence[str], rows: i
         else:
             written = 0
             with waiting.open("wb") as file:
-                file.write((",".join(head) + "\n").encode())
+                with StringIO(newline="") as first_line:
+                    csv.writer(first_line, lineterminator="\n").writerow(head)
+                    file.write(first_line.getvalue().encode())
                 for part in parts:
                     data = part.read_bytes()
                     if data and data.partition(b"\n")[0].count(b",") + 1 != len(head):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -133,15 +134,15 @@ def question_of(of: Any, problem: Problem | None) -> tuple[Formula | None, Formu
 
 
 def listed(names: Any) -> list[Any]:
-    """Names with commas between them, or a list of names or values; each once.
+    """Names with commas between them, or a list of names or values; each once. What stands in brackets is one.
 
-    >>> listed("tpu-v5e, h100,"), listed(["a", "a"])
-    (['tpu-v5e', 'h100'], ['a'])
+    >>> listed("tpu-v5e, h100,"), listed(["a", "a"]), listed("T_math, max(T_X, T_Y)")
+    (['tpu-v5e', 'h100'], ['a'], ['T_math', 'max(T_X, T_Y)'])
     """
     if not isinstance(names, str | Iterable | None):
         raise ReadingError(f"{names!r} is no list of names")
     if isinstance(names, str):
-        names = [name.strip() for name in names.split(",")]
+        names = [name.strip() for name in re.split(r",(?![^(]*\))", names)]
     found = [names] if isinstance(names, Mapping) else list(names or ())
     if any(isinstance(name, Mapping) for name in found):
         return found

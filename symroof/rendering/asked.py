@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from functools import cached_property
 
@@ -13,22 +12,18 @@ from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import Derivation, resumed
 from symroof.derivation.setting import Setting
 from symroof.errors import ReadingError
+from symroof.exploration.wanted import is_plain, read_quantity
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.units import Unlike
-from symroof.reading.expressions import read_expression
 from symroof.reading.numbers import measured, unit_named
-from symroof.reading.scope import Scope
 from symroof.rendering.pages.amounts import measured_in, short
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.insertions import Shape, inserted
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.records.derivations import parts
 from symroof.rendering.told import Told
-from symroof.symbols import VALUES, expression
-
-# What looks like the name of a part: threshold, flops(h).
-NAME = re.compile(r"\s*([\w.]+)(?:\([\w, ]*\))?\s*")
+from symroof.symbols import expression
 
 
 class Asked(Frozen):
@@ -68,14 +63,12 @@ def asked(derivation: Derivation, text: str) -> Asked | None:
     Raises :class:`ReadingError` for what is no expression of the quantities, sizes and figures of a problem.
     """
     setting, known = derivation.setting, parts(derivation)
-    quantity = text in (found := quantities(setting)) or text in setting.known
+    quantity = text in quantities(setting) or text in setting.known
     if text in known and not (quantity and setting.problem.at):
         return None
-    word = NAME.fullmatch(text)
-    if word is not None and not quantity and text not in setting.problem.names and word[1] not in (*VALUES, "log2"):
+    if is_plain(text) and not quantity and text not in setting.problem.names:
         return None  # a part that there is not
-    scope = Scope((*setting.problem.names, *setting.problem.symbols, *found, *setting.known))
-    formula = read_expression(text, scope)
+    formula = read_quantity(text, setting)
     said = worked_out(resumed(derivation), formula)
     steps = [step for step in said.steps if step.role == f"let {ASKED}"]
     values = tuple(step.right.value if isinstance(step.right, Number) else _value(step.right) for step in steps)

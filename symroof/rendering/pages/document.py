@@ -28,10 +28,12 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     """The page of one derivation."""
     view, setting = View(derivation), derivation.setting
     pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
-    return render_page(lambda pen: _Writer(view, pen).page(), pen, lambda: told_by(derivation), d=view)
+    return render_page(lambda pen: Writer(view, pen).page(), pen, lambda: told_by(derivation), d=view)
 
 
-class _Writer:
+class Writer:
+    """What a page says of a derivation, set with a pen."""
+
     def __init__(self, view: View, pen: Pen) -> None:
         self.derivation, self.pen, self.view = view.derivation, pen, view
         names = {
@@ -48,6 +50,7 @@ class _Writer:
         }
         self.say = pen.sentences("prose.j2", **names)
         self.of_chips = pen.sentences("links.j2", **names)
+        self.sized = Sized(view, pen, self.say, self.of_chips)
 
     def _condition(self, relations: Iterable[Compare]) -> str:
         """A regime, as on a command line on a terminal, in words elsewhere."""
@@ -75,7 +78,7 @@ class _Writer:
 
     def _answered(self) -> Iterator[Block]:
         """The answer: numbers first where sizes leave nothing open."""
-        sized = Sized(self.view, self.pen, self.say, self.of_chips)
+        sized = self.sized
         if sized.alone:
             (point,) = sized.points
             if self.pen.form == "text":

@@ -39,7 +39,7 @@ class Sized:
         """Whether one set of sizes is put in, and leaves nothing open."""
         return len(self.points) == len(self.view.points) == 1
 
-    def _names(self) -> Iterator[str]:
+    def names(self) -> Iterator[str]:
         """The quantities of the answer, in the order of reading."""
         rates, each = self.view.rates, self.each
         yield from ("params", *(stock + each for stock in STOCKS), f"memory{each}")
@@ -51,14 +51,14 @@ class Sized:
         """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""
         said = point["said"]
         lower = said.number(number_of("T_lower"))
-        for name in self._names():
+        for name in self.names():
             value = said.number(number_of(name))
             if value is None or self._is_said_twice(name, said, value):
                 continue
             words = self._words(name, point)
             if name.startswith("T_") and name not in ("T_lower", "T_steps") and value == lower:
                 words.append(self.say("longest"))
-            yield self._label(name), self.number(value, name), self.say("join", words), self._formula(name)
+            yield self.label(name), self.number(value, name), self.say("join", words), self.formula(name)
         for name, formula in self.view.problem.let.items():
             known = said.step(named_formula(name))
             value = None if known is None else numeric(expression(known.right))
@@ -116,7 +116,7 @@ class Sized:
             return True
         return value == 0 or (name == T_STEPS.name and value == said.number(number_of("T_lower")))
 
-    def _label(self, name: str) -> str:
+    def label(self, name: str) -> str:
         if name.startswith("sent("):
             resource = name[5:-1]
             return self.links("label_sent", resource)
@@ -167,7 +167,7 @@ class Sized:
         most = self.view.answer.formula(number_of(f"whole room({place})"))
         return [*words, *([self.say("most", most, chips)] if most is not None else [])]
 
-    def _formula(self, name: str) -> str:
+    def formula(self, name: str) -> str:
         formula = self.view.said(amount_of(name))
         if isinstance(formula, Name) and formula.name.startswith(STOCKS):
             formula = self.view.said(amount_of(formula.name))

@@ -1,0 +1,96 @@
+"""Problems side by side, quantity by quantity: their numbers at their sizes, else their formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from symroof.derivation.layout import Layout
+from symroof.derivation.pipeline import Derivation
+from symroof.formula import Name, Number, Quotient
+from symroof.proof.check import checked
+from symroof.proof.ledger import Ledger
+from symroof.proof.step import Reason, Step, number_of
+from symroof.rendering.pages.amounts import told_apart
+from symroof.rendering.pages.document import Writer
+from symroof.rendering.pages.page import Grid, Lines, Page, render_page
+from symroof.rendering.pages.pen import Pen, Style, pen_of
+from symroof.rendering.pages.view import View
+from symroof.rendering.told import Told, told_by
+
+
+def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], form: str, style: Style) -> str:
+    """The table of several problems, each under its name."""
+    views = [View(derivation) for derivation in derivations]
+    setting = derivations[0].setting
+    order = dict.fromkeys(name for view in views for name in view.setting.layout.order)
+    shapes = tuple(shape for view in views for shape in view.setting.layout.shapes)
+    pen = pen_of(form, Layout(tuple(order), shapes), setting.problem.link, style.of(setting.problem))
+    ratios = ratios_of(views)
+    told = [*(one for derivation in derivations for one in told_by(derivation)), Told(ratios.values(), None)]
+    return render_page(lambda pen: _page(views, names, pen, ratios), pen, lambda: told)
+
+
+def numbers_of(view: View) -> dict[str, Fraction]:
+    """The numbers of a problem at its sizes, by the names of quantities."""
+    said = view.points[0]["said"] if len(view.points) == 1 else None
+    found = () if said is None else (step for step in said.steps if isinstance(step.left, Name))
+    return {step.left.name: step.value for step in found if step.role == number_of(step.left.name)}
+
+
+def ratios_of(views: Sequence[View]) -> Mapping[str, Step]:
+    """How many times the numbers of the first of two problems those of the second are: steps of their own."""
+    if len(views) != 2:
+        return {}
+    first, second = map(numbers_of, views)
+    shared = [name for name in first if first[name] and name in second]
+    quotients = [(Quotient(Number(second[name]), Number(first[name])), second[name] / first[name]) for name in shared]
+    steps = (Step("compare", Reason.VALUE, left, "=", Number(value)) for left, value in quotients)
+    return dict(zip(shared, checked(steps, Ledger(frozenset())), strict=True))
+
+
+def _page(views: Sequence[View], names: Sequence[str], pen: Pen, ratios: Mapping[str, Step]) -> Page:
+    columns = [dict(_cells(view, pen)) for view in views]
+    labels = {name: label for column in columns for name, (label, _) in column.items()}
+    say = Writer(views[0], pen).sized.say
+    head = (say("head", "name"), *map(pen.words, names), *([say("head", "ratio")] if ratios else []))
+    rows = tuple(
+        (
+            label,
+            *(column.get(name, ("", ""))[1] for column in columns),
+            *([_times(ratios.get(name), pen)] if ratios else []),
+        )
+        for name, label in labels.items()
+    )
+    sizes = tuple(
+        f"{pen.words(name)}: {said}" for name, view in zip(names, views, strict=True) if (said := _about(view, pen))
+    )
+    return Page(
+        say("side_by_side"), "", (Lines(sizes), Grid(head, rows, frozenset(range(1, len(head))))), landscape=True
+    )
+
+
+def _about(view: View, pen: Pen) -> str:
+    """What a column is about: the operation, the chip, the sizes."""
+    writer = Writer(view, pen)
+    sizes = [writer.sized.say("sizes", point) for point in view.points]
+    chip = "" if view.chip is None else pen.words(view.chip.title)
+    return "; ".join(filter(None, (pen.code(view.operation.title), chip, *sizes)))
+
+
+def _cells(view: View, pen: Pen) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The label and the number of each quantity, its formula where it is none."""
+    sized = Writer(view, pen).sized
+    point = view.points[0] if len(view.points) == 1 else None
+    numbers = numbers_of(view)
+    for name in sized.names():
+        shown = sized.number(numbers[name], name) if name in numbers and point is not None else sized.formula(name)
+        if shown and numbers.get(name) != 0:
+            yield name, (sized.label(name), shown)
+
+
+def _times(step: Step | None, pen: Pen) -> str:
+    if step is None:
+        return ""
+    digits = told_apart(step.value, Fraction(1), 3)
+    return pen.inline(Number(Fraction(digits), digits))
