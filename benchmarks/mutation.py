@@ -43,7 +43,10 @@ PARTS = (
     "docs",
     ".ci",
     "pyproject.toml",
+    "mkdocs.yml",
     "README.md",
+    "README.ko.md",
+    "README.zh.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "LICENSE",
@@ -58,7 +61,7 @@ OPTIONS = [
     "-p",
     "no:cacheprovider",
     "-o",
-    "addopts=--doctest-modules --doctest-glob=README.md --import-mode=importlib",
+    "addopts=--doctest-modules --doctest-glob=python.md --import-mode=importlib",
 ]
 START = 60  # seconds that collecting may take; a test may take ten times what it took, and this many seconds more:
 PATIENCE = 15
@@ -202,7 +205,7 @@ def known_of(name: str) -> dict[str, Any] | None:
 def line_map(jobs: int, wanted: set[str]) -> dict[str, Any]:
     """Seconds of each test, and the tests that run each line of the wanted modules."""
     now, tests = sources(), sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "tests").rglob("test_*.py"))
-    maps = {name: known_of(name) for name in [*tests, "symroof", "README.md"]}
+    maps = {name: known_of(name) for name in [*tests, "symroof", "docs"]}
 
     def is_known(found: dict[str, Any] | None) -> bool:
         return found is not None and all(

@@ -1,4 +1,4 @@
-"""Every command of the README runs, and prints what the README shows."""
+"""Every command of the README and of the documentation runs, and prints what is shown there."""
 
 import re
 import shlex
@@ -7,23 +7,36 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"```console\n\$ symroof (.*?)\n(.*?)```", README, re.DOTALL)
+from symroof.cli.references import CLAIMS, STATEMENTS
+from symroof.reading.claims import read_claim
+from symroof.reading.programs import read_program
+from symroof.reading.scope import Scope
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md")))
+TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PAGES}
+README = TEXTS["README.md"]
+COMMAND = re.compile(r"```console\n\$ symroof (.*?)\n(.*?)```", re.DOTALL)
+BLOCKS = [(name, *block) for name, text in TEXTS.items() for block in COMMAND.findall(text)]
 
 
 def test_there_are_commands():
-    assert len(BLOCKS) >= 3
+    assert len(BLOCKS) >= 30
+    assert len(COMMAND.findall(README)) >= 3
+    assert len(README.splitlines()) <= 200
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("command", "shown"), BLOCKS, ids=[command[:30] for command, _ in BLOCKS])
+@pytest.mark.parametrize(
+    ("command", "shown"), [block[1:] for block in BLOCKS], ids=[f"{b[0]} {b[1][:30]}" for b in BLOCKS]
+)
 def test_command(run, command, shown):
     done = run(*shlex.split(command))
     assert done.out + done.err == shown
 
 
-def test_its_derivations_numbers_and_pictures_are_up_to_date(run):
-    done = run("build", "--check", "--require", str(Path(__file__).parent.parent / "README.md"))
+def test_derivations_numbers_and_pictures_are_up_to_date(run):
+    done = run("build", "--check", *map(str, PAGES))
     assert (done.code, done.out) == (0, "")
 
 
@@ -35,13 +48,80 @@ def test_the_first_command_is_the_first_example():
     assert "pip install -e '.[test]' && pytest" in README
 
 
-def test_linked_files_exist():
-    root = Path(__file__).parent.parent
-    for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
-        assert (root / link).exists(), link
+@pytest.mark.parametrize("name", TEXTS)
+def test_linked_files_exist(name):
+    for link in re.findall(r"\]\((?!http)([^)#]+)(?:#[^)]*)?\)", TEXTS[name]):
+        assert ((ROOT / name).parent / link).exists(), link
 
 
-FIGURES = re.findall(r"^    symroof (plot .*) -o (examples/\S+)$", README, re.MULTILINE)
+def test_every_page_of_the_documentation_is_in_its_contents():
+    contents = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert all(f"- {path.name}\n" in contents for path in PAGES if path.parent.name == "docs")
+
+
+PROGRAM = """
+mesh X, Y=4 on ICI
+input x: bf16[B, D]; input t: bf16[B_X, D]; input s: bf16[B, S]; input i: bf16[N, P, C]; input e: bf16[E, c, D]
+weight W: bf16[D, F]
+weight U: bf16[B, F]
+cache C: bf16[B, S, D]
+where c = B*k/E
+v = t -> bf16[B, D]
+h = x * W -> bf16[B, F]
+a = gelu(h)
+y = x + v
+output a
+block attention {
+  fuse {
+    p = softmax(s, S)
+    o = p * C -> bf16[B, D]
+  }
+}
+repeat L as y = z {
+  m = relu(y)
+  z = y + m
+}
+w = windows(i) -> bf16[N, P, R, C]
+r = relu(e)
+b = a * U
+"""
+
+
+@pytest.mark.parametrize("text", [text for text, _ in STATEMENTS], ids=[text for text, _ in STATEMENTS])
+def test_a_statement_of_the_reference_is_read(text):
+    """It stands in a program that is read: input, weight and cache with names of their own."""
+    wanted = text.replace("repeat L as x = z", "repeat L as y = z").partition("{")[0].strip()
+    assert wanted in PROGRAM
+
+
+def test_the_program_of_the_reference_is_read():
+    assert len(read_program(PROGRAM).lines) == 11
+
+
+@pytest.mark.parametrize("text", [text for text, _ in CLAIMS])
+def test_a_claim_of_the_reference_is_read(text):
+    names = ("intensity", "bytes", "weights", "T_math", "T_comms")
+    assert read_claim(text, Scope(names, open=True))
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")
+def test_the_site_is_built(tmp_path):
+    """Strictly: no link leads nowhere, no block is stale, and what is on the pages is in the site."""
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path), strict=True))
+    for path in PAGES:
+        if path.parent.name == "docs" and path.name != "index.md":
+            assert "<h1" in (tmp_path / path.stem / "index.html").read_text("utf-8")
+    assert "684" in (tmp_path / "search" / "search_index.json").read_text("utf-8") or "5115" in (
+        tmp_path / "tutorial" / "index.html"
+    ).read_text("utf-8")
+
+
+EXPLORE = TEXTS["docs/explore.md"]
+FIGURES = re.findall(r"^    symroof (plot .*) -o (\S+)$", EXPLORE, re.MULTILINE)
 
 
 def test_there_is_a_figure_of_each_kind():
@@ -54,13 +134,13 @@ def test_figure(run, command, picture, tmp_path):
     """The commands draw the committed pictures: the same words at the same places, to a tenth of a point."""
     out = tmp_path / "figure.svg"
     assert run(*shlex.split(command), "-o", str(out)).code == 0
-    drawn, committed = (places(path.read_text("utf-8")) for path in (out, Path(__file__).parent.parent / picture))
+    drawn, committed = (places(path.read_text("utf-8")) for path in (out, ROOT / "docs" / picture))
     new = tuple(map(int, version("matplotlib").split(".")[:2])) >= (
         3,
         10,
     )  # older ones write, and place, text otherwise
     assert drawn == committed if new else {text for text, _ in committed} <= {text for text, _ in drawn} | {""}
-    assert f"({picture})" in README
+    assert f"({picture})" in EXPLORE
 
 
 def places(svg):

@@ -17,6 +17,7 @@ from symroof.cli.asking import compare, derive, hardware, names, operations, plo
 from symroof.cli.building import build
 from symroof.cli.options import taken_apart
 from symroof.cli.output import complain
+from symroof.cli.references import reference
 from symroof.cli.verifying import verify
 from symroof.errors import SymroofError
 
@@ -30,7 +31,7 @@ def cli() -> None:
     """
 
 
-for command in (derive, regimes, compare, plot, sweep, verify, build, hardware, operations, names):
+for command in (derive, regimes, compare, plot, sweep, verify, build, hardware, operations, names, reference):
     cli.add_command(command)
 
 

@@ -179,8 +179,10 @@ class Sized:
         text = self.pen.form == "text"
         for label, value, words, formula in self.rows(point):
             if text:
-                if not value:
+                if not value:  # a condition in general: where it fits
                     value, formula = formula, ""
+                    if cells(value) > self.pen.style.width - max(LABEL, cells(label)) - 2 * len(GAP):
+                        continue
                 room = self.pen.style.width - max(LABEL, cells(label)) - VALUE - 3 * len(GAP)
                 shown = formula if cells(formula) <= room else ""
                 parts = [words, shown] if label == self.prose("label_compute") else [shown, words]

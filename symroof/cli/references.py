@@ -1,0 +1,121 @@
+"""``symroof help``: the short references of programs, problems and claims, made of the tables that the readers read by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import click
+
+from symroof.cli.options import PROBLEM
+from symroof.cli.output import write
+from symroof.errors import require_one_of
+
+# What may stand on a line of a program, and what it says. Each of these is read in the tests.
+STATEMENTS = (
+    ("input x: bf16[B, D]", "what comes from outside: read where it is used"),
+    ("weight W: bf16[D, F]", "parameters; several of one type: weight W1, W3: bf16[D, F]"),
+    ("cache C: bf16[B, S, D]", "what stays in memory from step to step"),
+    ("mesh X, Y=4 on ICI", "axes of chips; D_X is a dimension D that is split over X"),
+    ("h = x * W -> bf16[B, F]", "a product, contracted over what the result lacks; of two or more tensors"),
+    ("y = x + v", "a sum, or a difference, of tensors of one shape; y = a * b elementwise likewise"),
+    ("a = gelu(h)", "a function of each element, from the table below"),
+    ("p = softmax(s, S)", "a function of each row over S; norms take their gains: rms_norm(x, g)"),
+    ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange"),
+    (
+        "w = windows(i) -> bf16[N, P, R, C]",
+        "the same elements in other dimensions; rearrange(x), lookup(table, ids) likewise",
+    ),
+    ("fuse { … }", "what is made inside and used only there stays on the chip"),
+    ("repeat L as x = z { … }", "L times, with weights and caches of their own; x of a turn is z of the one before"),
+    ("block attention { … }", "statements that overlap as one in T_steps"),
+    ("where c = B*k/E", "a size that others define"),
+    ("output a", "what is returned although it is used"),
+)
+# The keys of a problem that no flag gives.
+KEYS = {
+    "operation": "an operation, a program, or a name of the library",
+    "title": "what the page is called",
+    "claims": "what is to be judged: a list of claims",
+    "sections": "only these sections of the page",
+    "statement": "only what is said of this statement of a program",
+    "flops": "an operation by its costs: FLOPs as a formula of its sizes",
+    "reads": "the bytes that it reads",
+    "writes": "the bytes that it writes",
+    "vector": "whether the vector unit does its work",
+    "tolerance": "how far a printed number may be off",
+    "aliases": "words of your own for quantities",
+    "lang": "the language of the page: en, ko or zh",
+}
+# What a claim may look like. Each of these is read in the tests.
+CLAIMS = (
+    ("intensity = B*D*F/(B*D + D*F + B*F)", "an identity; a chain of several: a = b = c"),
+    ("intensity ~ B assuming B << D, F", "an approximation in a regime"),
+    ("intensity -> 1/2 as N -> oo", "a limit"),
+    ("T_math > T_comms <=> B > 240", "conditions that are the same; => is one that follows"),
+    ("compute-bound when B > 240", "where the arithmetic takes longer; never, always"),
+    ("bytes = 2BD + 2DF + 2BF at B = 1", "at sizes that are put in"),
+    ("weights = 14 GB", "with a unit; digits may be rounded or cut off"),
+    ("not (B > 3 and D > 4) <=> B <= 3 or D <= 4", "joined by and, or, not"),
+    ("max(B, D) >= B", "max, min, sqrt, log, log2, exp, floor, ceil, abs in formulas"),
+)
+
+
+def programs() -> Iterator[str]:
+    """Statements and functions, with the operations of each."""
+    from symroof.model.functions import FUNCTIONS
+
+    yield "A program is a statement on each line, or between semicolons; # starts a comment.\n"
+    yield from _rows(STATEMENTS)
+    yield "\nFunctions, the operations for each element of a row and for the row, forward and to the first operand:\n"
+    head = ("function", "forward", "backward")
+    rows = (
+        (f.name, _work(f.each, f.row), _work(f.back_each, f.back_row) if f.back is not None else "-")
+        for f in FUNCTIONS.values()
+    )
+    yield from _rows((head, *rows))
+    yield "\nA function of your own: --function f=3, with 3 operations for each element."
+
+
+def _work(each: object, row: object) -> str:
+    """
+    >>> _work(5, -2), _work(4, 2), _work(3, 0), _work(0, 0)
+    ('5N - 2', '4N + 2', '3N', 'none')
+    """
+    whole = int(str(row))
+    if not each and not whole:
+        return "none"
+    return f"{'' if each == 1 else each}N" + (f" {'+' if whole > 0 else '-'} {abs(whole)}" if whole else "")
+
+
+def problems() -> Iterator[str]:
+    """The keys of a problem file, with the flag that gives the same."""
+    yield "A problem file is TOML; [[problem]] begins each of several. A flag goes before the key of the file.\n"
+    rows = [(key, "", says) for key, says in KEYS.items()]
+    rows += [(key, flag, says) for key, (flag, _, says) in PROBLEM.items()]
+    yield from _rows((("key", "flag", "says"), *rows))
+
+
+def claims() -> Iterator[str]:
+    """What claims look like."""
+    yield 'A claim stands in claims = ["…"] of a problem, or in a document. Behind it: assuming R, as x -> oo, at B = 1.\n'
+    yield from _rows(CLAIMS)
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+
+
+TOPICS: Mapping[str, Callable[[], Iterator[str]]] = {"programs": programs, "problems": problems, "claims": claims}
+
+
+@click.command("help")
+@click.argument("topic", required=False)
+def reference(topic: str | None) -> None:
+    """Print the short reference of programs, problems or claims."""
+    if topic is None:
+        write("".join(f"symroof help {name:10} {make.__doc__}\n" for name, make in TOPICS.items()))
+        return
+    require_one_of(topic, TOPICS, f"there is no reference of {topic!r}")
+    write("".join(f"{line}\n" for line in TOPICS[topic]()))
