@@ -48,6 +48,7 @@ ONLY_IN = {
         "symroof.cli.building",
         "symroof.cli.options",
         "symroof.cli.output",
+        "symroof.cli.references",
         "symroof.cli.verifying",
     },
     "rich": {"symroof.cli.output"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +20,10 @@ from symroof.cli.options import taken_apart
 from symroof.cli.output import complain
 from symroof.cli.references import reference
 from symroof.cli.verifying import verify
-from symroof.errors import SymroofError
+from symroof.errors import SymroofError, suggestion
+
+# What only an operation has in it.
+IN_AN_OPERATION = re.compile(r"[\[\]*;]|->")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -37,15 +41,14 @@ for command in (derive, regimes, compare, plot, sweep, verify, build, hardware, 
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line. One clear message and exit status 2 for any fault, never a traceback."""
-    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    given = with_verb(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
     try:
         status = cli.main(given, prog_name="symroof", standalone_mode=False)
     except SymroofError as error:
         complain(error)
         status = 2
     except click.ClickException as error:
-        broken = isinstance(error, click.NoSuchOption) and error.option_name in ("-", "->", "->>")
-        click.echo(f"symroof: {error.format_message()}" + (f"\n  {taken_apart(given)}" if broken else ""), err=True)
+        click.echo(f"symroof: {_said(error, given)}", err=True)
         status = 2
     except (click.Abort, KeyboardInterrupt):
         status = 130
@@ -61,6 +64,53 @@ def main(arguments: Iterable[str] | None = None) -> None:
         click.echo(f"symroof: internal error, please report it: {type(error).__name__}: {str(error)[:300]}", err=True)
         status = 2
     sys.exit(status if isinstance(status, int) else 0)
+
+
+# What other programs call an option.
+CALLED = {
+    **dict.fromkeys(("--hardware", "--chip", "--device", "--gpu", "--tpu", "--accelerator"), "--on"),
+    **dict.fromkeys(("--sizes", "--size", "--shape", "--values"), "--at"),
+    **dict.fromkeys(("--regime", "--assuming", "--where"), "--assume"),
+    **dict.fromkeys(("--out", "--file"), "--output"),
+    **dict.fromkeys(("--language", "--locale"), "--lang"),
+    **dict.fromkeys(("--solve-for", "--variable"), "--for"),
+    **dict.fromkeys(("--json", "--markdown", "--latex"), "--format"),
+}
+
+
+def _said(error: click.ClickException, given: list[str]) -> str:
+    """A fault of the usage, and what is done about it."""
+    if isinstance(error, click.UsageError) and error.message.startswith("No such command"):
+        from symroof.reading.operations import suggestion_of
+
+        near = suggestion("".join(given[:1]), cli.commands) or suggestion_of(given[0])
+        return (
+            f"there is no command {given[0]!r}\n  expected one of {', '.join(cli.commands)}; or an operation\n  {near}"
+        )
+    if not isinstance(error, click.NoSuchOption):
+        return error.format_message()
+    if error.option_name in ("-", "->", "->>"):
+        return f"{error.format_message()}\n  {taken_apart(given)}"
+    if error.option_name in CALLED:
+        return f"there is no option {error.option_name}\n  did you mean {CALLED[error.option_name]}?"
+    return error.format_message()
+
+
+def with_verb(words: list[str]) -> list[str]:
+    """The words of a command line; an operation without a verb is derived.
+
+    >>> with_verb(["bf16[N] * bf16[N] -> bf16[]", "--brief"])[0], with_verb(["matmul"]), with_verb(["deriv", "matmul"])[0]
+    ('derive', ['derive', 'matmul'], 'deriv')
+    """
+    first = words[0]
+    if first in cli.commands or first.startswith("-"):
+        return words
+    if not (IN_AN_OPERATION.search(first) or Path(first).suffix in (".toml", ".txt")):
+        from symroof.reading.operations import entry_named
+
+        if entry_named(first) is None:
+            return words
+    return ["derive", *words]
 
 
 def entry() -> None:

@@ -16,6 +16,7 @@ from symroof.cli.options import (
     OF_DERIVATIONS,
     OUTPUT,
     PROBLEM,
+    Grouped,
     form_option,
     lang_option,
     only_problem,
@@ -29,7 +30,7 @@ from symroof.cli.output import progress_bar, publish, workers, write, write_json
 from symroof.errors import ReadingError
 
 
-@click.command()
+@click.command(cls=Grouped)
 @operation_argument
 @problem_options()
 @click.option("--section", "sections", multiple=True, metavar="NAME", help="Only these sections.")
@@ -53,6 +54,9 @@ def derive(
 
     \b
     symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192
+    symroof derive gated-mlp --training --on h100 --brief
+    symroof derive megatron --on tpu-v5p --mesh Y=4 --at B=4096,D=8192,F=28672 --brief
+    symroof derive examples/decode.toml --value B/T_lower --unit tokens/s
     """
     from symroof import api
 

@@ -18,6 +18,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 QUOTE = 'the shell took the operation apart: put it in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
 QUOTE_PROGRAM = "the shell took the program apart: put all of it in single quotes, or in a file, symroof derive mlp.txt"
 # What looks like the name of a file.
+DOCUMENTS = (".md", ".markdown", ".qmd", ".rst", ".tex", ".ltx", ".ipynb", ".html")
 FILE = re.compile(r"[\w./~\\-]*[\w~]\.[A-Za-z]\w*")
 
 # The key of a problem: the flag that gives it, what stands behind the flag, and what that says.
@@ -91,6 +92,34 @@ OUTPUT = {
     "color": click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
 }
 operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FILE")
+
+
+# The options of a command in groups, as its help shows them.
+GROUPS = {
+    "What": (
+        "training", "functions", "dtype", "compute", "count", "assume", "solve_for", "solve", "minimize", "over", "subject",
+        "let", "symbols", "keep", "regather",
+    ),
+    "Where": ("hardware", "given", "mesh", "link", "chips"),
+    "How much": ("at", "values", "unit", "formulas", "brief", "program", "sections", "statement"),
+    "Output": ("form", "output", "lang", "color", "help"),
+    "Document": ("heading", "dialect", "template"),
+}  # fmt: skip
+
+
+class Grouped(click.Command):
+    """A command whose help shows its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = (param for param in self.get_params(ctx) if isinstance(param, click.Option))
+        shown = {"help" if "--help" in param.opts else str(param.name): param.get_help_record(ctx) for param in options}
+        grouped = {name for names in GROUPS.values() for name in names}
+        others = tuple(name for name in shown if name not in grouped)
+        for title, names in (*GROUPS.items(), ("Other", others)):
+            rows = [row for name in names if (row := shown.get(name)) is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def problem_options(*without: str, **helps: str) -> Decorator:
@@ -169,6 +198,12 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str
     (text,), flags = operation, given_flags(options)
     if text != "-" and FILE.fullmatch(text) is None:
         return {"": {"operation": text, **flags}}
+    if Path(text).suffix.lower() in DOCUMENTS:
+        raise ReadingError(
+            f"{text} is a document, and no operation",
+            expected="an operation in quotes, or a file of problems, FILE.toml",
+            hint=f"symroof build {text} writes its blocks, symroof verify {text} judges its formulas",
+        )
     from symroof.reading.problems import merged, read_problem_file, read_problems
 
     name, folder = ("standard input", Path()) if text == "-" else (text, Path(text).parent)

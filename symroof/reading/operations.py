@@ -177,11 +177,13 @@ def required(name: str) -> AnyEntry:
     return entry
 
 
-def suggestion_of(name: str) -> str | None:
-    """``did you mean …?`` with the name that an operation has here.
+def suggestion_of(name: str) -> str:
+    """``did you mean …?`` with the name that an operation has here; where none is near, how to give any other.
 
-    >>> suggestion_of("atention")
-    'did you mean attention?'
+    >>> suggestion_of("atention"), suggestion_of("spmv")[:30]
+    ('did you mean attention?', 'else it is given by its costs:')
     """
     near = nearest(name, (*entries(), *other_names()))
-    return None if near is None else f"did you mean {other_names().get(near, near)}?"
+    if near is None:
+        return "else it is given by its costs: flops, reads and writes in a problem file"
+    return f"did you mean {other_names().get(near, near)}?"

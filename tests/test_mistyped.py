@@ -1,0 +1,86 @@
+"""What people type wrong, and what they are told: the fault, and what to type instead, where something is near."""
+
+import pytest
+
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+TYPED = [
+    (("derive", "matmul", "--on", "h10"), "did you mean h100-sxm?"),
+    (("derive", "matmul", "--on", "tpuv5e"), "did you mean tpu-v5e?"),
+    (("derive", "matmul", "--on", "tpu-v5"), "did you mean tpu-v5"),
+    (("derive", "matmul", "--hardware", "h100"), "did you mean --on?"),
+    (("derive", "matmul", "--chip", "h100"), "did you mean --on?"),
+    (("derive", "matmul", "--gpu", "h100"), "did you mean --on?"),
+    (("derive", "matmul", "--sizes", "B=5"), "did you mean --at?"),
+    (("derive", "matmul", "--regime", "B << D"), "did you mean --assume?"),
+    (("derive", "matmul", "--solve-for", "B"), "did you mean --for?"),
+    (("derive", "matmul", "--json"), "did you mean --format?"),
+    (("derive", "matmul", "--breif"), "--brief"),
+    (("derive", "matmul", "--trainng"), "--training"),
+    (("derive", "spmv"), "given by its costs: flops, reads and writes"),
+    (("derive", "atention"), "did you mean attention?"),
+    (("derive", "softmx"), "did you mean softmax?"),
+    (("derive", "mat-mul"), "did you mean matmul?"),
+    (("deriv", "matmul"), "did you mean derive?"),
+    (("verfy", "a.md"), "did you mean verify?"),
+    (("plt", "matmul"), "did you mean plot?"),
+    (("help", "program"), "did you mean programs?"),
+    (("derive", "README.md"), "symroof build README.md"),
+    (("derive", "paper.tex"), "symroof verify paper.tex"),
+    (("derive", MATMUL.replace("bf16[D", "bf17[D")), "did you mean bf16?"),
+    (("derive", MATMUL, "--at", "b=5"), "did you mean B?"),
+    (("derive", MATMUL, "--at", "B=5,D"), "D"),
+    (("derive", MATMUL, "--at", "B=0"), "a number from 1"),
+    (("derive", MATMUL, "--at", "B=-5"), "a number"),
+    (("derive", MATMUL, "--at", "B:5"), "B:5"),
+    (("derive", MATMUL, "--for", "b"), "did you mean B?"),
+    (("derive", MATMUL, "--assume", "B < < D"), "B < < D"),
+    (("derive", MATMUL, "--count", "exct"), "did you mean exact?"),
+    (("derive", MATMUL, "--on", "h100", "--compute", "fp61"), "did you mean fp16?"),
+    (("derive", MATMUL, "--on", "h100", "--link", "NVLnk"), "NVLink"),
+    (("derive", MATMUL, "--on", "h100", "--given", "HMB=8e11"), "HBM"),
+    (("derive", MATMUL, "--section", "treshold"), "did you mean threshold?"),
+    (("derive", MATMUL, "--value", "treshold"), "did you mean threshold?"),
+    (("derive", MATMUL, "--value", "T_lowr", "--at", "B=D=F=8"), "did you mean T_lower?"),
+    (("derive", MATMUL, "--on", "h100", "--value", "T_lower", "--at", "B=D=F=8", "--unit", "mss"), "a unit such as ms"),
+    (("derive", MATMUL, "--lang", "jp"), "en"),
+    (("derive", "decode-step", "--statement", "logit"), "did you mean logits?"),
+    (("derive", MATMUL, "--let", "x"), "NAME=VALUE"),
+    (("derive", MATMUL, "--mesh", "X=2"), "write D_X"),
+    (("derive", "bf16[B,", "D]", "*", "bf16[D,", "F]"), "quotes"),
+    (("compare", "matmul"), "--on tpu-v5e,h100"),
+    (("sweep", "matmul", "--grid", "B=1:8", "--of", "T_lowr", "-o", "out.csv"), "T_lower"),
+]
+NO_NAMES = [("derive", "zzzzqq"), ("derive", "matmul", "--on", "qqq9"), ("zzzzqq",)]
+
+
+def test_there_are_enough():
+    assert len(TYPED) >= 40
+
+
+@pytest.mark.parametrize(("words", "told"), TYPED, ids=[" ".join(words)[-40:] for words, _ in TYPED])
+def test_a_mistake_is_told(run, words, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(*words)
+    assert done.code == 2
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("words", NO_NAMES)
+def test_nothing_is_offered_where_nothing_is_near(run, words):
+    done = run(*words)
+    assert (done.code, "did you mean" in done.err) == (2, False)
+
+
+@pytest.mark.parametrize("words", [(MATMUL, "--brief"), ("matmul", "--brief"), ("gemm", "--on", "h100", "--brief")])
+def test_an_operation_without_a_verb_is_derived(run, words):
+    assert run(*words).out == run("derive", *words).out != ""
+
+
+def test_the_options_of_derive_stand_in_groups(run):
+    """Each of them in one group, and nothing in none."""
+    page = run("derive", "--help").out
+    for head in ("What:", "Where:", "How much:", "Output:", "Document:"):
+        assert f"\n{head}\n" in page
+    assert "Other:" not in page
+    assert page.count("symroof derive ") >= 4
