@@ -13,7 +13,8 @@ from symroof.model.problem import SECTIONS
 from symroof.model.resources import time_name
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
-from symroof.rendering.pages.blocks import Code, blocks
+from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
+from symroof.rendering.pages.counts import TABLED, Counts
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
@@ -51,6 +52,7 @@ class Writer:
         self.say = pen.sentences("prose.j2", **names)
         self.of_chips = pen.sentences("links.j2", **names)
         self.sized = Sized(view, pen, self.say, self.of_chips)
+        self.counts = None if view.program is None else Counts(view.derivation, view.program, pen)
 
     def _condition(self, relations: Iterable[Compare]) -> str:
         """A regime, as on a command line on a terminal, in words elsewhere."""
@@ -129,11 +131,17 @@ class Writer:
 
     def _section(self, name: str) -> Section:
         def say(part: str, step: Any) -> str:
+            if part == "lead" and tabled and step.reason in (Reason.STATEMENTS, Reason.PASSES):
+                return ""  # what a sum is of stands in a table above it
             said = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.pen.form == "text" else self.say
             return said(step.reason.value, part, step).strip("\n")
 
-        joint = "\n" if self.pen.form == "text" else " "
-        written = blocks(tuple(map(_in_units, self.derivation.section(name))), say, joint, self._is_in_table)
+        joint, steps = "\n" if self.pen.form == "text" else " ", self.derivation.section(name)
+        head: tuple[Block, ...] = ()
+        tabled = name in TABLED and self.counts is not None and self.counts.several
+        if tabled and self.counts is not None:
+            head, steps = self.counts.blocks(name), tuple(s for s in steps if s.reason not in TABLED[name])
+        written = blocks(tuple(map(_in_units, steps)), say, joint, self._is_in_table)
         points = (
             [point for point in self.view.points if point["said"].times]
             if name == "time" and self.view.problem.statement is None
@@ -141,10 +149,12 @@ class Writer:
         )
         tables = map(self._times, points)
         moved = self._exchanges() if name == "exchanges" and self.pen.form != "text" else ()
-        return Section(self.say("head", name), (*written[:1], *moved, *written[1:], *tables))
+        return Section(self.say("head", name), (*head, *written[:1], *moved, *written[1:], *tables))
 
     def _is_in_table(self, step: Step) -> bool:
         """Whether a table of statements says what a step says: what a chip does of one, and what these add up to."""
+        if self.counts is not None and self.counts.several and step.reason is Reason.STATEMENTS:
+            return step.left not in UNSEEN
         shown = "answer" in self.view.problem.sections and self.view.problem.statement is None
         return shown and (step.reason in OF_CHIPS or (step.reason is Reason.STATEMENTS and of_a_chip(step.left)))
 

@@ -226,16 +226,20 @@ def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
         if not isinstance(block, Section):
             yield _indented(block, pen, len(GAP), margin)
             continue
-        grids = [inner for inner in block.blocks if isinstance(inner, Grid)]
-        others = (inner for inner in block.blocks if inner not in grids)
-        parts = (
-            inner.text if isinstance(inner, Paragraph) else _plain_lines(inner, pen, width, margin) for inner in others
-        )
+        parts = (_part(inner, pen, width, margin) for inner in block.blocks)
         first, *rest = section(block.head, parts, width, margin)
-        yield [first.replace(block.head, _strong(block.head, pen), 1), *rest]
-        yield from (
-            min((_indented(grid, pen, indent, margin) for indent in (margin, len(GAP))), key=len) for grid in grids
-        )
+        lines = [first.replace(block.head, _strong(block.head, pen), 1), *rest]
+        yield [line for i, line in enumerate(lines) if line or (any(lines[i:]) and lines[i - 1])]
+
+
+def _part(block: Block, pen: Pen, width: int, margin: int) -> str | list[str]:
+    """What a block is beside its head: prose, or lines that are laid out; a table stands apart, and below the head where
+    that is shorter."""
+    if isinstance(block, Paragraph):
+        return block.text
+    if isinstance(block, Grid):
+        return ["", *min((_indented(block, pen, indent, margin) for indent in (margin, len(GAP))), key=len), ""]
+    return _plain_lines(block, pen, width, margin)
 
 
 def _indented(block: Block, pen: Pen, indent: int, margin: int) -> list[str]:

@@ -1,0 +1,101 @@
+"""What the statements of a program cost, as tables: what several of them have in common is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from symroof.derivation.pipeline import Derivation
+from symroof.formula import Formula, number
+from symroof.proof.step import Reason, Step
+from symroof.rendering.pages.blocks import Paragraph
+from symroof.rendering.pages.listings import Statements
+from symroof.rendering.pages.page import Grid
+from symroof.rendering.pages.pen import Pen
+
+# From so many statements on that cost something their counts are tables.
+SEVERAL = 3
+# What the tables of a section say.
+TABLED = {
+    "work": (Reason.STATEMENT_FLOPS, Reason.STATEMENT_ROUNDED, Reason.EXCESS, Reason.STATEMENT_OPS),
+    "traffic": (Reason.STATEMENT_READS, Reason.STATEMENT_WRITES, Reason.STATEMENT_BYTES, Reason.STATEMENT_INTENSITY),
+}
+
+
+class Counts:
+    """The tables of the sections on work and traffic."""
+
+    def __init__(self, derivation: Derivation, program: Statements, pen: Pen) -> None:
+        self.derivation, self.program, self.pen = derivation, program, pen
+        self.say = pen.sentences("sized.j2", d=None, t_steps=None)
+        rounded = derivation.setting.problem.count != "exact"
+        self.lead = "dots_rounded" if rounded else "dots_exact"
+
+    @property
+    def several(self) -> bool:
+        """Whether there are enough statements for tables."""
+        return len(self.program.names) >= SEVERAL and self.derivation.setting.problem.statement is None
+
+    def blocks(self, section: str) -> tuple[Paragraph | Grid, ...]:
+        """What stands at the head of a section, in place of a sentence for each statement."""
+        steps = self.derivation.section(section)
+        if section == "work":
+            return (*self._work(steps), *self._elementwise(steps))
+        return tuple(self._traffic(steps))
+
+    def _work(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
+        """Outputs, length and FLOPs of each contraction; those alike together."""
+        found = [step for step in steps if step.reason is Reason.STATEMENT_FLOPS and step.facts is not None]
+        groups: dict[tuple[Formula, ...], list[str]] = {}
+        for step in found:
+            name, facts = self.program.about(step).name, step.facts
+            cost = self.program.cost("flops", name)
+            assert cost is not None
+            groups.setdefault((facts.outputs, facts.length, facts.turns or number(1), cost), []).append(name)
+        if groups:
+            yield Paragraph(self.say(self.lead))
+            rows = tuple(
+                (self._named(names), *(self._or_nothing(part) for part in parts)) for parts, names in groups.items()
+            )
+            yield Grid(self._heads("statement", "outputs", "length", "turns", "flops"), rows).filled
+
+    def _elementwise(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
+        """The functions, with what each takes for an element or a row."""
+        rows = []
+        for step in steps:
+            if step.reason is Reason.STATEMENT_OPS:
+                name = self.program.about(step).name
+                for i, item in enumerate(step.facts.applied):
+                    each = self.say("saves_one") if item.sums else self.pen.inline(item.each)
+                    for_row = self.say("for_a_row") if item.over is not None else ""
+                    cost = self.pen.inline(step.right) if i == len(step.facts.applied) - 1 else ""
+                    applied = self.pen.code(self.program.applied(item.result))
+                    rows.append((self.pen.code(name), applied, f"{each} {for_row}".strip(), cost))
+        if rows:
+            yield Paragraph(self.say("functions_applied"))
+            yield Grid(self._heads("statement", "function", "each", "in_all"), tuple(rows))
+
+    def _traffic(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
+        """What each statement reads and writes, and what stays on the chip."""
+        rows = []
+        for step in steps:
+            if step.reason is Reason.STATEMENT_BYTES:
+                name, moves = self.program.about(step).name, step.facts
+                kept = (*moves.found, *(name for name in moves.kept if name not in moves.found))
+                parts = (self._each(part) for part in (moves.loaded, moves.stored, kept))
+                rows.append((self.pen.code(name), *parts, self.pen.inline(step.right)))
+        if rows:
+            yield Paragraph(self.say("moved_once"))
+            yield Grid(self._heads("statement", "reads", "writes", "kept", "bytes"), tuple(rows)).filled
+
+    def _heads(self, *columns: str) -> tuple[str, ...]:
+        return tuple(self.say("head", column) for column in columns)
+
+    def _each(self, names: tuple[str, ...]) -> str:
+        return self.say("listed", [self.pen.code(name) for name in names]) if names else ""
+
+    def _named(self, names: list[str]) -> str:
+        return self.say("each_of", [self.pen.code(name) for name in names])
+
+    def _or_nothing(self, formula: Formula) -> str:
+        """A formula of a column that is left out where it is 1 everywhere."""
+        return "" if formula == number(1) else self.pen.inline(formula)
