@@ -8,7 +8,26 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is imported before it is asked for
+    from symroof.api import build as build
+    from symroof.api import chips as chips
+    from symroof.api import compare as compare
+    from symroof.api import derive as derive
+    from symroof.api import dimensions as dimensions
+    from symroof.api import operation as operation
+    from symroof.api import plot as plot
+    from symroof.api import regimes as regimes
+    from symroof.api import sweep as sweep
+    from symroof.api import verify as verify
+    from symroof.derivation.pipeline import Derivation as Derivation
+    from symroof.errors import SymroofError as SymroofError
+    from symroof.model.operation import Operation as Operation
+    from symroof.model.problem import Problem as Problem
+    from symroof.proof.step import Reason as Reason
+    from symroof.proof.step import Step as Step
+    from symroof.verification.judgement import Judgement as Judgement
 
 __version__ = "0.1.0"
 

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from symroof.model.hardware import Accelerator
     from symroof.model.program import Program
     from symroof.reading.arguments import Asked, Chip, Chips, Given
-    from symroof.rendering.answers import ShownComparison, ShownContrast, ShownFigure, ShownInferred, ShownRegimes
+    from symroof.rendering.answers import (
+        ShownComparison,
+        ShownContrast,
+        ShownFigure,
+        ShownInferred,
+        ShownRegimes,
+        ShownSketch,
+    )
     from symroof.rendering.report import ShownReport
     from symroof.verification.judgement import FileReport
 
@@ -66,8 +73,12 @@ def dimensions(names: str) -> tuple[Any, ...]:
 @overload
 def derive(operation: Given, *, on: Chip = None, **options: Unpack[Questions]) -> ShownDerivation: ...
 @overload
-def derive(operation: Mapping[str, Any] | None = None, *, on: Chip = None, **options: Unpack[Questions]) -> Any: ...
-def derive(operation: Asked | None = None, *, on: Chip = None, **options: Unpack[Questions]) -> Any:
+def derive(
+    operation: Mapping[str, Any] | None = None, *, on: Chip = None, **options: Unpack[Questions]
+) -> ShownDerivation | ShownSketch: ...
+def derive(
+    operation: Asked | None = None, *, on: Chip = None, **options: Unpack[Questions]
+) -> ShownDerivation | ShownSketch:
     """Derive the roofline of an operation, every line proved by a second engine.
 
     ``on`` is a chip or a table of its figures, ``assume`` a regime, ``at`` sizes to put in, ``given`` figures that
@@ -209,6 +220,7 @@ def plot(
     return ShownFigure(figure(problem, kind, axes, accelerators, roofs))
 
 
+@overload
 def sweep(
     operation: Asked,
     grid: str,
@@ -220,18 +232,44 @@ def sweep(
     executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Unpack[Options],
-) -> int:
-    """Write quantities on a grid of sizes to a CSV or Parquet file; gives the number of rows.
+) -> int: ...
+@overload
+def sweep(
+    operation: Asked,
+    grid: str,
+    output: None = None,
+    *,
+    on: Chip = None,
+    of: str | Iterable[str] = (),
+    **options: Unpack[Options],
+) -> dict[str, Any]: ...
+def sweep(
+    operation: Asked,
+    grid: str,
+    output: str | Path | None = None,
+    *,
+    on: Chip = None,
+    of: str | Iterable[str] = (),
+    chunk: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[Options],
+) -> int | dict[str, Any]:
+    """Write quantities on a grid of sizes to a CSV or Parquet file; gives the number of rows. Without a file, the columns
+    themselves: NumPy arrays by name, which ``pandas.DataFrame`` takes.
 
-    ``grid`` is ``"B=1:4096:log, D=F=1024|4096"``, ``of`` are quantities or expressions of them, B/T_lower (intensity, times and throughput by default),
-    ``executor`` runs the chunks: a pool of processes, or ``client.get_executor()`` of a Dask client. A sweep that was
-    stopped goes on where it was. Sizes of ``at`` have one value. The other options are those of :func:`derive`.
+    ``grid`` is ``"B=1:4096:log, D=F=1024|4096"``, ``of`` are quantities or expressions of them, B/T_lower (intensity,
+    times and throughput by default), ``executor`` runs the chunks: a pool of processes, or ``client.get_executor()`` of a
+    Dask client. A sweep that was stopped goes on where it was. Sizes of ``at`` have one value. The other options are those
+    of :func:`derive`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = sweep("matmul", "B=1:4:log, D=F=64", folder + "/out.csv", of="intensity")
     ...     print(rows, Path(folder, "out.csv").read_text().split()[:2])
     3 ['B,D,F,intensity', '1,64,64,0.9696969696969697']
+    >>> {name: column.tolist() for name, column in sweep("dot", "N=1|2", of="flops").items()}
+    {'N': [1, 2], 'flops': [2.0, 4.0]}
     """
     from symroof.derivation.setting import setting_of
     from symroof.exploration.sweeping import CHUNK, run, sweep_of
@@ -243,7 +281,7 @@ def sweep(
     axes = read_grid(text_of(grid, "grid"), setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
     asked = sweep_of(setting, axes, wanted, CHUNK if chunk is None else chunk)
-    return run(asked, Path(output), executor, progress)
+    return asked.whole() if output is None else run(asked, Path(output), executor, progress)
 
 
 def verify(source: str | Path | Mapping[str, Any], *, lang: str | None = None) -> ShownReport:

@@ -23,8 +23,8 @@ from symroof.api import makers
 from symroof.building.contents import content_of, request_of
 from symroof.building.settings import settings_of
 from symroof.cli.asking import compare, derive, regimes
-from symroof.cli.options import OUTPUT, only_problem
-from symroof.errors import require_one_of
+from symroof.cli.options import OUTPUT, Fault, only_problem
+from symroof.errors import SymroofError, require_one_of
 from symroof.reading.markers import VERBS
 from symroof.reading.problems import read_options
 
@@ -60,6 +60,16 @@ def asked(line: str, cell: str | None = None) -> Any:
     return answer.only(values, formulas, unit) if verb == "derive" and (values or formulas) else answer
 
 
+def told(line: str, cell: str | None = None) -> Any:
+    """The same, where a fault is shown in its own words alone, and not under a traceback."""
+    try:
+        return asked(line, cell)
+    except (SymroofError, Fault) as error:
+        message = error.format_message() if isinstance(error, Fault) else str(error)
+        error._render_traceback_ = lambda: [f"symroof: {message}"]  # type: ignore[union-attr]  # what IPython asks for
+        raise
+
+
 def load_ipython_extension(shell: Any) -> None:
     """What ``%load_ext symroof`` calls."""
-    shell.register_magic_function(asked, magic_kind="line_cell", magic_name="symroof")
+    shell.register_magic_function(told, magic_kind="line_cell", magic_name="symroof")

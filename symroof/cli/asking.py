@@ -62,7 +62,9 @@ def derive(
 
     def run(table: dict[str, Any]) -> Any:
         derivation = api.derive(table)
-        return derivation.only(values, formulas, unit) if values or formulas else derivation
+        if not (values or formulas):
+            return derivation
+        return derivation.only(values, formulas, unit)
 
     respond(operation, options, run)
 

@@ -166,6 +166,10 @@ class Point(Said):
 
     values: Mapping[str, Fraction]
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name} = {size}" for name, size in self.values.items())
+        return f"<Point at {sizes}: {len(self.steps)} steps>"
+
     @property
     def _point(self) -> int | None:
         return self.steps[0].point if self.steps else None
@@ -219,6 +223,9 @@ class Answer(Said):
     """The answer of a derivation; ``points`` are the sizes that are put in. A field is None where it does not apply."""
 
     points: tuple[Mapping[str, Fraction], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Answer of {len(self.steps)} steps, at {len(self.points)} sets of sizes>"
 
     @property
     def reciprocals(self) -> tuple[Expr, ...] | None:

@@ -20,6 +20,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from importlib.util import find_spec
 from io import StringIO
@@ -42,7 +43,7 @@ CHUNK = 1 << 16
 LONGEST_AXIS = 256  # numbers of chips whose wiring is looked at
 MEASURED = 64  # rows of a chunk that are measured again
 AHEAD = 64  # parts handed out at a time
-MOST_ROWS, MOST_PARTS = 10**11, 10**6
+MOST_ROWS, MOST_PARTS, MOST_HELD = 10**11, 10**6, 10**7
 GO_ON = "what is there stays: give the command again to go on"
 # What is computed where nothing is asked for.
 QUANTITIES = ("intensity", "T_math", "T_comms", "T_lower", "T_upper", "throughput")
@@ -74,6 +75,14 @@ class Sweep(Frozen):
         """What makes two sweeps the same: functions, grid, chunks."""
         axes = [[list(a.names), repr(a.values) if isinstance(a.values, range) else list(a.values)] for a in self.grid]
         return {"functions": {f.name: str(f.expression) for f in self.functions}, "grid": axes, "chunk": self.chunk}
+
+    def whole(self) -> dict[str, Any]:
+        """All of the rows, measured as those of a chunk are. Raises :class:`ModelError` where they are too many to hold."""
+        if self.size > MOST_HELD:
+            raise ModelError(f"{self.size} rows are too many to hold", expected=f"a file, or at most {MOST_HELD} rows")
+        columns = replace(self, chunk=max(self.size, 1)).columns(0)
+        _require_measured(self, 0, columns)
+        return columns
 
     def columns(self, index: int) -> dict[str, Any]:
         """The rows of one chunk: the last axis runs fastest.

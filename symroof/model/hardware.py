@@ -37,6 +37,9 @@ class Accelerator(Frozen):
     wraparound: Known | None = None
     domain: Known | None = None
 
+    def __repr__(self) -> str:
+        return f"<{self.title}: {len(self.figures)} figures>"
+
     @property
     def unnamed(self) -> bool:
         """Whether it is a table of figures to which nobody gave a title."""

@@ -62,6 +62,10 @@ class Problem(Frozen):
     subject: Compare | None = None
     joint: bool = True
 
+    def __repr__(self) -> str:
+        chip = "" if self.hardware is None else f" on {self.hardware.title}"
+        return f"<Problem of {self.operation.title}{chip}>"
+
     @property
     def training(self) -> bool:
         """Whether the operation goes on with its backward pass."""

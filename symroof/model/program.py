@@ -347,6 +347,9 @@ class Program(Frozen):
         first = self.declared_as("input") or tuple(d.tensor for d in self.declared[:1])
         return f"{', '.join(str(t.name) for t in first)} -> {', '.join(str(t.name) for t in self.results)}"
 
+    def __repr__(self) -> str:
+        return f"<Program {self.title}>"
+
     def __str__(self) -> str:
         from symroof.model.program_text import spelled
 

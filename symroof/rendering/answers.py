@@ -24,7 +24,7 @@ from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.signature import signed
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
-from symroof.rendering.pages.contrast import numbers_of, ratios_of, render_contrast
+from symroof.rendering.pages.contrast import numbers_at, ratios_of, render_contrast
 from symroof.rendering.pages.explorations import render_comparison, render_exploration, render_inferred
 from symroof.rendering.pages.outlines import render_sketch
 from symroof.rendering.pages.pen import Style
@@ -50,7 +50,7 @@ class ShownSketch(Shown, Sketched):
     def to_dict(self) -> dict[str, Any]:
         return sketch_record(self)
 
-    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = ()) -> Shown:
+    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = (), unit: str | None = None) -> Shown:
         """A sketch has no parts with names of their own."""
         raise ReadingError("a problem without an operation has no answer to take parts of", hint="see its JSON")
 
@@ -127,7 +127,7 @@ class ShownContrast(Shown, Frozen):
     def to_dict(self) -> dict[str, Any]:
         """The numbers of each quantity, one for each problem, and how many times the first the second is."""
         views = [View(derivation) for derivation in self.derivations]
-        columns, ratios = [numbers_of(view) for view in views], ratios_of(views)
+        columns, ratios = [numbers_at(view) for view in views], ratios_of(views)
         every = dict.fromkeys(name for column in columns for name in column)
         found: dict[str, Any] = spelled(
             {

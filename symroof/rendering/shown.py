@@ -110,6 +110,33 @@ class ShownDerivation(Shown, Derivation):
         names = (*((name, False) for name in values), *((name, True) for name in formulas))
         return ShownParts(self, names, unit)
 
+    @property
+    def rows(self) -> list[dict[str, float]]:
+        """The numbers of each set of sizes: the sizes, and every quantity that they leave nothing of open.
+
+        >>> import symroof as sr
+        >>> (row,) = sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192").rows
+        >>> row["B"], row["flops"], round(row["T_lower"] * 1e6, 1)
+        (64.0, 8589934592.0, 166.2)
+        """
+        from symroof.rendering.records.derivations import numbers_of
+
+        points = self.answer.at
+        return [
+            {name: float(value) for name, value in (*point.values.items(), *numbers_of(point).items())}
+            for point in points
+        ]
+
+    def to_dataframe(self) -> Any:
+        """``rows`` as a table of pandas, a line for each set of sizes. Raises :class:`ReadingError` where pandas is not there."""
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise ReadingError(
+                "to_dataframe() needs pandas, which is not installed", hint="pip install pandas"
+            ) from None
+        return DataFrame(self.rows)
+
     def _repr_latex_(self) -> str:
         return self.to_latex(heading=0)
 
@@ -124,6 +151,9 @@ class ShownParts(Shown, Frozen):
     derivation: ShownDerivation
     names: tuple[tuple[str, bool], ...]
     unit: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(name for name, _ in self.names)} of {self.derivation.setting.problem.operation.title}>"
 
     def page(self, form: str, style: Style) -> str:
         from symroof.rendering.hearing import heard_nothing, require_heard

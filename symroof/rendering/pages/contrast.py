@@ -7,15 +7,16 @@ from fractions import Fraction
 
 from symroof.derivation.layout import Layout
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Name, Number, Quotient
+from symroof.formula import Number, Quotient
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Step, number_of
+from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import told_apart
 from symroof.rendering.pages.document import Writer
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
 from symroof.rendering.pages.view import View
+from symroof.rendering.records.derivations import numbers_of
 from symroof.rendering.told import Told, told_by
 
 
@@ -31,18 +32,16 @@ def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], for
     return render_page(lambda pen: _page(views, names, pen, ratios), pen, lambda: told)
 
 
-def numbers_of(view: View) -> dict[str, Fraction]:
+def numbers_at(view: View) -> dict[str, Fraction]:
     """The numbers of a problem at its sizes, by the names of quantities."""
-    said = view.points[0]["said"] if len(view.points) == 1 else None
-    found = () if said is None else (step for step in said.steps if isinstance(step.left, Name))
-    return {step.left.name: step.value for step in found if step.role == number_of(step.left.name)}
+    return numbers_of(view.points[0]["said"]) if len(view.points) == 1 else {}
 
 
 def ratios_of(views: Sequence[View]) -> Mapping[str, Step]:
     """How many times the numbers of the first of two problems those of the second are: steps of their own."""
     if len(views) != 2:
         return {}
-    first, second = map(numbers_of, views)
+    first, second = map(numbers_at, views)
     shared = [name for name in first if first[name] and name in second]
     quotients = [(Quotient(Number(second[name]), Number(first[name])), second[name] / first[name]) for name in shared]
     steps = (Step("compare", Reason.VALUE, left, "=", Number(value)) for left, value in quotients)
@@ -82,7 +81,7 @@ def _cells(view: View, pen: Pen) -> Iterator[tuple[str, tuple[str, str]]]:
     """The label and the number of each quantity, its formula where it is none."""
     sized = Writer(view, pen).sized
     point = view.points[0] if len(view.points) == 1 else None
-    numbers = numbers_of(view)
+    numbers = numbers_at(view)
     for name in sized.names():
         shown = sized.number(numbers[name], name) if name in numbers and point is not None else sized.formula(name)
         if shown and numbers.get(name) != 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from sympy import Mul
@@ -17,7 +18,7 @@ from symroof.model.program import Program
 from symroof.model.quantities import OF_PROGRAMS
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import of_statement, sent_over
-from symroof.proof.step import Part, Role, Step, against, amount_of, number_of
+from symroof.proof.step import Part, Role, against, amount_of, number_of
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -165,7 +166,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
         **_times(point.formula, setting),
         **_asked(point, setting),
         **_thresholds(point, setting),
-        "numbers": _numbers(point),
+        "numbers": {k: x for name, known in numbers_of(point).items() for k, x in beside(name, known).items()},
         "times": [
             {
                 "size": text(row.size),
@@ -182,15 +183,10 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
     }
 
 
-def _numbers(point: Point) -> dict[str, Any]:
-    """Every quantity that the sizes leave no part of open: exactly, and as the nearest float."""
-    found = {step.left.name: step.value for step in point.steps if isinstance(step.left, Name) and is_number(step)}
-    return {key: value for name, known in found.items() for key, value in beside(name, known).items()}
-
-
-def is_number(step: Step) -> bool:
-    """Whether a step says what a quantity is at a set of sizes."""
-    return isinstance(step.left, Name) and step.role == number_of(step.left.name)
+def numbers_of(point: Point) -> dict[str, Fraction]:
+    """Every quantity that the sizes leave no part of open."""
+    named = ((step.left.name, step) for step in point.steps if isinstance(step.left, Name))
+    return {name: step.value for name, step in named if step.role == number_of(name)}
 
 
 def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, setting: Setting) -> dict[str, Any]:

@@ -1,0 +1,95 @@
+"""What a type checker says of a user's file: every public function has a type of its own, and none of them is Any."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import symroof as sr
+
+FILE = """
+import symroof as sr
+
+d = sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192")
+reveal_type(d)  # ShownDerivation
+reveal_type(sr.derive({"operation": "matmul"}))  # ShownDerivation | ShownSketch
+reveal_type(d.answer)  # Answer
+reveal_type(d.answer.smallest_integer)  # int | None
+reveal_type(d.function("T_lower"))  # QuantityFunction
+reveal_type(d.rows)  # list[dict[str, float]]
+reveal_type(d.only(["T_lower"]))  # ShownParts
+reveal_type(d.to_markdown())  # str
+reveal_type(sr.verify("a.md"))  # ShownReport
+reveal_type(sr.regimes("matmul"))  # ShownRegimes | ShownInferred
+reveal_type(sr.compare("matmul", on="h100, a100"))  # ShownComparison
+reveal_type(sr.compare(["matmul", "mlp"]))  # ShownContrast
+reveal_type(sr.plot("matmul", on="h100"))  # ShownFigure
+reveal_type(sr.sweep("matmul", "B=1", "a.csv"))  # int
+reveal_type(sr.sweep("matmul", "B=1"))  # dict[str, Any]
+reveal_type(sr.operation("matmul"))  # Program
+reveal_type(sr.build("text"))  # BuiltDocument
+reveal_type(sr.chips()["h100-sxm"])  # Accelerator
+"""
+WANTED = re.findall(r"# (.+)$", FILE, re.MULTILINE)
+
+
+@pytest.mark.thorough
+def test_a_type_checker_knows_what_a_user_gets(tmp_path):
+    if not os.environ.get("SYMROOF_REQUIRE_RENDERERS"):
+        pytest.importorskip("mypy")
+    path = tmp_path / "user.py"
+    path.write_text(FILE)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    shown = re.findall(r'Revealed type is "(.*)"', done.stdout)
+    assert [re.sub(r"\b(?:\w+\.)+", "", one) for one in shown] == WANTED, done.stdout
+
+
+def test_values_show_themselves_on_one_line():
+    d = sr.derive("mlp", on="tpu-v5e", at="B=8,D=16,F=32")
+    shown = [
+        d, d.answer, d.answer.at[0], d.function("T_lower"), d.only(["T_lower"]), sr.regimes("dot"), sr.operation("mlp"),
+        sr.chips()["h100-sxm"], d.setting.problem, sr.verify({"operation": "dot", "claims": ["flops = 2N"]}),
+        sr.compare("dot", on="h100"), sr.compare(["dot", "mlp"], on="h100"),
+    ]  # fmt: skip
+    for value in shown:
+        assert repr(value).startswith("<"), value
+        assert len(repr(value)) < 100
+        assert "\n" not in repr(value)
+
+
+def test_rows_are_the_numbers_of_the_page():
+    d = sr.derive("matmul", on="tpu-v5e", at=["B=64,D=F=8192", "B=512,D=F=8192"])
+    assert [row["B"] for row in d.rows] == [64, 512]
+    for row, point in zip(d.rows, d.to_dict()["answer"]["at"], strict=True):
+        assert row["T_lower"] == point["numbers"]["T_lower_float"]
+    pandas = pytest.importorskip("pandas")
+    frame = d.to_dataframe()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["T_lower"]) == [row["T_lower"] for row in d.rows]
+
+
+def test_a_sweep_without_a_file_is_its_columns(tmp_path):
+    of = "T_lower, B/T_lower"
+    columns = sr.sweep("matmul", "B=1:64:log, D=F=64|128", on="tpu-v5e", of=of)
+    rows = sr.sweep("matmul", "B=1:64:log, D=F=64|128", tmp_path / "a.csv", on="tpu-v5e", of=of)
+    assert {len(column) for column in columns.values()} == {rows}
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0].split(",") == list(columns)
+    assert [float(line.split(",")[-1]) for line in lines[1:]] == columns["B/T_lower"].tolist()
+
+
+def test_a_fault_in_a_notebook_is_one_message(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "symroof")
+    for line in ("%symroof derive matmul --on h10", "%symroof derive matmul --hardwre x"):
+        shell.run_cell(line)
+        done = capsys.readouterr()
+        shown = done.out + done.err
+        assert "symroof: " in shown
+        assert "Traceback" not in shown
+        assert len(shown.splitlines()) < 6
