@@ -7,6 +7,8 @@ import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import symroof as sr
+
 PACKAGE = Path(__file__).parent.parent / "symroof"
 MODULES = {
     p.relative_to(PACKAGE.parent).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): ast.parse(
