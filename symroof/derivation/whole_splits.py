@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from sympy import Expr, divisors
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import root_near
-from symroof.algebra.rounding import decimal
-from symroof.derivation.formulas import Ground
+from symroof.algebra.rounding import decimal, to_digits
+from symroof.derivation.formulas import DIGITS, Ground
 from symroof.derivation.optimum import Asked, of_forms
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, number
 from symroof.proof.minima import LARGEST, Multiples, Optimal, Splits
-from symroof.proof.radicals import Rooted
-from symroof.proof.step import Reason, Role, Step
-from symroof.symbols import fraction, symbol
+from symroof.proof.radicals import Leads, Rooted
+from symroof.proof.step import Reason, Role, Step, number_of
+from symroof.symbols import fraction, rational, symbol
 
 
 def at_sizes(ground: Ground, asked: Asked, least: Mapping[str, int], steps: Mapping[str, int]) -> Ground:
@@ -79,8 +80,14 @@ def _rooted(ground: Ground, left: Formula, power: tuple[Expr, int], reason: Reas
     if near**degree == exact and right.value == near and near == type(near)(text):
         step = Step("optimum", reason, left, "=", right, ground.where(point), Rooted(), None, role, point)
     else:
-        shown = Number(type(near)(text), text)
-        step = Step("optimum", reason, left, "~", shown, ground.where(point), Rooted(), None, role, point)
+        where, long = ground.where(point), to_digits(near, DIGITS)
+        same, numbers = ground.layout.root(rational(exact), degree), (text, long)
+        shown, precise = (Number(Fraction(digits), digits) for digits in numbers)
+        step = Step("optimum", reason, left, "~", shown, where, Rooted(), None, role, point)
+        ground = ground.add(
+            Step("summary", reason, left, "=", same, where, Leads(), None, number_of(role), point),
+            Step("summary", reason, left, "~", precise, where, Rooted(), None, number_of(f"decimals {role}"), point),
+        )
     return ground.add(step)
 
 

@@ -11,7 +11,7 @@ from symroof.derivation.draft import numeric
 from symroof.derivation.sketching import Sketched
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Verdict, names
-from symroof.proof.step import Step, named_formula
+from symroof.proof.step import Step, named_formula, number_of
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -78,13 +78,24 @@ def optimum_record(said: Said, over: str | None) -> dict[str, Any] | None:
     return {
         "over": over,
         "at": best and best.right,
+        **_precisely("at", said, best),
         "value": said.formula("optimum_value"),
         "guard": [step.right for step in said.all("optimum_guard")] or None,
         "otherwise": ends or None,
         "compute_bound": replace(right, right=edge) if isinstance(right, Compare) and edge else right,
         "bound": edge or (right.right if isinstance(right, Compare) else None),
+        **_precisely("bound", said, said.step("optimum_bound_at")),
         "split": split and {over: split.right, **{PLAIN.print(name): other for name in shares}},
     }
+
+
+def _precisely(key: str, said: Said, step: Step | None) -> dict[str, Any]:
+    """What a number at sizes is exactly, and as a float; nothing of a formula in sizes that are open."""
+    if step is None or not step.role.endswith("_at"):
+        return {}
+    exact, decimals = (said.step(number_of(f"{kind}{step.role}")) for kind in ("", "decimals "))
+    shown, long = exact or step, decimals or step
+    return {f"{key}_exact": shown.right, f"{key}_float": nearest_float(numeric(expression(long.right)))}
 
 
 def _spoken(formula: Formula) -> Formula | str:
