@@ -171,6 +171,8 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
         return ground if shown == formula else ground.add(Step("formulas", Reason.FIGURES, left, "=", shown))
     spread = formula
     try:
+        if ground.points and all(exactly_at(ground, name, point) for point in range(len(ground.points))):
+            return ground  # sizes are put in, and a number says what a long formula would
         if any(ground.quantities.get(part, symbol(part)) != symbol(part) for part in names(formula)):
             spread = _spread(ground, formula) if _calls(formula) else ground.layout.write(ground.quantities[name])
         if spread != formula and names(spread):
@@ -180,6 +182,11 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
         return _number(ground, name, ground.in_numbers(ground.quantities[name]), None)
     except UndecidedError:  # a function that the second engine has no values of
         return ground
+
+
+def exactly_at(ground: Ground, name: str, point: int) -> bool:
+    """Whether a named formula is a number at a set of sizes."""
+    return bool(ground.in_numbers(ground.quantities[name], point).is_number)
 
 
 def _whole(value: Expr) -> Expr:

@@ -83,13 +83,12 @@ class Writer:
         sized = self.sized
         if sized.alone:
             (point,) = sized.points
-            if self.pen.form == "text":
-                yield Lines((sized.say("sizes", point),))
+            yield Lines((sized.say("sizes", point),))
             yield from (sized.answer(point), *sized.statements(point))
         else:
             yield from (self._answer(sized.points), *sized.beside())
-        if not sized.alone or not self.pen.style.brief:
-            yield from self._statements()
+        if not sized.alone or (not self.pen.style.brief and self.view.mesh is not None):
+            yield from self._statements()  # with sizes, where no section has what a chip does of each
 
     def _statements(self) -> Iterator[Grid]:
         """The statements of a long program, with what each of them costs."""
@@ -144,12 +143,16 @@ class Writer:
         written = blocks(tuple(map(_in_units, steps)), say, joint, self._is_in_table)
         points = (
             [point for point in self.view.points if point["said"].times]
-            if name == "time" and self.view.problem.statement is None
+            if name == "time" and self.view.problem.statement is None and not self._is_told(self.pen.form)
             else []
         )
         tables = map(self._times, points)
         moved = self._exchanges() if name == "exchanges" and self.pen.form != "text" else ()
         return Section(self.say("head", name), (*head, *written[:1], *moved, *written[1:], *tables))
+
+    def _is_told(self, form: str) -> bool:
+        """Whether the answer says the times already: on a sheet of paper there is no room for them twice."""
+        return form == "latex" and self.view.program is not None and self.sized.alone
 
     def _is_in_table(self, step: Step) -> bool:
         """Whether a table of statements says what a step says: what a chip does of one, and what these add up to."""

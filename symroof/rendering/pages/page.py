@@ -207,9 +207,10 @@ def _columns(grid: Grid, room: float, breaks: bool) -> str:
     breadths = [max(map(breadth, cells)) + 3 for cells in columns]
     kinds = ["r" if place in grid.right else "l" for place in range(len(breadths))]
     folding = [place for place, (_, *cells) in enumerate(columns) if breaks or any(map(_wordy, cells))]
-    if folding and (excess := sum(breadths) - room) > 0:
-        place = max(folding, key=breadths.__getitem__)
-        kinds[place] = rf"p{{{max(breadths[place] - excess, room / 3) / room:.2f}\linewidth}}"
+    for place in sorted(folding, key=breadths.__getitem__, reverse=True):
+        if (excess := sum(breadths) - room) > 0 and breadths[place] > room / 3:
+            breadths[place] = max(breadths[place] - excess, room / 3)
+            kinds[place] = rf"p{{{breadths[place] / room:.2f}\linewidth}}"
     return "".join(kinds)
 
 

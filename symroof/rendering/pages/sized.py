@@ -14,6 +14,7 @@ from symroof.model.quantities import STOCKS, unit_of_amount
 from symroof.model.resources import overlapping, time_name
 from symroof.model.statement_costs import of_statement, sent_over
 from symroof.proof.step import Step, amount_of, named_formula, number_of
+from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.amounts import decimal_number, grouped_sizes, measured_in, readable, to_places
 from symroof.rendering.pages.characters import cells
 from symroof.rendering.pages.page import Grid
@@ -21,6 +22,9 @@ from symroof.rendering.pages.pen import Pen, Sentences
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
 from symroof.rendering.pages.view import View
 from symroof.symbols import expression
+
+# What a formula beside a number may take of a sheet; broader ones stand in their sections.
+BROADEST = 40
 
 
 class Sized:
@@ -188,8 +192,10 @@ class Sized:
                 parts = [words, shown] if label == self.prose("label_compute") else [shown, words]
                 rows.append((label, value, self.say("join", parts)))
             else:
-                rows.append((label, f"{value}; {words}" if words else value, formula))
-        head = (self.say("head", "name"), self.say("sizes", point), self.say("head", "formula"))
+                shown = formula if breadth(formula) <= BROADEST else ""
+                if value or shown:
+                    rows.append((label, self.say("join", [value, words]), shown))
+        head = tuple(self.say("head", part) for part in ("name", "value", "formula"))
         return Grid(head, tuple(rows), ledger=True)
 
     def beside(self) -> Iterator[Grid]:
