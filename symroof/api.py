@@ -175,8 +175,7 @@ def compare(
             )
         derivations = tuple(derive(one, on=on, **options) for one in operation)
         titles = [
-            d.setting.problem.title
-            or (one if isinstance(one, str) and one.isidentifier() else d.setting.problem.operation.title)
+            d.setting.problem.title or (_short(one) or d.setting.problem.operation.title)
             for d, one in zip(derivations, operation, strict=True)
         ]
         names = tuple(f"{title} ({i})" if titles.count(title) > 1 else title for i, title in enumerate(titles, 1))
@@ -186,6 +185,13 @@ def compare(
     if not accelerators:
         raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
     return ShownComparison(run(problem, accelerators, [read_dtype(kind) for kind in kinds]))
+
+
+def _short(asked: Any) -> str:
+    """What is asked for by one word, or by the name of a file."""
+    if isinstance(asked, Path) or (isinstance(asked, str) and asked.endswith(".toml")):
+        return Path(asked).stem
+    return asked if isinstance(asked, str) and asked.isidentifier() else ""
 
 
 def plot(

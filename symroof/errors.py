@@ -118,22 +118,22 @@ def quote(source: str, span: tuple[int, int]) -> tuple[str, str]:
     return head + body + tail, " " * len(head) + "^" * max(1, len(body))
 
 
-# How alike two names are of which one may stand for the other: short words differ in less, and two letters in one of them.
-NEAR, NEAR_SHORT, NEAR_OF_TWO = 0.6, 0.8, 0.5
+# How alike two names are of which one may stand for the other; of two letters one.
+NEAR, NEAR_OF_TWO = 0.6, 0.5
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known name that ``word`` was most likely meant to be: one that begins with it, or is nearly the same; None where
     none is.
 
-    >>> nearest("tpu-v5", ["tpu-v5e", "h100-sxm"]), nearest("h10", ["v100", "h100-sxm"]), nearest("spmv", ["fsdp-megatron"])
+    >>> nearest("tpu-v5", ["tpu-v5e", "h100-sxm"]), nearest("h10", ["v100", "h100-sxm"]), nearest("sort", ["fsdp-megatron"])
     ('tpu-v5e', 'h100-sxm', None)
     """
     from difflib import get_close_matches
 
     names, word = list(known), word[:80].lower()
     folded = {name.lower(): name for name in names}
-    cutoff = NEAR_SHORT if 2 < len(word) < 5 and word.isalpha() else NEAR if len(word) > 2 else NEAR_OF_TWO
+    cutoff = NEAR if len(word) > 2 else NEAR_OF_TWO
     turned = [name for name in folded if len(word) > 1 and sorted(name) == sorted(word)]
     found = turned or get_close_matches(word, list(folded), n=1, cutoff=cutoff)
     begun = [name for name in folded if len(word) > 1 and name.startswith(word)]

@@ -58,6 +58,10 @@ PROBLEMS = {
     "fuse in training": {"operation": BIASED, "training": True, "sections": ["answer", "work", "traffic"]},
     "program of a fuse": {"operation": FUSED, "hardware": "tpu-v5e"},
     "program with another size": {"operation": EXPERTS, "assume": "B << D, F"},
+    "program of two in turns": {
+        "operation": "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; repeat L as x = z { h = x * W -> bf16[N, F]; z = h * V -> bf16[N, D] }",
+        "hardware": "tpu-v5e",
+    },
     "program of layers": {"operation": LAYERS, "hardware": "tpu-v5e", "count": "exact"},
     "solved for another": {"operation": MLP, "hardware": "tpu-v5e", "let": {"Q": "4N*D/HBM"}, "solve": "Q <= K", "solve_for": "K", "at": "D=F=8192,N=64"},
     "solved as it stands": {"operation": MLP, "hardware": "tpu-v5p", "solve": "K <= 9", "solve_for": "K"},

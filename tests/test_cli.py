@@ -156,8 +156,8 @@ def test_a_closed_pipe_is_no_fault():
 
 FAULTS = {
     "no operation": (["derive"], "there is nothing to derive"),
-    "unknown command": (["derve"], "No such command 'derve'"),
-    "unknown option": (["derive", "dot", "--chip", "x"], "No such option"),
+    "unknown command": (["derve"], "there is no command 'derve'"),
+    "unknown option": (["derive", "dot", "--chip", "x"], "there is no option --chip"),
     "unknown chip": (["derive", "dot", "--on", "tpu-v5"], "unknown chip 'tpu-v5'"),
     "unknown dtype": (["derive", "bf16[B] * bf17[B] -> bf16[B]"], "unknown dtype 'bf17'"),
     "unknown name": (["derive", "dot", "--at", "M=5"], "unknown name 'M'"),

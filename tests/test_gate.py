@@ -375,7 +375,7 @@ FAULTS = {
     "derivation.sizes._side": (doubled, side_by_side),
     "derivation.evaluation.amounts": (doubled, amounts_of_tensors),
     "exploration.breakdowns._longest": (doubled, broken_down),
-    "exploration.breakdowns._maximum": (doubled, broken_down),
+    "exploration.breakdowns._apart": (doubled, broken_down),
     "exploration.breakdowns.busy": (lambda f: lambda *a: dict(list(f(*a).items())[1:]), broken_down),
     "exploration.breakdowns.quantities": (doubled, broken_down),
     "exploration.roofs.cancelled": (doubled, statements_under_a_roof),

@@ -95,6 +95,11 @@ PROGRAMS = {
         {"on": "tpu-v5e", "training": True},
         {},
     ),
+    "program_turns": (
+        "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; repeat L as x = z { h = x * W -> bf16[B, F]; z = h * V -> bf16[B, D] }",
+        {"on": "tpu-v5e"},
+        {},
+    ),
     "program_decoder": (DECODER, {"on": "tpu-v5e"}, {"brief": True}),
     "program_statement": (DECODER, {"statement": "a"}, {}),
 }

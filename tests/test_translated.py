@@ -19,7 +19,7 @@ SENTENCES = sorted(path.name for path in (TEMPLATES / "en").glob("*.j2"))
 EVERYWHERE = {
     "FLOPs", "OPs", "bytes", "byte", "GiB", "TB", "GB", "MB", "kB", "ms", "us", "ns", "NVLink", "PCIe", "bf", "fp", "int",
     "input", "weight", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "sum", "dE", "dX", "dY", "dA", "dH", "dW", "dV",
-    "params", "weights", "caches", "saved", "gradients", "ops", "Batch", "ModelDim", "Hidden", "softmax", "mesh", "chips", "on", "ring", "line", "switch", "dP", "dZ", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
+    "params", "weights", "caches", "saved", "gradients", "memory", "ops", "ll", "lp", "Batch", "ModelDim", "Hidden", "softmax", "mesh", "chips", "on", "ring", "line", "switch", "dP", "dZ", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
 }  # fmt: skip
 NAMES = r"fsdp-megatron|all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+|(?m:^  mesh .* on \w+(?: ring| line| switch)?$)"
 

@@ -171,8 +171,9 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
         return ground if shown == formula else ground.add(Step("formulas", Reason.FIGURES, left, "=", shown))
     spread = formula
     try:
-        if ground.points and all(exactly_at(ground, name, point) for point in range(len(ground.points))):
-            return ground  # sizes are put in, and a number says what a long formula would
+        told = ground.points and all(exactly_at(ground, name, point) for point in range(len(ground.points)))
+        if told:  # sizes are put in, and a number says what a long formula would
+            return _number(ground, name, ground.in_numbers(ground.quantities[name]), None)
         if any(ground.quantities.get(part, symbol(part)) != symbol(part) for part in names(formula)):
             spread = _spread(ground, formula) if _calls(formula) else ground.layout.write(ground.quantities[name])
         if spread != formula and names(spread):

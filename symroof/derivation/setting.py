@@ -107,7 +107,7 @@ class Rated(Work):
         found = dict.fromkeys(comms if name == COMMS else name for name in longest)
         if len(found) > 1 and MATH in found:
             return "both"
-        name = next(iter(found))
+        name = min(found)  # of several that are as long, the order in which they were written says nothing
         return "compute" if name == MATH else name
 
     @property

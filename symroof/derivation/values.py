@@ -19,11 +19,12 @@ from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import T_STEPS
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import relation_solved, supremum
+from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.quantities import OF_PROGRAMS, TABLE
 from symroof.model.resources import steps_of, time_name, times_of_groups
 from symroof.model.statement_costs import busy_links, of_statement, sent_over
-from symroof.proof.ledger import Solved
+from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest, Whole
 from symroof.proof.step import Reason, Step, number_of
 from symroof.symbols import exactly, expression, rational
@@ -59,7 +60,12 @@ class _Numbers:
         self.chips = 1
 
     def added(self) -> Draft:
-        return self.draft.add(*self._amounts(), *self._held(), *self._shares(), *self._turns())
+        draft = self.draft.add(*self._amounts(), *self._held(), *self._shares())
+        try:
+            turns = tuple(self._turns())
+        except (AlgebraError, UndecidedError):  # no solved form: the numbers stand without it
+            turns = ()
+        return draft.attempt(*turns)
 
     def value(self, name: str) -> Fraction | None:
         """The number that a quantity is; None where its sizes or figures leave that open, or it is not rational."""

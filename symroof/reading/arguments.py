@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypedDict
 
 from symroof.errors import ReadingError
@@ -17,11 +18,19 @@ from symroof.model.quantities import QUANTITIES
 from symroof.reading.claims import read_question
 from symroof.reading.inquiries import figure_names, names_of, points_of, read_minimize, read_solve
 from symroof.reading.languages import language_of
-from symroof.reading.problems import hardware_of, model_of, read_problem, require_known, sections_of
+from symroof.reading.problems import (
+    hardware_of,
+    merged,
+    model_of,
+    read_problem,
+    read_problem_file,
+    require_known,
+    sections_of,
+)
 from symroof.reading.scope import Scope
 from symroof.reading.toml import text
 
-Given = Program | Problem | str
+Given = Program | Problem | str | Path
 Asked = Given | Mapping[str, Any]
 Chip = str | Mapping[str, Any] | Accelerator | None
 Chips = Chip | Iterable[str | Accelerator]
@@ -91,6 +100,17 @@ def sketch_of(asked: Asked | None, on: Chip, options: Options) -> Sketch | None:
     return read_sketch(table) if any(map(table.get, ("let", "solve", "minimize"))) else None
 
 
+def _of_file(asked: object) -> dict[str, Any] | None:
+    """The one problem of a file, where a path is asked for; None for anything else."""
+    if not (isinstance(asked, Path) or (isinstance(asked, str) and asked.endswith(".toml") and "\n" not in asked)):
+        return None
+    path = Path(asked)
+    found = read_problem_file(path)
+    if len(found) != 1:
+        raise ReadingError(f"{path} has {len(found)} problems", expected="a file with one problem")
+    return merged(found[0], {}, path.parent)
+
+
 def problem_on_each(
     asked: Asked, on: list[Any], options: Options, spoken: Iterable[str] = ()
 ) -> tuple[Problem, list[Accelerator]]:
@@ -103,7 +123,7 @@ def problem_on_each(
     if isinstance(asked, Problem):
         table = {"operation": asked.operation, "hardware": asked.hardware, "symbols": asked.symbols} | said
     else:
-        table = (dict(asked) if isinstance(asked, Mapping) else {"operation": asked}) | said
+        table = (dict(asked) if isinstance(asked, Mapping) else _of_file(asked) or {"operation": asked}) | said
     if table.get("hardware") is not None:
         on = on or [table["hardware"]]
     chips = list(filter(None, (hardware_of(table | {"hardware": chip}) for chip in on)))

@@ -177,13 +177,17 @@ def required(name: str) -> AnyEntry:
     return entry
 
 
+# Operations that have names of their own, and are none of ours spelled wrongly.
+ELSEWHERE = ("spmv", "spmm", "spgemm", "sddmm", "fft", "ifft", "stencil", "sort", "scan", "cholesky", "lu", "qr", "svd")
+
+
 def suggestion_of(name: str) -> str:
     """``did you mean …?`` with the name that an operation has here; where none is near, how to give any other.
 
     >>> suggestion_of("atention"), suggestion_of("spmv")[:30]
     ('did you mean attention?', 'else it is given by its costs:')
     """
-    near = nearest(name, (*entries(), *other_names()))
+    near = None if name.lower() in ELSEWHERE else nearest(name, (*entries(), *other_names()))
     if near is None:
         return "else it is given by its costs: flops, reads and writes in a problem file"
     return f"did you mean {other_names().get(near, near)}?"

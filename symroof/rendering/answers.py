@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +124,16 @@ class ShownContrast(Shown, Frozen):
     names: tuple[str, ...]
 
     def page(self, form: str, style: Style) -> str:
-        return render_contrast(self.derivations, self.names, form, style)
+        return self.to_csv() if form == "csv" else render_contrast(self.derivations, self.names, form, style)
+
+    def to_csv(self) -> str:
+        """One line for each quantity, its floats one for each problem."""
+        found, quoted = self.to_dict()["quantities"], StringIO()
+        writer = csv.writer(quoted, lineterminator="\n")
+        writer.writerow(("quantity", *self.names))
+        for name, values in found.items():
+            writer.writerow((name, *("" if value is None else value["float"] for value in values)))
+        return quoted.getvalue()
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers of each quantity, one for each problem, and how many times the first the second is."""

@@ -82,7 +82,11 @@ def _cells(view: View, pen: Pen) -> Iterator[tuple[str, tuple[str, str]]]:
     sized = Writer(view, pen).sized
     point = view.points[0] if len(view.points) == 1 else None
     numbers = numbers_at(view)
-    for name in sized.names():
+    for name in (*sized.names(), *view.problem.let):
+        if name in view.problem.let:
+            if name in numbers:
+                yield name, (pen.code(name), sized.named(name, numbers[name]))
+            continue
         shown = sized.number(numbers[name], name) if name in numbers and point is not None else sized.formula(name)
         if shown and numbers.get(name) != 0:
             yield name, (sized.label(name), shown)

@@ -66,10 +66,10 @@ class Counts:
                 name = self.program.about(step).name
                 for i, item in enumerate(step.facts.applied):
                     each = self.say("saves_one") if item.sums else self.pen.inline(item.each)
-                    for_row = self.say("for_a_row") if item.over is not None else ""
+                    each = self.say("for_each_row", each) if item.over is not None else each
                     cost = self.pen.inline(step.right) if i == len(step.facts.applied) - 1 else ""
                     applied = self.pen.code(self.program.applied(item.result))
-                    rows.append((self.pen.code(name), applied, f"{each} {for_row}".strip(), cost))
+                    rows.append((self.pen.code(name), applied, each, cost))
         if rows:
             yield Paragraph(self.say("functions_applied"))
             yield Grid(self._heads("statement", "function", "each", "in_all"), tuple(rows))

@@ -11,7 +11,7 @@ from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Name, Number
 from symroof.model.problem import SECTIONS
 from symroof.model.resources import time_name
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Role, Step
 from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
 from symroof.rendering.pages.counts import TABLED, Counts
@@ -30,6 +30,10 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     view, setting = View(derivation), derivation.setting
     pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
     return render_page(lambda pen: Writer(view, pen).page(), pen, lambda: told_by(derivation), d=view)
+
+
+# What a problem may ask besides, and the part of the answer that says it.
+ASKED: tuple[tuple[str, Role], ...] = (("solution", "solution"), ("best", "optimum"), ("there", "optimum_bound"))
 
 
 class Writer:
@@ -110,7 +114,7 @@ class Writer:
         names = [*stocks, *work, "bytes", "intensity", "compute"]
         if view.ridge is not None and (view.setting.over_network or text):
             names.insert(-1, "ridge")
-        names += [name for name, role in (("best", "optimum"), ("there", "optimum_bound")) if view.said(role)]
+        names += [name for name, role in ASKED if view.said(role)]
         parts = ("label", "cell", "near") if text or view.scaling else ("label", "cell")
         rows: list[tuple[str, ...]] = []
         for name in names:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, numeric
 from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
@@ -13,7 +14,8 @@ from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.quantities import STOCKS, unit_of_amount
 from symroof.model.resources import overlapping, time_name
 from symroof.model.statement_costs import of_statement, sent_over
-from symroof.proof.step import Step, amount_of, named_formula, number_of
+from symroof.proof.settling import without_cases
+from symroof.proof.step import Role, Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.amounts import decimal_number, grouped_sizes, measured_in, readable, to_places
 from symroof.rendering.pages.characters import cells
@@ -25,6 +27,7 @@ from symroof.symbols import expression
 
 # What a formula beside a number may take of a sheet; broader ones stand in their sections.
 BROADEST = 40
+SOLVED: tuple[Role, ...] = ("solution_whole", "solution")
 
 
 class Sized:
@@ -67,13 +70,23 @@ class Sized:
             known = said.step(named_formula(name))
             value = None if known is None else numeric(expression(known.right))
             if value is not None:
-                unit = unit_in(self.view.setting, formula)
-                yield self.pen.code(name), self.pen.amount(*measured_in(value, unit)), "", self.pen.inline(formula)
+                yield self.pen.code(name), self.named(name, value), "", self.pen.inline(formula)
+        yield from self._solution(said)
         yield from self._compute_bound(self.view.points.index(point))
+
+    def _solution(self, said: Said) -> Iterator[tuple[str, str, str, str]]:
+        """The relation that was to be solved, at these sizes where they are other ones."""
+        solve = self.view.problem.solve
+        if solve is not None:
+            both = (where.formula(role) for where in (said, self.view.answer) for role in SOLVED)
+            found = next((formula for formula in both if formula is not None), None)
+            if found is not None:
+                yield self.pen.inline(solve), self.pen.inline(without_cases(found)), "", ""
 
     def _compute_bound(self, place: int) -> Iterator[tuple[str, str, str, str]]:
         """Where the arithmetic takes longer: from which size on, the others as they are, and in general."""
-        step, label = self.view.answer.step(number_of(f"turn({place})")), self.prose("label_compute")
+        view, label = self.view, self.prose("label_compute")
+        step = view.answer.step(number_of(f"turn({place})"))
         if step is None:
             yield label, "", "", self.prose("cell_compute")
             for about, link in self.view.mesh.rows("compute") if self.view.mesh is not None else ():
@@ -89,7 +102,7 @@ class Sized:
                 label,
                 self._turn(step, place),
                 self.say("with_others", sizes, *self._top(step, place)),
-                self.prose("cell_compute"),
+                "" if view.outcome != "depends" or view.answer.rule is not None else self.prose("cell_compute"),
             )
 
     def _turn(self, step: Step, place: int) -> str:
@@ -133,6 +146,10 @@ class Sized:
         """A number with its unit, as people read it."""
         return self.pen.amount(*readable(value, unit_of_amount(name) or "1"))
 
+    def named(self, name: str, value: Fraction) -> str:
+        """A number of a formula that the problem names, with its unit where that is known."""
+        return self.pen.amount(*measured_in(value, unit_in(self.view.setting, self.view.problem.let[name])))
+
     def _words(self, name: str, point: dict[str, Any]) -> list[str]:
         said = point["said"]
 
@@ -169,7 +186,7 @@ class Sized:
         room = self.pen.amount(*readable(capacity, "bytes"))
         words = [self.say("held", chips, room, self._share(filled), fits.relation == "<=", bool(self.each))]
         most = self.view.answer.formula(number_of(f"whole room({place})"))
-        return [*words, *([self.say("most", most, chips)] if most is not None else [])]
+        return [*words, *([self.say("most", most, 0 if self.each else chips)] if most is not None else [])]
 
     def formula(self, name: str) -> str:
         formula = self.view.said(amount_of(name))

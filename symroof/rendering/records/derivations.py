@@ -10,6 +10,7 @@ from typing import Any
 from sympy import Mul
 
 from symroof.derivation.answer import Answer, Point
+from symroof.derivation.draft import numeric
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
@@ -18,7 +19,7 @@ from symroof.model.program import Program
 from symroof.model.quantities import OF_PROGRAMS
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import of_statement, sent_over
-from symroof.proof.step import Part, Role, against, amount_of, number_of
+from symroof.proof.step import Part, Role, against, amount_of, named_formula, number_of
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -166,7 +167,12 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
         **_times(point.formula, setting),
         **_asked(point, setting),
         **_thresholds(point, setting),
-        "numbers": {k: x for name, known in numbers_of(point).items() for k, x in beside(name, known).items()},
+        "numbers": {
+            k: x
+            for name, known in numbers_of(point).items()
+            if name not in setting.problem.let
+            for k, x in beside(name, known).items()
+        },
         "times": [
             {
                 "size": text(row.size),
@@ -184,9 +190,11 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
 
 
 def numbers_of(point: Point) -> dict[str, Fraction]:
-    """Every quantity that the sizes leave no part of open."""
+    """Every quantity that the sizes leave no part of open, and what the problem names."""
     named = ((step.left.name, step) for step in point.steps if isinstance(step.left, Name))
-    return {name: step.value for name, step in named if step.role == number_of(name)}
+    wanted = {name: step for name, step in named if step.role in (number_of(name), named_formula(name))}
+    values = {name: numeric(expression(step.right)) for name, step in wanted.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, setting: Setting) -> dict[str, Any]:
