@@ -41,7 +41,7 @@ class SymroofPlugin(BasePlugin[SymroofConfig]):
             if block.error is not None:
                 raise PluginError(f"symroof: {block.error}")
             if self.config.check and block.status != "same":
-                raise PluginError(f"symroof: {built.says(block)}")
+                raise PluginError(f"symroof: {built.says(block)}; symroof build {page.file.src_uri} writes it anew")
         for picture, data in built.files.items():
             folder = Path(config.docs_dir).resolve()
             if not picture.is_relative_to(folder):
