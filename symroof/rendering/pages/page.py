@@ -210,7 +210,8 @@ def _columns(grid: Grid, room: float, breaks: bool) -> str:
     for place in sorted(folding, key=breadths.__getitem__, reverse=True):
         if (excess := sum(breadths) - room) > 0 and breadths[place] > room / 3:
             breadths[place] = max(breadths[place] - excess, room / 3)
-            kinds[place] = rf"p{{{breadths[place] / room:.2f}\linewidth}}"
+            gap = 2 if any(kind.startswith("p") for kind in kinds) else 0  # what stands between two that go over lines
+            kinds[place] = rf"p{{{(breadths[place] - gap) / room:.2f}\linewidth}}"
     return "".join(kinds)
 
 
