@@ -115,9 +115,7 @@ def test_the_site_is_built(tmp_path):
     for path in PAGES:
         if path.parent.name == "docs" and path.name != "index.md":
             assert "<h1" in (tmp_path / path.stem / "index.html").read_text("utf-8")
-    assert "684" in (tmp_path / "search" / "search_index.json").read_text("utf-8") or "5115" in (
-        tmp_path / "tutorial" / "index.html"
-    ).read_text("utf-8")
+    assert "5115.6 tokens/s" in (tmp_path / "tutorial" / "index.html").read_text("utf-8")
 
 
 EXPLORE = TEXTS["docs/explore.md"]

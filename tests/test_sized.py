@@ -5,7 +5,7 @@ import json
 import random
 import re
 from fractions import Fraction
-from math import ceil, sqrt
+from math import ceil, exp, log, log2, sqrt
 
 import pytest
 
@@ -295,3 +295,69 @@ def test_a_sweep_takes_expressions(tmp_path):
         size, lower, rate, most = float(row[0]), *map(float, row[3:])
         assert rate == pytest.approx(size / lower)
         assert most == lower
+
+
+@pytest.mark.parametrize("name", ["T_HBM", "T_math", "T_lower", "flops", "bytes", "memory", "weights", "intensity"])
+def test_a_number_that_is_left_out_is_missed(monkeypatch, name):
+    """A page without a row for one of them is none."""
+    kept = values._Numbers._names
+    monkeypatch.setattr(values._Numbers, "_names", lambda self: (one for one in kept(self) if one != name))
+    with pytest.raises(CheckError, match=name):
+        sr.derive("mlp", on="h100", at="B=64,D=F=8192")
+
+
+def test_a_share_that_is_left_out_is_missed(monkeypatch):
+    kept = values.times_of_groups
+    monkeypatch.setattr(values, "times_of_groups", lambda *a: dict(list(kept(*a).items())[1:]))
+    with pytest.raises(CheckError, match="shares"):
+        sr.derive("mlp", on="h100", at="B=64,D=F=8192")
+    monkeypatch.setattr(values, "times_of_groups", lambda *a: {})
+    with pytest.raises(CheckError, match="shares"):
+        sr.derive("mlp", on="h100", at="B=64,D=F=8192")
+
+
+NUMBERS = {
+    "exp(B/100)": exp(0.03),
+    "exp(-3*B)": exp(-9),
+    "exp(B*40)": exp(120),
+    "exp(-B*40)": exp(-120),
+    "abs(sqrt(B) - 30)": 30 - sqrt(3),
+    "log(B)": log(3),
+    "log2(B*D)": log2(24),
+    "sqrt(B)*sqrt(D)": sqrt(24),
+    "max(sqrt(B), 1)": sqrt(3),
+    "floor(sqrt(B)*100)": 173,
+    "ceil(log2(B)*10)": 16,
+    "log2(D)": 3,
+    "sqrt(10^40 + 1)": 1e20,
+}
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_functions_of_sizes_are_worked_out(text):
+    """Beside the standard library; a whole number is exact."""
+    d = sr.derive("matmul", on="tpu-v5e", at="B=3,D=F=8")
+    told = d.only([text]).to_dict()[text]
+    assert told["float"] == pytest.approx(NUMBERS[text], rel=1e-14)
+    if isinstance(NUMBERS[text], int):
+        assert told["exact"] == str(NUMBERS[text])
+
+
+@pytest.mark.parametrize("text", ["log(B - 3)", "sqrt(B - 4)", "exp(100*B)", "2^B", "B/0", "B/(B - 3)"])
+def test_what_has_no_value_is_said_so(run, text):
+    done = run("derive", "matmul", "--on", "tpu-v5e", "--at", "B=3,D=F=8", "--value", text)
+    assert (done.code, done.out, "internal" in done.err, "refuted" in done.err) == (2, "", False, False)
+    named = run("derive", "matmul", "--on", "tpu-v5e", "--at", "B=3,D=F=8", "--let", f"x={text}", "--brief")
+    assert "internal" not in named.err
+
+
+@pytest.mark.parametrize("operation", ["matmul", "softmax", "mlp", "axpy"])
+def test_a_comparison_says_of_a_chip_what_its_derivation_says(operation):
+    """At sizes that leave nothing open: what bounds it there."""
+    for chip in ("h100", "tpu-v5e"):
+        open_ = sr.derive(operation, on=chip)
+        for size in (1, 300, 9000):
+            at_ = at(**dict.fromkeys(open_.setting.problem.names, size))
+            page = sr.derive(operation, on=chip, at=at_).to_text(brief=True)
+            bound = re.search(r"ridge [\d.]+:\s+([\w-]+(?: by [\w ]+)?)", " ".join(page.split()))[1]
+            assert bound in sr.compare(operation, on=chip, at=at_).to_text(width=200)

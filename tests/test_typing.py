@@ -1,9 +1,11 @@
 """What a type checker says of a user's file: every public function has a type of its own, and none of them is Any."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +95,9 @@ def test_a_fault_in_a_notebook_is_one_message(capsys):
         assert "symroof: " in shown
         assert "Traceback" not in shown
         assert len(shown.splitlines()) < 6
+
+
+def test_type_checkers_are_told_of_every_public_name():
+    tree = ast.parse(Path(sr.__file__).read_text("utf-8"))
+    told = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in sr._ROOMS]
+    assert {alias.name: node.module for node in told for alias in node.names} == sr._PUBLIC

@@ -111,7 +111,7 @@ def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int)
         put_in = positive(gap.as_numer_denom()[0], ground.layout)
         said = Step("solution", Reason.FIGURES, found.guard, "<=>", put_in, where, role="solution_guard", point=point)
         ground = ground.add(said)
-    whole = _whole(found.end.relation, edge, stride)
+    whole = whole_number(found.end.relation, edge, stride)
     if whole is None:
         return ground
     left = Compare(found.end.left, found.end.relation, ground.layout.write(edge))
@@ -129,7 +129,7 @@ def _upright(edge: Expr, ground: Ground) -> Formula:
     return Quotient(above, below)
 
 
-def _whole(relation: str, edge: Expr | Root, stride: int) -> int | None:
+def whole_number(relation: str, edge: Expr | Root, stride: int) -> int | None:
     """The multiple of the stride that is nearest to a bound on its side; None where there is none, or no number."""
     ends = (edge.low, edge.high) if isinstance(edge, Root) else (numeric(edge),)
     whole = set()

@@ -10,13 +10,14 @@ from sympy import Expr, Rational
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
-from symroof.algebra.rounding import decimal, to_digits
+from symroof.algebra.rounding import decimal, magnitude, to_digits
+from symroof.algebra.rounding import short as in_short
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.meanings import counted_quantities, meanings, put
 from symroof.derivation.setting import Setting
-from symroof.errors import AlgebraError
+from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
 from symroof.model.hardware import Known
 from symroof.model.quantities import Exponents, exponents, unit_of_amount
@@ -171,7 +172,7 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
         return ground if shown == formula else ground.add(Step("formulas", Reason.FIGURES, left, "=", shown))
     spread = formula
     try:
-        told = ground.points and all(exactly_at(ground, name, point) for point in range(len(ground.points)))
+        told = ground.points and all(is_number_at(ground, name, point) for point in range(len(ground.points)))
         if told:  # sizes are put in, and a number says what a long formula would
             return _number(ground, name, ground.in_numbers(ground.quantities[name]), None)
         if any(ground.quantities.get(part, symbol(part)) != symbol(part) for part in names(formula)):
@@ -185,16 +186,9 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
         return ground
 
 
-def exactly_at(ground: Ground, name: str, point: int) -> bool:
+def is_number_at(ground: Ground, name: str, point: int) -> bool:
     """Whether a named formula is a number at a set of sizes."""
     return bool(ground.in_numbers(ground.quantities[name], point).is_number)
-
-
-def _whole(value: Expr) -> Expr:
-    """The whole number that logarithms come to, as far as anyone can see; the value itself where they do not."""
-    near = value.evalf(30)
-    whole = near.round() if near.is_real else None
-    return whole if whole is not None and abs(near - whole) < Rational(1, 10**20) else value
 
 
 def _calls(formula: Formula) -> bool:
@@ -220,21 +214,16 @@ def _at(ground: Ground, name: str, point: int) -> Ground:
 
 
 def _number(ground: Ground, name: str, value: Expr, point: int | None) -> Ground:
-    """What a named formula comes to: exactly, and in decimals where it is a number."""
-    where = ground.where(point)
+    """What a named formula comes to: exactly, and in decimals where it is a number; nothing where it has no value."""
     if value.is_number and not value.is_Rational:
-        value = _whole(value)
-    if value.is_number and not value.is_Rational:
-        precise = fraction(Rational(str(value.evalf(30))))
-        digits = to_digits(precise, DIGITS), decimal(precise)
-        long, short = (Number(Fraction(text), text) for text in digits)
-        return ground.add(
-            Step("summary", Reason.ROUNDED, Name(name), "~", long, where, role=named_formula(name), point=point),
-            Step("formulas", Reason.ROUNDED, Name(name), "~", short, where, point=point),
-        )
+        return _irrational(ground, name, value, point)
     if _calls(ground.let[name]) and not value.is_Rational:
         return ground  # nothing shorter than what was written
-    right = ground.layout.write(value)
+    return ground.add(*_valued(ground, name, value, point))
+
+
+def _valued(ground: Ground, name: str, value: Expr, point: int | None) -> tuple[Step, ...]:
+    where, right = ground.where(point), ground.layout.write(value)
     in_decimals: tuple[Step, ...] = ()
     if value.is_Rational:
         exact = fraction(value)
@@ -242,4 +231,27 @@ def _number(ground: Ground, name: str, value: Expr, point: int | None) -> Ground
             right = Number(exact, text)
         in_decimals = rounded("formulas", Name(name), exact, assumptions=where, point=point)
     said = Step("formulas", Reason.VALUE, Name(name), "=", right, where, role=named_formula(name), point=point)
-    return ground.add(said, *in_decimals)
+    return said, *in_decimals
+
+
+def _irrational(ground: Ground, name: str, value: Expr, point: int | None) -> Ground:
+    """A number that SymPy holds for irrational: a whole one where the second engine proves that it is, as of log2(8), else
+    its decimals."""
+    near = value.evalf(30)
+    if not (near.is_real and near.is_finite):
+        return ground
+    precise = fraction(Rational(str(near)))
+    if abs(precise - round(precise)) < Fraction(1, 10**20):
+        known = len(ground.ledger.established)
+        try:
+            return ground.add(*_valued(ground, name, rational(round(precise)), point))
+        except CheckError:
+            del ground.ledger.established[known:]
+    where, digits = ground.where(point), (to_digits(precise, DIGITS), decimal(precise))
+    if (power := magnitude(precise)) >= DIGITS:  # digits before the point that are not known are not written
+        digits = (f"{to_digits(precise / 10**power, DIGITS)}e{power}", in_short(precise))
+    long, short = (Number(Fraction(text), text) for text in digits)
+    return ground.add(
+        Step("summary", Reason.ROUNDED, Name(name), "~", long, where, role=named_formula(name), point=point),
+        Step("formulas", Reason.ROUNDED, Name(name), "~", short, where, point=point),
+    )

@@ -21,7 +21,7 @@ from symroof.derivation.values import numbers
 from symroof.errors import CheckError
 from symroof.formula import Frozen, Name, Number, names
 from symroof.model.problem import Problem
-from symroof.proof.complete import require_answered, require_sealed
+from symroof.proof.complete import require_answered, require_numbers, require_sealed
 from symroof.proof.step import Reason, Step
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def require_whole(draft: Draft) -> None:
     program = draft.setting.problem.operation
     require_sealed(draft.steps, draft.ledger.established)
     require_answered(draft.steps, draft.ledger)
+    require_numbers(draft.steps, draft.ledger)
     require_spoken(draft, program)
 
 

@@ -6,14 +6,16 @@ The value is found from the expression of a quantity in exact arithmetic; the se
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil
 
 from sympy import Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft, numeric
+from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft
+from symroof.derivation.equations import whole_number
 from symroof.derivation.meanings import costs
 from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import T_STEPS
@@ -177,13 +179,11 @@ class _Numbers:
                 yield Step(
                     "summary", Reason.REACH, INTENSITY, "<", self.draft.write(top), self.beside, high, None, role
                 )
-        edge, stride = numeric(found.bound), chip_step(self.setting, x.name)
-        if found.end is None or edge is None or isinstance(found.bound, Root):
+        edge, stride = found.bound, chip_step(self.setting, x.name)
+        whole = None if found.end is None or edge is None else whole_number(found.end.relation, edge, stride)
+        if found.end is None or edge is None or whole is None or isinstance(edge, Root):
             return
-        rises = found.end.relation.startswith(">")
-        last = max(floor(edge / stride) + 1, 1) * stride if rises else floor(edge / stride) * stride
-        if last >= 1 and found.end.relation in (">", "<="):
-            left = Compare(found.end.left, found.end.relation, self.draft.write(edge))
-            right = Compare(found.end.left, ">=" if rises else "<=", number(last))
-            role = number_of(f"whole {named}")
-            yield Step("summary", Reason.WHOLE, left, "<=>", right, self.beside, Whole(stride), None, role)
+        left = replace(found.end, right=self.draft.write(edge))
+        right = replace(found.end, relation=">=" if found.end.relation.startswith(">") else "<=", right=number(whole))
+        role = number_of(f"whole {named}")
+        yield Step("summary", Reason.WHOLE, left, "<=>", right, self.beside, Whole(stride), None, role)

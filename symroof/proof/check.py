@@ -13,6 +13,7 @@ from dataclasses import replace
 from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes, number
 from symroof.proof.evidence import last_place, rounded
 from symroof.proof.exact import ORDER, Exact, free_names
+from symroof.proof.irrational import between
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.polynomials import Poly
 from symroof.proof.sampling import sampled, truth_of
@@ -125,6 +126,8 @@ def _settled(step: Step, ledger: Ledger) -> Check:
             raise refuted(step, "a denominator may vanish")
         if by:
             return Check("proved", by)
+    if step.relation == "=" and not any(between(exact.difference(step.left, step.right), exact) or (1,)):
+        return Check("proved", "both ends of the difference are 0")
     if step.relation == "=" and not exact.atoms:
         raise refuted(step, f"the sides differ by {_shown(exact.difference(step.left, step.right).above)}")
     before: set[str] | None = None

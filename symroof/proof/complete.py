@@ -12,15 +12,21 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from symroof.errors import CheckError
-from symroof.formula import Call, Formula, Frozen, Name, Quotient, Sum
+from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
 from symroof.proof.ledger import Ledger
-from symroof.proof.step import Step, against
+from symroof.proof.step import Step, against, number_of
 
 if TYPE_CHECKING:
     from symroof.proof.chips import Meshed
     from symroof.proof.script import Script
 
 T_MATH = Name("T_math")
+# What is said as a number wherever it is one, beside times and what is sent.
+NUMBERED = frozenset(
+    name + each
+    for name in ("flops", "ops", "bytes", "weights", "caches", "gradients", "saved", "memory")
+    for each in ("", "_per_chip")
+) | {"reads", "writes", "intensity", "params"}
 
 
 class Owed(Frozen):
@@ -76,6 +82,34 @@ def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
         enough = {("threshold", point), ("side", point)} | ({("intensity", point)} if _is_open(ledger) else set())
         if not enough & said:
             raise CheckError(f"nothing is said of which side takes longer at the sizes of set {point + 1}")
+
+
+def require_numbers(steps: Collection[Step], ledger: Ledger) -> None:
+    """At each set of sizes every time, amount and stock that these leave nothing of open is said as a number; and the shares
+    of the time are of all of it.
+
+    Raises :class:`~symroof.errors.CheckError` where one is not.
+    """
+    wanted = [n for n in ledger.definitions if n in NUMBERED or (n.startswith(("T_", "sent(")) and not _is_of_one(n))]
+    for point, sizes in enumerate(ledger.points):
+        where = [Compare(Name(name), "=", Number(size)) for name, size in sizes.items()]
+        own = [step for step in steps if step.point == point]
+        equal = [a for step in own[:1] for a in step.assumed("=") if a not in where]
+        exact = ledger.exact(figures=True, assumptions=(*equal, *where))
+        said = {step.left for step in own if step.role == number_of(getattr(step.left, "name", ""))}
+        for name in wanted:
+            if name not in ledger.own and Name(name) not in said and exact.rational(Name(name)).constant is not None:
+                raise CheckError(f"{name} is no number at the sizes of set {point + 1}")
+        shares = [step.value for step in own if step.role.startswith(number_of("share("))]
+        if shares and sum(shares) != 1:
+            raise CheckError(f"the shares of set {point + 1} are not those of all statements")
+        if not shares and Name("T_steps") in said and isinstance(ledger.definitions.get("T_steps"), Sum):
+            raise CheckError(f"nothing is said of the shares of set {point + 1}")
+
+
+def _is_of_one(name: str) -> bool:
+    """Whether a time is that of one statement."""
+    return name.startswith("T_") and name.endswith(")")
 
 
 def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> None:

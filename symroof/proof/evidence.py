@@ -7,7 +7,7 @@ from fractions import Fraction
 from symroof.formula import Call, Cases, Compare, Formula, Name, Negative, Number, Product, Quotient, Sum, number
 from symroof.proof.exact import Exact
 from symroof.proof.irrational import between
-from symroof.proof.ledger import Evidence, Ledger, refuted
+from symroof.proof.ledger import Evidence, Ledger, refuted, undecided
 from symroof.proof.limits import Whole
 from symroof.proof.settling import read
 from symroof.proof.step import Check, Step
@@ -134,6 +134,8 @@ def rounded(step: Step, ledger: Ledger) -> Check:
     exact = ledger.exact(figures=True, assumptions=step.assumptions)
     value = exact.rational(step.left)
     known = between(value, exact) if value.constant is None else (value.constant, value.constant)
+    if known is None and exact.atoms:
+        raise undecided(step, "no ends of its value are known")
     if known is None:
         raise refuted(step, "a number was expected")
     digits = step.right.digits

@@ -17,6 +17,8 @@ from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Poly, Rat
 
 BITS = 160
+# No larger powers of e are worked out.
+LARGEST_POWER = 200
 Ends = tuple[Fraction, Fraction]
 
 
@@ -50,10 +52,11 @@ def _of_poly(poly: Poly, known: Mapping[str, Ends]) -> Ends:
     return low, high
 
 
-def _trimmed(ends: Ends) -> Ends:
-    """Ends of few digits, a little further apart."""
-    scale = 1 << BITS
+def _trimmed(ends: Ends, bits: int = BITS) -> Ends:
+    """Ends of few digits, a little further apart; of a small number, as many digits after its zeros."""
     low, high = ends
+    zeros = max(0, high.denominator.bit_length() - high.numerator.bit_length())
+    scale = 1 << bits + zeros
     return (low if low == high else Fraction(floor(low * scale), scale)), (
         high if low == high else Fraction(ceil(high * scale), scale)
     )
@@ -95,6 +98,29 @@ def _artanh(z: Fraction) -> Ends:
     return (total, total + rest) if z >= 0 else (total - rest, total)
 
 
+def _exp(ends: Ends) -> Ends | None:
+    low, high = ends
+    return None if max(abs(low), abs(high)) > LARGEST_POWER else (_exp_of(low)[0], _exp_of(high)[1])
+
+
+@lru_cache(maxsize=64)
+def _exp_of(value: Fraction) -> Ends:
+    halvings = 1 + max(ceil(abs(value)), 1).bit_length()
+    y, total, term, n = value / (1 << halvings), Fraction(0), Fraction(1), 0
+    while term and abs(term) * (1 << BITS + halvings) > 1:
+        total, n = total + term, n + 1
+        term = term * y / n
+    ends = (total - 2 * abs(term), total + 2 * abs(term))
+    for _ in range(halvings):
+        ends = _trimmed((ends[0] ** 2, ends[1] ** 2), BITS + LARGEST_POWER)
+    return ends
+
+
+def _abs(ends: Ends) -> Ends:
+    low, high = ends
+    return (Fraction(0), max(-low, high)) if low < 0 < high else (min(abs(low), abs(high)), max(abs(low), abs(high)))
+
+
 def _whole(rule: Callable[[Fraction], int]) -> Callable[[Ends], Ends | None]:
     def of(ends: Ends) -> Ends | None:
         low, high = map(rule, ends)
@@ -106,6 +132,8 @@ def _whole(rule: Callable[[Fraction], int]) -> Callable[[Ends], Ends | None]:
 FUNCTIONS: Mapping[str, Callable[..., Ends | None]] = {
     "sqrt": _sqrt,
     "log": _log,
+    "exp": _exp,
+    "abs": _abs,
     "floor": _whole(floor),
     "ceil": _whole(ceil),
     "max": lambda *parts: (max(low for low, _ in parts), max(high for _, high in parts)),

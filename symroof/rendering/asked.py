@@ -11,11 +11,12 @@ from symroof.derivation.formulas import ASKED, unit_in, worked_out
 from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import Derivation, resumed
 from symroof.derivation.setting import Setting
-from symroof.errors import ReadingError
+from symroof.errors import CheckError, ReadingError
 from symroof.exploration.wanted import is_plain, read_quantity
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.units import Unlike
+from symroof.proof.step import Step, named_formula
 from symroof.reading.numbers import measured, unit_named
 from symroof.rendering.pages.amounts import measured_in, short
 from symroof.rendering.pages.characters import plain
@@ -69,10 +70,20 @@ def asked(derivation: Derivation, text: str) -> Asked | None:
     if is_plain(text) and not quantity and text not in setting.problem.names:
         return None  # a part that there is not
     formula = read_quantity(text, setting)
-    said = worked_out(resumed(derivation), formula)
-    steps = [step for step in said.steps if step.role == f"let {ASKED}"]
+    try:
+        said = worked_out(resumed(derivation), formula)
+    except CheckError as error:
+        raise ReadingError(f"{text} is not derived: {str(error).rpartition(': ')[2]}") from None
+    steps = said_of(said)
+    if len(steps) < len(setting.problem.at):
+        raise ReadingError(f"{text} has no value at the sizes", expected="a real number, or a formula in what is open")
     values = tuple(step.right.value if isinstance(step.right, Number) else _value(step.right) for step in steps)
     return Asked(derivation, said, values or (formula,), _unit(formula, setting))
+
+
+def said_of(said: Said) -> list[Step]:
+    """The steps that say what was asked for."""
+    return [step for step in said.steps if step.role == named_formula(ASKED)]
 
 
 def _value(formula: Formula) -> Fraction | Formula:
