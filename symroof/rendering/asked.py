@@ -76,7 +76,10 @@ def asked(derivation: Derivation, text: str) -> Asked | None:
         raise ReadingError(f"{text} is not derived: {str(error).rpartition(': ')[2]}") from None
     steps = said_of(said)
     if len(steps) < len(setting.problem.at):
-        raise ReadingError(f"{text} has no value at the sizes", expected="a real number, or a formula in what is open")
+        raise ReadingError(
+            f"{text} has no value at the sizes that can be proved",
+            expected="a real number, or a formula in what is open",
+        )
     values = tuple(step.right.value if isinstance(step.right, Number) else _value(step.right) for step in steps)
     return Asked(derivation, said, values or (formula,), _unit(formula, setting))
 
