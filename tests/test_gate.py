@@ -354,7 +354,7 @@ FAULTS = {
     "derivation.threshold._otherwise": (lambda f: lambda draft, solution: f(draft, replace(solution, formula=twice(solution.formula.rows[0][0]))) if not hasattr(solution.formula, "rows") else f(draft, replace(solution, formula=replace(solution.formula, rows=((solution.formula.rows[0][0], twice(solution.formula.rows[0][1])),)))), batch),
     "derivation.equations._joined": (lambda f: lambda parts, every: f(parts, every=not every), solved),
     "derivation.equations._upright": (doubled, without_an_operation),
-    "derivation.equations._whole": (lambda f: lambda *a: (lambda found: found and found + 1)(f(*a)), solved),
+    "derivation.equations.whole_number": (lambda f: lambda *a: (lambda found: found and found + 1)(f(*a)), solved),
     "derivation.formulas.Ground.value": (doubled, solved),
     "derivation.formulas.Ground.in_numbers": (doubled, solved),
     "derivation.formulas._number": (lambda f: lambda ground, name, value, point: f(ground, name, 2 * value, point), without_an_operation),

@@ -361,3 +361,12 @@ def test_a_comparison_says_of_a_chip_what_its_derivation_says(operation):
             page = sr.derive(operation, on=chip, at=at_).to_text(brief=True)
             bound = re.search(r"ridge [\d.]+:\s+([\w-]+(?: by [\w ]+)?)", " ".join(page.split()))[1]
             assert bound in sr.compare(operation, on=chip, at=at_).to_text(width=200)
+
+
+def test_what_is_open_and_cancels_leaves_a_number():
+    """B and N stand above and below the bar: the intensity is a number without them, and the times are not."""
+    line = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
+    found = numbers_of(sr.derive(line, on="tpu-v5e", assume="H << T, S", at="T=S=4096, H=128"))
+    T, S, H = 4096, 4096, 128
+    assert found["intensity"] == Fraction(2 * T * S * H, 2 * (T * H + S * H + T * S))
+    assert "T_lower" not in found and "flops" not in found

@@ -86,8 +86,11 @@ class _Numbers:
     def of(self, formula: Formula) -> Fraction | None:
         """The number that a formula of quantities is."""
         parts = {name: self.value(name) for name in names(formula)}
-        known = {name: rational(part) for name, part in parts.items() if part is not None}
-        return exactly(expression(formula, known), {}) if len(known) == len(parts) else None
+        known: dict[str, Expr] = {name: rational(part) for name, part in parts.items() if part is not None}
+        if isinstance(formula, Quotient):  # what is open may cancel
+            open_ones = [name for name, part in parts.items() if part is None and name in self.counted]
+            known |= {name: valued(self.draft, self.counted[name], self.sizes) for name in open_ones}
+        return exactly(cancelled(expression(formula, known)), {}) if len(known) == len(parts) else None
 
     def said(self, left: Formula, relation: str, right: Formula, role: str) -> Step:
         return Step("summary", Reason.VALUE, left, relation, right, self.where, role=number_of(role), point=self.point)
