@@ -1,9 +1,11 @@
 """For MkDocs: the plugin ``symroof`` writes blocks and values while the site is built; with ``check: true`` it fails
-where what stands in a page is stale, and changes nothing.
+where what stands in a page is stale, and changes nothing. With ``mathml: true`` the formulas of a page, those of its author
+as well, are typeset as MathML, which a browser shows without a script and without a network.
 
     plugins:
       - symroof:
           check: false
+          mathml: true
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ from mkdocs.structure.files import File
 
 from symroof.api import build
 from symroof.errors import SymroofError
+from symroof.rendering.formulas.mathml import typeset
 
 
 class SymroofConfig(Config):
     """The settings of the plugin."""
 
     check = Type(bool, default=False)
+    mathml = Type(bool, default=False)
     dialect = Optional(Type(str))
 
 
@@ -49,4 +53,7 @@ class SymroofPlugin(BasePlugin[SymroofConfig]):
             name = picture.relative_to(folder).as_posix()
             if files.get_file_from_path(name) is None:
                 files.append(File.generated(config, name, content=data))
-        return built.text
+        try:
+            return typeset(built.text) if self.config.mathml else built.text
+        except SymroofError as error:
+            raise PluginError(f"symroof: {page.file.src_uri}: {error}") from None

@@ -217,7 +217,8 @@ class _Builder:
         lang = self.lang or force.options.get("lang") or looks.get("lang")
         style = Style(dialect=self.settings.dialect, template=looks.get("template"), lang=lang)
         layout = force.context.layout if force.context.setting is not None else Layout(())
-        text = Lookup(force.context, self.answers).text(marker.body, pen_of(self.settings.form, layout, "HBM", style))
+        pen = pen_of(self.settings.form, layout, "HBM", style)
+        text = pen.dialect.finished(Lookup(force.context, self.answers).text(marker.body, pen))
         old = self.text[slice(*marker.inside)].rstrip("\n")
         if old == text:
             return Built(marker.line, "value", marker.body, "same", text)

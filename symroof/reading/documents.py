@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +56,10 @@ TEMPLATE_BLOCK = re.compile(
 TEMPLATE_TAG = re.compile(r"\{%[^%]{0,2000}%\}|\{\{[^{}\\]{0,500}\}\}")
 HTML_BLOCK = re.compile(
     r"<(pre|code|script|style|kbd|samp)\b[^<>]{0,500}>.{0,20000}?</\1\s*>", re.DOTALL | re.IGNORECASE
+)
+MATHML = re.compile(
+    r"""<math\b(?P<kind>[^<>]{0,500}?)\balttext="(?P<latex>[^"<>]{0,20000})"[^<>]{0,500}>.{0,200000}?</math>""",
+    re.DOTALL,
 )
 HTML_TAG = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,1000}}>|\]\([^()\s]{{0,500}}\)", re.IGNORECASE)
 # A span goes on across the end of a line, but not into the next paragraph or a comment that begins a line.
@@ -176,6 +181,7 @@ class _Source:
         if BLOCKS.search(text):
             text = closed(passed_over(text, visible(text, form), SYNTAXES[form], "the document"))
         self.rows: tuple[Row, ...]
+        text = text if tex else MATHML.sub(_in_dollars, text)
         if tex:
             self.body = blanked(text, TEX_VERBATIM, TEX_LITERAL)
             self.rows = tuple(tabular_rows(blanked(self.body, TEX_COMMENT)))
@@ -271,6 +277,31 @@ def mathematics(seen: str, form: str) -> tuple[range, ...]:
     """Where the formulas of a text stand, values among what they say; ``seen`` is the text with its code blanked out."""
     body = closed(passed_over(seen, seen, SYNTAXES[form], "the document", "x"))
     return tuple(range(*match.span()) for match in FORMULA.finditer(body))
+
+
+def with_formulas_set(text: str, set_: Callable[[str, bool], str]) -> str:
+    """A Markdown text with each formula as ``set_`` sets its LaTeX, which is a display or not; code and comments stay.
+
+    >>> with_formulas_set("$B$ or `$B`, $$B$$", lambda latex, display: f"<{latex}{display:d}>")
+    '<B0> or `$B`, <B1>'
+    """
+    seen = closed(blanked(closed(visible(text, "markdown")), COMMENT, HTML_BLOCK, HTML_TAG))
+    found, end = [], 0
+    for match in FORMULA.finditer(seen):
+        kind = str(match.lastgroup)
+        if kind != "code":
+            latex = match.group() if kind == "environment" else match[kind]
+            found += [text[end : match.start()], set_(_unquoted(latex).strip(), kind in (*DISPLAYS, "environment"))]
+            end = match.end()
+    return "".join((*found, text[end:]))
+
+
+def _in_dollars(match: re.Match[str]) -> str:
+    """A formula in MathML as its LaTeX between dollars, where it begins; its length stays what it is."""
+    marks = "$$" if 'display="block"' in match.group() else "$"
+    found = unescape(match["latex"]).join((marks, marks))
+    rows = match.group().count("\n")
+    return (found + " " * (len(match.group()) - rows - len(found)) + "\n" * rows)[: len(match.group())]
 
 
 def _starts(pattern: re.Pattern[str], text: str) -> list[int]:

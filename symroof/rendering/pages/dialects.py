@@ -56,7 +56,7 @@ GITHUB = Bounds(joint=" ", before=Beside("(["))
 class Dialect(Frozen):
     """What stands around mathematics in a line and around a display; ``labelled`` is what stands around a display with
     a label, which takes the place of ``@``; None where there are no labels. Lines of a display have an ``indent``.
-    A ``fence`` stands around code.
+    A ``fence`` stands around code. One that is ``typeset`` has its formulas set as MathML at the end.
     Where it matters what touches mathematics, there are ``bounds``: Korean and Chinese have no space around it."""
 
     form: str
@@ -66,6 +66,7 @@ class Dialect(Frozen):
     indent: str = ""
     bounds: Bounds | None = None
     fence: str = "```"
+    typeset: bool = False
 
     @property
     def formula(self) -> str:
@@ -89,6 +90,14 @@ class Dialect(Frozen):
             words += ("" if before.allows(words[-1:]) else joint) + mark
             words += ("" if behind is None or behind.allows(following[:1]) else joint) + following
         return words
+
+    def finished(self, text: str) -> str:
+        """What was written, as it leaves."""
+        if not self.typeset:
+            return text
+        from symroof.rendering.formulas.mathml import typeset
+
+        return typeset(text)
 
     def displayed(self, body: str, label: str | None = None) -> str:
         """A display, with its label where it has one.
@@ -116,6 +125,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "kramdown": Dialect("markdown", DOLLARS, DOLLARS, fence="~~~"),
     "myst": Dialect("markdown", DOLLAR, DOLLARS, ("$$", "$$ (@)")),
     "quarto": Dialect("markdown", DOLLAR, DOLLARS, ("$$", "$$ {#@}")),
+    "mathml": Dialect("markdown", DOLLAR, DOLLARS, typeset=True),
     "tex": Dialect("latex", DOLLAR, (r"\[", r"\]"), ("\\begin{equation}\\label{@}", r"\end{equation}")),
     "rst": Dialect("rst", (":math:`", "`"), (".. math::\n", ""), (".. math::\n   :label: @\n", ""), "   ", MARKUP),
 }

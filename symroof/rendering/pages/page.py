@@ -117,7 +117,7 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, told: Callable[[], Seque
     if style.template is None:
         _require_all(page, pen, text)
     require_heard(said, told() if style.template is None else ())
-    return text
+    return pen.dialect.finished(text)
 
 
 def _require_all(page: Page, pen: Pen, text: str) -> None:
