@@ -84,3 +84,64 @@ def test_the_options_of_derive_stand_in_groups(run):
         assert f"\n{head}\n" in page
     assert "Other:" not in page
     assert page.count("symroof derive ") >= 4
+
+
+DOCUMENT = """# A document
+
+<!-- symroof derive
+operation = "bf17[B] * bf16[B] -> bf16[]"
+-->
+<!-- symroof end -->
+
+text <!-- symroof = nothing.ridge --><!-- / -->
+
+<!-- symroof derive
+operation = "matmul"
+on = "h100"
+-->
+<!-- symroof end -->
+
+<!-- symroof derve
+operation = "matmul"
+-->
+<!-- symroof end -->
+"""
+FAULTS = (
+    ":3: unknown dtype 'bf17'",
+    ":8: unknown name 'nothing'",
+    "unknown key 'on'",
+    "did you mean hardware?",
+    ":16: a block cannot 'derve'",
+    "did you mean derive?",
+)
+
+
+def test_every_fault_of_a_document_is_told_at_once(run, tmp_path):
+    """By the command that writes it and by the one that judges it."""
+    document = tmp_path / "page.md"
+    document.write_text(DOCUMENT)
+    for words in (("build", "--check"), ("verify",)):
+        done = run(*words, str(document))
+        said = " ".join((done.out + done.err).split())
+        assert [fault for fault in FAULTS if fault not in said] == []
+    assert document.read_text() == DOCUMENT
+
+
+def test_comments_that_cannot_be_read_are_told_at_once(run, tmp_path):
+    document = tmp_path / "page.md"
+    document.write_text("a <!-- symroof = mm.ridge -->5\n\n<!-- symroof end -->\n\nb <!-- symroof = mm.flops -->6\n")
+    done = run("build", str(document))
+    assert done.code == 2
+    assert [line for line in (1, 3, 5) if f":{line}: " not in done.err] == []
+
+
+def test_a_key_and_its_option_have_the_same_other_names(run):
+    """What leads to a key of a problem leads to the option that says the same."""
+    from symroof.cli import OPTIONS
+    from symroof.reading.problems import CALLED
+
+    for other, key in CALLED.items():
+        if key == "operation" or OPTIONS.get(key) == f"--{other}":
+            continue  # which has no option, or is it
+        told = run("derive", "matmul", f"--{other}", "x").err
+        assert f"did you mean {OPTIONS.get(key, '--' + key)}?" in told, other

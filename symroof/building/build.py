@@ -22,7 +22,7 @@ from symroof.errors import ReadingError, SymroofError, about
 from symroof.reading.documents import NEXT_KEYS, NEXT_WORDS, mathematics, visible
 from symroof.reading.exercises import read_exercise
 from symroof.reading.languages import USUAL_LANGUAGE, language_of
-from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers
+from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers, require_verb
 from symroof.reading.problems import merged, read_options
 from symroof.rendering.figures.signature import is_own
 from symroof.rendering.pages.amounts import decimal
@@ -140,6 +140,7 @@ class _Builder:
             self.told[marker.span.start] = Built(marker.line, marker.verb, marker.body[:40], "failed", error=str(error))
 
     def _block(self, marker: Marker, force: InForce) -> Built:
+        require_verb(marker)
         table = read_options(marker.body, "the block")
         request = request_of(marker.verb, table, force.options, self.settings, self.folder)
         if request.name is not None:

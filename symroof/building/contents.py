@@ -10,10 +10,10 @@ from textwrap import indent
 from typing import Any
 
 from symroof.building.settings import LOOKS, SAID, Settings
-from symroof.errors import ReadingError, require_one_of
+from symroof.errors import ReadingError
 from symroof.formula import Frozen
 from symroof.reading.languages import language_of, languages
-from symroof.reading.problems import KEYS, read_problem_file
+from symroof.reading.problems import KEYS, read_problem_file, require_key
 from symroof.reading.toml import text, unfit
 from symroof.rendering.pages.pen import Style
 from symroof.verification.comments import CONVENTIONS
@@ -77,7 +77,7 @@ def request_of(
     """The request of a block: its own table, what it takes from the comments ``before`` it, and the usual settings."""
     known = ("id", "problem", *OWN[verb], *SAID)
     for key in table:
-        require_one_of(key, known, f"the block: unknown key {key!r}")
+        require_key(key, known, "the block")
     shared = _problem_file(text(table, "problem"), settings, folder) if "problem" in table else {}
     ours = {key for key in table if key not in OWN[verb]}  # the sizes of a plot are those of its axes
     said = {key: value for key, value in {**shared, **table}.items() if key in KEYS and key in {*shared, *ours}}

@@ -66,16 +66,21 @@ def main(arguments: Iterable[str] | None = None) -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
-# What other programs call an option.
+# The options that are not called as the key of a problem.
+OPTIONS = {"hardware": "--on", "solve_for": "--for"}
 CALLED = {
-    **dict.fromkeys(("--hardware", "--chip", "--device", "--gpu", "--tpu", "--accelerator"), "--on"),
-    **dict.fromkeys(("--sizes", "--size", "--shape", "--values"), "--at"),
-    **dict.fromkeys(("--regime", "--assuming", "--where"), "--assume"),
     **dict.fromkeys(("--out", "--file"), "--output"),
-    **dict.fromkeys(("--language", "--locale"), "--lang"),
-    **dict.fromkeys(("--solve-for", "--variable"), "--for"),
     **dict.fromkeys(("--json", "--markdown", "--latex"), "--format"),
+    **{f"--{key.replace('_', '-')}": option for key, option in OPTIONS.items()},
 }
+
+
+def _meant(option: str) -> str | None:
+    """The option that another program calls so."""
+    from symroof.reading.problems import CALLED as KEYS_CALLED
+
+    key = KEYS_CALLED.get(option.removeprefix("--"))
+    return CALLED.get(option.replace("_", "-")) or (key and OPTIONS.get(key, f"--{key}"))
 
 
 def _said(error: click.ClickException, given: list[str]) -> str:
@@ -91,8 +96,8 @@ def _said(error: click.ClickException, given: list[str]) -> str:
         return error.format_message()
     if error.option_name in ("-", "->", "->>"):
         return f"{error.format_message()}\n  {taken_apart(given)}"
-    if error.option_name in CALLED:
-        return f"there is no option {error.option_name}\n  did you mean {CALLED[error.option_name]}?"
+    if (option := _meant(error.option_name)) is not None:
+        return f"there is no option {error.option_name}\n  did you mean {option}?"
     return error.format_message()
 
 

@@ -95,15 +95,23 @@ SYNTAXES: Mapping[str, Syntax] = {"markdown": MARKDOWN, "rst": RST, "latex": TEX
 def read_markers(text: str, visible: str, syntax: Syntax, name: str) -> tuple[Marker, ...]:
     """The markers of a text in their order; ``visible`` is the text with its code blanked out.
 
+    Raises :class:`ReadingError` that tells each of those that cannot be read, or has no end.
+
     >>> text = "From <!-- symroof = mm.ridge -->240<!-- / --> rows on."
     >>> [(m.verb, m.body, text[slice(*m.inside)]) for m in read_markers(text, text, MARKDOWN, "text")]
     [('=', 'mm.ridge', '240')]
     """
-    return tuple(_paired(list(_comments(text, visible, syntax, name)), text, syntax, name))
+    faults: list[ReadingError] = []
+    found = list(_comments(text, visible, syntax, name, faults))
+    paired = tuple(_paired(found, text, syntax, name, faults)) if not faults else ()
+    if faults:
+        raise ReadingError("\n".join(map(str, faults))) if len(faults) > 1 else faults[0]
+    return paired
 
 
 def passed_over(text: str, visible: str, syntax: Syntax, name: str, blank: str = " ") -> str:
-    """The text with blocks and values blanked out: what a program writes is not what an author claims."""
+    """The text with blocks and values blanked out: what a program writes is not what an author claims. A block that none
+    answers is blanked out as well."""
     characters = list(text)
     if "symroof" in text:
         for marker in read_markers(text, visible, syntax, name):
@@ -113,8 +121,15 @@ def passed_over(text: str, visible: str, syntax: Syntax, name: str, blank: str =
     return "".join(characters)
 
 
-def _comments(text: str, visible: str, syntax: Syntax, name: str) -> Iterator[Marker]:
-    """Comments that are the program's, without their ends: the verb of one that ends something is ``end`` or ``/``."""
+def require_verb(marker: Marker) -> None:
+    """Raises :class:`ReadingError` where a block asks for what none answers."""
+    if marker.verb not in ("", "="):
+        require_one_of(marker.verb, VERBS, f"a block cannot {marker.verb!r}")
+
+
+def _comments(text: str, visible: str, syntax: Syntax, name: str, faults: list[ReadingError]) -> Iterator[Marker]:
+    """Comments that are the program's, without their ends: the verb of one that ends something is ``end`` or ``/``. What
+    is wrong with one is added to the ``faults``."""
     line, counted = 1, 0
     for match in syntax.comment.finditer(visible):
         prefix = match["prefix"]
@@ -136,41 +151,42 @@ def _comments(text: str, visible: str, syntax: Syntax, name: str) -> Iterator[Ma
         verb, _, more = first.strip().partition(" ")
         written_by_it = verb in (*VERBS, "end") or rest.lstrip().startswith("=")
         if "<!--" in words or (written_by_it and syntax is MARKDOWN and not match.group().endswith("-->")):
-            raise ReadingError(f"{name}:{line}: the comment is not closed", expected="-->")
-        if rest.lstrip().startswith("="):
+            faults.append(ReadingError(f"{name}:{line}: the comment is not closed", expected="-->"))
+        elif rest.lstrip().startswith("="):
             if alone and syntax is MARKDOWN:
-                raise ReadingError(
-                    f"{name}:{line}: a value begins a line, which would be taken for HTML",
-                    expected="words before it in its line",
-                )
+                wrong = f"{name}:{line}: a value begins a line, which would be taken for HTML"
+                faults.append(ReadingError(wrong, expected="words before it in its line"))
             yield Marker("=", rest.lstrip()[1:].strip(), line, whole, behind_it)
         elif verb == "end" and "=" not in first:
             yield Marker("end", more.strip(), line, whole, whole, prefix)
         elif re.fullmatch(r"[a-z]+", verb) and verb not in SAID and not more.startswith("="):
-            require_one_of(verb, VERBS, f"{name}:{line}: a block cannot {verb!r}")
             body = f"{more}\n{behind}".strip()
             yield Marker(verb, body, line, whole, behind_it, prefix)
         else:
             yield Marker("", rest.lstrip(" :\t"), line, whole, behind_it, prefix)
 
 
-def _paired(found: list[Marker], text: str, syntax: Syntax, name: str) -> Iterator[Marker]:
+def _paired(found: list[Marker], text: str, syntax: Syntax, name: str, faults: list[ReadingError]) -> Iterator[Marker]:
     """Openings with their ends. An opening before an end means that the one before it has none yet."""
     for i, marker in enumerate(found):
         following = found[i + 1] if i + 1 < len(found) else None
         if marker.verb in ("end", "/"):
-            kind = {"end": VERBS, "/": ("=",)}[marker.verb]
-            if i == 0 or found[i - 1].verb not in kind:
-                raise ReadingError(f"{name}:{marker.line}: an end without a beginning")
+            opened = found[i - 1].verb if i else ""
+            if opened in ("", "end", "/") or (marker.verb == "/") != (opened == "="):
+                faults.append(ReadingError(f"{name}:{marker.line}: an end without a beginning"))
             continue
         if marker.verb == "=":
             if syntax.value_end is None:
-                raise ReadingError(f"{name}:{marker.line}: such a document has no values, but :symroof:`…` with Sphinx")
+                wrong = f"{name}:{marker.line}: such a document has no values, but :symroof:`…` with Sphinx"
+                faults.append(ReadingError(wrong))
+                continue
             start = marker.inside.start if syntax is not TEX else text.find("\n", marker.inside.start) + 1
             if following is None or following.verb != "/" or BLANK_LINE.search(text[start : following.span.start]):
-                raise ReadingError(f"{name}:{marker.line}: the value is not closed", expected=syntax.value_end)
-            yield _closed(marker, start, following)
-        elif marker.verb in VERBS and following is not None and following.verb == "end":
+                wrong = f"{name}:{marker.line}: the value is not closed"
+                faults.append(ReadingError(wrong, expected=syntax.value_end))
+            else:
+                yield _closed(marker, start, following)
+        elif marker.verb and following is not None and following.verb == "end":
             yield _closed(marker, marker.inside.start, following)
         else:
             yield marker

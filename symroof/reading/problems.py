@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -178,9 +178,34 @@ def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: 
             raise ReadingError(f"given: nothing uses {name}", hint=suggestion(name, known))
 
 
+# What other programs call a key.
+CALLED = {
+    **dict.fromkeys(("on", "chip", "device", "gpu", "tpu", "accelerator"), "hardware"),
+    **dict.fromkeys(("sizes", "size", "shape", "values"), "at"),
+    **dict.fromkeys(("regime", "assuming", "where"), "assume"),
+    **dict.fromkeys(("language", "locale"), "lang"),
+    **dict.fromkeys(("for", "variable"), "solve_for"),
+    **dict.fromkeys(("op", "program", "model"), "operation"),
+}
+
+
+def require_key(key: str, known: Collection[str], where: str) -> None:
+    """Raises :class:`ReadingError` where a key is none of the known ones; the one that is meant is offered.
+
+    >>> require_key("on", KEYS, "the problem")
+    Traceback (most recent call last):
+    symroof.errors.ReadingError: the problem: unknown key 'on'
+      did you mean hardware?
+    """
+    meant = CALLED.get(key)
+    if meant is not None and meant in known and key not in known:
+        raise ReadingError(f"{where}: unknown key {key!r}", hint=f"did you mean {meant}?")
+    require_one_of(key, known, f"{where}: unknown key {key!r}")
+
+
 def require_known(options: Mapping[str, Any]) -> None:
     for key in options:
-        require_one_of(key, KEYS, f"the problem: unknown key {key!r}")
+        require_key(key, KEYS, "the problem")
 
 
 def sections_of(options: Mapping[str, Any]) -> tuple[str, ...]:
