@@ -222,6 +222,7 @@ FAULTS = {
     "label": (BLOCK.replace("-->", "label = 3\n-->"), "is not text"),
     "template": (BLOCK.replace("-->", "template = 3\n-->"), "is not text"),
     "argument": (f"v <!-- symroof = '$\\frac{{mm.ridge}}{{2}}$' --><!-- / -->\n\n{BLOCK}", "{{mm.ridge}}"),
+    "verb": ("<!-- symroof derrive\n-->\n", "did you mean derive"),
     "heading": (BLOCK.replace("-->", "heading = 9\n-->"), "0 to 6"),
     "foreign template": (BLOCK.replace('id        = "mm"', 'template = "/etc"'), "not in the folder"),
     "file": ("<!-- symroof derive\nproblem = '../../../etc/passwd'\n-->\n", "not in the folder"),
@@ -237,7 +238,6 @@ def test_a_fault_is_told_and_the_block_stays(text, said):
 
 REFUSED = {
     "begins a line": ("<!-- symroof = 1 -->1<!-- / -->\n", "words before it"),
-    "verb": ("<!-- symroof derrive\n-->\n", "did you mean derive"),
     "open": ("v <!-- symroof = 1 -->1\n", "not closed"),
     "end": ("<!-- symroof end 12345678 -->\n", "an end without a beginning"),
     "comment": (BLOCK.replace("-->", ""), "the comment is not closed"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import symroof as sr
 from symroof.reading.languages import languages
 from symroof.reading.operations import entries
 from symroof.reading.vocabulary import VOCABULARY
@@ -668,3 +669,34 @@ def test_deriving_imports_neither_maps_nor_judgements_nor_figures():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+def test_sizes_of_a_file_are_changed_one_by_one(run, tmp_path):
+    """On the command line and in Python: what is said of a size goes before what the file says, and the others stay."""
+    file = tmp_path / "problem.toml"
+    file.write_text('operation = "matmul"\nhardware = "tpu-v5e"\nat = "B = 64, D = F = 8192"\n')
+    for changed, whole in (("B=5", "B=5,D=F=8192"), ("F=10", "B=64,D=8192,F=10"), ("B=1,D=2,F=3", "B=1,D=2,F=3")):
+        alone = run("derive", "matmul", "--on", "tpu-v5e", "--at", whole, "--value", "T_lower").out
+        assert run("derive", str(file), "--at", changed, "--value", "T_lower").out == alone != ""
+        in_python = sr.derive(str(file), at=changed), sr.derive("matmul", on="tpu-v5e", at=whole)
+        ours, same = (d.to_dict()["answer"]["at"][0]["numbers"] for d in in_python)
+        assert ours == same
+    both = run("derive", str(file), "--at", "B=5", "--at", "B=6", "--value", "T_lower").out
+    each = (run("derive", str(file), "--at", f"B={B}", "--value", "T_lower").out for B in (5, 6))
+    assert both == "".join(each)
+
+
+def test_a_size_of_a_file_runs_over_an_axis(run, tmp_path):
+    file, rows, others = tmp_path / "problem.toml", tmp_path / "a.csv", tmp_path / "b.csv"
+    file.write_text('operation = "matmul"\nhardware = "tpu-v5e"\nat = "B = 64, D = F = 8192"\n')
+    assert run("sweep", str(file), "--grid", "B=1:9", "--of", "T_lower", "-o", str(rows)).code == 0
+    assert (
+        run("sweep", "matmul", "--on", "tpu-v5e", "--grid", "B=1:9,D=F=8192", "--of", "T_lower", "-o", str(others)).code
+        == 0
+    )
+    of_file, plain = ([line.split(",") for line in path.read_text().splitlines()] for path in (rows, others))
+    assert [line[of_file[0].index("T_lower")] for line in of_file] == [
+        line[plain[0].index("T_lower")] for line in plain
+    ]
+    assert run("plot", str(file), "--over", "B=1..9", "--format", "text").code == 0
+    assert run("plot", str(file), "--over", "B=1..9", "--at", "B=5", "--format", "text").code == 2

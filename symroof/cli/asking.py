@@ -171,7 +171,7 @@ def plot(
     given = [pair("link", part) for part in parts if "=" in part]  # the bandwidth of a link: slow=2.05e11
     options["given"] += tuple(f"{name}={value}" for name, value in given)
     links = [part.partition("=")[0].strip() for part in parts]
-    table = only_problem(operation, options, "figure to draw")
+    table = only_problem(operation, options, "figure to draw", ",".join(over))
     figure = api.plot(table, on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
     form_of = Path(output or "").suffix.removeprefix(".")
     write(figure.to_text(lang) if form == "text" else figure.drawn(form_of, width, inches, lang), output)
@@ -200,7 +200,7 @@ def sweep(
     """
     from symroof import api
 
-    table = only_problem(operation, options, "table to write")
+    table = only_problem(operation, options, "table to write", grid)
     with workers(jobs, dask) as executor, progress_bar() as progress:
         rows = api.sweep(table, grid, output, of=of, chunk=chunk, executor=executor, progress=progress)
     click.echo(f"{output}: {rows} rows", err=True)

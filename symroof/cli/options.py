@@ -180,17 +180,21 @@ def respond(
     return answers
 
 
-def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: str) -> dict[str, Any]:
-    """The one problem that is asked for, where there is one ``result``."""
-    problems = list(problems_of(operation, options).values())
+def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: str, runs: str = "") -> dict[str, Any]:
+    """The one problem that is asked for, where there is one ``result``; a size that ``runs`` over an axis is not the one of
+    the file."""
+    free = frozenset(re.findall(r"(\w+)\s*=", runs))
+    problems = list(problems_of(operation, options, free).values())
     if len(problems) != 1:
         raise ReadingError(f"there are {len(problems)} problems, and one {result}", expected="a file with one problem")
     return problems[0]
 
 
-def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def problems_of(
+    operation: tuple[str, ...], options: dict[str, Any], free: frozenset[str] = frozenset()
+) -> dict[str, dict[str, Any]]:
     """The problems that are asked for, each under the words that begin an error in it: those of a file, or the one on
-    the command line. Flags override the file."""
+    the command line. Flags override the file, whose ``free`` sizes are open."""
     if not operation and (options.get("solve") or options.get("minimize")):
         return {"": given_flags(options)}
     if not operation:
@@ -210,7 +214,9 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any]) -> dict[str
 
     name, folder = ("standard input", Path()) if text == "-" else (text, Path(text).parent)
     found = read_problems(sys.stdin.read(), name) if text == "-" else read_problem_file(Path(text))
-    tables = [merged(table, flags, folder) for table in found]
+    tables = [
+        merged(merged(table, {"at": [(free,)]}, folder) if table.get("at") else table, flags, folder) for table in found
+    ]
     if len(tables) == 1:
         return {f"{name}: ": tables[0]}
     titles = (f" ({table['title']})" if table.get("title") else "" for table in tables)

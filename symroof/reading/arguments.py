@@ -116,14 +116,16 @@ def problem_on_each(
 ) -> tuple[Problem, list[Accelerator]]:
     """The problem on the first of several chips, and each of these with the figures that the options give.
 
-    ``spoken`` are figures that something beside the problem uses. What is said of a problem that was read replaces what
-    it says.
+    ``spoken`` are figures that something beside the problem uses. What is said of a problem goes before what it says; figures,
+    axes, formulas and sizes add to its own, as they do on the command line.
     """
     said = {key: value for key, value in options.items() if value is not None}
     if isinstance(asked, Problem):
         table = {"operation": asked.operation, "hardware": asked.hardware, "symbols": asked.symbols} | said
     else:
-        table = (dict(asked) if isinstance(asked, Mapping) else _of_file(asked) or {"operation": asked}) | said
+        table = dict(asked) if isinstance(asked, Mapping) else _of_file(asked) or {"operation": asked}
+        own = {"chips": table.pop("chips")} if "chips" in table and "chips" not in said else {}
+        table = merged(table, said, Path()) | own
     if table.get("hardware") is not None:
         on = on or [table["hardware"]]
     chips = list(filter(None, (hardware_of(table | {"hardware": chip}) for chip in on)))

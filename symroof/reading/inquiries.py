@@ -115,13 +115,26 @@ def points_of(
     options: Mapping[str, Any], scope: Scope, symbols: tuple[str, ...] = ()
 ) -> tuple[dict[str, Fraction], ...]:
     """The sets of sizes that are put in; ``symbols`` are names that are no sizes."""
-    points = options.get("at") or ()
-    points = (points,) if isinstance(points, str | Mapping) else points
-    if not isinstance(points, Iterable) or not all(isinstance(point, str | Mapping) for point in points):
-        raise unfit("at", points, "a set of sizes", "{ D = 8192 }, or D=8192")
     read = []
-    for point in points:
-        text = point if isinstance(point, str) else ", ".join(f"{name} = {value}" for name, value in point.items())
-        sizes = read_bindings(text, scope, symbols)
-        read += [sizes] if sizes not in read else []
+    for parts in sets_of(options):
+        sizes: dict[str, Fraction] = {}
+        for part in parts:
+            if isinstance(part, frozenset):
+                sizes = {name: size for name, size in sizes.items() if name not in part}
+                continue
+            text = part if isinstance(part, str) else ", ".join(f"{name} = {value}" for name, value in part.items())
+            sizes |= read_bindings(text, scope, symbols)
+        read += [sizes] if sizes and sizes not in read else []
     return tuple(read)
+
+
+def sets_of(options: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The sets of sizes as they were given: each in parts, of which a later one goes before an earlier one; a part that is
+    a set of names leaves these open."""
+    given = options.get("at") or ()
+    given = (given,) if isinstance(given, str | Mapping) else given
+    if isinstance(given, Iterable):
+        points = [point if isinstance(point, tuple) else (point,) for point in given]
+        if all(isinstance(part, str | Mapping | frozenset) for parts in points for part in parts):
+            return points
+    raise unfit("at", given, "a set of sizes", "{ D = 8192 }, or D=8192")

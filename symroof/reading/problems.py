@@ -28,6 +28,7 @@ from symroof.reading.inquiries import (
     points_of,
     read_minimize,
     read_solve,
+    sets_of,
     shared,
 )
 from symroof.reading.languages import language_of
@@ -128,12 +129,15 @@ def claims_of(options: Mapping[str, Any]) -> list[Any]:
 
 
 def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Options of a file in a folder under overrides: figures, axes and formulas add to those of the file, everything else replaces.
+    """Options of a file in a folder under overrides: figures, axes, formulas and sizes add to those of the file, everything
+    else replaces. Each set of sizes of the file is under each of the overrides.
 
     A file names chips in its own folder alone: files are not trusted, and what is said on the command line is.
 
     >>> merged({"given": {"HBM": "8.2e11"}, "hardware": "tpu-v5e"}, {"given": {"peak": "2e14"}}, Path())
     {'given': {'HBM': '8.2e11', 'peak': '2e14'}, 'hardware': 'tpu-v5e'}
+    >>> merged({"at": "B=64, D=8192"}, {"at": ["B=1", "B=2"]}, Path())
+    {'at': [('B=64, D=8192', 'B=1'), ('B=64, D=8192', 'B=2')]}
     """
     joined: dict[str, Any] = {
         key: {**flatten(table({key: axes_of(options.get(key))}, key, example)), **axes_of(overrides[key])}
@@ -147,6 +151,8 @@ def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Pat
     }
     if options.get("chips") and "chips" not in overrides:
         joined["chips"] = [_inside(folder, name) for name in texts(options, "chips")]
+    if options.get("at") and overrides.get("at"):
+        joined["at"] = [(*own, *others) for own in sets_of(options) for others in sets_of(overrides)]
     return {**options, **overrides, **joined}
 
 
