@@ -371,3 +371,17 @@ def test_what_is_open_and_cancels_leaves_a_number():
     assert found["intensity"] == Fraction(2 * T * S * H, 2 * (T * H + S * H + T * S))
     assert "T_lower" not in found
     assert "flops" not in found
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+def test_a_number_of_a_problem_is_a_claim_about_its_sizes(scale):
+    """What derive prints at the sizes of a problem verify accepts there, and nothing else; several sets are no context."""
+    table = {"operation": "matmul", "hardware": "tpu-v5e", "at": "B=64, D=F=8192"}
+    found = numbers_of(sr.derive(table))
+    units = {"T_math": " s", "T_comms": " s", "T_lower": " s", "T_upper": " s"}
+    claims = [f"{name} = {float(scale * value)!r}{units.get(name, '')}" for name, value in found.items()]
+    assert len(claims) >= 8
+    good = {"holds", "rounded"} if scale == 1 else {"wrong"}
+    assert {one.verdict for one in sr.verify({**table, "claims": claims}).judgements} <= good
+    others = {**table, "at": ["B=64, D=F=8192", "B=65, D=F=8192"], "claims": ["intensity = 63"]}
+    assert [one.verdict for one in sr.verify(others).judgements] == ["wrong"]

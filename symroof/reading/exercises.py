@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import Any
 
 from symroof.errors import ReadingError, require_one_of
-from symroof.formula import Compare, Formula, Frozen
+from symroof.formula import KEYWORDS, Compare, Formula, Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.reading.languages import language_of
 from symroof.reading.numbers import exact
-from symroof.reading.problems import GIVE_WAY, claims_of, hardware_of, model_of, read_problem, require_known
+from symroof.reading.problems import GIVE_WAY, WORD, claims_of, hardware_of, model_of, read_problem, require_known
 from symroof.reading.toml import table, text, unfit
 
 TOLERANCE = Fraction(1, 20)
@@ -69,6 +69,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     if options.get("operation"):
         problem = read_problem(options, spoken)
         shared = {name: getattr(problem, name) for name in ("hardware", "assume", "symbols", "let")}
+        stated["claims"] = tuple(_at_sizes(claim, problem) for claim in stated["claims"])
         return Exercise(problem, **shared, **stated, count=text(options, "count"))
     asked = (
         () if options.get("solve") or options.get("minimize") else ("solve_for", "at")
@@ -77,6 +78,20 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
     return Exercise(None, **model_of(options, hardware_of(options), None, spoken), **stated)
+
+
+def _at_sizes(claim: Stated, problem: Problem) -> Stated:
+    """A claim of a problem with one set of sizes; where it names none itself, it is about these.
+
+    >>> table = {"operation": "matmul", "at": "B=64, D=F=8192", "claims": ["intensity = 63", "intensity = B"]}
+    >>> [claim.text for claim in read_exercise(table).claims]
+    ['intensity = 63 at B = 64, D = 8192, F = 8192', 'intensity = B']
+    """
+    words = set(WORD.findall(claim.text))
+    if len(problem.at) != 1 or words & {*problem.names, *problem.symbols, *KEYWORDS - {"not", "and", "or"}}:
+        return claim
+    sizes = ", ".join(f"{name} = {size}" for name, size in problem.at[0].items())
+    return replace(claim, text=f"{claim.text} at {sizes}")
 
 
 def _stated(claim: Any) -> Stated:
