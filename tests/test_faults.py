@@ -90,6 +90,7 @@ OTHER = KNOWN | {
     "symroof.model.library.Entry.build": "the operation itself",
     "symroof.derivation.setting.Setting.over_network": "which condition is asked for",
     "symroof.derivation.answer.Said.threshold": "what is said where a guard fails, of a part of those sizes",
+    "symroof.derivation.answer.Said.whole": "rows at other sizes; who prints it is audited (the test above has it)",
     "symroof.algebra.approximation.within": "it is within 5 % from 41 B on as well",
 }
 

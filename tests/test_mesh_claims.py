@@ -316,11 +316,13 @@ GUARDED = (
     "X < 1 + F/1700",
     "B > 48960(Y - 1)",
 )
+# Each guard in each place, before and behind each other one.
+PLACES = [tuple((first + step * place) % 4 for place in range(4)) for first in range(4) for step in (1, 3)]
 TWO_LAYERS = "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf16[D, F_X]; weight U: bf16[F_X, E]; h = x*W -> bf16[B_Y, F_X]; y = h*U -> bf16[B_Y, E]"
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+@pytest.mark.parametrize("order", PLACES)
 def test_a_guard_may_stand_anywhere_and_may_not_be_left_out(order):
     """A bound that divides by a sum has no value where its guard fails; what is false beside it decides."""
     whole = [GUARDED[i] for i in order]
