@@ -278,6 +278,7 @@ def test_rounding_is_to_nearest(value, digits):
     assert abs(Fraction(to_places(value, 3)) - value) * 2 <= Fraction(1, 1000)
 
 
+@pytest.mark.thorough
 def test_lowest_terms_are_those_of_sympy():
     """Quotients with and without a common factor, some of whose symbols are in one side alone."""
     from sympy import QQ, symbols

@@ -424,6 +424,7 @@ def audit(d, truth, regime, names, seed):
     assert {step["check"]["status"] for step in record["steps"]} == {"proved"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(60))
 def test_every_number_of_a_derivation(seed):
     audit(*drawn(seed), seed)
@@ -591,6 +592,7 @@ def audit_place(place, truth, sizes):
         assert Q(knob["factor"]["exact"]) == changed(knob["change"], truth, sizes) / intensity
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("at", [{"D": 8192, "F": 8192}, {"D": 700, "F": 2048}, {"D": 300, "F": 400}])
 def test_every_number_of_a_comparison(at):
     text = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"

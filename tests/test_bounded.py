@@ -33,6 +33,7 @@ def test_layers_of_different_widths_are_derived(count):
     assert derived.answer.threshold.outcome == "depends"
 
 
+@pytest.mark.thorough
 def test_operands_of_forty_dimensions_are_derived():
     text = f"bf16[{letters(0, 40)}] * bf16[{letters(20, 60)}] -> bf16[{letters(0, 20)}, {letters(40, 60)}]"
     assert len(sr.derive(text, on="tpu-v5e").setting.cost.flops.free_symbols) == 60
@@ -94,6 +95,7 @@ def test_a_template_does_not_grow_without_bound(text, tmp_path):
     assert "a template failed" in str(outcome.exception)
 
 
+@pytest.mark.thorough
 def test_a_template_may_pad_and_repeat(tmp_path):
     (tmp_path / "page.txt.j2").write_text(
         '<< "ab" * 3 >> << "{:>4}".format(7) >> << "x".ljust(3) >>|<% for i in range(3) %><< i >><% endfor %>', "utf-8"
@@ -127,6 +129,7 @@ def test_a_prover_that_is_missing_is_one_line(monkeypatch):
         prover.Prover(Exact())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "named"),
     [

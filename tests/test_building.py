@@ -544,6 +544,7 @@ def test_values_of_latex_at_odd_places(tmp_path):
     assert sr.build("100\\% symroof = mm.ridge\n", path=path).blocks == ()
 
 
+@pytest.mark.thorough
 def test_cells_of_notebooks_are_read_each_by_itself(tmp_path):
     sources = ["```\nopen\n", "<!-- open\n", BLOCK]
     text = json.dumps(
@@ -575,6 +576,7 @@ def test_a_report_names_the_file_as_the_block_does(suffix, tmp_path):
         assert sr.build(text.replace("@", file), path=tmp_path / f"a.{suffix}").failed
 
 
+@pytest.mark.thorough
 def test_links_stay_and_what_is_read_only_is_not_written(run, tmp_path):
     page, link = tmp_path / "page.md", tmp_path / "link.md"
     page.write_text(PAGE)

@@ -80,6 +80,7 @@ def test_no_word_of_english_is_left_in_a_figure(lang, name):
     assert any(c.isalpha() and ord(c) > 0x1100 for text in bare for c in text)
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", KINDS)
 def test_signs_are_those_of_the_language(name):

@@ -79,6 +79,7 @@ def test_the_program_sees_the_same_formulas(name):
             assert any(formula.text in one or one in formula.text for one in seen), f"{formula.line}: {formula.text}"
 
 
+@pytest.mark.thorough
 def test_there_is_no_false_alarm():
     everything, stray, told = results()
     assert not stray, told

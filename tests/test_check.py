@@ -154,6 +154,7 @@ def wrong(one):
     return Verdict(True) if isinstance(one.right, Cases) else f("D + 7")
 
 
+@pytest.mark.thorough
 def test_every_step_of_a_derivation_would_be_refuted_if_it_were_wrong(derivation):
     """Each right side is replaced, that of a definition too."""
     survived, ledger = [], ledger_of(derivation.setting)

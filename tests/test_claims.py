@@ -51,6 +51,7 @@ def offered(problem):
             yield [f"{explain.print(side)} <=> {said}{tail}" for side in (finding.link.left, finding.link.right)]
 
 
+@pytest.mark.thorough
 @pytest.mark.part(4)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=[p["title"] for p in PROBLEMS])
 def test_what_a_report_says_is_right_is_right(problem):

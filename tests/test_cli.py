@@ -57,6 +57,7 @@ def test_json_has_the_contract(run):
     assert {step["check"]["status"] for step in found["steps"]} == {"proved"}
 
 
+@pytest.mark.thorough
 def test_json_of_several_problems_is_a_list(run):
     done = run("derive", "examples/quantized.toml", "--format", "json")
     found = json.loads(done.out)
@@ -143,6 +144,7 @@ def test_ascii_where_the_terminal_has_nothing_else():
     assert done.stdout.decode("ascii")
 
 
+@pytest.mark.thorough
 def test_a_closed_pipe_is_no_fault():
     done = subprocess.run(
         f"{sys.executable} -m symroof derive matmul | head -n 1",
@@ -422,6 +424,7 @@ def test_named_formulas_are_shown(run):
     assert "T_serial = T_math + T_comms" in run("derive", "examples/own_chip.toml").out
 
 
+@pytest.mark.thorough
 def test_the_same_input_gives_the_same_output(run):
     first, second = (run("derive", "examples/quantized.toml", "--format", "json").out for _ in range(2))
     assert first == second
@@ -613,6 +616,7 @@ def test_articles_follow_the_sound(run, arguments, words):
         assert word in out
 
 
+@pytest.mark.thorough
 def test_a_figure_says_its_chip_with_the_right_article():
     import symroof as sr
 
@@ -671,6 +675,7 @@ def test_deriving_imports_neither_maps_nor_judgements_nor_figures():
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.thorough
 def test_sizes_of_a_file_are_changed_one_by_one(run, tmp_path):
     """On the command line and in Python: what is said of a size goes before what the file says, and the others stay."""
     file = tmp_path / "problem.toml"

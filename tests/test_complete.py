@@ -98,6 +98,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.part(2)
 @pytest.mark.parametrize(("fault", "options"), FAULTS, ids=lambda one: getattr(one, "__name__", ""))
 def test_what_a_producer_loses_is_missed(fault, options, monkeypatch):

@@ -10,6 +10,7 @@ from itertools import product
 from operator import eq, ge, gt, le, lt
 from random import Random
 
+import pytest
 from effort import draws
 
 import symroof as sr
@@ -115,6 +116,7 @@ def judged(count, seed):
     return outcomes
 
 
+@pytest.mark.thorough
 def test_random_conditions_are_judged_as_they_are():
     outcomes = judged(draws(150), 5)
     accepted = outcomes["holds", False]
@@ -123,6 +125,7 @@ def test_random_conditions_are_judged_as_they_are():
     assert sum(n for (verdict, _), n in outcomes.items() if verdict == "undecided") <= 15, outcomes
 
 
+@pytest.mark.thorough
 def test_the_threshold_of_a_random_chip_is_accepted_and_its_double_is_not():
     random = Random(3)
     for ridge in (random.randint(40, 900) for _ in range(6)):

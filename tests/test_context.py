@@ -129,6 +129,7 @@ def test_what_a_document_says(tmp_path, row):
     assert verdicts(tmp_path, row) == ROWS[row][1]
 
 
+@pytest.mark.thorough
 def test_a_judgement_names_what_it_rests_on(tmp_path):
     def remarks(row):
         return [said for _, said in rests_on(tmp_path, row)]
@@ -307,6 +308,7 @@ def test_a_table_of_figures_is_added_to_and_a_chip_is_another():
     assert comments._added("hardware", figures, more) == more
 
 
+@pytest.mark.thorough
 def test_a_chip_is_named_by_whole_words(tmp_path):
     """What is said of an A100 says nothing of the chip of the comment; an A1000 is no chip that anybody knows."""
     for chip, expected in (("A100", []), ("A1000", ["wrong"])):

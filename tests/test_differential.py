@@ -7,6 +7,7 @@ from differential import disagreements, rounds
 from effort import draws
 
 
+@pytest.mark.thorough
 def test_the_judge_agrees_with_exact_fractions():
     listed, verdicts = disagreements(draws(240), seed=11)
     assert not listed

@@ -559,6 +559,7 @@ B > \\dfrac{%sRDF}{DF - R(D + F)} & \\text{if } DF > R(D + F) \\\\[1em]
 \\end{cases}"""
 
 
+@pytest.mark.thorough
 def test_a_solution_with_its_guard_is_read_as_it_is_printed(tmp_path):
     page = tmp_path / "page.md"
     head = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\naliases = { I = "intensity", R = "ridge" }\n-->\n\n'
@@ -611,6 +612,7 @@ NOT_SUPPOSED = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sentence", [*SUPPOSED, *NOT_SUPPOSED])
 def test_a_regime_that_the_sentence_supposes_is_said(sentence, tmp_path):
     """What is true in it is true as it stands; what is true in a smaller one needs the rest; a wrong number stays wrong."""
@@ -628,6 +630,7 @@ def test_a_regime_that_the_sentence_supposes_is_said(sentence, tmp_path):
             ]
 
 
+@pytest.mark.thorough
 def test_a_document_counts_additions_in_one_way_for_each_problem(tmp_path):
     """Both counts may be told; of what is made of the count one way holds, that of more formulas, whatever their order."""
     fused, exact = "`intensity = N/(2N + 1)`", "`intensity = (2N - 1)/(4N + 2)`"

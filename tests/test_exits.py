@@ -119,6 +119,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_behind_the_gate_does_not_leave(name, monkeypatch):
     owner, attribute, fault, ask = FAULTS[name]
@@ -244,6 +245,7 @@ def test_a_row_of_a_sweep_that_is_another_one_is_refused(operation, tmp_path, mo
         sr.sweep(operation, grid, tmp_path / "other.csv", on="tpu-v5e")
 
 
+@pytest.mark.thorough
 def test_a_map_that_lost_a_regime_is_refused(monkeypatch):
     found = sr.regimes(MATMUL, on="tpu-v5e")
     (exploration,) = found.explorations

@@ -63,6 +63,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_noticed(name, monkeypatch, tmp_path):
     room, part, broken, notice = FAULTS[name]

@@ -32,6 +32,7 @@ def rows_of(path):
 # Comparisons
 
 
+@pytest.mark.thorough
 def test_chips_and_dtypes_side_by_side():
     found = sr.compare(MATMUL, on="tpu-v5e, tpu-v5p, v100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192")
     rows = {(row.chip.name, str(row.dtype)): row for row in found.comparison.rows}
@@ -394,6 +395,7 @@ def test_a_form_without_sizes_is_above_the_ridge_always_or_never(operation, on, 
     assert [step.right for step in first.steps if step.role == "condition"] == [Verdict(verdict)]
 
 
+@pytest.mark.thorough
 def test_every_record_says_its_schema():
     shown = [
         sr.regimes(MATMUL),

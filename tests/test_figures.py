@@ -158,6 +158,7 @@ def test_the_rule_of_thumb_is_drawn_where_it_is():
     assert "rule of thumb" not in " ".join(t.get_text() for t in above.axes.texts)
 
 
+@pytest.mark.thorough
 def test_the_ceiling_of_what_is_never_compute_bound():
     canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=256", over="B=1..4000").drawing)
     canvas.drawn("svg")
@@ -183,6 +184,7 @@ def test_several_paths_are_told_apart(run):
     assert len({line.get_color() for line in canvas.axes.lines if len(line.get_xdata()) > 100}) == 2
 
 
+@pytest.mark.thorough
 def test_several_chips_say_whose_throughput_it_is():
     roofline = draw(sr.plot(SPLIT, on="tpu-v5e", mesh="X=4", links=["HBM", "ICI"], at="B=64,D=F=8192").drawing)
     assert "per chip" in roofline.axes.get_ylabel()
@@ -238,6 +240,7 @@ def test_a_roofline_without_sizes_is_refused(run, tmp_path):
     assert not (tmp_path / "x.svg").exists()
 
 
+@pytest.mark.thorough
 def test_type_has_one_size_on_every_sheet():
     figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192")
     sheets = [ET.parse(io.BytesIO(figure.drawn("svg", inches=inches))).getroot() for inches in (5, 7.2, 12)]
@@ -335,6 +338,7 @@ def test_long_words_stay_on_the_sheet(inches):
             assert extent.x1 <= canvas.sheet.bbox.width + 1, text.get_text()
 
 
+@pytest.mark.thorough
 def test_numbers_of_an_axis_do_not_touch():
     for inches in (4, 7.2):
         canvas = draw(sr.plot("axpy", on="tpu-v5e", over="N=1:1000000000:log").drawing, inches)
@@ -364,6 +368,7 @@ def test_a_ring_stands_where_another_time_becomes_the_longest(kind, monkeypatch)
     assert height == pytest.approx(flops / 1.97e14 if kind == "times" else 1.97e14, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_a_ring_of_times_on_a_mesh_stands_at_the_size_beside_it(monkeypatch):
     """``from B = 17`` is written at a ring between 16 and 17."""
     rings, said = [], []
@@ -446,6 +451,7 @@ def test_the_peak_has_its_name_on_the_figure(seed):
     assert any("peak" in t.get_text() for t in canvas.axes.texts)
 
 
+@pytest.mark.thorough
 def test_what_was_assumed_is_said_under_the_title():
     drawn = draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", given={"HBM": "8.1e11"}, count="exact").drawing)
     assert drawn.aside == "peak.bf16 197 TFLOPs/s · HBM 810 GB/s (given) · every operation counted"
@@ -571,6 +577,7 @@ def test_numbers_of_an_axis_are_of_one_manner():
         assert all(re.fullmatch(wanted, text) for text in shown), shown
 
 
+@pytest.mark.thorough
 def test_lines_that_coincide_have_one_label():
     canvas = draw(sr.plot("mlp", on="h100", at="D=4096,F=14336", over="B=1..2000", kind="times").drawing)
     canvas.drawn("svg")
@@ -608,6 +615,7 @@ def test_points_of_a_program_are_its_kernels():
     assert kernel.curves[0].lines == whole.curves[0].lines
 
 
+@pytest.mark.thorough
 def test_many_points_have_numbers_and_a_table():
     at = [f"B={b},D=F=8192" for b in (8, 16, 32, 64, 128, 256, 320, 384)]
     canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at=at).drawing)

@@ -91,6 +91,7 @@ def test_english_names_one_font_and_no_language():
     assert "sans-serif" not in svg
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", FORMS)
 def test_what_no_font_has_is_refused_and_an_svg_is_drawn_nevertheless(form, bare):
     with pytest.raises(RenderingError, match="no font of this machine has") as caught:
@@ -101,6 +102,7 @@ def test_what_no_font_has_is_refused_and_an_svg_is_drawn_nevertheless(form, bare
     assert drawing("en").drawn(form), "English needs no other font"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("lang", "family"), [("ko", None), ("zh", None), ("ko", "NanumGothic")])
 def test_drawing_says_nothing(lang, family, form, caplog, capfd, recwarn, monkeypatch):

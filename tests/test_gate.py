@@ -463,6 +463,7 @@ def test_a_threshold_that_is_lost_does_not_make_a_map_nowhere_compute_bound(monk
     assert sr.plot("matmul", on="tpu-v5e", at="F=8192", over="B=1..4096, D=1..4096").drawing.side == ""
 
 
+@pytest.mark.thorough
 def test_every_producer_has_a_fault():
     functions = {
         (m, n) for m, n in called() if inspect.isfunction(inspect.unwrap(getattr(importlib.import_module(m), n)))
@@ -550,6 +551,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.part(5)
 @pytest.mark.parametrize("ask", ASKED, ids=lambda ask: ask.__name__)
 def test_without_a_fault_everything_gets_through(ask):

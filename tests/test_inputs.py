@@ -130,6 +130,7 @@ def test_a_chip_of_other_types_is_an_error_with_its_place(run, tmp_path, line):
     assert key in done.err
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("text", "words"),

@@ -431,6 +431,7 @@ def test_a_fault_in_a_producer_turns_no_verdict_round(producer, monkeypatch):
     assert any(old in GOOD and new.verdict == "undecided" for old, new in pairs)
 
 
+@pytest.mark.thorough
 def test_a_fault_in_what_is_called_right_is_not_offered(monkeypatch):
     """The right value of a wrong claim is proved before anyone sees it."""
     claims = [

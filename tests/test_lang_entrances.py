@@ -199,6 +199,7 @@ def test_what_is_no_text_is_no_language(entrance, place):
         UNFIT[entrance](place)
 
 
+@pytest.mark.thorough
 def test_what_is_asked_for_goes_first_and_the_settings_last(tmp_path):
     """Asked for, the block, the comment before it, the settings, English: each is heard where those before it are silent."""
     (tmp_path / "symroof.toml").write_text('["ko.md"]\nlang = "ko"\n')

@@ -76,6 +76,7 @@ def test_rings_are_multiples():
     assert wirings("h100", 16) == ["line"]
 
 
+@pytest.mark.thorough
 def test_the_wiring_can_be_said_and_the_page_says_it():
     B, F = sr.dimensions("B F")
     on = {"on": "tpu-v5e", "link": "ICI"}

@@ -282,6 +282,7 @@ def told_of_all(parts, word=" and "):
     return judgement.verdict
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_all_resources_are_told_in_any_order(order):

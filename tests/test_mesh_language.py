@@ -106,6 +106,7 @@ def test_partial_sums_of_two_uses_are_added_before_the_exchange_that_scatters_th
     assert moves == {"V": [("all-gather", "X", "W")], "dW": [("reduce-scatter", "X", "dW")]}
 
 
+@pytest.mark.thorough
 def test_an_exchange_touches_no_memory_and_does_no_arithmetic():
     answer = json.loads(sr.derive(BARE, on="tpu-v5p").to_json())["answer"]
     for row in answer["statements"]:
@@ -245,6 +246,7 @@ def training():
     return sr.derive(FSDP, on="tpu-v5p", training=True, at="D=8192, F=32768")
 
 
+@pytest.mark.thorough
 def test_each_link_has_its_bound(training):
     answer = json.loads(training.to_json())["answer"]
     assert answer["thresholds"]["X"]["exact"] == "B > 2550*(X - 1)"  # 6DF(X - 1)/(XY)/9e10 < 12BDF/(XY)/4.59e14

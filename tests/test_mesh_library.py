@@ -86,6 +86,7 @@ def test_experts_on_a_switch():
     assert sum(map(value, found["sent_over"].values())) == 2 * (2 * K * B * D) * Fraction(Z - 1, Z**2)
 
 
+@pytest.mark.thorough
 def test_what_is_known_of_them():
     """Compute-bound when: rows for each chip over X; F over 2550 chips of Y, with the figures of TPU v5p."""
     ratio = Fraction(459 * 10**12, 9 * 10**10)  # peak over one direction of a link

@@ -94,6 +94,7 @@ def handed_out(program, role, sizes, chips):
     return next(iter(most.values()))
 
 
+@pytest.mark.thorough
 @pytest.mark.part(2)
 @pytest.mark.parametrize("program", [BOTH, MLP, STACK, DECODE])
 @pytest.mark.parametrize("each", [2, 3])
@@ -136,6 +137,7 @@ def test_one_chip_holds_no_part():
     assert alone["weights_per_chip"] is None
 
 
+@pytest.mark.thorough
 def test_turns_hold_weights_of_their_own():
     found = answer(STACK)
     assert (found["weights"], found["weights_per_chip"], found["caches_per_chip"]) == (
@@ -173,6 +175,7 @@ def test_the_fewest_chips_that_fit_and_their_guard():
     assert point["solution"]["smallest_integer"] == -(-cache // (96 * 10**9 - weights))
 
 
+@pytest.mark.thorough
 @pytest.mark.part(2)
 @pytest.mark.parametrize("lang", ["en", "ko", "zh"])
 @pytest.mark.parametrize("form", ["text", "markdown"])

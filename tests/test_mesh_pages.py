@@ -55,6 +55,7 @@ def test_every_exchange_says_why():
         assert said in page, said
 
 
+@pytest.mark.thorough
 def test_a_sheet_has_a_row_for_each_exchange():
     page = step().to_markdown()
     rows = re.findall(r"^\| `\w+` \| .* \| (?:all|reduce)-\w+ of .*$", page, re.MULTILINE)
@@ -65,6 +66,7 @@ def test_a_sheet_has_a_row_for_each_exchange():
     )
 
 
+@pytest.mark.thorough
 def test_rows_results_lines_and_switches():
     page = words(sr.derive(LINES, on="tpu-v5p").to_text())
     assert "X is a line of any number of chips on ICI" in page

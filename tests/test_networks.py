@@ -177,6 +177,7 @@ ORIGINS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.part(2)
 @pytest.mark.parametrize("name", ORIGINS)
 def test_a_page_says_where_a_wiring_is_known_from(name):

@@ -288,6 +288,7 @@ def test_axes_on_one_link_are_one_collective(mesh, share):
     assert (d.setting.moved - 2 * B * F * share(X)).expand() == 0
 
 
+@pytest.mark.thorough
 def test_an_all_to_all_over_axes_of_other_sizes_keeps_each_busy_otherwise():
     text = "bf16[B_XY, D] * bf16[D, F] -> bf16[B, F_XY]"
     B, F = sr.dimensions("B F")

@@ -75,6 +75,7 @@ def test_the_parts_in_the_regime():
     assert all(step.check.status == "proved" for step in steps)
 
 
+@pytest.mark.thorough
 def test_the_best_whole_split():
     assert record(0, training=True, at="N=64,B=196608,F=32768")["split"] == {"X": "16", "Y": "4"}
 
@@ -109,6 +110,7 @@ def test_whole_splits_against_brute_force(minimize, total):
         assert total(times(x, y, b, f)) == min(total(times(d, n // d, b, f)) for d in allowed)
 
 
+@pytest.mark.thorough
 @pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("f", "most", "divides"), [(32768, 20, 16), (32760, 20, 20), (32766, 20, None), (36864, 22, 16)]
@@ -120,6 +122,7 @@ def test_the_largest_number_of_chips_that_divides_a_known_size(f, most, divides)
     assert (against["largest_integer"], against["largest_divisor"]) == (most, divides)
 
 
+@pytest.mark.thorough
 def test_what_divides_is_said_and_decided_again():
     found = sr.derive(PROGRAM, on="tpu-v5p", training=True, at="D=8192,F=32768")
     text = found.to_text()

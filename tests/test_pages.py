@@ -131,6 +131,7 @@ def test_the_commands_use_the_same_signs(name, answer):
         assert f" {sign} " not in body.replace("--assume", ""), sign
 
 
+@pytest.mark.thorough
 def test_colour_means_a_heading_or_a_verdict(run):
     bold = re.findall(r"\x1b\[(\d+)m(.*?)\x1b\[0m", run("derive", MATMUL, "--on", "tpu-v5e", "--color", "always").out)
     assert {code for code, _ in bold} == {"1"}

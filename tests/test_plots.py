@@ -96,6 +96,7 @@ def test_a_link_between_chips_is_a_roof_with_its_own_intensity():
     assert [roof.link for roof in found.roofs] == ["HBM", "ICI"]
 
 
+@pytest.mark.thorough
 def test_more_than_two_bandwidths_and_several_chips():
     three = sr.plot(MATMUL, on="tpu-v5e", links=["PCIe", "VMEM", "HBM"], given={"VMEM": "1.8e13"}, at="B=64,D=F=8192")
     assert [roof.link for roof in three.drawing.roofs] == ["VMEM", "HBM", "PCIe"]
@@ -115,6 +116,7 @@ def test_a_path_runs_along_its_roof():
         assert y == pytest.approx(min(PEAK, x * HBM))
 
 
+@pytest.mark.thorough
 def test_a_figure_is_saved_and_its_path_is_a_table(tmp_path):
     found = sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over="B=1|128|512", kind="roofline")
     found.save(tmp_path / "x.svg")
@@ -272,6 +274,7 @@ def test_what_cannot_be_drawn_is_refused(options, says):
         sr.plot(MATMUL, on="tpu-v5e", **options)
 
 
+@pytest.mark.thorough
 def test_never_always_and_no_chip():
     never = sr.plot(INT8, on="tpu-v5e", at="D=F=128", over="B=1..4000").drawing
     assert never.curves[0].first is None

@@ -96,6 +96,7 @@ def judged(text, folder):
     return judge_file(folder / "page.md")
 
 
+@pytest.mark.thorough
 def test_what_is_left_out_claims_nothing(page):
     for skipped in page[2].skipped:
         kind = skipped.reason.kind

@@ -59,6 +59,7 @@ def read_back(options, form, lang):
     return held(problem_of(options), shown(page, form, lang, options.get("assume", "")), form, lang)
 
 
+@pytest.mark.thorough
 @pytest.mark.part(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -69,6 +70,7 @@ def test_a_condition_of_a_page_holds(name, lang, form):
     )  # that is elementwise, on no chip
 
 
+@pytest.mark.thorough
 @pytest.mark.part(2)
 @pytest.mark.parametrize("part", range(6))
 def test_a_condition_of_a_random_product_holds(part):
@@ -139,6 +141,7 @@ OPEN = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("chip", [None, "tpu-v5p"])
@@ -230,6 +233,7 @@ def marks(figure, lang):
             yield f"{found[1]} >= {found[2]}", "", ""
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("part", range(3))

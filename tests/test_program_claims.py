@@ -407,6 +407,7 @@ ODD += [
 ]
 
 
+@pytest.mark.thorough
 def test_odd_claims_are_judged_and_nothing_breaks():
     found = judged(MLP, *ODD)
     assert len(found) == len(ODD)
@@ -450,6 +451,7 @@ def test_claims_that_are_nearly_right_are_wrong(program, claim):
     assert verdicts(program, claim) == ["wrong"]
 
 
+@pytest.mark.thorough
 def test_the_verdicts_on_a_decoder_take_seconds():
     totals = [
         "params = VD + L(2DKGH + 2DKH + 3DF)",

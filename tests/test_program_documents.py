@@ -39,6 +39,7 @@ def judged(text, **options):
     return [j.verdict for j in judge_read(read_text(text, **options), Path()).judgements]
 
 
+@pytest.mark.thorough
 def test_a_chapter_of_programs():
     report = sr.verify(CHAPTER).files[0]
     places = {(j.line, j.column): j.verdict for j in report.judgements} | {
@@ -156,6 +157,7 @@ sections = ["answer"]
 """
 
 
+@pytest.mark.thorough
 def test_blocks_and_values_of_programs_are_built_and_stay():
     built = sr.build(DOCUMENT)
     assert [block.error for block in built.blocks] == [None] * 7
@@ -272,6 +274,7 @@ def test_python_takes_and_gives_programs():
     assert sr.verify({"operation": program, "claims": ["params = 2DF"]}).judgements[0].verdict == "holds"
 
 
+@pytest.mark.thorough
 def test_one_value_of_a_program_is_printed(run):
     asked_for = {
         "params": "2DF",

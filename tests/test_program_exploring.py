@@ -134,6 +134,7 @@ def test_one_row_says_who_leads_where_that_is_so_in_all_regimes():
     assert text.splitlines()[0].startswith("x -> y ")
 
 
+@pytest.mark.thorough
 def test_a_map_of_one_statement_has_no_table_of_statements():
     text = sr.regimes("input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]; z = relu(y)", on="tpu-v5e")
     assert "most FLOPs" not in text.to_text()
@@ -239,6 +240,7 @@ def test_the_parts_of_a_bar_are_the_times_of_statements():
         assert all(step.check.status == "proved" for step in bar.steps)
 
 
+@pytest.mark.thorough
 def test_the_times_of_a_program_run_over_a_size():
     found = sr.plot(BLOCK, on="tpu-v5e", at="D=4096, F=8192, S=2048, H=1024", over="N=1..512", kind="times").drawing
     (curve,) = found.curves
@@ -254,6 +256,7 @@ def test_the_times_of_a_program_run_over_a_size():
         assert lower * (1 - 1e-12) <= steps <= upper * (1 + 1e-12)
 
 
+@pytest.mark.thorough
 def test_how_long_a_program_takes_on_each_chip_stands_beside_it():
     found = sr.compare(BLOCK, on="tpu-v5e, h100", at=AT)
     math, memory = seconds()
@@ -295,6 +298,7 @@ def test_what_cannot_be_drawn_is_refused():
         sr.plot(MLP.replace("W2: bf16", "W2: fp32"), on="h100", at="N=1, D=1, F=1")
 
 
+@pytest.mark.thorough
 def test_a_map_at_several_peaks_says_nothing_of_a_ridge():
     found = sr.regimes(MLP.replace("W2: bf16", "W2: fp32"), on="h100")
     assert "ridge" not in found.to_text().partition("\n\n")[2]

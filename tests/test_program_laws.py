@@ -314,6 +314,7 @@ def test_splitting_a_program_adds_up(text, data):
     splitting_adds_up(text, data.draw(st.integers(1, len(text.body) - 1)))
 
 
+@pytest.mark.thorough
 def test_programs_split_where_nothing_joins_across_the_cut():
     texts = [random_programs.program(Random(seed)) for seed in range(30)]
     exact = [splitting_adds_up(text, len(text.body) // 2) for text in texts if len(text.body) > 1]

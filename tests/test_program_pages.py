@@ -161,6 +161,7 @@ def test_titles_name_what_goes_in_and_out():
     assert "x -&gt; y on a TPU v5e" in sr.plot(MLP, on="tpu-v5e", at="N=64,D=F=8192").drawn("svg").decode()
 
 
+@pytest.mark.thorough
 def test_a_long_program_has_a_table_of_its_statements():
     brief = sr.derive(LAYERS, on="tpu-v5e").to_text(brief=True)
     table = brief[brief.index("\n  statement ") :]

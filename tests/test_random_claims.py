@@ -106,6 +106,7 @@ def disagreements(seed):
             yield problem["hardware"], judgement.claim, judgement.verdict, false[:4], near
 
 
+@pytest.mark.thorough
 @pytest.mark.part(2)
 @pytest.mark.parametrize("seed", range(30))
 def test_conditions_are_judged_as_whole_sizes_have_them(seed):

@@ -134,6 +134,7 @@ def numeric_claims(seed):
                 yield f"{text} {relation} {(value + gap * tiny).quantize(tiny / 1000)}", holds
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_in_claims_are_judged_to_their_last_digit(seed):

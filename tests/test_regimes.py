@@ -222,6 +222,7 @@ def _truth(formula, point, ridge):
     return bool(left > right) if formula.relation == ">" else bool(left < right)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["matmul", "int8 weights", "three operands", "dot", "sharded", "batched", "exact count"]
 )
@@ -239,6 +240,7 @@ def test_knobs_are_what_a_change_does(name):
                 assert abs(exact / at(limit, point) - 1) < Fraction(1, 10**6), (row.relations, knob)
 
 
+@pytest.mark.thorough
 def test_doubling_and_storing_by_hand():
     found = maps("matmul")
     table = {(k.kind, *k.what): [str(f) for f in k.factors[:3]] for k in found.knobs}
@@ -294,6 +296,7 @@ def test_names_of_tensors_are_taken_as_they_are():
     assert r"the W\_in is stored in int8" in page
 
 
+@pytest.mark.thorough
 def test_never_and_no_ridge_and_nothing_left():
     assert "never" in sr.regimes("dot", on="tpu-v5e").to_text()
     assert "B > ridge" in sr.regimes(MATMUL).to_text()
@@ -401,6 +404,7 @@ def test_a_list_with_a_fault_is_refused(name):
 exponents = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=5, unique=True)
 
 
+@pytest.mark.thorough
 @settings(max_examples=draws(60), deadline=None)
 @given(exponents, exponents, st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=20, max_size=20))
 def test_random_fans(above, below, weights):

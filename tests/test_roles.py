@@ -38,6 +38,7 @@ def test_templates_ask_for_parts_that_there_are():
     assert asked <= ROLES | OF_PROGRAMS.keys()
 
 
+@pytest.mark.thorough
 def test_every_part_that_is_looked_up_is_said_somewhere():
     said, asked = set(), set()
     for call in calls():

@@ -120,6 +120,7 @@ def test_the_longest_time_changes_at_the_first_ring_where_it_does():
     assert [len(curve.stretches) for curve in large().drawing.curves] == [2, 1]
 
 
+@pytest.mark.thorough
 def test_rows_are_numbers_of_chips_that_there_are():
     head, *rows = cells(large())
     assert head == ["curve", "X", "FLOPs/s", "bound by"]
@@ -176,6 +177,7 @@ def test_a_mesh_with_numbers_has_a_level_peak():
     assert curve.stretches[1].first == 38256, "B > 15 peak/(2 ICI) = 38250, in multiples of 16"
 
 
+@pytest.mark.thorough
 def test_a_turn_at_an_irrational_size():
     """Over a width D of square weights the work and the bytes are polynomials of degree two, and equal at a root."""
     square = "mesh X=4 on ICI; input x: bf16[B_X, D]; weight V: bf16[D_X, E]; weight W: bf16[E, F]; h = x * V -> bf16[B_X, E]; y = h * W -> bf16[B_X, F]"
@@ -295,6 +297,7 @@ SPLIT = {
 }
 
 
+@pytest.mark.thorough
 def test_no_other_split_is_better():
     """Six exchanges of a weight over X and four of activations over Y, with the factor (X - 1)/X of each left out."""
 

@@ -38,6 +38,7 @@ def llama():
     return sr.derive("decode-step", on="h100", at=at(B=64, S=8192, **LLAMA))
 
 
+@pytest.mark.thorough
 def test_a_model_is_counted_by_hand(llama):
     """Llama 3 70B, one token of each of 64 sequences with 8192 tokens behind it."""
     B, S, D, F, K, G, H, L, V = 64, 8192, *LLAMA.values()
@@ -75,6 +76,7 @@ def test_the_page_of_a_model_fits_a_screen(llama):
     assert "repeat L" in llama.to_text()
 
 
+@pytest.mark.thorough
 def test_the_largest_batch_is_the_last_that_fits(llama):
     capacity = 4 * Fraction("8e10")
     held = {B: numbers_of(sr.derive("decode-step", on="h100", at=at(B=B, S=8192, **LLAMA)))["memory"] for B in (66, 67)}
@@ -96,6 +98,7 @@ def test_memory_is_all_that_stays():
     memory_is_all_that_stays()
 
 
+@pytest.mark.thorough
 def test_what_a_chip_of_a_mesh_holds_is_compared_with_what_it_can():
     sizes = {"B": 64, "D": 8192, "F": 32768}
     two, four = (sr.derive("megatron", on="tpu-v5e", mesh={"Y": n}, at=at(**sizes)) for n in (2, 4))
@@ -106,6 +109,7 @@ def test_what_a_chip_of_a_mesh_holds_is_compared_with_what_it_can():
     assert "one chip does not hold it" in full.to_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 def test_two_commands_say_one_number(seed):
     """The table, one value, a named formula and a function of a quantity; of a random product or a library program."""
@@ -227,6 +231,7 @@ def test_names_of_ones_own_have_numbers_too():
         sr.derive("matmul", at="B=0.4")
 
 
+@pytest.mark.thorough
 def test_the_command_prints_a_number(run):
     sizes = at(B=64, S=8192, **LLAMA)
     asked = ("derive", "decode-step", "--on", "h100", "--at", sizes)
@@ -257,6 +262,7 @@ def test_chips_that_hold_something(chips):
             assert f"{needed} chips of 80 GB hold it, {'one does' if needed == 2 else f'{needed - 1} do'} not" in page
 
 
+@pytest.mark.thorough
 def test_two_problems_stand_side_by_side(run, tmp_path):
     """The same on two chips: what is counted is the same, and the times are as the peaks and the bandwidths are."""
     text = 'operation = "matmul"\nhardware = "{}"\nat = "B=512,D=F=8192"\n'
@@ -351,6 +357,7 @@ def test_what_has_no_value_is_said_so(run, text):
     assert "internal" not in named.err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("operation", ["matmul", "softmax", "mlp", "axpy"])
 def test_a_comparison_says_of_a_chip_what_its_derivation_says(operation):
     """At sizes that leave nothing open: what bounds it there."""

@@ -65,6 +65,7 @@ def test_a_folder_without_templates_is_a_mistake(tmp_path):
         sr.derive("dot", on="tpu-v5e").to_text(template=str(tmp_path))
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("text", "message"),

@@ -180,6 +180,7 @@ def chains(draw):
     return "\n".join(text), at, costs, groups
 
 
+@pytest.mark.thorough
 @settings(max_examples=6, deadline=None)
 @given(chains())
 def test_chains_of_products_take_what_their_statements_take(chain):
@@ -194,6 +195,7 @@ def test_chains_of_products_take_what_their_statements_take(chain):
     assert {step.check.status for step in d.steps} == {"proved"}
 
 
+@pytest.mark.thorough
 def test_times_are_quantities_for_every_question():
     d = sr.derive(MLP, on=CHIP)
     h, y = mlp(3, 5, 7)
@@ -289,6 +291,7 @@ def test_named_formulas_come_to_values():
     assert here["chips"]["float"] == resident / 4096
 
 
+@pytest.mark.thorough
 def test_figures_have_their_dots_in_formulas_claims_and_questions():
     let = {"fits": "capacity.HBM/size(h)", "slow": "peak.vector/peak.int8"}
     d = sr.derive(MLP, on=CHIP, let=let)

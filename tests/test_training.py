@@ -402,6 +402,7 @@ def test_a_product_in_training_is_a_program():
     assert not sr.derive(read_problem({"operation": MLP, "training": True}), training=False).setting.problem.training
 
 
+@pytest.mark.thorough
 def test_training_is_said_in_files_and_on_the_command_line(run, tmp_path):
     file = tmp_path / "step.toml"
     file.write_text(f'operation = """{MLP}"""\ntraining = true\n')

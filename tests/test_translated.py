@@ -95,6 +95,7 @@ def skeleton(page):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", OTHERS)
 def test_every_language_has_every_sentence_with_the_same_facts(lang):
     for name in SENTENCES:

@@ -147,6 +147,7 @@ def test_what_is_said_of_a_file_is_said_in_every_language(lang):
             assert not english(explainer.say("needs", regimes, line, said))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["text", "markdown", "github"])
 @pytest.mark.parametrize("lang", OTHERS)
 def test_reports_have_no_word_of_english(lang, form):
@@ -232,6 +233,7 @@ def test_an_unknown_language_is_one_error_before_anything_is_judged(tmp_path, ru
         sr.verify({"claims": ["1 = 1"]}, lang="xx")
 
 
+@pytest.mark.thorough
 def test_a_report_in_another_language_is_the_same_record():
     found = sr.verify(PROBLEM, lang="ko")
     assert found.to_dict() == sr.verify(PROBLEM).to_dict()

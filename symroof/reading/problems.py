@@ -147,7 +147,7 @@ def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Pat
             ("functions", "{ f = 3 }"),
             ("let", '{ name = "formula" }'),
         )
-        if overrides.get(key)
+        if isinstance(axes_of(overrides.get(key)), Mapping) and overrides[key]
     }
     if options.get("chips") and "chips" not in overrides:
         joined["chips"] = [_inside(folder, name) for name in texts(options, "chips")]

@@ -115,6 +115,7 @@ def contracted(left, right, shape, lengths, count):
     return found, shape
 
 
+@pytest.mark.thorough
 def test_latent_attention_absorbed_or_not():
     """The same numbers come out whether keys and values are made of the latent rows or the projections are absorbed; but the
     work is another, and both are as counted. Weights of the softmax are scores here: sums are linear in them."""

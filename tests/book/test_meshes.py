@@ -352,6 +352,7 @@ def test_links_carry_what_is_counted_by_hand(exercise):
             assert Fraction(int(put.p), int(put.q)) == amount, (resource, value)
 
 
+@pytest.mark.thorough
 def test_a_page_says_nothing_of_the_program_before_it():
     pages = {
         exercise: sr.derive({key: value for key, value in NUMBERED[exercise].items() if key != "claims"}).to_text()
@@ -386,6 +387,7 @@ def test_what_cannot_be_kept_or_gathered_again(said, message):
         sr.derive(problem | said)
 
 
+@pytest.mark.thorough
 def test_what_is_kept_can_be_said_beside_the_problem():
     problem = {key: value for key, value in NUMBERED[47].items() if key != "claims"}
     assert "6*D*F" in sr.derive(problem).to_json()

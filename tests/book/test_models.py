@@ -106,6 +106,7 @@ def derived(derivation, name):
     return expression(step.right)
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("title", TITLES)
 def test_parameters_are_those_of_the_checkpoint(derivations, title):
@@ -130,6 +131,7 @@ def test_the_record_says_the_same(derivations, title):
         assert sum(sympify(part, locals=sizes) for part in parts) == sympify(answer[quantity], locals=sizes)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("title", "chip", "capacity"), [("LLaMA-3 70B", "h200", 141), ("Mixtral 8x7B", "h100", 80)])
 def test_how_many_sequences_fit(title, chip, capacity):
     """Sequences of 8192 tokens beside the weights on eight chips, counted one by one."""
