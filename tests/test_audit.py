@@ -477,6 +477,7 @@ GIVEN = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", GIVEN)
 def test_every_number_of_costs_that_are_given(name):
     functions, options = GIVEN[name]
@@ -665,6 +666,7 @@ class Changed:
         self.to_markdown, self.to_text, self.to_latex = d.to_markdown, d.to_text, d.to_latex
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [2, 9, 18, 33, 41, 57])
 def test_the_audit_notices_any_number_that_is_changed(seed):
     d, *rest = drawn(seed)

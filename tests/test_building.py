@@ -50,6 +50,7 @@ def test_a_block_and_a_value_are_written():
     assert re.search(r"\n\n<!-- symroof end [0-9a-f]{8} -->\n\nThe end\.\n$", text)
 
 
+@pytest.mark.thorough
 def test_the_second_run_changes_nothing():
     once = built(PAGE)
     assert built(once) == once
@@ -177,6 +178,7 @@ def test_a_changed_digit_is_found_by_both_commands(run, tmp_path):
     assert run("verify", str(page)).code == 0
 
 
+@pytest.mark.thorough
 def test_what_moved_is_said_with_its_name(run, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(built(PAGE))
@@ -333,6 +335,7 @@ def test_a_readme_beside_git_is_one_of_github(tmp_path):
     assert sr.build("", path=tmp_path / "README.md").settings.dialect == "github"
 
 
+@pytest.mark.thorough
 def test_latex_and_restructuredtext(tmp_path):
     keys = [
         'operation = "matmul"',
@@ -629,6 +632,7 @@ def test_values_know_what_the_settings_say(tmp_path):
     assert "-->240.24<!--" in built("v <!-- symroof = ridge -->?<!-- / -->\n", path=tmp_path / "a.md")
 
 
+@pytest.mark.thorough
 def test_the_cells_of_a_notebook_are_judged_as_they_are_read(run, tmp_path):
     notebook = tmp_path / "a.ipynb"
     cells_ = [
@@ -727,6 +731,7 @@ def test_what_becomes_of_a_block_is_said_in_the_language_of_the_document(run, tm
     assert [chinese.says(block) for block in chinese.blocks] == ["text:1 mm: 尚未写入"]
 
 
+@pytest.mark.thorough
 def test_a_block_in_another_language_is_stale_with_the_numbers_that_it_had():
     once = built(BLOCK)
     document = sr.build(once, lang="ko")

@@ -97,6 +97,7 @@ def test_chinese_fills_its_lines(text, width):
     assert all(broad(line) >= width - 3 for line in fold(text, width)[:-1])
 
 
+@pytest.mark.thorough
 @given(
     st.lists(latin | korean | formula.filter(lambda text: "若" not in text), min_size=1).map(" ".join),
     st.integers(26, 100),

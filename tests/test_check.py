@@ -126,6 +126,7 @@ def test_a_circular_definition_raises():
         outcome(step("x", "=", "x + 1"))
 
 
+@pytest.mark.thorough
 def test_what_z3_cannot_settle_is_sampled(monkeypatch):
     hard = step("B^12 D^4 + F^9 B^3 + D^11 F", ">=", "B^5 D^5 F^3 / 1000 + 1/1000")
     monkeypatch.setattr("symroof.proof.prover.BUDGET", 1000)

@@ -88,6 +88,7 @@ def test_flags_override_the_file(run):
     assert "at D = F = 4096" in done.out
 
 
+@pytest.mark.thorough
 def test_given_figures_add_to_those_of_the_file(run):
     done = run("derive", "examples/quantized.toml", "--given", "HBM=8.2e11", "--brief")
     assert "480.49 FLOPs/byte" in done.out
@@ -320,6 +321,7 @@ UNUSUAL = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.part(4)
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_inputs_are_answered(run, name):

@@ -152,6 +152,7 @@ UNHEARD = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", RECORDS, ids=["product", "program", "two_chips", "mesh"])
 def test_a_record_in_which_something_was_changed_does_not_leave(options):
     """The audit at the exit: whatever formula or number of the answer is another one, it is no step's."""

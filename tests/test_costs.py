@@ -76,6 +76,7 @@ def test_costs_that_are_not_what_was_written_are_refused(monkeypatch):
         sr.derive(SPARSE, on="h100")
 
 
+@pytest.mark.thorough
 def test_it_has_regimes_and_stands_in_tables_and_figures():
     assert sr.regimes(SPARSE, on="h100").map.complete
     assert [row.chip.name for row in sr.compare(SPARSE, on="h100, a100").comparison.rows] == ["h100-sxm", "a100"]

@@ -15,6 +15,7 @@ def test_the_judge_agrees_with_exact_fractions():
         assert {"wrong"} < {verdict for verdict in ("holds", "rounded", "wrong") if verdicts[f"{kind} {verdict}"]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("verdict", ["holds", "wrong"])
 def test_a_judge_that_says_one_thing_of_everything_is_noticed(verdict, monkeypatch):
     import differential

@@ -29,6 +29,7 @@ def verdicts(report):
     return [(j.line, j.column, j.verdict) for j in report.judgements]
 
 
+@pytest.mark.thorough
 def test_the_chapter_is_right_in_every_formula():
     report = judge_file(EXAMPLES / "rooflines.md")
     assert not report.findings()

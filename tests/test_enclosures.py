@@ -53,6 +53,7 @@ def hull(interval, values):
     return low - slack <= interval.low <= low and high <= interval.high <= high + slack
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("rule", ["sum", "product", "quotient", "max", "min"])
 def test_two_intervals_give_the_smallest_interval_of_their_values(rule):

@@ -188,6 +188,7 @@ def put(value, path, change):
     return replace(value, **{key: put(getattr(value, key), rest, change)})
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_that_shows_another_number_is_refused(name):

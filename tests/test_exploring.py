@@ -160,6 +160,7 @@ def test_other_arrays_of_numpys_protocols():
     assert (lazy.compute() == throughput(whole, 8192, 8192)).all()
 
 
+@pytest.mark.thorough
 def test_functions_refuse_what_they_cannot_do():
     d = derived()
     assert d.function("T_math").parameters == ("B", "D", "F", "peak")

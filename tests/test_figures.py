@@ -199,6 +199,7 @@ def test_several_chips_say_whose_throughput_it_is():
     assert "the same bytes over each link" in shared.axes.get_xlabel()
 
 
+@pytest.mark.thorough
 def test_a_roofline_of_several_chips_says_how_many_of_each_there_are():
     split = sr.plot(SPLIT, on="tpu-v5e, tpu-v5p", mesh="X=2", at="B=64,D=F=8192").drawing
     assert draw(split).title == f"{SPLIT}, X = 2"
@@ -256,6 +257,7 @@ def test_type_has_one_size_on_every_sheet():
     assert sizes[0] == sizes[1] == sizes[2] != set()
 
 
+@pytest.mark.thorough
 def test_a_picture_can_be_read_aloud():
     svg = sr.plot(MATMUL, on="tpu-v5e", at="D=F=4096", over="B=1..400").drawn().decode()
     root = ET.fromstring(svg)
@@ -311,6 +313,7 @@ def test_what_is_compute_bound_nowhere_or_everywhere_on_a_map_says_so():
     assert "everywhere compute-bound here: intensity > 240.24" in [t.get_text() for t in everywhere.axes.texts]
 
 
+@pytest.mark.thorough
 def test_signs_in_names_are_no_mathematics():
     svg = (
         sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", links=["HBM", "a$b$"], given={"a$b$": "1e12"})

@@ -378,6 +378,7 @@ def test_pdflatex_compiles_the_paper(tmp_path):
     assert compile_latex((SITE / "paper.tex").read_text("utf-8"), tmp_path / "paper") == []
 
 
+@pytest.mark.thorough
 def test_magics_answer_as_the_functions_do():
     from symroof.magics import asked
 

@@ -104,6 +104,7 @@ def as_expression(terms):
     return sum(c * B**a * D**b * F**e for (a, b, e), c in terms.items())
 
 
+@pytest.mark.thorough
 @settings(max_examples=draws(60), deadline=None)
 @given(posynomials(), posynomials(), strategies.regimes())
 def test_leading_forms_are_right_along_a_scaling_of_the_regime(above, below, drawn):

@@ -81,6 +81,7 @@ def written(formula):
     return str(expression(formula))
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", CASES)
 def test_the_longest_time_of_random_scalings(name):
@@ -149,6 +150,7 @@ def test_another_time_or_form_is_not_what_the_running_time_tends_to():
                 changed.evidence.examine(changed, ledger)
 
 
+@pytest.mark.thorough
 def test_times_of_one_order_are_named_together():
     """Two axes that carry the same bytes: no regime tells which of them is longer."""
     text = "mesh X = 4, Y = 8 on ICI; input x: bf16[B, D_X]; input z: bf16[B, D_Y]; weight W: bf16[D_X, F]; weight V: bf16[D_Y, F];"

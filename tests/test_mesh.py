@@ -461,6 +461,7 @@ def test_a_fault_raises(monkeypatch, name):
         )
 
 
+@pytest.mark.thorough
 def test_the_exact_count_adds_up_over_the_chips():
     for text, mesh in ((SUMMED, {"X": 4}), ("bf16[B, D_X, E_Y] * bf16[D_X, E_Y, F] -> bf16[B, F]", {"X": 4, "Y": 3})):
         d = sr.derive(text, mesh=mesh, count="exact")

@@ -51,6 +51,7 @@ def diagnosis(program, claim, **options):
     return " ".join((found.kind, found.facts["how"], *names))
 
 
+@pytest.mark.thorough
 def test_claims_name_what_a_chip_does_and_sends():
     true = [
         "flops_per_chip = 4BDF/(XY)",
@@ -84,6 +85,7 @@ def test_claims_name_what_a_chip_does_and_sends():
         assert judgement.verdict in ("holds", "rounded", "conditional"), (claim, judgement)
 
 
+@pytest.mark.thorough
 def test_products_with_open_axes_have_the_same_names():
     true = [
         "flops_per_chip = 2BDF/X",
@@ -242,6 +244,7 @@ def test_no_fault_makes_a_false_claim_about_a_product_hold(monkeypatch):
         judged(PRODUCT, "sent(X) = 0")
 
 
+@pytest.mark.thorough
 def test_a_forward_pass_is_missed_of_what_a_chip_does_alone():
     """What all chips do together, without their backward pass, is a part of the whole; what one chip does is its forward pass."""
     text = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight V: bf16[D_X, F_Y]; weight W: bf16[F_Y, D_X]; h = x * V -> bf16[B_X, F_Y]; a = gelu(h); y = a * W -> bf16[B_X, D_Y]"

@@ -271,6 +271,7 @@ def test_the_condition_is_that_arithmetic_takes_longest(training, b, x, y):
     assert holds == (math > max(over_x, over_y, memory))
 
 
+@pytest.mark.thorough
 def test_a_link_that_is_named_is_the_only_one():
     alone = json.loads(sr.derive(FSDP, on="tpu-v5p", training=True, link="HBM").to_json())["answer"]
     assert alone["condition"] is None

@@ -60,6 +60,7 @@ BY_HAND = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BY_HAND)
 def test_splits_by_hand(name):
     flops, weights, collectives = BY_HAND[name]
@@ -80,6 +81,7 @@ def test_data_parallelism_exchanges_nothing_before_the_backward_pass():
     assert [len(moved(answer(name, training=True))) for name in ("megatron", "fsdp")] == [4, 6]
 
 
+@pytest.mark.thorough
 def test_experts_on_a_switch():
     """Of what its tokens are, a chip sends all parts but its own: twice, there and back."""
     found = answer("expert-parallel", mesh="Z on DCN switch")

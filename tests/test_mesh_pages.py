@@ -77,6 +77,7 @@ def test_rows_results_lines_and_switches():
     assert "h and z: X chips share the work, and each part of it is done by 4: 4 times the work" in page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [60, 80])
 def test_pages_fit(width):
     assert all(len(line) <= width for line in step().to_text(width=width).splitlines())

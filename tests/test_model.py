@@ -266,6 +266,7 @@ def test_triad_runs_on_every_chip_that_has_fp64():
     assert sr.derive("triad", on=own).setting.peak_name == "peak.fp64"
 
 
+@pytest.mark.thorough
 def test_the_page_says_whose_peak_it_is():
     own = {"title": "own", "peak.fp64": "1e10 FLOPs/s", "HBM": "1e12 bytes/s"}
     assert "the peak is that of the matrix unit" in sr.derive("triad", on=own).to_text()
@@ -286,6 +287,7 @@ def test_what_is_reached_at_most_is_not_rounded_down(name, top):
     assert 0 <= Fraction(told) - share < Fraction(1, 10 ** len(told.partition(".")[2]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [name for name in LIBRARY if LIBRARY[name].build(None).product is None and name != "tiled-matmul"]
 )

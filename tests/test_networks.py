@@ -52,6 +52,7 @@ def test_gradients_of_nodes(mesh):
     ]
 
 
+@pytest.mark.thorough
 def test_gradients_over_axes_of_any_size():
     answer = sent_of(mesh="G on NVLink; M on InfiniBand")
     assert answer["sent_over"] == {"NVLink": "4*D*F*(G - 1)/G", "InfiniBand": "4*D*F*(M - 1)/(G*M)"}
@@ -60,6 +61,7 @@ def test_gradients_over_axes_of_any_size():
 SPLIT = "input x: bf16[B_GM, D]; weight W: bf16[D_GM, F]; y = x * W -> bf16[B_GM, F]"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("tokens", "bound"), [(1024, "InfiniBand"), (262144, "InfiniBand"), (320000, "compute")])
 def test_weights_gathered_across_nodes_at_numbers(tokens, bound):
     """D = F = 8192, 2**27 bytes: a GPU takes 15/16 of an eighth of them at 5.0e10 in 315 us, and 7/8 of all in 261 us.
@@ -100,6 +102,7 @@ def test_a_node_has_no_more_chips(options, joined):
     assert raised.value.expected == "at most 8 chips on NVLink"
 
 
+@pytest.mark.thorough
 def test_the_cure_is_a_mesh_that_works(run):
     asked = (
         "derive",
@@ -197,6 +200,7 @@ def test_axes_of_several_origins():
     )
 
 
+@pytest.mark.thorough
 def test_a_single_product_says_it_too():
     page = sr.derive(SUMMED, on="tpu-v5e", mesh="X=16", link="ICI")
     assert "is a ring of 16 chips on ICI (on TPU v5e only multiples of 16 close to a ring)" in page.to_markdown()

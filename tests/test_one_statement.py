@@ -257,6 +257,7 @@ def test_a_link_that_nothing_crosses_has_no_roof():
         sr.plot(text, at=alone, link="X", **open_)
 
 
+@pytest.mark.thorough
 def test_axes_follow_one_another_where_a_dimension_asks_twice():
     text = "bf16[B_Y, D_X] * bf16[D_XY, F] -> bf16[B_Y, F]"
     with pytest.raises(ModelError, match="several axes are on ICI: X, Y"):  # each has a time of its own

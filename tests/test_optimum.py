@@ -65,6 +65,7 @@ def test_compute_bound_at_the_best_split_of_a_training_step():
     assert found["guard"] == ["2*B*N >= 3*F", "3*F*N >= 2*B"]
 
 
+@pytest.mark.thorough
 def test_the_parts_in_the_regime():
     steps = sr.derive(PROGRAM, **ASKED).section("optimum")
     forms = [(step.left.name, step.right) for step in steps if step.reason is Reason.PART and step.relation == "~"]
@@ -345,6 +346,7 @@ def test_the_command_line_asks_the_same(run, tmp_path):
     assert "over = 'Q' is not known" in run("derive", str(file), "--over", "Q").err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("body", ["max(T_X, T_Y)", "T_X + T_Y"])
 def test_claims_name_the_same_place(body):
     let = {"T_X": "4F*X/N", "T_Y": "4B/X"}

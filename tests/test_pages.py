@@ -92,6 +92,7 @@ def test_the_test_of_links_can_fail(answer, monkeypatch):
     assert any("BDF/(BD + DF + BF)" in line for line in fold(f"intensity is {glued('BDF/(BD + DF + BF)')} here", 24))
 
 
+@pytest.mark.thorough
 def test_a_wide_table_is_cut_between_columns_and_says_everything(answer):
     wide, narrow = (answer("compare").to_text(width=width) for width in (120, 60))
     assert set(re.findall(r"[\w./()>+]+", plain(narrow))) >= set(re.findall(r"[\w./()>+]+", plain(wide)))

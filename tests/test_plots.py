@@ -195,6 +195,7 @@ def _holds(corners, x, y):
     return all(s >= -1e-12 for s in sides) or all(s <= 1e-12 for s in sides)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "lang"), [*((name, "en") for name in FIGURES), ("roofline", "ko"), ("throughput", "zh")]
 )
@@ -357,6 +358,7 @@ def test_a_label_never_says_another_size_than_the_curve_has(options):
         sr.plot(MATMUL, on="tpu-v5e", **options)
 
 
+@pytest.mark.thorough
 def test_a_map_without_a_threshold_says_so():
     assert (
         "nowhere compute-bound here"
@@ -386,6 +388,7 @@ def test_what_a_figure_is_drawn_over_is_said_with_an_example(kind, over, expecte
     assert caught.value.expected == expected
 
 
+@pytest.mark.thorough
 def test_a_size_from_one_is_drawn_from_zero_and_a_larger_one_from_where_it_begins():
     lefts = [
         draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=8192", over=over).drawing).left

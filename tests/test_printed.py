@@ -66,6 +66,7 @@ def page(request, tmp_path_factory):
     return request.param, problem, judge_file(path)
 
 
+@pytest.mark.thorough
 def test_every_formula_of_a_page_is_right(page):
     _, problem, report = page
     assert report.error is None
@@ -104,6 +105,7 @@ def test_what_is_left_out_claims_nothing(page):
         assert kind in NO_CLAIM or unread, f"{skipped.line}: {skipped.text}: {skipped.reason}"
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 def test_the_conditions_of_a_page_are_its_thresholds(page):
     """Those with one relation say when the operation is compute-bound: of any sizes, in the regime, or at the sizes named."""

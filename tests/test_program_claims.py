@@ -284,6 +284,7 @@ def test_every_amount_is_called_something_that_is_read(lang):
     }
 
 
+@pytest.mark.thorough
 def test_mistakes_about_training():
     claims = {
         "flops = 2N params": "other_pass forward",
@@ -468,6 +469,7 @@ def test_the_verdicts_on_a_decoder_take_seconds():
     assert found[0] == "holds"
 
 
+@pytest.mark.thorough
 def test_one_chip_is_taken_for_all_of_them():
     split = "mesh Y on ICI\ninput x: bf16[B, D_Y]\nweight W1: bf16[D, F_Y]\nweight W2: bf16[F_Y, D]\nh = x * W1 -> bf16[B, F_Y]\na = relu(h)\ny = a * W2 -> bf16[B, D_Y]"
     assert (

@@ -180,6 +180,7 @@ def test_a_block_of_a_program_that_changed_is_stale(tmp_path, run):
     assert run("verify", str(page)).code == 1
 
 
+@pytest.mark.thorough
 def test_blocks_of_programs_in_latex_and_rst(tmp_path):
     for name, mark, block in (("a.tex", "% ", "% symroof derive\n"), ("a.rst", "   ", ".. symroof derive\n")):
         page = tmp_path / name
@@ -195,6 +196,7 @@ def test_blocks_of_programs_in_latex_and_rst(tmp_path):
         assert sr.build(built.text, path=page).text == built.text
 
 
+@pytest.mark.thorough
 def test_a_program_is_read_from_files_and_from_standard_input(tmp_path, run, monkeypatch):
     text, toml = tmp_path / "mlp.txt", tmp_path / "mlp.toml"
     text.write_text(MLP)

@@ -198,6 +198,7 @@ def test_tensors_without_a_type_take_that_of_the_problem():
 PRODUCT, SAME = "bf16[B, D] * int8[D, F] -> bf16[B, F]", "x * W -> y: bf16[B, D], int8[D, F] -> bf16[B, F]"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["to_text", "to_markdown", "to_latex", "to_json"])
 def test_a_program_of_inputs_and_one_product_is_that_product(form):
     text = "# a product\ninput x: bf16[B, D]; input W: int8[D, F]\n\ny = x *_D W -> bf16[B, F]"
@@ -287,6 +288,7 @@ def test_long_and_deep_texts_are_refused(text):
 NAMES = st.sampled_from("BDFGHK")
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_the_canonical_text_of_a_random_program_is_that_program(data):

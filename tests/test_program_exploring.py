@@ -125,6 +125,7 @@ def test_each_map_of_a_program_is_proved_complete():
         assert all(step.check.status == "proved" for row in found.rows for step in row.steps)
 
 
+@pytest.mark.thorough
 def test_one_row_says_who_leads_where_that_is_so_in_all_regimes():
     text = mapped("mlp").to_text(brief=True)
     assert text.splitlines()[-2:] == [
@@ -150,6 +151,7 @@ def test_leaders_are_in_the_record():
     assert first["leaders"] == {"flops": ["s", "o"], "bytes": ["s", "o"]}
 
 
+@pytest.mark.thorough
 def test_shares_at_a_point_are_those_of_the_tensors():
     sizes = {"N": 64, "D": 512, "F": 2048}
     (place,) = sr.regimes(MLP, on="tpu-v5e", at="N=64, D=512, F=2048").explorations[0].places

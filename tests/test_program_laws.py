@@ -208,6 +208,7 @@ def test_a_run_costs_what_is_derived(name):
     derivation_agrees(text, sizes | {"L": 3})
 
 
+@pytest.mark.thorough
 @many
 @given(drawn, st.randoms(use_true_random=False))
 def test_a_run_costs_what_the_model_says(text, random):
@@ -397,6 +398,7 @@ def test_costs_grow_in_step_with_the_turns(text, times):
         assert (b - rest - symbol("L") * (a - rest)).expand() == 0
 
 
+@pytest.mark.thorough
 @many
 @given(drawn, st.randoms(use_true_random=False))
 def test_renaming_changes_nothing(text, random):
@@ -488,6 +490,7 @@ def test_a_sum_of_two_products_of_one_size_may_join_either():
     assert len(found) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "rst", "json"])
 def test_a_program_of_one_product_is_that_product(form):
     left, right, out = "bf16[B, D]", "int8[D, F]", "fp32[B, F]"

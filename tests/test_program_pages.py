@@ -110,6 +110,7 @@ def forged(facts):
             yield replace(facts, fused=not fused)
 
 
+@pytest.mark.thorough
 def test_facts_that_the_program_does_not_show_are_refused(derived):
     ledger = begun(derived.setting.problem).ledger
     told = [step for step in derived.steps if isinstance(step.facts, Dots | Members | Moves)]

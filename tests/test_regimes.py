@@ -145,6 +145,7 @@ def scalings(found, assume, seed, count=120):
     return kept
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MAPS)
 def test_every_scaling_falls_into_exactly_one_regime(name):
     found = maps(name)
@@ -184,6 +185,7 @@ def test_a_condition_can_be_given_to_assume(name):
         assert cancel(form - row.leading) == 0, text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MAPS)
 def test_what_a_row_says_is_true_at_points(name):
     """Conditions, least sizes, dominant tensors, knobs and factors, each by putting numbers in."""
@@ -261,6 +263,7 @@ def test_the_book_answers_of_the_map():
     assert [[t.label for t in row.dominant] for row in found.rows[:3]] == [["right"], ["output"], ["left"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("at", "says"),
     [
@@ -274,6 +277,7 @@ def test_fixed_sizes(at, says):
     assert says in " ".join(sr.regimes(SCORES, on="tpu-v5e", at=at).to_text().split())
 
 
+@pytest.mark.thorough
 def test_a_point_on_the_map_is_exact():
     one = sr.regimes(MATMUL, on="tpu-v5e", at={"B": 256, "D": 8192, "F": 8192}).explorations[0].places[0]
     assert one.intensity == Fraction(8192, 34)
@@ -290,6 +294,7 @@ def test_below_the_ridge_of_a_link_is_not_bound_by_memory():
     assert "bound by the link, by 68.8 %" in " ".join(found.to_text().split())
 
 
+@pytest.mark.thorough
 def test_names_of_tensors_are_taken_as_they_are():
     page = sr.regimes("X_0 . W_in: bf16[B, D], bf16[D, F] -> bf16[B, F]", on="tpu-v5e").to_latex()
     assert r"W\_in $2DF$" in page
@@ -309,6 +314,7 @@ def test_never_and_no_ridge_and_nothing_left():
         sr.regimes(MATMUL, assume=["B << D", "D << B"])
 
 
+@pytest.mark.thorough
 def test_other_quantities():
     found = sr.regimes(MATMUL, on="tpu-v5e", of="T_comms/T_math", at="B=256,D=F=8192")
     assert "240.24/B" in found.to_text()
@@ -481,6 +487,7 @@ def test_many_terms_are_counted_and_listed_on_demand():
         assert sum(1 << i for i, (o, top) in enumerate(zip(orders, tops, strict=True)) if o == top) in known
 
 
+@pytest.mark.thorough
 def test_the_command(run):
     done = run("regimes", MATMUL, "--on", "tpu-v5e", "--format", "json", "--at", "H=1")
     assert done.code == 2
@@ -613,6 +620,7 @@ def test_sizes_have_to_agree_with_what_is_assumed():
         sr.regimes(MATMUL, assume="D = 16", at="B=D=F=8")
 
 
+@pytest.mark.thorough
 def test_the_mesh_rounds_everywhere_alike():
     found = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}).map
     assert {s.equal_sizes_from for s in found.singles if s.variable != "D"} == {1204}

@@ -202,6 +202,7 @@ def test_xelatex_accepts_every_page(lang: str, xelatex: None, tmp_path: Path) ->
     assert compile_latex(document, tmp_path / "page", (*COMPLAINTS, "Overfull", "undefined")) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.part(3)
 @pytest.mark.parametrize("lang", TRANSLATED)
 @pytest.mark.parametrize("name", [*DERIVED[:2], *EXPLORED])

@@ -263,6 +263,7 @@ def test_what_cannot_be_drawn_is_refused_with_a_cure(over, points, options, says
         plot(over, *points, **options)
 
 
+@pytest.mark.thorough
 def test_a_product_in_one_line_is_drawn_as_its_program_is():
     product, sizes = "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "B=4096,D=F=8192"
     (drawn,) = sr.plot(product, mesh="X", on="tpu-v5p", over="X=8..64", at=sizes).drawing.curves

@@ -229,6 +229,7 @@ def test_what_cannot_end_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_is_none(run, tmp_path):
     pytest.importorskip("distributed")
     done = run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "-o", str(tmp_path / "x.csv"), "--dask", "nonsense")

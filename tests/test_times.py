@@ -112,6 +112,7 @@ def test_one_type_for_all_arithmetic_makes_one_peak():
     assert sr.derive(MIXED, on={**CHIP, "peak": 3}).answer.ridge == Q(3) / W
 
 
+@pytest.mark.thorough
 def test_the_threshold_of_several_peaks_is_where_arithmetic_takes_longer():
     d = sr.derive(MIXED, on="tpu-v5e", at="D=8192,F=32768", assume="N << D, F")
     first = d.answer.at[0].smallest_integer
@@ -135,6 +136,7 @@ def test_several_peaks_without_a_chip_stay_symbols():
     assert {"peak.bf16", "peak.int8", "bandwidth"} <= {s.name for s in condition.bound.free_symbols}
 
 
+@pytest.mark.thorough
 def test_the_vector_unit_is_left_out_where_it_has_no_figure():
     assert [name for name, _ in times(MLP)[0].others] == [VECTOR]
     page = sr.derive(MLP, on="tpu-v5e", at=AT)
@@ -322,6 +324,7 @@ def solved(relation, name, **options):
     return (sr.derive(table) if operation is None else sr.derive(operation, **table)).to_dict()["answer"]
 
 
+@pytest.mark.thorough
 def test_how_many_chips_hold_it():
     let = {"resident": "weights + caches", "chips": "resident/capacity.HBM"}
     for operation in (

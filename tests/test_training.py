@@ -370,6 +370,7 @@ def test_what_a_step_costs(text, claim):
     assert judgement.verdict == "holds", (claim, judgement.verdict, judgement.error)
 
 
+@pytest.mark.thorough
 def test_flops_by_parameters_have_their_remainder():
     def told(text, **options):
         steps = (step for step in counted(text, **options) if step.reason is Reason.TOKENS)
@@ -390,6 +391,7 @@ def test_flops_by_parameters_have_their_remainder():
     assert told(ATTENTION, training=True) is None
 
 
+@pytest.mark.thorough
 def test_a_product_in_training_is_a_program():
     found = sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", training=True).answer
     B, D, F = map(symbol, "BDF")

@@ -49,6 +49,7 @@ def test_a_type_checker_knows_what_a_user_gets(tmp_path):
     assert [re.sub(r"\b(?:\w+\.)+", "", one) for one in shown] == WANTED, done.stdout
 
 
+@pytest.mark.thorough
 def test_values_show_themselves_on_one_line():
     d = sr.derive("mlp", on="tpu-v5e", at="B=8,D=16,F=32")
     shown = [

@@ -28,6 +28,7 @@ def judged(tmp_path, text):
     return judge_document(path)
 
 
+@pytest.mark.thorough
 def test_every_unit_of_a_chapter_is_as_large_as_it_is(tmp_path):
     """3 PFLOP/s is 3e15 FLOPs/s, and neither ten times that nor so many bytes."""
     lines, expected = [], []

@@ -117,6 +117,7 @@ def test_parameters_are_those_of_the_checkpoint(derivations, title):
     assert round(elements / 10**9, places) == float(digits)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("title", TITLES)
 def test_the_record_says_the_same(derivations, title):
     answer = derivations[title].to_dict()["answer"]
