@@ -36,10 +36,12 @@ CALLS = {Max: "max", Min: "min"}
 
 
 class Layout(Frozen):
-    """``order`` are the dimensions as they appear, ``shapes`` the dimensions of each tensor, in their own order."""
+    """``order`` are the dimensions as they appear, ``shapes`` the dimensions of each tensor, in their own order; ``beside``
+    are the letters that tensors are called by: W of W1 and W2."""
 
     order: tuple[str, ...]
     shapes: tuple[tuple[str, ...], ...] = ()
+    beside: frozenset[str] = frozenset()
 
     def write(self, value: Expr | Fraction | int | Root) -> Formula:
         """

@@ -273,7 +273,10 @@ def _require_positive(name: str, value: Expr, least_one: frozenset[Expr], refuse
 
 
 def _layout(problem: Problem) -> Layout:
-    return Layout((*problem.operation.dimensions, *open_axes(problem.mesh)), problem.operation.shapes)
+    order = (*problem.operation.dimensions, *open_axes(problem.mesh))
+    named = () if problem.operation.line is not None else tuple(problem.operation.arrays)
+    beside = frozenset(name[0] for name in named if not name[1:] or name[1:].isdigit())
+    return Layout(order, problem.operation.shapes, beside)
 
 
 def require_sizes_agree(setting: Setting, values: Mapping[str, Fraction]) -> None:

@@ -14,6 +14,8 @@ from symroof.reading.scope import is_opaque
 PLAIN = {"flops_exact": "flops"}
 # The letters of quantities that give way to a dimension.
 YIELDING = frozenset(row.letter for row in TABLE.values() if row.instead is not None)
+# Quantities of a part of a program, as the whole with an index.
+PASSES = {"flops_forward": r"\text{FLOPs}_{\text{fwd}}", "flops_backward": r"\text{FLOPs}_{\text{bwd}}"}
 LONG = 3
 # A quantity of one tensor or statement of a program.
 OF_TENSOR = re.compile(r"(\w+)\((\w+)\)")
@@ -33,11 +35,13 @@ GREEK = {letter: _greek(letter) for letter in "αβγδεζηθικλμνξπρ�
 
 
 class Letters(Frozen):
-    """The printed forms of names, given the dimensions and the link of a problem; some stand for longer names."""
+    """The printed forms of names, given the dimensions and the link of a problem; some stand for longer names. Letters of
+    quantities give way to those ``beside`` them as well."""
 
     dimensions: frozenset[str] = frozenset()
     link: str = "HBM"
     stands_for: tuple[tuple[str, str], ...] = ()
+    beside: frozenset[str] = frozenset()
 
     @property
     def shortened(self) -> Letters:
@@ -59,17 +63,22 @@ class Letters(Frozen):
         r"""
         >>> Letters(frozenset({"R"})).latex("ridge"), Letters().latex("d_model"), Letters().latex("T_math")
         ('I_{\\text{ridge}}', 'd_{\\text{model}}', 'T_{\\text{math}}')
+        >>> Letters(frozenset({"X"})).latex("sent(X)"), Letters().latex("T_math(h)"), Letters().latex("flops_forward")
+        ('\\text{bytes sent}(X)', 'T_{\\text{math}}(\\text{h})', '\\text{FLOPs}_{\\text{fwd}}')
         """
         name = dict(self.stands_for).get(name, name)
         quantity = TABLE.get(name)
         if quantity is not None and quantity.letter is not None:
-            if quantity.instead is not None and quantity.letter in self.dimensions:
+            if quantity.instead is not None and quantity.letter in self.dimensions | self.beside:
                 return quantity.instead.replace("LINK", self.link.replace("_", " "))
             return quantity.letter
         if is_opaque(name):
             return r"\text{" + re.sub(r"([_%&])", r"\\\1", name[1:-1]) + "}"
         if match := OF_TENSOR.fullmatch(name):
-            return f"{self.latex(match[1])}({self.latex(match[2])})"
+            own = match[2] in self.dimensions or match[1] == "sent"  # over an axis
+            return f"{self.latex(match[1])}({self.latex(match[2]) if own else _upright(match[2])})"
+        if name in PASSES:
+            return PASSES[name]
         head, _, tail = name.partition("_")
         if not tail and len(head) > 1 and head[1:].isdigit():
             head, tail = head[0], head[1:]
@@ -94,6 +103,11 @@ class Letters(Frozen):
         'flops'
         """
         return PLAIN.get(name, name.replace("flops_exact(", "flops("))
+
+
+def _upright(name: str) -> str:
+    """The name of a statement or a tensor, as it stands in the program."""
+    return rf"\text{{{_spelled(name)}}}"
 
 
 def _spelled(word: str) -> str:

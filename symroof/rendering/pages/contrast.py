@@ -26,7 +26,8 @@ def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], for
     setting = derivations[0].setting
     order = dict.fromkeys(name for view in views for name in view.setting.layout.order)
     shapes = tuple(shape for view in views for shape in view.setting.layout.shapes)
-    pen = pen_of(form, Layout(tuple(order), shapes), setting.problem.link, style.of(setting.problem))
+    beside = frozenset(letter for view in views for letter in view.setting.layout.beside)
+    pen = pen_of(form, Layout(tuple(order), shapes, beside), setting.problem.link, style.of(setting.problem))
     ratios = ratios_of(views)
     told = [*(one for derivation in derivations for one in told_by(derivation)), Told(ratios.values(), None)]
     return render_page(lambda pen: _page(views, names, pen, ratios), pen, lambda: told)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Formula, number
+from symroof.formula import Formula, Name, number
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.blocks import Paragraph
 from symroof.rendering.pages.listings import Statements
@@ -14,6 +14,8 @@ from symroof.rendering.pages.pen import Pen
 
 # From so many statements on that cost something their counts are tables.
 SEVERAL = 3
+# What the table of what stays in memory says.
+STAYING = (Reason.STOCK, Reason.HELD)
 # What the tables of a section say.
 TABLED = {
     "work": (Reason.STATEMENT_FLOPS, Reason.STATEMENT_ROUNDED, Reason.EXCESS, Reason.STATEMENT_OPS),
@@ -87,6 +89,31 @@ class Counts:
             yield Paragraph(self.say("moved_once"))
             yield Grid(self._heads("statement", "reads", "writes", "kept", "bytes"), tuple(rows)).filled
 
+    def stays(self) -> tuple[Paragraph | Grid, ...]:
+        """What stays in memory, and what one chip holds of it: on a mesh, a row for each of them."""
+        said = {step.left: step for step in self.derivation.section("traffic") if step.reason in STAYING}
+        stocks = (step for step in said.values() if step.reason is Reason.STOCK)
+        names = [step.role for step in stocks if step.role != "memory"]  # which is their sum
+        if not (self.several and any(step.reason is Reason.HELD for step in said.values())):
+            return ()
+        rows = tuple(
+            (self.say("stock", name), *(self._of(said, of) for of in (name, f"{name}_per_chip"))) for name in names
+        )
+        return Paragraph(self.say("stays")), Grid(self._heads("name", "in_all_bytes", "on_each"), rows)
+
+    def grouped(self, rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+        """Rows of which the first cell is the name of a statement, those that are alike otherwise as one."""
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for name, *cells in rows:
+            groups.setdefault(tuple(cells), []).append(name)
+        return tuple((self._each_of(names), *cells) for cells, names in groups.items())
+
+    def _each_of(self, names: list[str]) -> str:
+        return self.say("each_of", names)
+
+    def _of(self, said: Mapping[Formula, Step], name: str) -> str:
+        return self.pen.inline(said[Name(name)].right) if Name(name) in said else ""
+
     def _heads(self, *columns: str) -> tuple[str, ...]:
         return tuple(self.say("head", column) for column in columns)
 
@@ -94,7 +121,7 @@ class Counts:
         return self.say("listed", [self.pen.code(name) for name in names]) if names else ""
 
     def _named(self, names: list[str]) -> str:
-        return self.say("each_of", [self.pen.code(name) for name in names])
+        return self._each_of([self.pen.code(name) for name in names])
 
     def _or_nothing(self, formula: Formula) -> str:
         """A formula of a column that is left out where it is 1 everywhere."""

@@ -8,13 +8,13 @@ from typing import Any
 
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Compare, Name, Number
+from symroof.formula import Compare, Name, Number, Sum
 from symroof.model.problem import SECTIONS
 from symroof.model.resources import time_name
 from symroof.proof.step import Reason, Role, Step
 from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
-from symroof.rendering.pages.counts import TABLED, Counts
+from symroof.rendering.pages.counts import SEVERAL, STAYING, TABLED, Counts
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
@@ -100,7 +100,8 @@ class Writer:
         if program is not None and mesh is not None:
             named = ("name", "FLOPs per chip", "bytes per chip", *mesh.resources)
             rows = tuple(tuple(self.of_chips("of_chip", column, name) for column in named) for name in program.names)
-            yield Grid(tuple(self.of_chips("head_of_chip", column) for column in named), rows)
+            heads = tuple(self.of_chips("head_of_chip", column) for column in named)
+            yield Grid(heads, rows if self.counts is None else self.counts.grouped(rows))
         elif program is not None and program.many:
             columns = ("name", "flops", "bytes", "intensity")
             rows = tuple(tuple(self.say(f"of_{column}", name) for column in columns) for name in program.names)
@@ -139,11 +140,15 @@ class Writer:
             said = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.pen.form == "text" else self.say
             return said(step.reason.value, part, step).strip("\n")
 
-        joint, steps = "\n" if self.pen.form == "text" else " ", self.derivation.section(name)
+        joint = "\n" if self.pen.form == "text" else " "
+        steps = tuple(step for step in self.derivation.section(name) if not self._is_solved_above(step))
         head: tuple[Block, ...] = ()
         tabled = name in TABLED and self.counts is not None and self.counts.several
         if tabled and self.counts is not None:
             head, steps = self.counts.blocks(name), tuple(s for s in steps if s.reason not in TABLED[name])
+        staying: tuple[Block, ...] = ()
+        if name == "traffic" and self.counts is not None and (staying := self.counts.stays()):
+            steps = tuple(step for step in steps if step.reason not in STAYING)
         written = blocks(tuple(map(_in_units, steps)), say, joint, self._is_in_table)
         points = (
             [point for point in self.view.points if point["said"].times]
@@ -152,18 +157,26 @@ class Writer:
         )
         tables = map(self._times, points)
         moved = self._exchanges() if name == "exchanges" and self.pen.form != "text" else ()
-        return Section(self.say("head", name), (*head, *written[:1], *moved, *written[1:], *tables))
+        return Section(self.say("head", name), (*head, *written[:1], *moved, *written[1:], *staying, *tables))
 
     def _is_told(self, form: str) -> bool:
         """Whether the answer says the times already: on a sheet of paper there is no room for them twice."""
         return form == "latex" and self.view.program is not None and self.sized.alone
 
     def _is_in_table(self, step: Step) -> bool:
-        """Whether a table of statements says what a step says: what a chip does of one, and what these add up to."""
+        """Whether a table of statements says what a step says: what a chip does of one, and what these add up to; or words
+        do, of a sum over many statements."""
+        if step.reason is Reason.STEPS and isinstance(step.right, Sum):
+            return len(step.right.terms) > SEVERAL
         if self.counts is not None and self.counts.several and step.reason is Reason.STATEMENTS:
             return step.left not in UNSEEN
         shown = "answer" in self.view.problem.sections and self.view.problem.statement is None
         return shown and (step.reason in OF_CHIPS or (step.reason is Reason.STATEMENTS and of_a_chip(step.left)))
+
+    def _is_solved_above(self, step: Step) -> bool:
+        """Whether the section on the threshold has solved this: the memory is one of the resources of a mesh."""
+        solved = (one.right for one in self.derivation.section("threshold") if one.reason is Reason.SOLVE)
+        return step.section == "resources" and step.reason is Reason.SOLVE and step.right in solved
 
     def _exchanges(self) -> Iterator[Grid]:
         """Every exchange of a program on a mesh, with its reason."""
@@ -173,7 +186,8 @@ class Writer:
                 tuple(self.of_chips("of_exchange", column, said) for column in columns)
                 for said in self.view.mesh.exchanges
             )
-            yield Grid(tuple(self.of_chips("head_exchanges", column) for column in columns), rows)
+            heads = tuple(self.of_chips("head_exchanges", column) for column in columns)
+            yield Grid(heads, rows if self.counts is None else self.counts.grouped(rows))
 
     def _times(self, point: dict[str, Any]) -> Grid:
         """The times at some sizes, with the side that bounds them."""

@@ -259,7 +259,8 @@ def chained(relations: Iterable[Compare]) -> list[Item]:
 def pen_of(form: str, layout: Layout, link: str, style: Style) -> Pen:
     """The pen of a format."""
     dialect_of(form, style.dialect)
-    letters, words = Letters(frozenset(layout.order), link), Words(**style.words.formula_words)
+    letters = Letters(frozenset(layout.order), link, beside=layout.beside)
+    words = Words(**style.words.formula_words)
     printer = PlainPrinter(letters, words, unicode=style.unicode) if form == "text" else LatexPrinter(letters, words)
     return Pen(form, printer, layout, style)
 

@@ -38,7 +38,8 @@ PLAIN = PlainPrinter()
 def record(derivation: Derivation) -> dict[str, Any]:
     """The object of one derivation; keys that do not apply are null."""
     setting, problem, chip = derivation.setting, derivation.setting.problem, derivation.setting.problem.hardware
-    latex = LatexPrinter(Letters(frozenset(problem.operation.dimensions), problem.link))
+    letters = Letters(frozenset(problem.operation.dimensions), problem.link, beside=setting.layout.beside)
+    latex = LatexPrinter(letters)
     tree = {
         "schema": SCHEMA,
         "title": problem.title,
