@@ -263,3 +263,23 @@ def test_a_folded_sum_is_the_sum_in_its_order(terms, room):
     folded = FoldingPrinter(room=room).print(Sum(tuple(terms)))
     assert in_line(folded).replace("{} ", "") == whole
     assert all(measured(row) <= room or " + " not in row.removeprefix("{} + ") for row in rows_of(folded))
+
+
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
+def test_limits_are_said_where_they_bite(lang):
+    """A mask where there are scores, latency where something is exchanged, and neither of them elsewhere."""
+    masked = {"en": "masked", "ko": "마스크", "zh": "掩码"}[lang]
+    latency = {"en": "latency", "ko": "지연", "zh": "延迟"}[lang]
+    split = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 4}, "hardware": "tpu-v5e"}
+    for asked, scores, exchanged in (
+        ("attention-decode", True, False),
+        ("decode-step", True, False),
+        ("moe", False, False),  # whose softmax is of a product with weights
+        ("mlp", False, False),
+        ("softmax", False, False),
+        (split, False, True),
+        ({**split, "operation": "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]"}, False, False),
+    ):
+        for page in (sr.derive(asked, lang=lang).to_markdown(), sr.derive(asked, lang=lang).to_text()):
+            assert (masked in page, latency in page) == (scores, exchanged), asked
+        assert masked not in sr.derive(asked, lang=lang).to_text(brief=True)
