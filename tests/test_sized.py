@@ -392,3 +392,14 @@ def test_a_number_of_a_problem_is_a_claim_about_its_sizes(scale):
     assert {one.verdict for one in sr.verify({**table, "claims": claims}).judgements} <= good
     others = {**table, "at": ["B=64, D=F=8192", "B=65, D=F=8192"], "claims": ["intensity = 63"]}
     assert [one.verdict for one in sr.verify(others).judgements] == ["wrong"]
+
+
+def test_sizes_that_are_missing_are_named(run):
+    """A formula in place of a number says which sizes it wants; in a unit there is no formula."""
+    done = run("derive", "matmul", "--on", "h100", "--at", "B=64,D=4", "--value", "T_lower", "--value", "ridge")
+    assert (done.code, done.out.count("\n")) == (0, 2)
+    assert done.err.strip() == "symroof: T_lower is a formula, for --at leaves F open"
+    done = run("derive", "matmul", "--on", "h100", "--at", "B=64", "--value", "T_lower", "--unit", "ms")
+    assert (done.code, done.out) == (2, "")
+    assert "--at D=…,F=…" in done.err
+    assert run("derive", "matmul", "--on", "h100", "--value", "T_lower").err == ""

@@ -64,7 +64,10 @@ def derive(
         derivation = api.derive(table)
         if not (values or formulas):
             return derivation
-        return derivation.only(values, formulas, unit)
+        parts = derivation.only(values, formulas, unit)
+        for name, sizes in parts.open.items() if unit is None else ():
+            click.echo(f"symroof: {name} is a formula, for --at leaves {', '.join(sizes)} open", err=True)
+        return parts
 
     respond(operation, options, run)
 

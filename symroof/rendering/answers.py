@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from symroof.derivation.sketching import Sketched, derive_sketch
 from symroof.errors import ReadingError
@@ -52,7 +52,7 @@ class ShownSketch(Shown, Sketched):
     def to_dict(self) -> dict[str, Any]:
         return sketch_record(self)
 
-    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = (), unit: str | None = None) -> Shown:
+    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = (), unit: str | None = None) -> NoReturn:
         """A sketch has no parts with names of their own."""
         raise ReadingError("a problem without an operation has no answer to take parts of", hint="see its JSON")
 

@@ -40,9 +40,22 @@ class Asked(Frozen):
     def told(self) -> Told:
         return Told(self.said.steps, self.derivation.setting)
 
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The sizes that leave a value open, in their order, where some are given."""
+        spoken = {name for value in self.values if not isinstance(value, Fraction) for name in names(value)}
+        known = {name for point in self.derivation.setting.problem.at for name in point}
+        own = (*self.derivation.setting.problem.names, *self.derivation.setting.problem.symbols)
+        return tuple(name for name in own if name in spoken - known)
+
     def line(self, value: Fraction | Formula, pen: Pen, wanted: str | None) -> str:
         """A value as text, in the unit that is wanted."""
         if not isinstance(value, Fraction):
+            if wanted is not None:
+                raise ReadingError(
+                    f"no number to say in {wanted}: {', '.join(self.open)} {'are' if len(self.open) > 1 else 'is'} open",
+                    hint=f"--at {','.join(f'{name}=…' for name in self.open)}",
+                )
             return inserted(value, pen, Shape())
         if wanted is not None:
             return plain(pen.amount(*self._in(value, wanted)))

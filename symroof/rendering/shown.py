@@ -187,6 +187,19 @@ class ShownParts(Shown, Frozen):
             found[name] = tree[0] if len(tree) == 1 else tree
         return found
 
+    @property
+    def open(self) -> dict[str, tuple[str, ...]]:
+        """What is a formula although there are sizes: by its name the sizes that leave it open.
+
+        >>> import symroof as sr
+        >>> sr.derive("matmul", on="tpu-v5e", at="B=64").only(["T_math", "ridge"]).open
+        {'T_math': ('D', 'F')}
+        """
+        if not self.derivation.setting.problem.at:
+            return {}
+        found = {name: self._asked(name) for name, formula in self.names if not formula}
+        return {name: asked.open for name, asked in found.items() if asked is not None and asked.open}
+
     def _asked(self, name: str) -> Asked | None:
         """What a name or an expression comes to, where it is one of quantities; None for a part of the answer."""
         from symroof.rendering.asked import asked
