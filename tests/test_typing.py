@@ -1,13 +1,16 @@
 """What a type checker says of a user's file: every public function has a type of its own, and none of them is Any."""
 
 import ast
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from test_rendering_engines import MODULES, require
 
 import symroof as sr
 
@@ -47,6 +50,24 @@ def test_a_type_checker_knows_what_a_user_gets(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     shown = re.findall(r'Revealed type is "(.*)"', done.stdout)
     assert [re.sub(r"\b(?:\w+\.)+", "", one) for one in shown] == WANTED, done.stdout
+
+
+@pytest.mark.thorough
+def test_another_type_checker_says_the_same(tmp_path):
+    """pyright, which editors ask."""
+    checker = MODULES / "pyright" / "index.js"
+    require(shutil.which("node"), "node is not installed")
+    require(checker.is_file(), f"{MODULES} has no pyright")
+    path = tmp_path / "user.py"
+    path.write_text(FILE)
+    command = ["node", str(checker), "--pythonpath", sys.executable, "--outputjson", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    assert [one["message"] for one in found if one["severity"] == "error"] == []
+    shown = [
+        one["message"].rpartition(' is "')[2].removesuffix('"') for one in found if one["severity"] == "information"
+    ]
+    assert shown == WANTED
 
 
 @pytest.mark.thorough
