@@ -45,6 +45,8 @@ TYPED = [
     (("derive", MATMUL, "--lang", "jp"), "expected one of en, ko, zh"),
     (("derive", "decode-step", "--statement", "logit"), "did you mean logits?"),
     (("derive", MATMUL, "--let", "x"), "NAME=VALUE"),
+    (("derive", MATMUL, "--given", "HBM="), "NAME=VALUE"),
+    (("derive", MATMUL, "--given", "=3e12"), "NAME=VALUE"),
     (("derive", MATMUL, "--mesh", "X=2"), "write D_X"),
     (("derive", "bf16[B,", "D]", "*", "bf16[D,", "F]"), "quotes"),
     (("compare", "matmul"), "--on tpu-v5e,h100"),
