@@ -90,16 +90,18 @@ class Counts:
             yield Grid(self._heads("statement", "reads", "writes", "kept", "bytes"), tuple(rows)).filled
 
     def stays(self) -> tuple[Paragraph | Grid, ...]:
-        """What stays in memory, and what one chip holds of it: on a mesh, a row for each of them."""
+        """What stays in memory, and on a mesh what one chip holds of it: a row for each of them."""
         said = {step.left: step for step in self.derivation.section("traffic") if step.reason in STAYING}
         stocks = (step for step in said.values() if step.reason is Reason.STOCK)
         names = [step.role for step in stocks if step.role != "memory"]  # which is their sum
-        if not (self.several and any(step.reason is Reason.HELD for step in said.values())):
+        if not (self.several and names):
             return ()
+        split = any(step.reason is Reason.HELD for step in said.values())
         rows = tuple(
             (self.say("stock", name), *(self._of(said, of) for of in (name, f"{name}_per_chip"))) for name in names
         )
-        return Paragraph(self.say("stays")), Grid(self._heads("name", "in_all_bytes", "on_each"), rows)
+        heads = self._heads("name", "in_all_bytes" if split else "bytes", "on_each")
+        return Paragraph(self.say("stays", split)), Grid(heads, rows).filled
 
     def grouped(self, rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
         """Rows of which the first cell is the name of a statement, those that are alike otherwise as one."""

@@ -8,13 +8,13 @@ from typing import Any
 
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Compare, Name, Number, Sum
+from symroof.formula import Compare, Name, Number, Sum, nodes
 from symroof.model.problem import SECTIONS
 from symroof.model.resources import time_name
 from symroof.proof.step import Reason, Role, Step
 from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
-from symroof.rendering.pages.counts import SEVERAL, STAYING, TABLED, Counts
+from symroof.rendering.pages.counts import STAYING, TABLED, Counts
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
@@ -34,6 +34,10 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
 
 # What a problem may ask besides, and the part of the answer that says it.
 ASKED: tuple[tuple[str, Role], ...] = (("solution", "solution"), ("best", "optimum"), ("there", "optimum_bound"))
+
+
+# A longer sum of times is told in words.
+TIMES_IN_A_SUM = 9
 
 
 class Writer:
@@ -167,7 +171,7 @@ class Writer:
         """Whether a table of statements says what a step says: what a chip does of one, and what these add up to; or words
         do, of a sum over many statements."""
         if step.reason is Reason.STEPS and isinstance(step.right, Sum):
-            return len(step.right.terms) > SEVERAL
+            return sum(1 for node in nodes(step.right) if isinstance(node, Name)) > TIMES_IN_A_SUM
         if self.counts is not None and self.counts.several and step.reason is Reason.STATEMENTS:
             return step.left not in UNSEEN
         shown = "answer" in self.view.problem.sections and self.view.problem.statement is None

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count
 from math import inf
 from typing import ClassVar, TypeAlias
+from unicodedata import east_asian_width
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
@@ -35,6 +36,8 @@ Block: TypeAlias = "Paragraph | Lines | Code | Display | Grid"
 CAPITAL = re.compile("[A-Z]")
 # What fits beside one another on a sheet of paper, in letters.
 SHEET = 84
+# The least share of a sheet that a column which goes over lines has; how much broader than others a letter of code is.
+NARROW, CODE = 0.22, 0.28
 # What fits on paper in capitals, and on a phone; to how much of its room a broken formula is set, and the least of that.
 PAPER, PHONE, BROKEN, LEAST = 64, 60, 0.75, 20
 
@@ -204,15 +207,22 @@ def _columns(grid: Grid, room: float, breaks: bool) -> str:
     """The columns of a table in LaTeX. Where the sheet is too small for all of them the broadest one goes over lines:
     of those with words or, where formulas have ``breaks``, of all."""
     columns = list(zip(grid.head, *grid.rows, strict=True))
-    breadths = [max(map(breadth, cells)) + 3 for cells in columns]
+    breadths = [max(map(_on_paper, cells)) + 3 for cells in columns]
     kinds = ["r" if place in grid.right else "l" for place in range(len(breadths))]
     folding = [place for place, (_, *cells) in enumerate(columns) if breaks or any(map(_wordy, cells))]
     for place in sorted(folding, key=breadths.__getitem__, reverse=True):
-        if (excess := sum(breadths) - room) > 0 and breadths[place] > room / 3:
-            breadths[place] = max(breadths[place] - excess, room / 3)
+        if (excess := sum(breadths) - room) > 0 and breadths[place] > room * NARROW:
+            breadths[place] = max(breadths[place] - excess, room * NARROW)
             gap = 2 if any(kind.startswith("p") for kind in kinds) else 0  # what stands between two that go over lines
             kinds[place] = rf"p{{{(breadths[place] - gap) / room:.2f}\linewidth}}"
     return "".join(kinds)
+
+
+def _on_paper(cell: str) -> float:
+    """The breadth of a cell in letters; code has broader ones, formulas in capitals have, and Korean and Chinese."""
+    code = sum(map(len, re.findall(r"\\texttt\{([^{}]*)\}", cell)))
+    capitals = sum(len(CAPITAL.findall(formula)) for formula in re.findall(r"\$(.*?)\$", cell))
+    return breadth(cell) + CODE * code + capitals / 3 + sum(east_asian_width(c) in "WF" for c in cell) / 2
 
 
 def _wordy(cell: str) -> bool:

@@ -1,0 +1,59 @@
+"""Every program of the library at sizes, in training where it can be, as a sheet of paper in three languages: nothing is wider
+than the sheet, and no page is refused."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from test_rendering_engines import require
+
+import symroof as sr
+from symroof.errors import SymroofError
+from symroof.reading.operations import entries
+
+SIZES = {"L": 80, "K": 8, "G": 8, "H": 128, "E": 64, "k": 2, "X": 4, "Y": 4, "Z": 4}
+ENGINES = {"en": "pdflatex", "ko": "xelatex", "zh": "xelatex"}
+OVERFULL = re.compile(r"Overfull \\hbox \(([\d.]+)pt too wide\)[^\n]*?lines? (\d+)")
+
+
+def derived():
+    """The programs, each with what it is called; one that cannot be trained, or has no figure on the chip, is none."""
+    for name in entries():
+        for options in ({}, {"training": True}):
+            try:
+                names = sr.derive(name, on="tpu-v5p", **options).setting.problem.names
+            except SymroofError:
+                continue
+            at = {size: SIZES.get(size, 4096) for size in names}
+            yield f"{name} {options}", sr.derive(name, on="tpu-v5p", at=at, **options)
+
+
+@pytest.mark.thorough
+def test_no_program_of_the_library_is_wider_than_the_sheet(tmp_path):
+    for engine in ENGINES.values():
+        require(shutil.which(engine), f"{engine} is not installed")
+    found = list(derived())
+    assert len(found) > 60
+    for name, d in found:
+        assert "CheckError" not in d.to_text(), name
+        assert d.to_markdown(brief=True), name
+    for lang, engine in ENGINES.items():
+        text = found[0][1].to_latex(lang=lang).partition(r"\begin{document}")[0] + "\\begin{document}\n"
+        begins = []
+        for name, d in found:
+            begins.append((text.count("\n") + 1, name))
+            text += d.to_latex(heading=0, lang=lang) + "\n\\clearpage\n"
+        (tmp_path / f"{lang}.tex").write_text(text + "\\end{document}\n", "utf-8")
+        subprocess.run(
+            [engine, "-interaction=nonstopmode", f"{lang}.tex"],
+            cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300,
+        )  # fmt: skip
+        log = (tmp_path / f"{lang}.log").read_text("utf-8", errors="replace")
+        assert int(re.search(r"Output written on .*?\((\d+) pages", log, re.DOTALL)[1]) > len(found)
+        wide = [
+            (lang, next(name for line, name in reversed(begins) if line <= int(where)), points)
+            for points, where in OVERFULL.findall(log)
+            if float(points) > 2
+        ]
+        assert wide == []
