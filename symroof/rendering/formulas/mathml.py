@@ -59,8 +59,6 @@ SIDES = {"right": "text-align:right;text-align:-webkit-right", "left": "text-ali
 TABLES = {"aligned": PAIRS, "align": PAIRS, "align*": PAIRS, "gathered": ("center",), "cases": ("left",)}
 # A mark behind a formula does not begin the next line.
 FOLLOWED = re.compile(r'<span class="math">(<math (?:(?!</math>).)*</math>)</span>([.,;:!?)，。；：、）]+)')
-# In a table there is room for fractions of the size of the text.
-CELLS = re.compile(r"^[ \t>]*\|.*<math .*$", re.MULTILINE)
 WORDS = re.compile(r"\\([_%&#{}$ ])")
 COMMAND = re.compile(r"\\(?:begin|end)\{\w+\*?\}|\\\\(?:\[\w+\])?|\\[A-Za-z]+")
 TAG = re.compile(rf"<mi>(?:{'|'.join(COMMANDS)})</mi>|<[^>]*>|&#?\w+;")
@@ -93,8 +91,7 @@ def typeset(markdown: str) -> str:
     (1, '`$B`')
     """
     text = with_formulas_set(markdown, lambda latex, display: mathml(latex, display=display))
-    text = FOLLOWED.sub(r'<span class="math" style="white-space:nowrap">\1\2</span>', text)
-    return CELLS.sub(lambda row: row.group().replace("<math ", '<math displaystyle="true" '), text)
+    return FOLLOWED.sub(r'<span class="math" style="white-space:nowrap">\1\2</span>', text)
 
 
 def escaped(text: str) -> str:

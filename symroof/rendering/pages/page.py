@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import accumulate, count
 from math import inf
 from typing import ClassVar, TypeAlias
 from unicodedata import east_asian_width
@@ -61,6 +61,11 @@ class Grid(Frozen):
     right: frozenset[int] = frozenset()
     keys: int = 1
     ledger: bool = False
+
+    @property
+    def tall(self) -> bool:
+        """Whether a cell has a fraction of the size of the text."""
+        return any(r"\dfrac" in cell for row in self.rows for cell in row)
 
     @property
     def filled(self) -> Grid:
@@ -177,8 +182,21 @@ def _set(block: Block, pen: Pen) -> Block:
             return Code(tuple(pen.code(line).replace(" ", "~") for line in lines))
         case Grid():
             rows = tuple(tuple(map(pen.line, row)) for row in block.rows)
-            return replace(block, head=tuple(map(pen.line, block.head)), rows=rows).filled
+            grid = replace(block, head=tuple(map(pen.line, block.head)), rows=rows).filled
+            fits = sum(max(map(_on_paper, cells)) + 3 for cells in zip(grid.head, *grid.rows, strict=True)) <= SHEET
+            return replace(grid, rows=tuple(tuple(map(large, row)) for row in grid.rows)) if fits else grid
     return block
+
+
+def large(cell: str) -> str:
+    r"""The cell of a table, where there is room for fractions of the size of the text; what stands in them is smaller.
+
+    >>> large(r"$\frac{\frac{1}{B}}{D} + \frac{1}{F}$ of $I_{\frac{1}{2}}$")
+    '$\\dfrac{\\frac{1}{B}}{D} + \\dfrac{1}{F}$ of $I_{\\frac{1}{2}}$'
+    """
+    depths = accumulate({"{": 1, "}": -1}.get(c, 0) for c in cell)
+    flat = {place for place, depth in enumerate(depths) if depth == 0}
+    return re.sub(r"\\frac(?![a-z])", lambda m: r"\dfrac" if m.start() in flat else m.group(), cell)
 
 
 def _around(page: Page, pen: Pen) -> Page:
