@@ -126,6 +126,7 @@ def test_every_fault_of_a_document_is_told_at_once(run, tmp_path):
         done = run(*words, str(document))
         said = " ".join((done.out + done.err).split())
         assert [fault for fault in FAULTS if fault not in said] == []
+    assert f"{document}:3:1 " in said  # a block begins its line
     assert document.read_text() == DOCUMENT
 
 

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction as Q
 from functools import cache
+from math import prod
 from random import Random
 from unittest.mock import patch
 
@@ -39,6 +40,7 @@ from symroof.formula import (
 from symroof.proof.check import check, checked
 from symroof.proof.evidence import Beside, Higher
 from symroof.proof.ledger import Evidence, Facts, Ledger
+from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.sampling import sampled
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -516,3 +518,38 @@ def test_the_oracle_knows_what_a_name_means():
     point = meaning.names({"B": Q(2), "D": Q(3), "F": Q(5)}, Random(1))
     assert value(Name("bytes"), point) == 2 * (2 * 3 + 3 * 5 + 2 * 5)
     assert value(Name("intensity"), point) == Q(2 * 2 * 3 * 5, 62)
+
+
+def test_a_quotient_with_another_put_in_has_its_value():
+    """Whatever stands below the bars: the value at numbers is that of the quotient at the value of the other."""
+    draw, names, put = Random(17), ("x", "y", "z"), 0
+
+    def polynomial():
+        x, y, z = map(Poly.name, names)
+        terms = (x, y, z, x * y, x**2 * z, y * z)
+        return sum(
+            (term * Q(draw.randint(-3, 5)) for term in draw.sample(terms, 3)), Poly.number(Q(draw.randint(1, 4)))
+        )
+
+    def at(quotient, sizes):
+        above, below = (
+            sum(c * prod(sizes[n] ** e for n, e in m) for m, c in side.items())
+            for side in (quotient.above, quotient.below)
+        )
+        return above / below if below else None
+
+    for _ in range(200):
+        quotient, other = (
+            Rat(polynomial(), draw.choice((polynomial(), Poly.number(Q(1)), Poly.name("x")))) for _ in "ab"
+        )
+        if not quotient.below or not other.below:
+            continue
+        sizes = {name: Q(draw.randint(1, 9)) for name in names}
+        inner = at(other, sizes)
+        wanted = None if inner is None else at(quotient, {**sizes, "x": inner})
+        found = quotient.put("x", other)
+        if wanted is None or not found.below or at(found, sizes) is None:
+            continue
+        assert at(found, sizes) == wanted
+        put += 1
+    assert put > 100
