@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from symroof.derivation.pipeline import Derivation
@@ -202,9 +203,13 @@ class ShownParts(Shown, Frozen):
 
     def _asked(self, name: str) -> Asked | None:
         """What a name or an expression comes to, where it is one of quantities; None for a part of the answer."""
+        return self._found[name]
+
+    @cached_property
+    def _found(self) -> dict[str, Asked | None]:
         from symroof.rendering.asked import asked
 
-        return asked(self.derivation, name)
+        return {name: asked(self.derivation, name) for name, formula in self.names if not formula}
 
     def _part(self, name: str) -> Any:
         from symroof.rendering.records.derivations import parts
