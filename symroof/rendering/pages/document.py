@@ -179,8 +179,10 @@ class Writer:
 
     def _is_solved_above(self, step: Step) -> bool:
         """Whether the section on the threshold has solved this: the memory is one of the resources of a mesh."""
-        solved = (one.right for one in self.derivation.section("threshold") if one.reason is Reason.SOLVE)
-        return step.section == "resources" and step.reason is Reason.SOLVE and step.right in solved
+        of_memory = Compare(T_MATH, ">", Name(time_name(self.view.rates.memory)))
+        if step.section != "resources" or step.reason is not Reason.SOLVE or step.left != of_memory:
+            return False
+        return any(one.right == step.right for one in self.derivation.section("threshold"))
 
     def _exchanges(self) -> Iterator[Grid]:
         """Every exchange of a program on a mesh, with its reason."""
