@@ -162,4 +162,4 @@ def test_what_is_said_above_is_not_said_again():
     assert page.count(r"\begin{cases}") == 1
     assert r"T_{\text{steps}} &=" not in page
     assert page.count("\n") < 230
-    assert "| weights | $4DF$ | $\\frac{4DF}{XY}$ |" in page
+    assert "| weights | $4DF$ | $\\dfrac{4DF}{XY}$ |" in page
