@@ -1,5 +1,5 @@
 """Every program of the library at sizes, in training where it can be, as a sheet of paper in three languages: nothing is wider
-than the sheet, and no page is refused."""
+or higher than the sheet, and no page is refused."""
 
 import re
 import shutil
@@ -57,3 +57,6 @@ def test_no_program_of_the_library_is_wider_than_the_sheet(tmp_path):
             if float(points) > 2
         ]
         assert wide == []
+        assert [
+            points for points in re.findall(r"Overfull \\vbox \(([\d.]+)pt too high\)", log) if float(points) > 2
+        ] == []

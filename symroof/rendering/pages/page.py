@@ -38,6 +38,8 @@ CAPITAL = re.compile("[A-Z]")
 SHEET = 84
 # The least share of a sheet that a column which goes over lines has; how much broader than others a letter of code is.
 NARROW, CODE = 0.22, 0.28
+# How many rows of a table stand on a sheet.
+ROWS, ROWS_OF_FRACTIONS = 26, 16
 # What fits on paper in capitals, and on a phone; to how much of its room a broken formula is set, and the least of that.
 PAPER, PHONE, BROKEN, LEAST = 64, 60, 0.75, 20
 
@@ -66,6 +68,13 @@ class Grid(Frozen):
     def tall(self) -> bool:
         """Whether a cell has a fraction of the size of the text."""
         return any(r"\dfrac" in cell for row in self.rows for cell in row)
+
+    @property
+    def sheets(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
+        """The rows as they stand on sheets of paper, each with the head above them: about as many on each."""
+        parts = -(-len(self.rows) // (ROWS_OF_FRACTIONS if self.tall else ROWS))
+        each = -(-len(self.rows) // max(parts, 1))
+        return tuple(self.rows[i * each : (i + 1) * each] for i in range(max(parts, 1)))
 
     @property
     def filled(self) -> Grid:
