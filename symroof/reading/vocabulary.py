@@ -36,6 +36,8 @@ def folded(words: str) -> str:
 KNOWN: Mapping[str, str] = {folded(words): name for words, name in meanings(VOCABULARY).items()}
 # What only programs have: words that mean it where it has that name.
 AMOUNTS: Mapping[str, str] = {folded(words): name for words, name in meanings(WORDS["amounts"]).items()}
+# Words that are written so of a program alone, and otherwise of any operation.
+OF_PROGRAMS_ALONE = frozenset(meanings(WORDS["amounts"])) - frozenset(meanings(VOCABULARY))
 SYNONYMS = meanings(WORDS["signs"])
 
 
@@ -44,5 +46,8 @@ def named(words: str, own: Mapping[str, str]) -> str | None:
 
     >>> named("Arithmetic  Intensity", {}), named("Rechenaufwand", {"rechenaufwand": "flops"})
     ('intensity', 'flops')
+    >>> named("OPs", {}), named("ops", {})  # which are those of the vector unit, in a program
+    ('flops', None)
     """
-    return own.get(folded(words)) or KNOWN.get(folded(words))
+    other = words in OF_PROGRAMS_ALONE
+    return own.get(folded(words)) or (None if other else KNOWN.get(folded(words)))
