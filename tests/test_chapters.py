@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 from chapters import (
@@ -18,6 +19,8 @@ from chapters import (
     table,
     value,
 )
+
+import symroof as sr
 
 pytestmark = pytest.mark.part(3)
 

@@ -183,9 +183,9 @@ def _of_operation(question: Question, used: set[str]) -> Skip | None:
     if not known or _alike(question) or (equal and _never_equal(question)):
         return None
     times = isinstance(link.left, Name) and link.left.name in BOUNDS and equal
-    if times and question.context.setting is None and (own := set(names(link.right)) - set(QUANTITIES)):
-        if all(name.startswith("T_") for name in own):  # the resources of a program that nobody gave
-            return Skip(Omission("definition"), names(link.left)[0])
+    own = set(names(link.right)) - set(QUANTITIES)
+    if times and own and question.context.setting is None and all(name.startswith("T_") for name in own):
+        return Skip(Omission("definition"), names(link.left)[0])  # over the resources of a program that nobody gave
     return None if times and not isinstance(link.right, Name) else Skip(Omission("equation"))
 
 
