@@ -182,8 +182,8 @@ def test_the_fewest_chips_that_fit_and_their_guard():
 def test_pages_say_that_gathered_copies_are_not_counted(lang, form):
     shown = sr.derive({"operation": MLP, "hardware": "tpu-v5p", "training": True, "lang": lang})
     page = {"text": shown.to_text, "markdown": shown.to_markdown}[form]()
-    words = load(f"{lang}/{'terse' if form == 'text' else 'derivation'}.j2", None, lang, {})
-    assert " ".join(str(words.held_by_a_chip()).split()) in " ".join(page.split())
+    words = load(f"{lang}/words.j2", None, lang, {})
+    assert " ".join(str(words.stays(form == "text")).split()) in " ".join(page.split())
 
 
 # A shape that is read wrongly is read wrongly by everyone: what is changed is how the reader's splits are counted.

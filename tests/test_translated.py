@@ -84,8 +84,8 @@ def left_over(page):
 
 
 def skeleton(page):
-    """The formulas of a page with no words in them, in their order, wherever broad ones are broken."""
-    whole = re.sub(r"\s*\\\\\s*(?:&\\quad\s*)?\{\}", "", page)
+    """The formulas of a page with no words in them, in their order, wherever broad ones are broken and however large."""
+    whole = re.sub(r"\s*\\\\\s*(?:&\\quad\s*)?\{\}", "", page).replace(r"\dfrac", r"\frac")
     bare = re.sub(r"\\text\{[^{}]*\}|\\(?:begin|end)\{gathered\}", " ", whole)
     return sorted(
         re.sub(r"\s+", " ", formula).strip()
