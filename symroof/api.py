@@ -218,11 +218,11 @@ def plot(
     from symroof.reading.grids import read_grid
     from symroof.rendering.answers import ShownFigure
 
-    roofs = listed(links)
+    roofs, over = listed(links), text_of(over, "over") if over else ""
     problem, accelerators = problem_on_each(
-        operation, listed(on), {"link": next(iter(roofs), None), **options}, spoken=roofs
+        operation, listed(on), {"link": next(iter(roofs), None), **options}, roofs, over
     )
-    axes = read_grid(text_of(over, "over"), problem.names) if over else ()
+    axes = read_grid(over, problem.names) if over else ()
     return ShownFigure(figure(problem, kind, axes, accelerators, roofs))
 
 
@@ -282,9 +282,10 @@ def sweep(
     from symroof.exploration.wanted import with_expressions
     from symroof.reading.grids import fixed_axes, read_grid
 
-    problem, wanted = problem_of(operation, on, options), listed(of)
+    grid = text_of(grid, "grid")
+    problem, wanted = problem_of(operation, on, options, grid), listed(of)
     setting = setting_of(with_expressions(problem, wanted))
-    axes = read_grid(text_of(grid, "grid"), setting.problem.names)
+    axes = read_grid(grid, setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
     asked = sweep_of(setting, axes, wanted, CHUNK if chunk is None else chunk)
     return asked.whole() if output is None else run(asked, Path(output), executor, progress)

@@ -707,3 +707,11 @@ def test_a_size_of_a_file_runs_over_an_axis(run, tmp_path):
     ]
     assert run("plot", str(file), "--over", "B=1..9", "--format", "text").code == 0
     assert run("plot", str(file), "--over", "B=1..9", "--at", "B=5", "--format", "text").code == 2
+    in_python = sr.sweep(str(file), "B=1:9", of="T_lower")
+    assert [f"{value:.12g}" for value in in_python["T_lower"]] == [f"{float(line[-1]):.12g}" for line in of_file[1:]]
+    assert (
+        sr.plot(str(file), over="B=1..9").to_text()
+        == run("plot", str(file), "--over", "B=1..9", "--format", "text").out
+    )
+    with pytest.raises(sr.SymroofError, match="has a size as well"):
+        sr.plot(str(file), over="B=1..9", at="B=5")

@@ -12,6 +12,7 @@ from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError
 from symroof.proof.check import checked
 from symroof.proof.step import Reason
+from symroof.rendering.pages.counts import Counts
 
 STEP = """
 mesh X, Y on ICI
@@ -163,3 +164,19 @@ def test_what_is_said_above_is_not_said_again():
     assert r"T_{\text{steps}} &=" not in page
     assert page.count("\n") < 230
     assert "| weights | $4DF$ | $\\dfrac{4DF}{XY}$ |" in page
+
+
+@pytest.mark.parametrize("column", ["outputs", "function", "reads", "on_each"])
+@pytest.mark.parametrize("form", ["to_text", "to_markdown"])
+def test_a_row_that_a_table_loses_is_missed(column, form, monkeypatch):
+    """What a table says in place of steps it says of all of them."""
+    whole = Counts._table
+
+    def without_its_last(self, columns, rows, steps, **options):
+        return whole(self, columns, rows[:-1] if column in columns else rows, steps, **options)
+
+    shown = step()
+    assert getattr(shown, form)()
+    monkeypatch.setattr(Counts, "_table", without_its_last)
+    with pytest.raises(sr.SymroofError, match="a table lacks"):
+        getattr(shown, form)()

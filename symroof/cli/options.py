@@ -180,21 +180,18 @@ def respond(
     return answers
 
 
-def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: str, runs: str = "") -> dict[str, Any]:
-    """The one problem that is asked for, where there is one ``result``; a size that ``runs`` over an axis is not the one of
-    the file."""
-    free = frozenset(re.findall(r"(\w+)\s*=", runs))
-    problems = list(problems_of(operation, options, free).values())
+def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: str, axes: str = "") -> dict[str, Any]:
+    """The one problem that is asked for, where there is one ``result``; a size that runs over one of the ``axes`` is not the
+    one of the file."""
+    problems = list(problems_of(operation, options, axes).values())
     if len(problems) != 1:
         raise ReadingError(f"there are {len(problems)} problems, and one {result}", expected="a file with one problem")
     return problems[0]
 
 
-def problems_of(
-    operation: tuple[str, ...], options: dict[str, Any], free: frozenset[str] = frozenset()
-) -> dict[str, dict[str, Any]]:
+def problems_of(operation: tuple[str, ...], options: dict[str, Any], axes: str = "") -> dict[str, dict[str, Any]]:
     """The problems that are asked for, each under the words that begin an error in it: those of a file, or the one on
-    the command line. Flags override the file, whose ``free`` sizes are open."""
+    the command line. Flags override the file, whose sizes along the ``axes`` are open."""
     if not operation and (options.get("solve") or options.get("minimize")):
         return {"": given_flags(options)}
     if not operation:
@@ -210,13 +207,11 @@ def problems_of(
             expected="an operation in quotes, or a file of problems, FILE.toml",
             hint=f"symroof build {text} writes its blocks, symroof verify {text} judges its formulas",
         )
-    from symroof.reading.problems import merged, read_problem_file, read_problems
+    from symroof.reading.problems import freed, merged, read_problem_file, read_problems
 
     name, folder = ("standard input", Path()) if text == "-" else (text, Path(text).parent)
     found = read_problems(sys.stdin.read(), name) if text == "-" else read_problem_file(Path(text))
-    tables = [
-        merged(merged(table, {"at": [(free,)]}, folder) if table.get("at") else table, flags, folder) for table in found
-    ]
+    tables = [merged(freed(table, axes), flags, folder) for table in found]
     if len(tables) == 1:
         return {f"{name}: ": tables[0]}
     titles = (f" ({table['title']})" if table.get("title") else "" for table in tables)

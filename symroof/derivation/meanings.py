@@ -17,6 +17,7 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
+from symroof.derivation.itemizing import PASSES
 from symroof.derivation.per_chip import costs_of_chips
 from symroof.derivation.setting import Setting
 from symroof.formula import Formula, Name, Number, names, total
@@ -36,8 +37,6 @@ from symroof.symbols import expression, symbol
 # What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
 KINDS = "flops by kind"
 PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))
-# The FLOPs of each pass: whether it goes back.
-PASSES = {"flops_forward": False, "flops_backward": True}
 READS, WRITES, BYTES = map(Name, ("reads", "writes", "bytes"))
 
 

@@ -19,6 +19,7 @@ from symroof.reading.claims import read_question
 from symroof.reading.inquiries import figure_names, names_of, points_of, read_minimize, read_solve
 from symroof.reading.languages import language_of
 from symroof.reading.problems import (
+    freed,
     hardware_of,
     merged,
     model_of,
@@ -82,9 +83,9 @@ class Questions(Options, total=False):
     subject: str | None
 
 
-def problem_of(asked: Asked, on: Chip, options: Options) -> Problem:
-    """The problem of an operation, a chip and options."""
-    return problem_on_each(asked, [] if on is None else [on], options)[0]
+def problem_of(asked: Asked, on: Chip, options: Options, axes: str = "") -> Problem:
+    """The problem of an operation, a chip and options; a size that runs over one of the ``axes`` is not the one of a file."""
+    return problem_on_each(asked, [] if on is None else [on], options, axes=axes)[0]
 
 
 def sketch_of(asked: Asked | None, on: Chip, options: Options) -> Sketch | None:
@@ -100,7 +101,7 @@ def sketch_of(asked: Asked | None, on: Chip, options: Options) -> Sketch | None:
     return read_sketch(table) if any(map(table.get, ("let", "solve", "minimize"))) else None
 
 
-def _of_file(asked: object) -> dict[str, Any] | None:
+def _of_file(asked: object, axes: str = "") -> dict[str, Any] | None:
     """The one problem of a file, where a path is asked for; None for anything else."""
     if not (isinstance(asked, Path) or (isinstance(asked, str) and asked.endswith(".toml") and "\n" not in asked)):
         return None
@@ -108,22 +109,23 @@ def _of_file(asked: object) -> dict[str, Any] | None:
     found = read_problem_file(path)
     if len(found) != 1:
         raise ReadingError(f"{path} has {len(found)} problems", expected="a file with one problem")
-    return merged(found[0], {}, path.parent)
+    return merged(freed(found[0], axes), {}, path.parent)
 
 
 def problem_on_each(
-    asked: Asked, on: list[Any], options: Options, spoken: Iterable[str] = ()
+    asked: Asked, on: list[Any], options: Options, spoken: Iterable[str] = (), axes: str = ""
 ) -> tuple[Problem, list[Accelerator]]:
     """The problem on the first of several chips, and each of these with the figures that the options give.
 
     ``spoken`` are figures that something beside the problem uses. What is said of a problem goes before what it says; figures,
-    axes, formulas and sizes add to its own, as they do on the command line.
+    axes, formulas and sizes add to its own, as they do on the command line. A size that runs over one of the ``axes`` is not
+    the one of a file.
     """
     said = {key: value for key, value in options.items() if value is not None}
     if isinstance(asked, Problem):
         table = {"operation": asked.operation, "hardware": asked.hardware, "symbols": asked.symbols} | said
     else:
-        table = dict(asked) if isinstance(asked, Mapping) else _of_file(asked) or {"operation": asked}
+        table = dict(asked) if isinstance(asked, Mapping) else _of_file(asked, axes) or {"operation": asked}
         own = {"chips": table.pop("chips")} if "chips" in table and "chips" not in said else {}
         table = merged(table, said, Path()) | own
     if table.get("hardware") is not None:

@@ -156,6 +156,17 @@ def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Pat
     return {**options, **overrides, **joined}
 
 
+def freed(options: Mapping[str, Any], axes: str) -> dict[str, Any]:
+    """Options of a file, in which no size is fixed that runs over one of the ``axes``.
+
+    >>> freed({"at": "B=64, D=8192"}, "B=1..400")
+    {'at': [('B=64, D=8192', frozenset({'B'}))]}
+    """
+    free = frozenset(re.findall(r"(\w+)\s*=", axes))
+    sets = [(*own, free) for own in sets_of(options)] if free else []
+    return {**options, **({"at": sets} if sets else {})}
+
+
 def _inside(folder: Path, name: str) -> str:
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):

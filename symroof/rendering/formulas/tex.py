@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -209,6 +209,17 @@ def _item(token: str, tokens: Iterator[str]) -> float:
     if token in SHARES:
         return SHARES[token] * _item(next(tokens, " "), tokens)
     return 0.0 if token in SILENT else 3.0 if token in SPACED else 2.0 if east_asian_width(token[0]) in "WF" else 1.0
+
+
+def large(cell: str) -> str:
+    r"""The cell of a table, where there is room for fractions of the size of the text; what stands in them is smaller.
+
+    >>> large(r"$\frac{\frac{1}{B}}{D} + \frac{1}{F}$ of $I_{\frac{1}{2}}$")
+    '$\\dfrac{\\frac{1}{B}}{D} + \\dfrac{1}{F}$ of $I_{\\frac{1}{2}}$'
+    """
+    depths = accumulate({"{": 1, "}": -1}.get(c, 0) for c in cell)
+    flat = {place for place, depth in enumerate(depths) if depth == 0}
+    return re.sub(r"\\frac(?![a-z])", lambda m: r"\dfrac" if m.start() in flat else m.group(), cell)
 
 
 PLACEHOLDER = "symroofplaceholder{}q"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from symroof.derivation.pipeline import Derivation
+from symroof.errors import CheckError
 from symroof.formula import Formula, Name, number
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.blocks import Paragraph
 from symroof.rendering.pages.listings import Statements
-from symroof.rendering.pages.page import Grid
+from symroof.rendering.pages.page import Grid, grouped
 from symroof.rendering.pages.pen import Pen
 
 # From so many statements on that cost something their counts are tables.
@@ -40,25 +42,32 @@ class Counts:
     def blocks(self, section: str) -> tuple[Paragraph | Grid, ...]:
         """What stands at the head of a section, in place of a sentence for each statement."""
         steps = self.derivation.section(section)
-        if section == "work":
-            return (*self._work(steps), *self._elementwise(steps))
-        return tuple(self._traffic(steps))
+        return (*self._work(steps), *self._elementwise(steps)) if section == "work" else tuple(self._traffic(steps))
+
+    def _table(
+        self, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], steps: Iterable[Step], *, alike: bool = False
+    ) -> Grid:
+        """The table that stands for some steps; rows that are ``alike`` but for the statement are one. Raises
+        :class:`~symroof.errors.CheckError` where it has fewer cells that say something than steps do."""
+        cells = Counter(cell for row in rows for cell in row)
+        if lost := Counter(filter(None, (self._or_nothing(step.right) for step in steps))) - cells:
+            raise CheckError(f"a table lacks {' and '.join(lost)}")
+        return Grid(tuple(self.say("head", c) for c in columns), self.grouped(rows) if alike else tuple(rows)).filled
 
     def _work(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
         """Outputs, length and FLOPs of each contraction; those alike together."""
         found = [step for step in steps if step.reason is Reason.STATEMENT_FLOPS and step.facts is not None]
-        groups: dict[tuple[Formula, ...], list[str]] = {}
+        rows = []
         for step in found:
             name, facts = self.program.about(step).name, step.facts
             cost = self.program.cost("flops", name)
             assert cost is not None
-            groups.setdefault((facts.outputs, facts.length, facts.turns or number(1), cost), []).append(name)
-        if groups:
+            parts = map(self._or_nothing, (facts.outputs, facts.length, facts.turns or number(1), cost))
+            rows.append((self.pen.code(name), *parts))
+        if rows:
             yield Paragraph(self.say(self.lead))
-            rows = tuple(
-                (self._named(names), *(self._or_nothing(part) for part in parts)) for parts, names in groups.items()
-            )
-            yield Grid(self._heads("statement", "outputs", "length", "turns", "flops"), rows).filled
+            counted = [step for step in steps if step.reason is Reason.STATEMENT_ROUNDED] or found
+            yield self._table(("statement", "outputs", "length", "turns", "flops"), rows, counted, alike=True)
 
     def _elementwise(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
         """The functions, with what each takes for an element or a row."""
@@ -74,7 +83,8 @@ class Counts:
                     rows.append((self.pen.code(name), applied, each, cost))
         if rows:
             yield Paragraph(self.say("functions_applied"))
-            yield Grid(self._heads("statement", "function", "each", "in_all"), tuple(rows))
+            applied_in = [step for step in steps if step.reason is Reason.STATEMENT_OPS]
+            yield self._table(("statement", "function", "each", "in_all"), rows, applied_in)
 
     def _traffic(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
         """What each statement reads and writes, and what stays on the chip."""
@@ -87,7 +97,8 @@ class Counts:
                 rows.append((self.pen.code(name), *parts, self.pen.inline(step.right)))
         if rows:
             yield Paragraph(self.say("moved_once"))
-            yield Grid(self._heads("statement", "reads", "writes", "kept", "bytes"), tuple(rows)).filled
+            moved = [step for step in steps if step.reason is Reason.STATEMENT_BYTES]
+            yield self._table(("statement", "reads", "writes", "kept", "bytes"), rows, moved)
 
     def stays(self) -> tuple[Paragraph | Grid, ...]:
         """What stays in memory, and on a mesh what one chip holds of it: a row for each of them."""
@@ -100,30 +111,19 @@ class Counts:
         rows = tuple(
             (self.say("stock", name), *(self._of(said, of) for of in (name, f"{name}_per_chip"))) for name in names
         )
-        heads = self._heads("name", "in_all_bytes" if split else "bytes", "on_each")
-        return Paragraph(self.say("stays", split)), Grid(heads, rows).filled
+        columns = ("name", "in_all_bytes" if split else "bytes", "on_each")
+        parts = (step for step in said.values() if not str(step.role).startswith("memory"))
+        return Paragraph(self.say("stays", split)), self._table(columns, rows, parts)
 
     def grouped(self, rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-        """Rows of which the first cell is the name of a statement, those that are alike otherwise as one."""
-        groups: dict[tuple[str, ...], list[str]] = {}
-        for name, *cells in rows:
-            groups.setdefault(tuple(cells), []).append(name)
-        return tuple((self._each_of(names), *cells) for cells, names in groups.items())
-
-    def _each_of(self, names: list[str]) -> str:
-        return self.say("each_of", names)
+        """The rows of statements, those that are alike but for the name as one."""
+        return grouped(rows, lambda names: self.say("each_of", names))
 
     def _of(self, said: Mapping[Formula, Step], name: str) -> str:
         return self.pen.inline(said[Name(name)].right) if Name(name) in said else ""
 
-    def _heads(self, *columns: str) -> tuple[str, ...]:
-        return tuple(self.say("head", column) for column in columns)
-
     def _each(self, names: tuple[str, ...]) -> str:
         return self.say("listed", [self.pen.code(name) for name in names]) if names else ""
-
-    def _named(self, names: list[str]) -> str:
-        return self._each_of([self.pen.code(name) for name in names])
 
     def _or_nothing(self, formula: Formula) -> str:
         """A formula of a column that is left out where it is 1 everywhere."""

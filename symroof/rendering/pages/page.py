@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, count
+from itertools import count
 from math import inf
 from typing import ClassVar, TypeAlias
 from unicodedata import east_asian_width
@@ -15,7 +15,7 @@ from symroof.errors import CheckError
 from symroof.formula import Frozen
 from symroof.rendering.formulas.folding import FoldingPrinter, kept, rows_of
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.formulas.tex import LatexPrinter, breadth
+from symroof.rendering.formulas.tex import LatexPrinter, breadth, large
 from symroof.rendering.hearing import heard_nothing, require_heard
 from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
@@ -84,6 +84,18 @@ class Grid(Frozen):
         right = frozenset(j for j, i in enumerate(places) if i in self.right)
         keys = sum(i < self.keys for i in places)
         return Grid(tuple(self.head[i] for i in places), rows, right, keys, self.ledger)
+
+
+def grouped(rows: Iterable[tuple[str, ...]], together: Callable[[list[str]], str]) -> tuple[tuple[str, ...], ...]:
+    """Rows of which the first cell is a name, those that are alike otherwise as one.
+
+    >>> grouped([("h", "2BDF"), ("y", "BF"), ("dx", "2BDF")], ", ".join)
+    (('h, dx', '2BDF'), ('y', 'BF'))
+    """
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, *cells in rows:
+        groups.setdefault(tuple(cells), []).append(name)
+    return tuple((together(names), *cells) for cells, names in groups.items())
 
 
 class Section(Frozen):
@@ -195,17 +207,6 @@ def _set(block: Block, pen: Pen) -> Block:
             fits = sum(max(map(_on_paper, cells)) + 3 for cells in zip(grid.head, *grid.rows, strict=True)) <= SHEET
             return replace(grid, rows=tuple(tuple(map(large, row)) for row in grid.rows)) if fits else grid
     return block
-
-
-def large(cell: str) -> str:
-    r"""The cell of a table, where there is room for fractions of the size of the text; what stands in them is smaller.
-
-    >>> large(r"$\frac{\frac{1}{B}}{D} + \frac{1}{F}$ of $I_{\frac{1}{2}}$")
-    '$\\dfrac{\\frac{1}{B}}{D} + \\dfrac{1}{F}$ of $I_{\\frac{1}{2}}$'
-    """
-    depths = accumulate({"{": 1, "}": -1}.get(c, 0) for c in cell)
-    flat = {place for place, depth in enumerate(depths) if depth == 0}
-    return re.sub(r"\\frac(?![a-z])", lambda m: r"\dfrac" if m.start() in flat else m.group(), cell)
 
 
 def _around(page: Page, pen: Pen) -> Page:

@@ -19,7 +19,7 @@ from symroof.proof.step import Role, Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.amounts import decimal_number, grouped_sizes, measured_in, readable, to_places
 from symroof.rendering.pages.characters import cells
-from symroof.rendering.pages.page import Grid
+from symroof.rendering.pages.page import Grid, grouped
 from symroof.rendering.pages.pen import Pen, Sentences
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
 from symroof.rendering.pages.view import View
@@ -228,14 +228,14 @@ class Sized:
         """What each group of statements costs, and its share of T_steps; those of equal costs together."""
         said, whats = point["said"], [f"{what}{self.each}" for what in ("flops", "ops", "bytes")]
         groups = [group for group in overlapping(self.program) if said.step(number_of(f"share({', '.join(group)})"))]
-        rows: dict[tuple[str, ...], list[str]] = {}
+        rows = []
         for group in groups:
             named = ", ".join(group)
             costs = [said.number(number_of(of_statement(what, named))) for what in whats]
             amounts = (self.number(cost, what) if cost else "" for cost, what in zip(costs, whats, strict=True))
             share = said.number(number_of(f"share({named})"))
-            rows.setdefault((*amounts, self._share(share)), []).append(" + ".join(map(self.pen.code, group)))
+            rows.append((" + ".join(map(self.pen.code, group)), *amounts, self._share(share)))
         if rows:
             heads = tuple(self.say("head", part) for part in ("statement", "flops", "ops", "bytes"))
-            table = tuple((self.say("each_of", names), *cells_) for cells_, names in rows.items())
+            table = grouped(rows, lambda names: self.say("each_of", names))
             yield Grid((*heads, self.say("head_share")), table, frozenset({1, 2, 3, 4}))

@@ -15,7 +15,6 @@ from symroof.derivation.draft import numeric
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
-from symroof.model.nodes import PRODUCT
 from symroof.proof.recounts import Arrays
 from symroof.proof.step import Reason, Step, against
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
@@ -158,24 +157,6 @@ class View(Splitting):
             "fixed": solution is None,
             "balanced": value is not None and value == self.answer.ridge,
         }
-
-    @property
-    def scores(self) -> tuple[str, ...]:
-        """The products of two activations that a softmax is taken of: scores of attention, of which some may be masked."""
-        operation = self.operation
-        if operation.line is not None:
-            return ()
-        weights = {tensor.name for tensor in operation.declared_as("weight")}
-        made = {line.statement.result.name: line.statement for line in operation.forward}
-        asked = [one for one in made.values() if one.function is not None and one.function.name == "softmax"]
-        products = (made.get(operand.name) for one in asked for operand in one.operands)
-        return tuple(
-            dict.fromkeys(
-                one.name
-                for one in products
-                if one is not None and one.kind == PRODUCT and not weights & {o.name for o in one.operands}
-            )
-        )
 
     @property
     def regimes_to_try(self) -> tuple[str, ...]:
