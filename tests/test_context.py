@@ -170,7 +170,8 @@ def relations_of_sizes_are_forgotten(m):
 
 
 def second_definitions_are_not_compared(m):
-    m.setattr(assertions, "_defined_again", lambda *_: iter(()))
+    once = tuple(way for way in assertions.READINGS["definition"] if way is not assertions._defined_again)
+    m.setitem(assertions.READINGS, "definition", once)
 
 
 def every_equation_is_an_identity(m):
@@ -254,7 +255,7 @@ def code_is_text(m):
 
 
 def a_sentence_puts_nothing_in(m):
-    m.setattr(assertions, "with_sizes", lambda *_: iter(()))
+    m.setattr(assertions, "_with_sizes", lambda *_: iter(()))
 
 
 FAULTS = {

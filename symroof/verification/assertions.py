@@ -1,12 +1,12 @@
 """What a formula of a document is, beside what was said before it: a definition, a size, a condition, a step, a claim.
 
-:func:`asserted` decides it, in one place. A claim has readings, which are tried in turn; what is no claim has none, and
-the reason why. What the formula defines or puts in is noted in what has been said.
+:func:`asserted` decides its role in one place, and :data:`READINGS` has the ways in which a formula of that role may be
+meant, which are tried in turn. What the formula defines or puts in is noted in what has been said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -17,14 +17,10 @@ from symroof.reading.claims import BOUND, Chain, Claim, Proposition
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
-from symroof.verification.readings import Reading, free_names
+from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import TENDING, condition_of, depends, has_poles, in_regimes, of_the_unknown, steps
-from symroof.verification.surroundings import Definition, Discourse, Surroundings
-
-# What is no claim by itself, and may be one at the sizes beside it, or under a definition that has ended.
-AT_SIZES = ("at_sizes", "definition", "other_letters", "equation")
-UNDER_MORE = ("at_sizes", "other_letters", "equation", "no_meaning", "letters_added", "letters_alone")
+from symroof.verification.surroundings import Definition, Discourse
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,46 +35,58 @@ class Assertion:
     left_out: tuple[tuple[Compare, Omission], ...] = ()
 
 
-def asserted(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Assertion:
-    """What a claim of a formula is, in a context in which what has been said is in force."""
-    place = context.at(claim.at).assuming(claim.regime)
+def asserted(passage: Passage) -> Assertion:
+    """What a claim of a formula is, where it stands."""
+    passage = _taken_up(passage)
+    claim, said = passage.claim, passage.said
+    if claim.always is not None or (claim.connectives and _valued(passage)):
+        readings = meant(replace(passage, context=_of_whole_numbers(passage)))
+        return Assertion(readings, Omission("no_claim"), said, condition_of(claim))
+    links = [(chain, _skips(chain, passage)) for chain in claim.chains if isinstance(chain, Chain)]
+    after = said
+    for chain, skips in links:
+        after = noted(chain, skips, replace(passage, said=after))
+    found = [skip for _, skips in links for skip in skips if skip is not None]
+    otherwise = found[0].reason if found else Omission("no_claim")
+    kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
+    readings = meant(replace(passage, role="conditions")) if claim.connectives or claim.alternative else ()
+    if kept:
+        readings += meant(replace(passage, claim=replace(claim, propositions=(kept,), connectives=())))
+    elif not claim.connectives and not claim.alternative:
+        readings = meant(replace(passage, role=otherwise.kind))
+    if after.sizes is not said.sizes:
+        otherwise = Omission("size")
+    pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
+    left_out = tuple((link, skip.reason) for link, skip in pairs if skip is not None) if kept else ()
+    return Assertion(readings, otherwise, after, condition_of(claim), left_out)
+
+
+def meant(passage: Passage) -> tuple[Reading, ...]:
+    """The ways in which a claim may be meant in its role. What is said for its own sizes, and is no claim by itself, is a
+    step from what is before it, or nothing."""
+    ways = READINGS.get(passage.role, (steps,))
+    if passage.claim.at and passage.role not in ("claim", "conditions"):
+        ways = (steps,)
+    return tuple(_named(reading, passage) for way in ways for reading in way(passage))
+
+
+def _taken_up(passage: Passage) -> Passage:
+    """A claim that begins with an arrow, or that speaks of the solution of its own first link."""
+    claim, around = passage.claim, passage.around
     if claim.connectives and _is_gap(claim.propositions[0]):  # ⇒ B > 240, after a condition
         around = replace(around, arrow=claim.connectives[0])
         claim = replace(claim, propositions=claim.propositions[1:], connectives=claim.connectives[1:])
     if len(claim.connectives) == 1 and len(claim.links) == 2:
         claim = _of_one_unknown(claim)
-    if claim.always is not None or (claim.connectives and _valued(claim, place)):
-        context = _of_whole_numbers(claim, context)
-        readings = tuple(_named(reading, said, around) for reading in _readings(claim, context, said, around))
-        return Assertion(readings, Omission("no_claim"), said, condition_of(claim))
-    links = [(chain, _skips(chain, place, said)) for chain in claim.chains if isinstance(chain, Chain)]
-    after = said
-    for chain, skips in links:
-        after = noted(chain, skips, place, after, around)
-    found = [skip for _, skips in links for skip in skips if skip is not None]
-    otherwise = found[0].reason if found else Omission("no_claim")
-    kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
-    whole = (claim.connectives or claim.alternative) and not any(
-        isinstance(side, Gap) for chain in claim.chains for side in chain.sides
-    )
-    readings = (Reading(claim, context, firm=False),) if whole else ()
-    if kept:
-        judged = replace(claim, propositions=(kept,), connectives=())
-        readings += _readings(judged, context, said, around)
-    elif not claim.connectives and not claim.alternative:
-        readings = tuple(_otherwise(claim, context, said, around, otherwise.kind, place))
-    if after.sizes is not said.sizes:
-        otherwise = Omission("size")
-    pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
-    left_out = tuple((link, skip.reason) for link, skip in pairs if skip is not None) if kept else ()
-    named = tuple(_named(reading, said, around) for reading in readings)
-    return Assertion(named, otherwise, after, condition_of(claim), left_out)
+    return replace(passage, claim=claim, around=around)
 
 
-def _of_whole_numbers(claim: Claim, context: Context) -> Context:
+def _of_whole_numbers(passage: Passage) -> Context:
     """The context of conditions on one letter that nothing explains: a size, so that n > 10 is n >= 11."""
-    letters = frozenset(free_names(claim, context))
-    alone = claim.connectives and context.setting is None and len(letters) == 1 and not letters & set(QUANTITIES)
+    context, letters = passage.context, frozenset(passage.free)
+    alone = (
+        passage.claim.connectives and context.setting is None and len(letters) == 1 and not letters & set(QUANTITIES)
+    )
     return replace(context, least_one=context.least_one | letters) if alone else context
 
 
@@ -95,64 +103,47 @@ def _of_one_unknown(claim: Claim) -> Claim:
     return replace(claim, propositions=(claim.propositions[0], (chain,)))
 
 
-def _skips(chain: Chain, place: Context, said: Discourse) -> list[Skip | None]:
+def _skips(chain: Chain, passage: Passage) -> list[Skip | None]:
     """Why links of a chain are not judged."""
-    defined = said.in_force()
+    defined = passage.said.in_force()
     if chain.relations.count("->") > 1:  # h -> 4h -> h, the widths of layers
         return [Skip(Omission("operation"))] * len(chain.relations)
     found = []
     for i, link in enumerate(chain.links):
         chained = i > 0 and chain.relations[i - 1] in ("=", "~")
-        found.append(skipped(place.question(link), defined, chained=chained))
+        found.append(skipped(passage.place.question(link), defined, chained=chained))
     return found
 
 
-def _readings(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> tuple[Reading, ...]:
-    """A claim as it stands; with the sizes that its paragraph relates; in the regimes that are stated beside it."""
-    plain = Reading(claim, context, firm=not (around.solved and is_equation(claim, context)))
-    related = [d for d in said.in_force(size=True).values() if d.name in free_names(claim, context)]
-    assumed = replace(
-        plain, context=context.assuming(d.equation for d in related), remarks=tuple(d.in_use for d in related)
-    )
-    beside = with_sizes(plain, said, around)
-    held = {name for name, d in said.in_force().items() if _is_held(d, claim)}
-    open_ = replace(context, definitions={n: f for n, f in context.definitions.items() if n not in held})
-    return (
-        plain,
-        *((replace(plain, context=open_),) if held else ()),
-        *((assumed,) if related else ()),
-        *beside,
-        *in_regimes(plain, around),
-        *_under_more(claim, context, said),
-    )
+def _plain(passage: Passage) -> Reading:
+    """A claim as it stands; firm, unless it is an equation that is to be solved."""
+    solved = passage.around.solved and _is_equation(passage.claim, passage.context)
+    return Reading(passage.claim, passage.context, firm=not solved)
 
 
-def _otherwise(
-    claim: Claim, context: Context, said: Discourse, around: Surroundings, kind: str, place: Context
-) -> Iterator[Reading]:
-    """The readings of what is no claim by itself."""
-    yield from steps(claim, context, said, around)
-    if claim.at:
-        return
-    if kind == "condition":
-        yield from _bound(claim, context, around)
-    if kind == "definition":
-        yield from _defined_again(claim, context, said)
-    if kind == "equation" and around.going_on is None and not around.sought and _of_itself(claim.links[0]):
-        yield Reading(claim, context)
-    if kind in AT_SIZES:
-        yield from at_sizes(claim, context, said, around, kind, place)
-    if kind in UNDER_MORE:
-        yield from _under_more(claim, context, said)
-        plain = Reading(claim, context)
-        if all(link.relation in TENDING for link in claim.links):
-            grown = {name for relations, _ in around.regimes for r in relations for name in names(r)}
-            firm = bool(names(claim.links[0].left)) and free_names(claim, place) <= grown
-            yield from in_regimes(replace(plain, firm=firm), around)
+def _as_it_stands(passage: Passage) -> Iterator[Reading]:
+    """A claim as it stands, with the sizes that its paragraph relates, and in the regimes that are stated beside it."""
+    plain, said = _plain(passage), passage.said
+    yield plain
+    if held := {name for name, d in said.in_force().items() if _is_held(d, passage.claim)}:
+        free = {n: f for n, f in passage.context.definitions.items() if n not in held}
+        yield replace(plain, context=replace(passage.context, definitions=free))
+    if related := [d for d in said.in_force(size=True).values() if d.name in passage.free]:
+        assumed = passage.context.assuming(d.equation for d in related)
+        yield replace(plain, context=assumed, remarks=tuple(d.in_use for d in related))
+    yield from _with_sizes(plain, passage)
+    yield from in_regimes(plain, passage.around)
 
 
-def _bound(claim: Claim, context: Context, around: Surroundings) -> Iterator[Reading]:
+def _as_conditions(passage: Passage) -> Iterator[Reading]:
+    """Conditions of which nobody knows all names: they may be the same all the same."""
+    if not any(isinstance(side, Gap) for chain in passage.claim.chains for side in chain.sides):
+        yield Reading(passage.claim, passage.context, firm=False)
+
+
+def _bound(passage: Passage) -> Iterator[Reading]:
     """Compute-bound when B > 240: the same condition as that one. What only suffices is neither right nor wrong."""
+    claim, context, around = passage.claim, passage.context, passage.around
     kind = around.answers or around.bound_by
     if kind is None or context.setting is None or context.hardware is None or len(claim.links) != 1:
         return
@@ -163,6 +154,12 @@ def _bound(claim: Claim, context: Context, around: Surroundings) -> Iterator[Rea
     yield from in_regimes(plain, around)
     if around.answers is None:
         yield Reading(enough, context, accepts=False)
+
+
+def _solved_by_none(passage: Passage) -> Iterator[Reading]:
+    """An equation that nobody means to solve."""
+    if passage.around.going_on is None and not passage.around.sought and _of_itself(passage.claim.links[0]):
+        yield Reading(passage.claim, passage.context)
 
 
 def _of_itself(link: Compare) -> bool:
@@ -177,27 +174,36 @@ def _of_itself(link: Compare) -> bool:
     return several and link.relation == "=" and link.left in nodes(link.right)
 
 
-def _defined_again(claim: Claim, context: Context, said: Discourse) -> Iterator[Reading]:
+def _defined_again(passage: Passage) -> Iterator[Reading]:
     """A second definition of a name agrees with the first, or is another one."""
+    claim, context = passage.claim, passage.context
     left, right = claim.links[0].left, claim.links[0].right
-    first = said.in_force().get(left.name) if isinstance(left, Name) else None
+    first = passage.said.in_force().get(left.name) if isinstance(left, Name) else None
     if first is None or len(claim.links) != 1 or is_numeric(right) or context.put(right) == first.formula:
         return
     yield Reading(claim, context, firm=False)
 
 
-def _under_more(claim: Claim, context: Context, said: Discourse) -> Iterator[Reading]:
+def _under_more(passage: Passage) -> Iterator[Reading]:
     """A claim under the definitions that it would need and that have ended."""
-    used, past = said.in_force(), said.ended()
-    spoken = {*free_names(claim, context), *(name for link in claim.links for name in names(link))}
-    ended = [d for name, d in past.items() if name in spoken]
+    used, past = passage.said.in_force(), passage.said.ended()
+    ended = [d for name, d in past.items() if name in passage.spoken]
     if any({*used, *(d.name for d in ended)} & set(names(d.formula)) for d in ended):
         return  # one of them would be put into another, or means something else by now
     if ended:
-        named = context.defining({d.name: d.formula for d in ended if not d.size})
+        named = passage.context.defining({d.name: d.formula for d in ended if not d.size})
         assumed = named.assuming(d.equation for d in ended if d.size)
         offered = tuple(d.equation for d in ended)
-        yield Reading(claim, assumed, firm=False, offered=offered, remarks=tuple(d.past for d in ended))
+        yield Reading(passage.claim, assumed, firm=False, offered=offered, remarks=tuple(d.past for d in ended))
+
+
+def _in_the_limit(passage: Passage) -> Iterator[Reading]:
+    """What tends to something, in the regimes beside it; firm where these let all that it speaks of grow."""
+    claim, around = passage.claim, passage.around
+    if all(link.relation in TENDING for link in claim.links):
+        grown = {name for relations, _ in around.regimes for r in relations for name in names(r)}
+        firm = bool(names(claim.links[0].left)) and free_names(claim, passage.place) <= grown
+        yield from in_regimes(Reading(claim, passage.context, firm), around)
 
 
 def _is_held(definition: Definition, claim: Claim) -> bool:
@@ -217,10 +223,10 @@ def _is_held(definition: Definition, claim: Claim) -> bool:
     )
 
 
-def _named(reading: Reading, said: Discourse, around: Surroundings) -> Reading:
+def _named(reading: Reading, passage: Passage) -> Reading:
     """A reading that names the definitions that it uses; not firm where its sentence speaks of another problem."""
-    spoken = {name for link in reading.claim.links for name in names(link)}
-    used = (d.in_use for d in said.in_force().values() if d.name in spoken)
+    spoken, around = {name for link in reading.claim.links for name in names(link)}, passage.around
+    used = (d.in_use for d in passage.said.in_force().values() if d.name in spoken)
     problem = reading.context.setting and reading.context.setting.problem
     own = {tensor.dtype for tensor in problem.operation.tensors} if problem else set()
     chip = reading.context.hardware
@@ -238,8 +244,9 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
             yield Chain(chain.sides[first : end + 1], chain.relations[first:end])
 
 
-def _valued(claim: Claim, place: Context) -> bool:
+def _valued(passage: Passage) -> bool:
     """Whether every name of a claim with <=> or => has a meaning here, and every side stands there."""
+    claim, place = passage.claim, passage.place
     if any(isinstance(side, Gap) for chain in claim.chains for side in chain.sides):
         return False
     free, relations = free_names(claim, place), {link.relation for link in claim.links}
@@ -252,16 +259,14 @@ def _valued(claim: Claim, place: Context) -> bool:
     return relations <= {*ORDER, "="} and alike and not any(has_poles(link, place) for link in conditions)
 
 
-def noted(
-    chain: Chain, skips: Sequence[Skip | None], place: Context, said: Discourse, around: Surroundings
-) -> Discourse:
+def noted(chain: Chain, skips: Sequence[Skip | None], passage: Passage) -> Discourse:
     """What has been said once a chain stands there: what its links define, and the sizes that they put in.
 
     What is approximated may be used in either form later on, so that it defines nothing.
     """
     *letters, value = chain.sides
-    equal = set(chain.relations) == {"="}
-    sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, place, said)}
+    said, equal = passage.said, set(chain.relations) == {"="}
+    sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, passage.place)}
     if equal and is_numeric(value) and len(sizes) == len(letters):  # B = 16, or D = F = 4096
         return said.at(sizes)
     for link, skip in zip(chain.links, skips, strict=True):
@@ -273,21 +278,22 @@ def noted(
             said = said.forgetting([skip.defines])
         elif skip.defines or (equal and skip.reason.kind == "size" and not is_numeric(link.right)):
             right = value if isinstance(link.right, Name) else link.right  # B = D = F
-            said = _defining(link.left.name, Compare(link.left, "=", right), place, said, around)
+            said = _defining(link.left.name, right, replace(passage, said=said))
     return said
 
 
-def _is_size(name: str, place: Context, said: Discourse) -> bool:
+def _is_size(name: str, place: Context) -> bool:
     """Whether a number that is set equal to a name is a size: of a dimension, or of a letter that nothing else explains."""
     return name in place.least_one or (len(name) == 1 and name not in place.definitions and name not in QUANTITIES)
 
 
-def _defining(name: str, link: Compare, place: Context, said: Discourse, around: Surroundings) -> Discourse:
-    """A name stands for the right side of a link, where no problem says what it is and the sizes leave it open."""
+def _defining(name: str, right: Formula, passage: Passage) -> Discourse:
+    """A name stands for a formula from here on, where no problem says what it is and the sizes leave it open."""
+    said, around, place = passage.said, passage.around, passage.place
     own = said.in_force()
-    if name in names(link.right) or name in around.given:
+    if name in names(right) or name in around.given:
         return said
-    meaning = place.put(link.right)
+    meaning = place.put(right)
     if name in names(meaning) or (name in own and is_numeric(meaning) and not is_numeric(own[name].formula)):
         return said  # a number for a name that has a formula is its value somewhere
     within = () if around.written.display else said.place if around.supposed else said.place[:1]
@@ -295,64 +301,69 @@ def _defining(name: str, link: Compare, place: Context, said: Discourse, around:
     return said.defining(Definition(name, meaning, line, said.path, within, size))
 
 
-def with_sizes(plain: Reading, said: Discourse, around: Surroundings) -> Iterator[Reading]:
+def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:
     """An equation with what its sentence and paragraph put in for its names: it may be meant for those sizes alone."""
-    claim, context = plain.claim, plain.context
-    if claim.connectives or claim.at or not is_equation(claim, context):
+    claim, context, around = plain.claim, plain.context, passage.around
+    if claim.connectives or claim.at or not _is_equation(claim, context):
         return
-    spoken = {*free_names(claim, context), *(name for link in claim.links for name in names(link))}
     pairs = (
         (r.left.name, r.right) for r in around.related if isinstance(r.left, Name) and r.left != claim.links[0].left
     )
-    put = {name: size for name, size in pairs if name in spoken - around.given}
+    put = {name: size for name, size in pairs if name in passage.spoken - around.given}
     if put:
         dimensions = [Compare(Name(name), "=", size) for name, size in put.items() if name in context.least_one]
         others = {name: size for name, size in put.items() if name not in context.least_one}
         yield replace(plain, context=context.defining(others).assuming(dimensions))
-    sizes = {**said.sizes, **{name: size for name, size in around.sizes.items() if size is not None}}
-    numbers = tuple((name, size) for name, size in sizes.items() if name in spoken and name not in put)
+    sizes = {**passage.said.sizes, **{name: size for name, size in around.sizes.items() if size is not None}}
+    numbers = tuple((name, size) for name, size in sizes.items() if name in passage.spoken and name not in put)
     if numbers:
         yield replace(plain, claim=replace(claim, at=numbers))
 
 
-def at_sizes(
-    claim: Claim, context: Context, said: Discourse, around: Surroundings, kind: str, place: Context
-) -> Iterator[Reading]:
+def _at_sizes(passage: Passage) -> Iterator[Reading]:
     """A value, at the sizes of its sentence and paragraph; else at those that were put in before."""
-    free = free_names(claim, place)
-    one_number = len(claim.links) == 1 and sum(is_numeric(side) for side in _sides(claim)) == 1
-    if not free or not (kind == "at_sizes" or one_number) or (kind == "definition" and not _defined(claim, said)):
+    claim, said, around, valued = passage.claim, passage.said, passage.around, passage.role == "at_sizes"
+    free = free_names(claim, passage.place)
+    sides = (claim.links[0].left, claim.links[-1].right)
+    one_number = len(claim.links) == 1 and sum(map(is_numeric, sides)) == 1
+    again = isinstance(sides[0], Name) and sides[0].name in said.in_force()
+    if not free or not (valued or one_number) or (passage.role == "definition" and not again):
         return
     typed = {name: value for name, value in around.sizes.items() if value is not None and name in free}
     doubtful = any(
         value != said.sizes.get(name, value) or value is None for name, value in around.sizes.items() if name in free
     )
-    sizes = {**said.sizes, **typed}
+    sizes, every = {**said.sizes, **typed}, {**said.past, **said.sizes, **typed}
+    picked = lambda known: tuple((name, size) for name, size in known.items() if valued or name in free)  # noqa: E731
     if free <= set(sizes):
-        exact = kind == "at_sizes" or (free <= set(typed) and around.sized_alone)
+        exact = valued or (free <= set(typed) and around.sized_alone)
         firm = exact and not doubtful and not around.solved
-        yield Reading(replace(claim, at=_picked(sizes, free, kind)), context, firm)
-    elif free <= {*sizes, *said.past}:
-        every = {**said.past, **sizes}
+        yield Reading(replace(claim, at=picked(sizes)), passage.context, firm)
+    elif free <= set(every):
         offered = tuple(Compare(Name(name), "=", every[name]) for name in sorted(free))
-        yield Reading(replace(claim, at=_picked(every, free, kind)), context, firm=False, offered=offered)
+        yield Reading(replace(claim, at=picked(every)), passage.context, firm=False, offered=offered)
 
 
-def _picked(sizes: Mapping[str, Formula], free: set[str], kind: str) -> tuple[tuple[str, Formula], ...]:
-    return tuple((name, value) for name, value in sizes.items() if kind == "at_sizes" or name in free)
-
-
-def _defined(claim: Claim, said: Discourse) -> bool:
-    left = claim.links[0].left
-    return isinstance(left, Name) and left.name in said.in_force()
-
-
-def is_equation(claim: Claim, context: Context) -> bool:
+def _is_equation(claim: Claim, context: Context) -> bool:
+    """Whether it sets two sides equal that both have names in them."""
     return not claim.connectives and any(
         link.relation == "=" and names(context.put(link.left)) and names(context.put(link.right))
         for link in claim.links
     )
 
 
-def _sides(claim: Claim) -> tuple[Formula, ...]:
-    return (claim.links[0].left, claim.links[-1].right)
+Ways = tuple[Callable[[Passage], Iterator[Reading]], ...]
+# The ways in which a formula may be meant, by its role: that of a claim, of conditions that are joined, or the kind of what
+# is none by itself. Of any other kind it may go on from what stands before it.
+READINGS: Mapping[str, Ways] = {
+    "claim": (_as_it_stands, _under_more),
+    "conditions": (_as_conditions,),
+    "condition": (steps, _bound),
+    "definition": (steps, _defined_again, _at_sizes),
+    "equation": (steps, _solved_by_none, _at_sizes, _under_more, _in_the_limit),
+    "other_letters": (steps, _at_sizes, _under_more, _in_the_limit),
+    "at_sizes": (steps, _at_sizes, _under_more, _in_the_limit),
+    "no_meaning": (steps, _under_more, _in_the_limit),
+    "letters_added": (steps, _under_more, _in_the_limit),
+    "letters_alone": (steps, _under_more, _in_the_limit),
+}

@@ -34,7 +34,7 @@ from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
-from symroof.verification.readings import carrying, settled
+from symroof.verification.readings import Passage, carrying, settled
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Discourse, Surroundings, read_latex_regime
 
@@ -194,9 +194,10 @@ class _Chapter:
                 outcome: Outcome = judge(claim, context)
                 condition = condition_of(claim)
             else:
+                passage = Passage(claim, context, self.said, around)
                 with limited():
-                    found = asserted(claim, context, self.said, around)
-                    others = [asserted(more[i], context, self.said, around).readings for more in meant]
+                    found = asserted(passage)
+                    others = [asserted(replace(passage, claim=more[i])).readings for more in meant]
                 outcome = settled(carrying((*reversed(others), found.readings)), found.otherwise)
                 self.said, condition = found.said, found.condition
                 if isinstance(outcome, Judgement):

@@ -8,12 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from symroof.formula import Compare, names
 from symroof.reading.claims import Claim
 from symroof.verification.context import Context
 from symroof.verification.judge import judge
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
+from symroof.verification.surroundings import Discourse, Surroundings
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A claim where it stands: in a context in which its names are read, behind what has been ``said``, with what is
+    ``around`` it, and in the ``role`` that it has there."""
+
+    claim: Claim
+    context: Context
+    said: Discourse
+    around: Surroundings
+    role: str = "claim"
+
+    @cached_property
+    def place(self) -> Context:
+        """The context with the sizes of the claim, and in its regime."""
+        return self.context.at(self.claim.at).assuming(self.claim.regime)
+
+    @cached_property
+    def free(self) -> set[str]:
+        """The names that are left once it is expanded."""
+        return free_names(self.claim, self.context)
+
+    @cached_property
+    def named(self) -> set[str]:
+        """The names that are written in it."""
+        return {name for link in self.claim.links for name in names(link)}
+
+    @property
+    def spoken(self) -> set[str]:
+        """The names of which it speaks, written or put in."""
+        return self.free | self.named
 
 
 @dataclass(frozen=True, slots=True)

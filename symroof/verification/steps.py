@@ -21,19 +21,20 @@ from symroof.verification.definitions import context_of
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Remark
 from symroof.verification.links import confirmed
-from symroof.verification.readings import Reading, free_names
-from symroof.verification.surroundings import Discourse, Surroundings
+from symroof.verification.readings import Passage, Reading, free_names
+from symroof.verification.surroundings import Surroundings
 
 TENDING = ("~", "->")
 
 
-def steps(claim: Claim, context: Context, said: Discourse, around: Surroundings) -> Iterator[Reading]:
+def steps(passage: Passage) -> Iterator[Reading]:
     """A condition or an equation that goes on from the one before: the same, or what follows from it.
 
     It is firm where the words between the two say nothing more, and both depend on the same letters: where one of them
     is gone, numbers were put in for it, or it was neglected. Words that say that both are the same are taken at their
     word; of two conditions on one letter an author means the same as well.
     """
+    claim, context, said, around = passage.claim, passage.context, passage.said, passage.around
     before, cue, links = around.going_on, around.cue, claim.links
     if before is None or len(links) != 1 or links[0].relation not in (*ORDER, "="):
         return
