@@ -12,7 +12,7 @@ from symroof.formula import Both, Call, Cases, Compare, Either, Infinity, Name, 
 from symroof.proof.check import check, checked
 from symroof.proof.evidence import Excess, Harmonic
 from symroof.proof.exact import Exact
-from symroof.proof.ledger import AtSize, Gone, Ledger, Solved
+from symroof.proof.ledger import AtSize, Gone, Ledger, Multiples, Solved
 from symroof.proof.limits import Whole
 from symroof.proof.recounts import Arrays, Counted, Function, Loops
 from symroof.proof.sampling import sampled, truth_of
@@ -40,7 +40,13 @@ def outcome(one, **figures):
     """What the check says where x means what the step rests on."""
     known = {name: Number(Fraction(value), value) for name, value in figures.items()}
     return check(
-        one, Ledger(DIMS, known, {"x": one.evidence or one.right}, {"D": 2} if isinstance(one.evidence, Whole) else {})
+        one,
+        Ledger(
+            DIMS,
+            known,
+            {"x": one.evidence or one.right},
+            Multiples(each={"D": 2} if isinstance(one.evidence, Whole) else {}),
+        ),
     )
 
 
@@ -260,7 +266,7 @@ def test_a_false_step_is_refuted_without_those_behind_it(kind):
 
 
 def test_a_role_is_that_of_the_name_on_the_left():
-    ledger = Ledger(DIMS, {}, {"x": f("B")}, {"x": f("B")})
+    ledger = Ledger(DIMS, {}, {"x": f("B")})
     assert check(replace(step("x", "=", "B"), role="x"), ledger).status == "proved"
     with pytest.raises(CheckError, match="about x"):
         check(replace(step("D", "=", "D"), role="x"), ledger)

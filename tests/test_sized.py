@@ -5,7 +5,7 @@ import json
 import random
 import re
 from fractions import Fraction
-from math import ceil, exp, log, log2, sqrt
+from math import ceil, exp, log, log2, prod, sqrt
 
 import pytest
 
@@ -403,3 +403,169 @@ def test_sizes_that_are_missing_are_named(run):
     assert (done.code, done.out) == (2, "")
     assert "--at D=…,F=…" in done.err
     assert run("derive", "matmul", "--on", "h100", "--value", "T_lower").err == ""
+
+
+STORED = {
+    "an MLP": (
+        "input x: bf16[B, D]; weight W1: bf16[D, F]; weight W2: bf16[F, D]; "
+        "h = x * W1 -> bf16[B, F]; a = gelu(h); y = a * W2 -> bf16[B, D]",
+        {"B": 48, "D": 128, "F": 512},
+        {},
+    ),
+    "a cache": (
+        "input q: bf16[B, D]; weight W: bf16[D, H]; cache C: bf16[B, S, H]; "
+        "k = q * W -> bf16[B, H]; s = k * C -> bf16[B, S]",
+        {"B": 8, "D": 96, "H": 64, "S": 300},
+        {},
+    ),
+    "a mesh": (
+        "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; weight V: bf16[F, D]; "
+        "h = x * W -> bf16[B_X, F]; y = h * V -> bf16[B_X, D]",
+        {"B": 48, "D": 128, "F": 512, "X": 4},
+        {"training": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_bytes_belong_to_what_would_have_fewer_in_half_the_bits(name):
+    """A tensor in half as many bits moves half its bytes less; all of a kind, and nothing else."""
+    text, sizes, options = STORED[name]
+    each = "_per_chip" if "X" in sizes else ""
+
+    def moved(text):
+        return numbers_of(sr.derive(text, on="tpu-v5p", compute="bf16", at=at(**sizes), **options))
+
+    whole = moved(text)
+    kinds = [role for role in ("weight", "cache") if f"{role} " in text]
+    for role in kinds:
+        narrow = moved(re.sub(rf"({role} \w+: )bf16", r"\1int8", text)) if not options else None
+        if narrow is not None:
+            assert whole["bytes"] - narrow["bytes"] == whole[f"{role}s_moved"] / 2
+    parts = [whole.get(f"{part}_moved{each}", 0) for part in ("weights", "caches", "gradients", "activations")]
+    assert sum(parts) == whole[f"bytes{each}"]
+    assert all(parts[i] for i, role in enumerate(("weight", "cache")) if role in kinds)
+    assert bool(parts[2]) == bool(options)
+    if options:  # a gradient is written once, a chip its part of it or all of it before it is added
+        assert parts[2] >= sum(2 * sizes["D"] * sizes["F"] for _ in range(2)) / sizes["X"]
+
+
+def test_the_shares_of_bytes_stand_on_the_page(llama):
+    found = numbers_of(llama)
+    shares = [round(100 * float(found[f"{part}_moved"] / found["bytes"]), 1) for part in ("weights", "caches")]
+    assert f"weights {shares[0]} %, caches {shares[1]} %, activations" in llama.to_text(brief=True)
+
+
+@pytest.mark.parametrize("part", ["weights", "caches", "activations"])
+def test_bytes_that_are_given_to_another_are_refused(monkeypatch, part):
+    """What belongs to nothing, or to something else, is missed."""
+    text, sizes, _ = STORED["a cache"]
+    kept = values.MOVED
+    monkeypatch.setattr(values, "MOVED", tuple(one for one in kept if one != part))
+    with pytest.raises(CheckError, match="told apart"):
+        sr.derive(text, on="tpu-v5p", at=at(**sizes))
+    monkeypatch.setattr(values, "MOVED", kept)
+    from symroof.model import statement_costs
+
+    monkeypatch.setattr(statement_costs, "MOVED", (*kept[1:], kept[0]))
+    with pytest.raises(CheckError):
+        sr.derive(text, on="tpu-v5p", at=at(**sizes))
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("rows", ["B", "B, T"])
+def test_tokens_of_a_second_are_those_that_the_flops_are_for(rows, training):
+    """In an MLP each token takes 2 FLOPs of each parameter, 6 in training."""
+    text = f"input x: bf16[{rows}, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
+    text += f"h = x * W -> bf16[{rows}, F]; y = h * V -> bf16[{rows}, D]"
+    d = sr.derive(text, on="h100", training=training, at="B=12,T=7,D=256,F=512" if "T" in rows else "B=12,D=256,F=512")
+    found = numbers_of(d)
+    tokens = found["flops"] / found["params"] / (6 if training else 2)
+    assert tokens == (84 if "T" in rows else 12)
+    assert found["tokens_per_second"] * found["T_lower"] == tokens
+    assert "tokens/s" in d.to_text(brief=True)
+
+
+def test_a_rate_says_that_a_chip_does_not_hold_it(llama):
+    (line,) = [line for line in llama.to_text(brief=True).splitlines() if "tokens/s" in line]
+    assert "684.19" in line
+    assert "one chip does not hold it" in line
+
+
+@pytest.mark.parametrize("tokens", ["D", "B*D", "B^2"])
+def test_a_rate_of_something_else_is_refused(monkeypatch, tokens):
+    from symroof.derivation import meanings
+    from symroof.symbols import expression
+
+    value = expression(read_expression(tokens, Scope(("B", "D", "F"))))
+    monkeypatch.setattr(meanings, "tokens_of", lambda program: value)
+    with pytest.raises(CheckError):
+        sr.derive("mlp", on="h100", at="B=64,D=F=8192")
+
+
+def test_a_rate_that_has_a_name_is_not_said_twice():
+    d = sr.derive("mlp", on="h100", at="B=64,D=F=8192", let={"rate": "B/T_lower"})
+    assert "tokens/s" not in d.to_text(brief=True)
+    assert "rate" in d.to_text(brief=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", ["fsdp-megatron", "megatron", "fsdp", "data-parallel", "weight-stationary"])
+def test_sides_change_on_a_mesh_where_they_are_said_to(name, training):
+    """At the whole size that is printed the arithmetic takes longer than that link or memory, and at the one before it does
+    not; whichever way it turns."""
+    open_ = sr.derive(name, on="tpu-v5p", training=training)
+    sizes = {n: {"B": 67200, "D": 8400, "F": 33600}.get(n, 4) for n in open_.setting.problem.names}
+
+    def there(**other):
+        return numbers_of(sr.derive(name, on="tpu-v5p", training=training, at=at(**{**sizes, **other})))
+
+    d, seen = sr.derive(name, on="tpu-v5p", training=training, at=at(**sizes)), 0
+    for step in d.written:
+        found = re.fullmatch(r"number whole turn\(0(?:, (\w+))?\)", str(step.role))
+        if found is None:
+            continue
+        link, bound = found[1] or "HBM", step.right
+        x, whole = bound.left.name, int(bound.right.value)
+        apart = step.evidence.step * (1 if bound.relation == "<=" else -1)
+        for size, longer in ((whole, True), (whole + apart, False)):
+            chips = {n: size if n == x else m for n, m in sizes.items() if n in d.setting.problem.mesh}
+            if size < 1 or any(sizes[n] % prod(chips.values()) for n in "BDF" if n != x):
+                continue
+            known = there(**{x: size})
+            assert (known["T_math"] > known.get(f"T_{link}", 0)) == longer, (link, size)
+            seen += 1
+    assert seen >= 2
+    assert any(str(step.role).startswith("number turn(0") for step in d.written)
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "up to Y = 20"), ("ko", "Y = 20까지"), ("zh", "到 Y = 20 为止")])
+def test_a_bound_from_above_is_no_bound_from_below(lang, words):
+    d = sr.derive("fsdp-megatron", on="tpu-v5p", training=True, at="B=65536,D=8192,F=32768,X=16,Y=4")
+    assert words in d.to_text(brief=True, lang=lang)
+    assert r"Y \le 20" in d.to_markdown(lang=lang)
+    assert r"Y \ge 20" not in d.to_markdown(lang=lang)
+
+
+TIES = {
+    "a product": ("bf16[B, D] * bf16[D, F] -> bf16[B, F]", "B=D=F=768", {"given": {"peak": "256", "HBM": "1"}}),
+    "a link": ("data-parallel", "B=5100,D=8400,F=33600,X=4", {"on": "tpu-v5p", "training": True}),
+    "a split product": (
+        "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]",
+        "B=3072,D=F=768",
+        {"mesh": {"X": 4}, "given": {"peak": "256", "HBM": "1", "ICI": "1"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_times_that_are_equal_are_both_the_longest(name):
+    """At the very size where the side changes every form says so, and none is refused."""
+    text, sizes, options = TIES[name]
+    d = sr.derive(text, at=sizes, **options)
+    (row,) = d.to_dict()["answer"]["at"][0]["times"]
+    assert row["T_math"] == row["T_lower"] > 0
+    assert row["bound_by"] == "both"
+    for form in FORMS:
+        assert getattr(d, form)()

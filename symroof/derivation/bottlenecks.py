@@ -72,7 +72,7 @@ def _against(
         )
         return draft.add(nothing)
     ratio = cancelled(valued(draft, known["flops_per_chip"], values) / carried)
-    x, level, name = _asked(draft, ratio, program, resource), PEAK / symbol(rate), Name(f"T_{resource}")
+    x, level, name = _asked(draft, ratio, resource), PEAK / symbol(rate), Name(f"T_{resource}")
     numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in ("peak", rate)}
     in_numbers = level.subs(numbers) if point is not None or x is None else level
     same, role = Compare(T_MATH, ">", name), against("threshold", resource)
@@ -97,7 +97,7 @@ def _against(
 
 def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula, ...], point: int | None) -> Draft:
     """The least whole size above a numeric bound, or the largest one below it."""
-    edge, end, stride = numeric(solution.bound), solution.end, chip_step(draft.setting, solution.variable)
+    edge, end, stride = numeric(solution.bound), solution.end, chip_step(draft.setting, solution.variable, point)
     if edge is None or end is None or isinstance(solution.bound, Root) or end.relation not in ("<", ">"):
         return draft
     rises = end.relation == ">"
@@ -166,11 +166,11 @@ def _against_at(draft: Draft, program: Program, point: int, values: Mapping[str,
     return draft.add(Step("resources", Reason.SIDE, T_MATH, relation, T_COMMS, where, role="joint", point=point))
 
 
-def _asked(draft: Draft, ratio: Expr, program: Program, resource: str) -> Expr | None:
-    """What a condition is solved for: what was asked for, B, the axis, or the first size that it depends on."""
+def _asked(draft: Draft, ratio: Expr, resource: str) -> Expr | None:
+    """What a condition is solved for: what was asked for, or the first size that people turn of those it depends on."""
     free = {s.name for s in ratio.free_symbols}
     asked = draft.setting.problem.solve_for
-    order = (*((asked,) if asked else ()), "B", resource, *program.dimensions, *draft.setting.problem.names)
+    order = (*((asked,) if asked else ()), *draft.setting.turned(resource))
     return next((symbol(name) for name in order if name in free), None)
 
 

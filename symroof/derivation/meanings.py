@@ -17,18 +17,19 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
+from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.itemizing import PASSES
 from symroof.derivation.per_chip import costs_of_chips
 from symroof.derivation.setting import Setting
-from symroof.formula import Formula, Name, Number, names, total
+from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.cost import Counting
 from symroof.model.einsum import Einsum
 from symroof.model.mesh import split_of
 from symroof.model.program import DIFFERENCE, SUM, Fuse, Line, Program, Repeat, Undone
-from symroof.model.quantities import DERIVED, STOCKS, TABLE, meaning
+from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOKENS, meaning
 from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
-from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
-from symroof.proof.ledger import Ledger
+from symroof.model.statement_costs import amounts, moved_of, of_statement, tokens_of, traffic_of_tensors
+from symroof.proof.ledger import Ledger, Multiples
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
 from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
@@ -56,13 +57,14 @@ def _figures(setting: Setting) -> dict[str, Number]:
     return {name: Number(known.value, known.digits) for name, known in figures.items()}
 
 
-def multiples(setting: Setting) -> Mapping[str, int]:
+def multiples(setting: Setting) -> Multiples:
     """What the sizes come in that are split over the axes of a mesh: as the second engine counts it on the program as it
     was written."""
     operation = setting.problem.operation
     if not setting.problem.mesh:
-        return {}
-    return script_of(operation).multiples({name: axis.chips for name, axis in setting.problem.mesh.items()})
+        return Multiples()
+    known = {name: axis.chips for name, axis in setting.problem.mesh.items() if axis.chips is not None}
+    return Multiples(script_of(operation).split, known, ring_steps(setting.problem))
 
 
 def meanings(setting: Setting) -> Mapping[str, Any]:
@@ -72,6 +74,8 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
     found: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
     found |= _counts(problem.operation, problem.count)
     found |= _times(problem.operation, setting.rates)
+    if (tokens := tokens_of(problem.operation)) is not None:
+        found[TOKENS] = Quotient(setting.layout.write(tokens), T_LOWER)
     if setting.mixed:
         del found["ridge"]
     return found | dict(problem.let)
@@ -142,6 +146,8 @@ def counted_quantities(setting: Setting) -> dict[str, Expr]:
         if formula is not None and not (setting.mixed and name == "ridge"):
             found[name] = put(expression(formula), found)
     found["intensity"] = setting.intensity
+    if (tokens := tokens_of(program)) is not None:
+        found[TOKENS] = apply(tokens) / found["T_lower"]
     return found
 
 
@@ -289,6 +295,7 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
         found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
     for name in traffic_of_tensors(program):
         found[of_statement("moved", name)] = Transfers(script, "moved", name)
+    found |= {moved_of(part, program): Transfers(script, "moved", part=part) for part in MOVED}
     found |= costs_of_chips(program, script, count)  # on a mesh what moves is what one chip moves
     stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
     if program.training:

@@ -17,7 +17,8 @@ from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Line, Program
-from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over, traffic_of_tensors
+from symroof.model.quantities import MOVED
+from symroof.model.statement_costs import amounts, busy_links, moved_of, of_statement, sent_over, traffic_of_tensors
 from symroof.proof import plan
 from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, Meshed, OnEach, Wired
 from symroof.proof.collectives import MeshAxis
@@ -63,6 +64,7 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
         own = "ops" if program.vector and program.line is not None and kind == flops else kind
         found |= {of_statement(what, name): OnEach(meshed, own, name) for name in program.owners}
     found |= moved
+    found |= {moved_of(part, program): OnEach(meshed, "moved", part=part) for part in MOVED}
     for resource in {resource_of(axis) for axis in program.mesh}:
         found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
         for name in program.owners:

@@ -12,6 +12,7 @@ from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.algebra.roots import Root, smallest_integer
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
+from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound
@@ -118,7 +119,7 @@ def whole_size(
     point: int | None = None,
 ) -> tuple[Step, ...]:
     """The least whole size above a numeric bound; nothing where the condition is met below it."""
-    stride = chip_step(draft.setting, solution.variable)
+    stride = chip_step(draft.setting, solution.variable, point)
     first = smallest_integer(edge, stride) if solution.rises else None
     if first is None or solution.end is None:
         return ()
@@ -134,10 +135,17 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
     return Said(draft.add(*steps).steps).smallest_integer
 
 
-def chip_step(setting: Setting, variable: str) -> int:
-    """A size comes in multiples of the mesh axes that it is split over, and those that equal it."""
+def chip_step(setting: Setting, variable: str, point: int | None = None) -> int:
+    """A size comes in multiples of the mesh axes that it is split over, as they are at a set of sizes, and those that equal
+    it; the chips of an axis in those that close to a ring."""
+    operation, mesh, sizes = (
+        setting.problem.operation,
+        setting.problem.mesh,
+        {} if point is None else setting.problem.at[point],
+    )
     same = (r.left.name for r in setting.equalities if r.right == Name(variable) and isinstance(r.left, Name))
-    return lcm(*(stride(setting.problem.operation, setting.problem.mesh, name) for name in (variable, *same)))
+    rings = ring_steps(setting.problem)
+    return lcm(*(stride(operation, mesh, name, sizes) * rings.get(name, 1) for name in (variable, *same)))
 
 
 def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:

@@ -184,7 +184,7 @@ class Setting(Rated):
     @property
     def variable(self) -> Expr:
         """What the condition is solved for: as asked, or the size that this one equals; else the left of the regime's
-        first <<, else B, else the first size that matters and that no weight has, else any that matters."""
+        first <<, else the first that people turn."""
         free = {s.name for s in self.intensity.free_symbols}
         matters = [name for name in self.problem.names if name in free]
         asked = self.problem.solve_for if self.problem.solve is None else None
@@ -196,11 +196,16 @@ class Setting(Rated):
         for left, relation, _ in self.regime.relations:
             if relation == "<<" and left.is_Symbol and left.name in matters:
                 return left
-        if "B" in matters:
-            return symbol("B")
-        weights = {label for tensor in self.problem.operation.declared_as("weight") for label in tensor.labels}
-        turned = (name for name in matters if name not in weights)
-        return symbol((*turned, *matters, *self.problem.operation.dimensions, "n")[0])
+        turned = (name for name in self.turned() if name in free)
+        return symbol(next(turned, (*self.problem.operation.dimensions, "n")[0]))
+
+    def turned(self, axis: str | None = None) -> tuple[str, ...]:
+        """The sizes in the order in which people turn them: the batch, what no weight has, the chips along an axis, the
+        widths of the model."""
+        names, operation = self.problem.names, self.problem.operation
+        weights = {label for tensor in operation.declared_as("weight") for label in tensor.labels}
+        served = (name for name in names if name not in weights and name not in operation.axes) if weights else ()
+        return tuple(dict.fromkeys(("B", *served, *((axis,) if axis else ()), *operation.dimensions, *names)))
 
 
 def setting_of(problem: Problem) -> Setting:

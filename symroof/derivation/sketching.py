@@ -9,12 +9,10 @@ from sympy import Expr
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Answer
-from symroof.derivation.equations import solution
-from symroof.derivation.formulas import Ground, named
+from symroof.derivation.formulas import Ground
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import put
-from symroof.derivation.optimum import compute_bound, optimum
-from symroof.derivation.whole_splits import at_sizes
+from symroof.derivation.times import answered
 from symroof.errors import AlgebraError
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.hardware import Known
@@ -76,13 +74,7 @@ def derive_sketch(sketch: Sketch) -> Sketched:
         points=sketch.at,
         equalities=sketch.assume,
     )
-    ground = named(ground)
-    if sketch.solve is not None and sketch.solve_for is not None:
-        ground = solution(ground, sketch.solve, sketch.solve_for)
-    if sketch.minimize is not None and sketch.over is not None:
-        ground, best = optimum(ground, sketch.minimize, sketch.over, sketch.subject)
-        ground = at_sizes(*compute_bound(ground, best), {}, {})
-    return Sketched(sketch, ground.steps, layout)
+    return Sketched(sketch, answered(ground, sketch).steps, layout)
 
 
 def figures_of_sketch(sketch: Sketch) -> dict[str, Known]:

@@ -4,6 +4,7 @@ and named formulas.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -14,12 +15,13 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.equations import solution
 from symroof.derivation.figures_used import least_rings, ring_steps
-from symroof.derivation.formulas import ground_of, named
+from symroof.derivation.formulas import Ground, ground_of, named
 from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import Timetable, each_time, time_of_program, times_defined, timetable
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import solution_of
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
+from symroof.model.problem import Problem, Sketch
 from symroof.proof.ledger import AtSize
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol
@@ -117,7 +119,9 @@ def _timed(draft: Draft, point: int) -> Draft:
         return draft
     given = at.values.get(x)
     sizes = (
-        [given] if given is not None else chosen_sizes(numeric(at.bound), at.smallest_integer, chip_step(setting, x))
+        [given]
+        if given is not None
+        else chosen_sizes(numeric(at.bound), at.smallest_integer, chip_step(setting, x, point))
     )
     return draft.add(*(step for size in sizes for step in _row(draft, table, x, size, where, point)))
 
@@ -168,14 +172,27 @@ def formulas(draft: Draft) -> Draft:
     problem = draft.setting.problem
     if not problem.let and problem.solve is None and problem.minimize is None:
         return draft
-    ground = named(ground_of(draft))
-    if problem.solve is not None and problem.solve_for is not None:
-        ground = solution(ground, problem.solve, problem.solve_for, chip_step(draft.setting, problem.solve_for))
-    if problem.minimize is not None and problem.over is not None:
+    stride = 1 if problem.solve_for is None else chip_step(draft.setting, problem.solve_for)
+    ground = answered(ground_of(draft), problem, stride, least_rings(problem), ring_steps(problem))
+    return replace(draft, steps=(*draft.steps, *ground.steps))
+
+
+def answered(
+    ground: Ground,
+    asked: Problem | Sketch,
+    stride: int = 1,
+    least: Mapping[str, int] | None = None,
+    steps: Mapping[str, int] | None = None,
+) -> Ground:
+    """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
+    Sizes come in multiples of a ``stride``; the chips along an axis are at least so many, and come in ``steps``."""
+    ground = named(ground)
+    if asked.solve is not None and asked.solve_for is not None:
+        ground = solution(ground, asked.solve, asked.solve_for, stride)
+    if asked.minimize is not None and asked.over is not None:
         from symroof.derivation.optimum import compute_bound, optimum
         from symroof.derivation.whole_splits import at_sizes
 
-        ground, best = optimum(ground, problem.minimize, problem.over, problem.subject)
-        rings = least_rings(problem), ring_steps(problem)
-        ground = at_sizes(*compute_bound(ground, best), *rings)
-    return replace(draft, steps=(*draft.steps, *ground.steps))
+        ground, best = optimum(ground, asked.minimize, asked.over, asked.subject)
+        ground = at_sizes(*compute_bound(ground, best), least or {}, steps or {})
+    return ground

@@ -10,26 +10,27 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from sympy import Expr, Integer
+from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft
 from symroof.derivation.equations import whole_number
-from symroof.derivation.meanings import costs
+from symroof.derivation.meanings import costs, script_of
 from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import T_STEPS
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import relation_solved, supremum
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
-from symroof.model.quantities import OF_PROGRAMS, TABLE
+from symroof.model.quantities import AT_SIZES, MOVED, OF_PROGRAMS, TABLE, TOKENS
 from symroof.model.resources import steps_of, time_name, times_of_groups
-from symroof.model.statement_costs import busy_links, of_statement, sent_over
+from symroof.model.statement_costs import busy_links, moved_of, of_statement, sent_over
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest, Whole
-from symroof.proof.step import Reason, Step, number_of
-from symroof.symbols import exactly, expression, rational
+from symroof.proof.running import Tokens
+from symroof.proof.step import Reason, Step, amount_of, number_of
+from symroof.symbols import exactly, expression, rational, symbol
 
 OF_STATEMENTS = ("flops", "ops", "bytes", "flops_per_chip", "ops_per_chip", "bytes_per_chip")
 
@@ -40,9 +41,26 @@ def numbers(draft: Draft) -> Draft:
     if not draft.setting.problem.at:
         return draft
     counted = costs(draft.setting)
+    draft = _told_apart(draft, counted)
     for point in range(len(draft.setting.problem.at)):
         draft = _Numbers(draft, counted, point).added()
     return draft
+
+
+def _told_apart(draft: Draft, counted: Mapping[str, Expr]) -> Draft:
+    """What the bytes belong to that are moved, and how many tokens are worked on in a second."""
+    program, meanings, let = draft.setting.problem.operation, draft.ledger.meanings, draft.setting.problem.let
+    for name in (moved_of(part, program) for part in MOVED):
+        if name in counted:
+            shown, evidence = draft.layout.factored(counted[name]), meanings[name]
+            draft = draft.add(
+                Step("summary", Reason.TOTAL, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
+            )
+    rate = None if program.alone or TOKENS in let else meanings.get(TOKENS)
+    if rate is None or rate in let.values():  # the author has a name for it
+        return draft
+    facts = Tokens(script_of(program))
+    return draft.add(Step("summary", Reason.MEANS, Name(TOKENS), "=", rate, facts=facts, role=amount_of(TOKENS)))
 
 
 class _Numbers:
@@ -110,7 +128,7 @@ class _Numbers:
         statements = self.program.owners if self.program.line is None else ()
         each = (of_statement(what, name) for name in statements for what in OF_STATEMENTS)
         sent = (sent_over(link, name) for name in statements for link in links)
-        yield from dict.fromkeys((*own, *OF_PROGRAMS, *of_links, *each, *sent))
+        yield from dict.fromkeys((*own, *OF_PROGRAMS, *AT_SIZES, *of_links, *each, *sent))
 
     def _held(self) -> Iterator[Step]:
         """How much of the memory of a chip is needed; and on one chip, how many of these hold it."""
@@ -132,6 +150,12 @@ class _Numbers:
         math, lower, whole = (self.value(name) for name in ("T_math", "T_lower", T_STEPS.name))
         if math and lower:
             yield self.said(Quotient(T_MATH, T_LOWER), "=", Number(math / lower), "reached")
+        moved = self.value(f"bytes{self.each}")
+        for name in (moved_of(part, self.program) for part in MOVED):
+            if moved and (part := self.value(name)):
+                yield self.said(
+                    Quotient(Name(name), Name(f"bytes{self.each}")), "=", Number(part / moved), f"of {name}"
+                )
         if not whole or len(self.program.owners) < 2:
             return
         for group, time in times_of_groups(self.program, self.setting.rates).items():
@@ -147,46 +171,47 @@ class _Numbers:
                 yield self.said(Quotient(time, T_STEPS), "=", Number(taken / whole), f"share({named})")
 
     def _turns(self) -> Iterator[Step]:
-        """Where the side changes if the variable alone is set free, and how large it may be until the memory is full."""
-        x, values = self.setting.variable, self.draft.setting.problem.at[self.point]
-        if x.name not in values or self.value("T_lower") is None:
+        """Where the side changes if one size alone is set free, and how large that may be until the memory is full."""
+        setting, point = self.setting, self.point
+        if self.value("T_lower") is None:
             return
-        others = {name: size for name, size in values.items() if name != x.name}
-        same = (Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items())
-        self.beside = (*self.setting.equalities, *same)
-        if not self.setting.rates.links:
-            level = self.setting.in_numbers(self.setting.level)
-            compared = self.setting.in_numbers(cancelled(valued(self.draft, self.setting.compared, others)))
-            if compared.free_symbols == {x} and level.is_Rational:
-                yield from self._solved("turn", self.draft.above, compared, ">", level)
-        name, capacity = f"memory{self.each}", self.setting.known.get(self.capacity)
-        needed = valued(self.draft, self.counted.get(name, Integer(0)), others)
-        if capacity is not None and needed.free_symbols == {x}:
-            room = product(number(self.chips), Name(self.capacity))
-            level = rational(self.chips * capacity.value)
-            yield from self._solved("room", Compare(Name(name), "<=", room), needed, "<=", level)
+        yield from self._solved(f"turn({point})", self.draft.above, setting.compared, setting.level, setting.variable)
+        links = () if setting.rates.mixed or not self.program.axes else setting.rates.links
+        for link, rate in links:
+            sent = self.counted[sent_over(link)]
+            if self.value(sent_over(link)) and (link != setting.rates.comms or self.program.line is None):
+                ratio, level = cancelled(self.counted["flops_per_chip"] / sent), symbol("peak") / symbol(rate)
+                order = (name for name in setting.turned(link) if symbol(name) in ratio.free_symbols)
+                above = Compare(T_MATH, ">", Name(time_name(link)))
+                yield from self._solved(f"turn({point}, {link})", above, ratio, level, symbol(next(order, link)))
+        name, capacity = f"memory{self.each}", setting.known.get(self.capacity)
+        if capacity is not None and name in self.counted:
+            room, level = product(number(self.chips), Name(self.capacity)), rational(self.chips * capacity.value)
+            held, x = Compare(Name(name), "<=", room), setting.variable
+            yield from self._solved(f"room({point})", held, self.counted[name], level, x)
 
-    def _solved(self, role: str, said: Compare, value: Expr, relation: str, level: Expr) -> Iterator[Step]:
-        """A condition solved for the variable, the other sizes put in; and in whole numbers."""
-        x, layout = self.setting.variable, self.draft.layout
-        found = relation_solved(value, level, relation, x, self.setting.least_one, layout=layout)
-        named, where = f"{role}({self.point})", (*self.beside, *found.bands)
-        solved = Step(
-            "summary", Reason.SOLVE, said, "<=>", found.formula, where, None, Solved(x.name), number_of(named)
-        )
-        yield solved
+    def _solved(self, role: str, said: Compare, value: Expr, level: Expr, x: Expr) -> Iterator[Step]:
+        """A condition solved for one size, the others put in, where it depends on that alone; and in whole numbers."""
+        setting, layout, sizes = self.setting, self.draft.layout, self.setting.problem.at[self.point]
+        others = {name: size for name, size in sizes.items() if name != x.name}
+        value, level = (setting.in_numbers(cancelled(valued(self.draft, side, others))) for side in (value, level))
+        if x.name not in sizes or value.free_symbols != {x} or not level.is_Rational:
+            return
+        beside = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items()))
+        relation = said.relation
+        found = relation_solved(value, level, relation, x, setting.least_one, layout=layout)
+        where = (*beside, *found.bands)
+        yield Step("summary", Reason.SOLVE, said, "<=>", found.formula, where, None, Solved(x.name), number_of(role))
         if found.formula == Verdict(False) and said.left == INTENSITY:
             top = supremum(value, x, self.setting.least_one)
             if top is not None and top.is_Rational:
-                high, role = Highest((x.name,)), number_of(f"top {named}")
-                yield Step(
-                    "summary", Reason.REACH, INTENSITY, "<", self.draft.write(top), self.beside, high, None, role
-                )
-        edge, stride = found.bound, chip_step(self.setting, x.name)
+                high, part = Highest((x.name,)), number_of(f"top {role}")
+                yield Step("summary", Reason.REACH, INTENSITY, "<", self.draft.write(top), beside, high, None, part)
+        edge, stride = found.bound, chip_step(self.setting, x.name, self.point)
         whole = None if found.end is None or edge is None else whole_number(found.end.relation, edge, stride)
         if found.end is None or edge is None or whole is None or isinstance(edge, Root):
             return
         left = replace(found.end, right=self.draft.write(edge))
         right = replace(found.end, relation=">=" if found.end.relation.startswith(">") else "<=", right=number(whole))
-        role = number_of(f"whole {named}")
-        yield Step("summary", Reason.WHOLE, left, "<=>", right, self.beside, Whole(stride), None, role)
+        part = number_of(f"whole {role}")
+        yield Step("summary", Reason.WHOLE, left, "<=>", right, beside, Whole(stride), None, part)

@@ -157,7 +157,7 @@ def _require_first(measure: Measure, curve: Curve, sizes: Sizes, x: str, ridge: 
     """The least whole size is beyond the bound, and the one before it is not."""
     if curve.first is None or curve.bound is None:
         return
-    step = measure.ledger.multiples.get(x, 1)
+    step = measure.ledger.multiples.of(x, curve.values)
     before, there = (measure.of(INTENSITY, {**sizes, x: size}) for size in (max(1, curve.first - step), curve.first))
     if there <= ridge * (1 - NEAR):
         raise CheckError(f"the figure says that {x} = {curve.first} is enough, and it is not")
@@ -184,7 +184,7 @@ def _scaling(drawn: Scaling, measure: Measure) -> None:
 def _require_turn(measure: Measure, drawn: Scaling, curve: ScalingCurve, stretch: Stretch) -> None:
     """The first size of a stretch is in it, and the one before it is not."""
     x, first = drawn.variable, stretch.first or 0
-    before = first - (drawn.ring or measure.ledger.multiples.get(x, 1))
+    before = first - (drawn.ring or measure.ledger.multiples.of(x, curve.values))
     if not before < stretch.ends[0] <= first:
         raise CheckError(f"the figure says that {stretch.time} is longest from {x} = {first}")
     _require_longest(measure, stretch.time, {**_floats(curve.values), x: float(first)})

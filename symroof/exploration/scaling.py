@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import lcm, prod
+from math import lcm
 
 from sympy import Expr
 
@@ -34,10 +34,12 @@ from symroof.errors import ModelError
 from symroof.exploration.curves import PLACES, along, require_numbers_of_chips, require_sizes, roof_of, spread
 from symroof.exploration.regime_map import equality
 from symroof.formula import Compare, Formula, Frozen, Name, Number, nodes, number
+from symroof.model.mesh import stride
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import time_name
+from symroof.proof.ledger import Multiples
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
@@ -160,8 +162,8 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
     few = [_measured(numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
     curves = []
     for values in points:
-        step = {x: ring or _stride(whole.program, x, values)}
-        draft = replace(whole.draft, ledger=replace(whole.draft.ledger, multiples=step))
+        step = ring or stride(whole.program, setting.problem.mesh, x, values)
+        draft = replace(whole.draft, ledger=replace(whole.draft.ledger, multiples=Multiples(each={x: step})))
         found = tuple(stretches(draft, whole.times(values), symbol(x), drawn.ends, whole.where(values)))
         xs = spread(drawn, *map(float, drawn.values if ring else ()), *(float(stretch.ends[0]) for stretch in found))
         dots = tuple(_few(own, x, values) for own in few)
@@ -181,13 +183,6 @@ def _few(own: Measured, x: str, values: Mapping[str, Fraction]) -> Few:
     lines = own.lines(values, x, (float(chips),))
     (throughput,), (peak,) = lines["throughput"], lines["peak"]
     return Few(chips, throughput, peak, longest_at(own.draft, own.times(values), own.where(values)))
-
-
-def _stride(program: Program, x: str, values: Mapping[str, Fraction]) -> int:
-    """What a size comes in: the parts for all chips that some tensor of the program splits it over."""
-    chips = {axis.name: axis.chips or int(values.get(axis.name, 1)) for axis in program.mesh}
-    dims = (dim for tensor in program.written.values() for dim in tensor.dims if dim.label == x)
-    return lcm(*(prod(chips[axis] for axis in dim.axes) for dim in dims))
 
 
 def numbered(problem: Problem, x: str, chips: int) -> Problem:
@@ -297,11 +292,11 @@ def _not_exceeded(name: str, times: Times, where: tuple[Formula, ...]) -> Iterat
 
 def _first(draft: Draft, x: str, turn: Root) -> Iterator[Step]:
     """The least whole size beyond a turn, where that is told by the interval that the turn is in."""
-    stride = draft.ledger.multiples.get(x, 1)
-    first = smallest_integer(turn, stride)
+    each = draft.ledger.multiples.of(x)
+    first = smallest_integer(turn, each)
     if first is not None:
         beyond, bound = Compare(Name(x), ">", number(turn.high)), Compare(Name(x), ">=", number(first))
-        yield Step("resources", Reason.WHOLE, beyond, "<=>", bound, (), Whole(stride), role="smallest")
+        yield Step("resources", Reason.WHOLE, beyond, "<=>", bound, (), Whole(each), role="smallest")
 
 
 def _equal(times: Times, x: Expr, setting: Setting) -> Iterator[Root]:

@@ -17,8 +17,9 @@ dimension which the output holds whole is refused: nobody wrote who gathers what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import lcm, prod
 
 from symroof.errors import ModelError
@@ -48,10 +49,12 @@ def require_axes(tensors: Iterable[Tensor], mesh: Mesh) -> None:
                 raise ModelError(f"{dim.label} is not a multiple of {' '.join(dim.axes)} = {chips}")
 
 
-def stride(operation: Program, mesh: Mesh, label: str) -> int:
-    """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known."""
+def stride(operation: Program, mesh: Mesh, label: str, sizes: Mapping[str, Fraction] | None = None) -> int:
+    """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known or
+    put in."""
+    chips = {axis: mesh[axis].chips or int((sizes or {}).get(axis, 1)) for axis in mesh}
     dims = (dim for tensor in operation.held for dim in tensor.dims if dim.label == label)
-    return lcm(*(prod(mesh[axis].chips or 1 for axis in dim.axes) for dim in dims))
+    return lcm(*(prod(chips[axis] for axis in dim.axes) for dim in dims))
 
 
 def divided_by(

@@ -67,6 +67,13 @@ OF_PROGRAMS: Mapping[str, str] = {
     **dict.fromkeys(("flops_per_chip", "ops_per_chip"), TABLE["flops_per_chip"].unit),
     "bytes_per_chip": TABLE["bytes_per_chip"].unit,
 }
+# What the bytes that are moved belong to; each is said of programs where sizes are given, as what they make in a second is.
+MOVED = ("weights", "caches", "gradients", "activations")
+TOKENS = "tokens_per_second"
+AT_SIZES: Mapping[str, str] = {
+    **{f"{what}_moved{each}": "bytes" for each in ("", "_per_chip") for what in MOVED},
+    TOKENS: "1/s",
+}
 # What stays in memory: together it is the memory that is needed.
 STOCKS = ("weights", "caches", "gradients", "saved")
 # The same of one tensor.
@@ -96,7 +103,7 @@ def unit_of_amount(name: str) -> str | None:
     plain = name.partition("(")[0]
     if name.startswith("T_"):
         return "s"
-    known = OF_PROGRAMS.get(plain) or OF_TENSORS.get(plain)
+    known = OF_PROGRAMS.get(plain) or OF_TENSORS.get(plain) or AT_SIZES.get(plain)
     return TABLE[plain].unit if known is None and plain in TABLE else known
 
 

@@ -27,7 +27,7 @@ from symroof.model.mesh import split_of
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms
 from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
-from symroof.model.quantities import STOCKS
+from symroof.model.quantities import MOVED, STOCKS
 from symroof.symbols import rational
 
 
@@ -95,10 +95,30 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     if program.training:
         found |= _of_training(program, count)
     found |= _on_a_chip(program, count)
+    found |= _moved(program)
     for each in ("", "_per_chip"):
         stocks = [stock for what in STOCKS if (stock := found.get(what + each, 0)) != 0]
         found |= {f"memory{each}": Add(*stocks)} if stocks else {}
     return {name: program.resolved(value) for name, value in found.items()}
+
+
+def moved_of(part: str, program: Program) -> str:
+    """The name of the bytes that are moved of weights, caches, gradients or activations: on a mesh those of one chip."""
+    return f"{part}_moved{'_per_chip' if program.axes else ''}"
+
+
+def _moved(program: Program) -> dict[str, Expr]:
+    """The bytes that are moved, by what they belong to: a program without weights has nothing to tell apart."""
+    weights, caches = ({str(t.name) for t in program.declared_as(role)} for role in ("weight", "cache"))
+    if not weights or program.line is not None:
+        return {}
+    backward = program.backward
+    gradients = {str(t.name) for n, t in (backward.gradients if backward else {}).items() if n in weights}
+    found = {moved_of(part, program): Integer(0) for part in MOVED}
+    for name, amount in traffic_of_tensors(program).items():
+        each = zip(MOVED, (name in weights, name in caches, name in gradients, True), strict=True)
+        found[moved_of(next(part for part, here in each if here), program)] += amount
+    return {name: amount for name, amount in found.items() if amount != 0}
 
 
 def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:

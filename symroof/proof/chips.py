@@ -139,7 +139,7 @@ def _require_played(collective: str, axis: MeshAxis, ways: int) -> None:
 
 class OnEach(Evidence):
     """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``what`` is
-    flops, flops_exact, ops, bytes, moved (of the tensor ``name``), chips, sent over a ``resource``, or one of the stocks of
+    flops, flops_exact, ops, bytes, moved (of the tensor ``name``, or of all that belong to a ``part``), chips, sent over a ``resource``, or one of the stocks of
     a run, as it is split."""
 
     counts = True
@@ -148,6 +148,7 @@ class OnEach(Evidence):
     what: str
     name: str | None = None
     resource: str = ""
+    part: str | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         require_adjoint(self.meshed.script)
@@ -199,19 +200,25 @@ class OnEach(Evidence):
         rows = run.work(act.without_elements, exact, step) if act.over is not None else ZERO
         return (whole - rows) / self.meshed.chips(part.work, exact) + rows / self.meshed.chips(part.rows, exact)
 
+    def _counts(self, payer: str, name: str) -> bool:
+        """Whether an array that a statement pays for is counted."""
+        if self.what != "moved":
+            return self.name in (None, payer)
+        return self.name in (None, name) and self.part in (None, self.meshed.script.part(name))
+
     def _traffic(self, run: Run, exact: Exact) -> Rat:
         """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         act = {act.result: act for act in script.acts}
         for (payer, name), user, rows in zip(script.run.loads, script.run.users, script.run.gathered, strict=True):
-            if self.name in (None, name if self.what == "moved" else payer):
-                part = parts[user]  # of a table the rows are read that the result has
-                cut = part.operands[act[user].operands.index(name)] if rows is None else part.result
+            if self._counts(payer, name):
+                placed = parts[user]  # of a table the rows are read that the result has
+                cut = placed.operands[act[user].operands.index(name)] if rows is None else placed.result
                 total += (
                     run.size(name, exact, rows) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
                 )
         for payer, name in script.run.stores:
-            if self.name in (None, name if self.what == "moved" else payer):
+            if self._counts(payer, name):
                 cut = parts[name].result
                 total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
         return total

@@ -103,6 +103,10 @@ def require_numbers(steps: Collection[Step], ledger: Ledger) -> None:
         shares = [step.value for step in own if step.role.startswith(number_of("share("))]
         if shares and sum(shares) != 1:
             raise CheckError(f"the shares of set {point + 1} are not those of all statements")
+        moved = [step.value for step in own if step.role.startswith(number_of("of "))]
+        each = next((name.partition("_moved")[2] for name in ledger.definitions if "_moved" in name), None)
+        if sum(moved) != 1 and (moved or (each is not None and Name(f"bytes{each}") in said)):
+            raise CheckError(f"the bytes of set {point + 1} are not all told apart")
         if not shares and Name("T_steps") in said and isinstance(ledger.definitions.get("T_steps"), Sum):
             raise CheckError(f"nothing is said of the shares of set {point + 1}")
 

@@ -7,6 +7,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import lcm, prod
 from typing import Any, ClassVar
 
 from symroof.errors import CheckError
@@ -16,20 +17,42 @@ from symroof.proof.polynomials import Rat
 from symroof.proof.step import Check, Step
 
 
+class Multiples(Frozen):
+    """What sizes come in: of one that is split the chips of each group of ``axes`` that splits it together, as far as their
+    number is known or put in. ``each`` is said of sizes that come in so many for another reason."""
+
+    axes: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    chips: Mapping[str, int] = field(default_factory=dict)
+    each: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, name: str, put: Mapping[str, Fraction] | None = None) -> int:
+        """What a size comes in where numbers are put in for axes.
+
+        >>> two = Multiples({"B": (("X",), ("X", "Y"))}, {"X": 4})
+        >>> two.of("B"), two.of("B", {"Y": Fraction(3)}), two.of("D")
+        (4, 12, 1)
+        """
+        known = {axis: int(size) for axis, size in (put or {}).items() if size.denominator == 1}
+        shares = (
+            prod(self.chips.get(axis) or known.get(axis, 1) for axis in group) for group in self.axes.get(name, ())
+        )
+        return lcm(self.each.get(name, 1), *shares)
+
+
 @dataclass
 class Ledger:
     """Values of figures, the names that are at least 1 (all others are above 0), and what names stand for.
 
     ``meanings`` come from the problem and from the textbook, never from the producer of a step: a formula, or the
     evidence that a count has to rest on. A name enters ``definitions`` with the first step that says what it is.
-    ``multiples`` are what the sizes that are split over chips come in, ``points`` the sets of sizes that are put in, ``own`` the
+    ``multiples`` say what the sizes that are split over chips come in, ``points`` the sets of sizes that are put in, ``own`` the
     names that a problem gives to formulas: a role of a step may be spelled like one of them.
     """
 
     least_one: frozenset[str]
     figures: Mapping[str, Number] = field(default_factory=dict)
     meanings: Mapping[str, Any] = field(default_factory=dict)
-    multiples: Mapping[str, int] = field(default_factory=dict)
+    multiples: Multiples = field(default_factory=Multiples)
     points: tuple[Mapping[str, Fraction], ...] = ()
     own: frozenset[str] = frozenset()
     definitions: dict[str, Formula] = field(default_factory=dict)

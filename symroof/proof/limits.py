@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import lcm
 
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Infinity, Name, Verdict, number
+from symroof.formula import Compare, Formula, Infinity, Name, Number, Verdict, number
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
@@ -197,4 +197,9 @@ def _multiple(step: Step, size: Formula, ledger: Ledger) -> int:
     """What a size comes in: the multiples of the chips that split it, and the sizes that equal it."""
     same = (a.left for a in step.assumed("=") if a.right == size)
     names_of = [part.name for part in (size, *same) if isinstance(part, Name)]
-    return lcm(*(ledger.multiples.get(name, 1) for name in names_of))
+    put = {
+        a.left.name: a.right.value
+        for a in step.assumed("=")
+        if isinstance(a.left, Name) and isinstance(a.right, Number)
+    }
+    return lcm(*(ledger.multiples.of(name, put) for name in names_of))

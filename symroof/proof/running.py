@@ -154,20 +154,23 @@ class Run(Evidence):
 
 
 class Transfers(Run):
-    """Evidence of the bytes of the tensor ``name``: every load and every store of it, whoever pays."""
+    """Evidence of the bytes of the tensor ``name``, or of all that belong to a ``part``: every load and every store, whoever
+    pays."""
+
+    part: str | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         require_adjoint(self.script)
         exact = ledger.exact(figures=False)
         if not (exact.rational(step.right) - self.moved(exact)).is_zero():
-            raise refuted(step, f"running the program moves something else of {self.name}")
+            raise refuted(step, f"running the program moves something else of {self.name or self.part}")
         return Check("proved", "loads and stores counted")
 
     def moved(self, exact: Exact) -> Rat:
         """The bytes of the tensor, or of all tensors."""
         run, total = self.script.run, ZERO
         for payer, name, rows in run.moves("bytes"):
-            if self.name in (None, name):
+            if self.name in (None, name) and self.part in (None, self.script.part(name)):
                 total += self.size(name, exact, rows) * self._paid(payer, exact)
         return total
 
@@ -200,6 +203,25 @@ class Narrowed(Transfers):
         if not exact.difference(step.left, step.right).is_zero():
             raise refuted(step, "the quotient is not the right side")
         return Check("proved", "loads and stores counted in other types")
+
+
+class Tokens(Facts):
+    """Facts of a rate: the product of the sizes that every product with a weight has, and no weight, over the least time."""
+
+    script: Script
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        script, rate = self.script, step.right
+        if ledger.meanings["params"] != Run(script, "weight elements") or not isinstance(rate, Quotient):
+            return False
+        held = {label for array in script.arrays if array.role == "weight" for label in array.labels}
+        acts = (act for act in script.acts if script.contracts(act) and not act.back)
+        weighed = [act for act in acts if any(script.array[name].role == "weight" for name in act.operands)]
+        shared = [{label for labels in script.labels(act.operands) for label in labels} for act in weighed]
+        tokens = tuple(sorted(set.intersection(*shared) - held)) if shared else ()
+        exact = ledger.exact(figures=False)
+        same = (exact.rational(rate.above) - exact.rational(_elements(tokens))).is_zero()
+        return bool(tokens) and same and rate.below == Name("T_lower")
 
 
 class Dots(Facts):

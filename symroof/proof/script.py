@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm, prod
 
 from symroof.formula import Formula, Frozen
 from symroof.proof.recounts import Loops
@@ -129,6 +128,14 @@ class Script(Frozen):
     def act(self) -> Mapping[str, Act]:
         return {act.result: act for act in self.acts}
 
+    def part(self, name: str) -> str:
+        """What the bytes of an array belong to: weights, caches, the gradients of weights, or else activations."""
+        of = {gradient: name for name, gradient in self.gradients}
+        role = self.array[name].role
+        if role in ("weight", "cache"):
+            return f"{role}s"
+        return "gradients" if name in of and self.array[of[name]].role == "weight" else "activations"
+
     def labels(self, names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         return tuple(self.array[name].labels for name in names)
 
@@ -139,15 +146,15 @@ class Script(Frozen):
         """Whether some loop of a product has no place in its result."""
         return act.multiplies and bool(self.loops(act).missing_in(self.array[act.result].labels))
 
-    def multiples(self, chips: Mapping[str, int | None]) -> dict[str, int]:
-        """What each size that is split comes in: every chip of its axes has as many, whichever array is split. An axis
-        without a number says nothing."""
-        found: dict[str, int] = {}
+    @cached_property
+    def split(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """The axes that split each size, array by array: every chip of theirs has as many, whichever array is split."""
+        found: dict[str, dict[tuple[str, ...], None]] = {}
         for array in self.arrays:
-            for label in {label for label, _ in array.split}:
-                shares = prod(chips[axis] or 1 for name, axis in array.split if name == label)
-                found[label] = lcm(found.get(label, 1), shares)
-        return found
+            for label in dict.fromkeys(label for label, _ in array.split):
+                group = tuple(axis for name, axis in array.split if name == label)
+                found.setdefault(label, {})[group] = None
+        return {label: tuple(groups) for label, groups in found.items()}
 
     @cached_property
     def run(self) -> Trace:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from symroof.derivation.meanings import multiples
 from symroof.formula import Call, Compare, Formula, Infinity, Number, Product, Verdict, names, nodes, number
 from symroof.proof.exact import ORDER
 from symroof.verification.budget import Exhausted, limited
@@ -218,8 +217,7 @@ def _first(remark: Remark, question: Question) -> bool:
     """Of one condition that whole number is the first, or the last, and of the next one it is not true; the bound that is
     told is what the claim compares somewhere between them."""
     x, first, rises = remark.facts["variable"].name, remark.facts["first"], remark.facts["rises"]
-    setting = question.context.setting
-    step = 1 if setting is None else multiples(setting).get(x, 1)
+    step = question.context.multiple(x)
     two = [{x: Fraction(size)} for size in (first, first - step if rises else first + step)]
     compared = [side for q in _sides(question) if isinstance(q, Compare) for side in (q.left, q.right)]
     told = [sorted(enclosed(side, point=at).middle for at in two) for side in compared if set(names(side)) == {x}]

@@ -25,7 +25,6 @@ from symroof.algebra.dominance import limit
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root
-from symroof.derivation.meanings import multiples
 from symroof.derivation.solving import PLAIN, derivative, is_positive
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Number, Verdict, mapped, number
@@ -162,8 +161,7 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | No
 
     if (claimed.low if slope.is_Rational else size(claimed.low)).denominator != 1:
         return None
-    setting = unknown.question.context.setting
-    step = 1 if setting is None else multiples(setting).get(x.name, 1)  # what chips share out comes in multiples
+    step = unknown.question.context.multiple(x.name)  # what chips share out comes in multiples
     for bound, strict in ((true, not unknown.closed), (claimed, unknown.relation in "<>")):
         for end in (size(bound.low) / step, size(bound.high) / step):
             up, down = (floor(end) + 1, ceil(end) - 1) if strict else (ceil(end), floor(end))

@@ -23,7 +23,6 @@ from functools import partial
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import written
-from symroof.derivation.meanings import multiples
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import (
     Both,
@@ -107,7 +106,7 @@ def _over_whole_numbers(question: Question, claimed: Formula) -> Finding | None:
     if decimals or len(free) != 1 or not free <= context.least_one or context.proofs_only:
         return None
     (size,) = free
-    step = 1 if context.setting is None else multiples(context.setting).get(size, 1)
+    step = context.multiple(size)
     if not settle_whole(claimed, context.least_one, size, step):
         return None
     return Finding(link, "holds", Check("proved", "z3 over whole numbers"))

@@ -18,11 +18,13 @@ from sympy import Expr
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.layout import Layout
+from symroof.derivation.meanings import multiples
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Number, Verdict, mapped, names, number
 from symroof.model.hardware import Accelerator
 from symroof.proof.exact import ORDER, Exact
+from symroof.proof.ledger import Multiples
 from symroof.proof.settling import OPEN, Settled, read, settle
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
@@ -87,6 +89,16 @@ class Context:
     whole: frozenset[str] = frozenset()
     equations: tuple[Compare, ...] = ()
     proofs_only: bool = False
+
+    @cached_property
+    def _multiples(self) -> Multiples:
+        return Multiples() if self.setting is None else multiples(self.setting)
+
+    def multiple(self, size: str) -> int:
+        """What a size comes in: of one that chips share out all of theirs, as many as there are known to be here."""
+        put = {axis: self.put(Name(axis)) for group in self._multiples.axes.get(size, ()) for axis in group}
+        known = {axis: value.value for axis, value in put.items() if isinstance(value, Number)}
+        return self._multiples.of(size, known)
 
     def expanded(self, formula: Formula) -> Expansion:
         """The formula with every known name replaced by what it stands for, and every construction by its value."""

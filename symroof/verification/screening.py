@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import islice
 from random import Random
 
-from symroof.derivation.meanings import multiples
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Infinity, Product, Verdict, names, number
 from symroof.verification.budget import spend
@@ -191,8 +190,7 @@ def _shares(question: Question) -> tuple[Fraction, Fraction]:
     assert isinstance(bound, Compare)
     assert isinstance(q, Compare)
     digits = [last_place(n)[1] / abs(n.value) for side in (bound.left, bound.right) for n in literals(side) if n.value]
-    setting = question.context.setting
-    step = 1 if setting is None else max(multiples(setting).values(), default=1)
+    step = max(map(question.context.multiple, names(q)), default=1)
     whole = step / (1 + abs(enclosed(q.right, DIGITS).middle)) if is_numeric(q.right) else Fraction(0)
     width = max((*digits, CLOSE / 5 if question.context.growing else SLACK * 1000))
     return 1 - width / 2 - whole, 1 + width + whole

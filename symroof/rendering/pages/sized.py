@@ -11,7 +11,7 @@ from symroof.derivation.draft import INTENSITY, numeric
 from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
-from symroof.model.quantities import STOCKS, unit_of_amount
+from symroof.model.quantities import MOVED, STOCKS, TOKENS, unit_of_amount
 from symroof.model.resources import overlapping, time_name
 from symroof.model.statement_costs import of_statement, sent_over
 from symroof.proof.settling import without_cases
@@ -53,6 +53,7 @@ class Sized:
         yield from (f"flops{each}", f"bytes{each}")
         yield from (sent_over(resource) for resource in (self.view.mesh.resources if self.view.mesh else ()))
         yield from ("intensity", *dict.fromkeys((*map(time_name, rates.resources), "T_lower", T_STEPS.name)))
+        yield TOKENS
 
     def rows(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""
@@ -85,42 +86,42 @@ class Sized:
 
     def _compute_bound(self, place: int) -> Iterator[tuple[str, str, str, str]]:
         """Where the arithmetic takes longer: from which size on, the others as they are, and in general."""
-        view, label = self.view, self.prose("label_compute")
-        step = view.answer.step(number_of(f"turn({place})"))
-        if step is None:
-            yield label, "", "", self.prose("cell_compute")
-            for about, link in self.view.mesh.rows("compute") if self.view.mesh is not None else ():
-                yield self.links(f"label_{about}", link), "", "", self.links(f"cell_{about}", link)
-        else:
-            others = {
-                n: x
-                for n, x in self.view.problem.at[place].items()
-                if n != step.facts.variable and n in self.view.problem.names
-            }
-            sizes = grouped_sizes(others, self.view.setting.layout)
-            yield (
-                label,
-                self._turn(step, place),
-                self.say("with_others", sizes, *self._top(step, place)),
-                "" if view.outcome != "depends" or view.answer.rule is not None else self.prose("cell_compute"),
-            )
+        view, general, label = self.view, self.prose("cell_compute"), self.prose("label_compute")
+        told = view.outcome != "depends" or view.answer.rule is not None
+        links = [] if view.mesh is None else view.mesh.rows("compute")
+        if links and view.answer.step(number_of(f"turn({place})")) is not None:  # against the memory alone
+            told, label = True, self.links("label_against", view.rates.comms)
+        yield self._turned(f"turn({place})", label, general, "" if told else general, place)
+        for about, link in links:
+            general = self.links(f"cell_{about}", link)
+            yield self._turned(f"turn({place}, {link})", self.links(f"label_{about}", link), general, general, place)
 
-    def _turn(self, step: Step, place: int) -> str:
+    def _turned(self, turn: str, label: str, general: str, beside: str, place: int) -> tuple[str, str, str, str]:
+        """From which size on, the others as they are, and what stands beside that; what holds in general, where that is
+        open."""
+        step, problem = self.view.answer.step(number_of(turn)), self.view.problem
+        if step is None:
+            return label, "", "", general
+        own = {n: x for n, x in problem.at[place].items() if n != step.facts.variable and n in problem.names}
+        words = self.say("with_others", grouped_sizes(own, self.view.setting.layout), *self._top(step, turn))
+        return label, self._turn(step, turn), words, beside
+
+    def _turn(self, step: Step, turn: str) -> str:
         """The condition on one size."""
         if isinstance(step.right, Verdict):
             return self.say("verdict", step.right.holds)
         bound = numeric(expression(step.right.right)) if isinstance(step.right, Compare) else None
         if bound is None or not isinstance(step.right, Compare):
             return self.pen.inline(step.right)
-        first = self.view.answer.formula(number_of(f"whole turn({place})"))
+        first = self.view.answer.formula(number_of(f"whole {turn}"))
         known = {"variable": step.right.left, "relation": step.right.relation, "bound": decimal_number(bound)}
         return self.prose("bounded", {**known, "first": first.right if isinstance(first, Compare) else None})
 
-    def _top(self, step: Step, place: int) -> tuple[Formula, Formula | None] | tuple[()]:
+    def _top(self, step: Step, turn: str) -> tuple[Formula, Formula | None] | tuple[()]:
         """Where no value of a size decides: the size, and what the intensity stays below."""
         if not isinstance(step.right, Verdict):
             return ()
-        top = self.view.answer.number(number_of(f"top turn({place})"))
+        top = self.view.answer.number(number_of(f"top {turn}"))
         return Name(step.facts.variable), None if top is None else Compare(INTENSITY, "<", decimal_number(top))
 
     def _is_said_twice(self, name: str, said: Any, value: Fraction) -> bool:
@@ -162,14 +163,21 @@ class Sized:
         if name == f"flops{self.each}" and not self.program.vector:
             ops = said.number(number_of(f"ops{self.each}"))
             return [self.say("elementwise", amount(f"ops{self.each}"))] if ops else []
-        if name == "T_lower" and self._is_too_much(said):
+        if name in ("T_lower", TOKENS) and self._is_too_much(said):
             return [self.say("not_held")]
+        if name == f"bytes{self.each}" and (parts := self._parts(said)):
+            return [self.say("parts_of", parts)]
         if name == "bytes":
             return [self.say("read_and_write", amount("reads"), amount("writes"))]
         if name == "intensity":
             reached = said.number(number_of("reached"))
             return [self.say("reached", point, "" if reached in (None, 1) else self._share(reached))]
         return []
+
+    def _parts(self, said: Any) -> list[tuple[str, str]]:
+        """The shares of what the bytes belong to that are moved."""
+        shares = ((part, said.number(number_of(f"of {part}_moved{self.each}"))) for part in MOVED)
+        return [(part, self._share(share)) for part, share in shares if share is not None]
 
     def _is_too_much(self, said: Any) -> bool:
         """Whether one chip does not hold what it has to."""

@@ -202,10 +202,9 @@ class Audit(Told):
         if not self.floats.issuperset(times.values()):
             raise unlike("times", row)
         each = [value for name, value in times.items() if name not in ("T_lower", "T_upper", "T_steps", "T_comms")]
-        waits = [times["T_comms"]] if times["T_comms"] not in each else []
-        if (
-            times["T_lower"] != max(each + waits)
-            or abs(times["T_upper"] - sum(each + waits)) > 1e-12 * times["T_upper"]
+        sums = (sum(each), sum(each) + times["T_comms"])  # that is one of those beside it, or a resource of its own
+        if times["T_lower"] != max(*each, times["T_comms"]) or all(
+            abs(times["T_upper"] - one) > 1e-12 * times["T_upper"] for one in sums
         ):
             raise unlike("times", row)
         if (row["bound_by"] in ("compute", "both")) != (times["T_math"] == times["T_lower"]):

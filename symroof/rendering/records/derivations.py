@@ -183,7 +183,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
                 "T_upper": float(row.upper),
                 **{name.name: float(time) for name, time in row.others},
                 **({} if row.steps is None else {"T_steps": float(row.steps)}),
-                "bound_by": setting.busiest(tuple(name for name in row.longest if name != "math") or row.longest),
+                "bound_by": setting.busiest(row.longest),
             }
             for row in point.times
         ],
