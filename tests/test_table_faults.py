@@ -292,12 +292,13 @@ def the_textbook_names():
 TRAINED = """mesh X = 2
 input x: bf16[N_X, D]; weight W: bf16[D, F]; cache K: bf16[N_X, D]
 k = x * K -> bf16[N_X, D]; h = k * W -> bf16[N_X, F]; y = relu(h)"""
-SPELLED = {"1": "params", "bytes": "bytes", "FLOPs": "FLOPs"}
+SPELLED = {"1": "params", "bytes": "bytes", "FLOPs": "FLOPs", "1/s": "tokens/s"}
+ON_ONE = TRAINED.replace("_X", "").partition("\n")[2]
 
 
-def in_its_unit(name, unit):
+def in_its_unit(name, unit, operation=TRAINED):
     """A number in that unit can be compared with the amount, and one in seconds cannot."""
-    problem = {"operation": TRAINED, "hardware": "tpu-v5e", "training": True}
+    problem = {"operation": operation, "hardware": "tpu-v5e", "training": True}
     claims = [f"{name} < 1e40 {spelled} at N = 64, D = 8, F = 16" for spelled in (SPELLED[unit], "s")]
     report = sr.verify({**problem, "claims": claims})
     right, wrong = (judgement.verdict for judgement in report.judgements)
@@ -348,6 +349,14 @@ FAULTS = {
             ("quantities.OF_TENSORS", dict(quantities.OF_TENSORS), "(W)"),
         )
     },
+    "quantities.AT_SIZES": [
+        (
+            name,
+            in_another_unit("quantities.AT_SIZES", name),
+            lambda name=name, unit=unit: in_its_unit(name, unit, TRAINED if name.endswith("per_chip") else ON_ONE),
+        )
+        for name, unit in dict(quantities.AT_SIZES).items()
+    ],
     "quantities.STOCKS": [
         (name, without_a_stock(name), test_sized.memory_is_all_that_stays) for name in quantities.STOCKS
     ],
@@ -372,7 +381,7 @@ SAFE = {
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
     "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",
-    "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.DERIVED": "names of TABLE",
+    "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of AT_SIZES",
     "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS",
 }  # fmt: skip
 EVERY = [(table, *row) for table, rows in FAULTS.items() for row in rows]

@@ -57,6 +57,15 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
             raise _no_multiple(label, int(size), axes, parts)
 
 
+def is_there(problem: Problem, values: Mapping[str, Fraction]) -> bool:
+    """Whether numbers may be put in together."""
+    try:
+        require_there(problem, values)
+    except ModelError:
+        return False
+    return True
+
+
 def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
     """A number put in for an axis is computed with its own wiring: where it is wired as the axis without a number is.
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from sympy import Add, E, Expr, Max, Min, Mul, Pow, Rational, exp, oo, terms_gcd
 
 from symroof.algebra.roots import Root, root_near
-from symroof.algebra.rounding import to_digits
+from symroof.algebra.rounding import magnitude, to_digits
 from symroof.formula import (
     Call,
     Figure,
@@ -260,10 +260,14 @@ def is_negative(term: Expr) -> bool:
 
 
 def decimal_root(root: Root) -> Formula:
-    """An irrational root in eight digits, an exact one as it is."""
+    """An irrational root in eight digits, and all that stand before the point; an exact one as it is.
+
+    >>> decimal_root(Root(Fraction("123456789012.3"), Fraction("123456789012.4"))).digits
+    '123456789012'
+    """
     if root.exact:
         return number(root.low)
-    text = to_digits(root.middle, 8)
+    text = to_digits(root.middle, max(8, magnitude(root.middle) + 1))
     return Number(Fraction(text), text)
 
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from math import floor
 
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled
+from symroof.derivation.answer import Point
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.equations import solution
-from symroof.derivation.figures_used import least_rings, ring_steps
+from symroof.derivation.figures_used import is_there, least_rings, ring_steps
 from symroof.derivation.formulas import Ground, ground_of, named
 from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import Timetable, each_time, time_of_program, times_defined, timetable
@@ -25,6 +27,9 @@ from symroof.model.problem import Problem, Sketch
 from symroof.proof.ledger import AtSize
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol
+
+# The most rows of a table of times over the chips of an axis.
+ROWS = 5
 
 
 def ridge(draft: Draft) -> Draft:
@@ -118,11 +123,7 @@ def _timed(draft: Draft, point: int) -> Draft:
     if not table.free <= {x}:
         return draft
     given = at.values.get(x)
-    sizes = (
-        [given]
-        if given is not None
-        else chosen_sizes(numeric(at.bound), at.smallest_integer, chip_step(setting, x, point))
-    )
+    sizes = [given] if given is not None else _rows(draft, x, at, point)
     return draft.add(*(step for size in sizes for step in _row(draft, table, x, size, where, point)))
 
 
@@ -144,6 +145,17 @@ def _row(
         ),
         Step("time", Reason.SECONDS, T_MATH, relation, T_COMMS, where, None, facts, "row", point),
     )
+
+
+def _rows(draft: Draft, x: str, at: Point, point: int) -> list[Fraction]:
+    """The sizes of a table of times, each of which is there beside the others: chips are shared out and joined."""
+    problem, bound = draft.setting.problem, numeric(at.bound)
+    if x in problem.mesh:
+        near = 32 if bound is None else max(bound, 1)
+        powers = sorted((2**k for k in range(13)), key=lambda n: max(n / near, near / n))
+        return sorted(islice((Fraction(n) for n in powers if is_there(problem, {**at.values, x: Fraction(n)})), ROWS))
+    chosen = chosen_sizes(bound, at.smallest_integer, chip_step(draft.setting, x, point))
+    return [size for size in chosen if is_there(problem, {**at.values, x: size})] or chosen[:1]
 
 
 def chosen_sizes(bound: Fraction | None, first: int | None, step: int) -> list[Fraction]:

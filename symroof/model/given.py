@@ -30,7 +30,13 @@ GIVEN = (
     Given(
         "Definitions",
         "what a name such as intensity, ridge or T_lower means, and the unit of each quantity",
-        ("quantities.TABLE", "quantities.OF_PROGRAMS", "quantities.OF_TENSORS", "quantities.STOCKS"),
+        (
+            "quantities.TABLE",
+            "quantities.OF_PROGRAMS",
+            "quantities.OF_TENSORS",
+            "quantities.AT_SIZES",
+            "quantities.STOCKS",
+        ),
     ),
     Given("Library", "which operation or program a name stands for", ("library.LIBRARY", "programs.toml")),
     Given("Networks", "which of two networks is inside of the other", ("mesh_axes.NETWORKS",)),

@@ -11,7 +11,7 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
-from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, meaning, unit_of_amount
+from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, TOKENS, meaning, unit_of_amount
 from symroof.model.resources import MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.model.statement_costs import busy_links, sent_over
@@ -84,7 +84,8 @@ def _theory(setting: Setting) -> dict[str, Formula]:
     meant = ledger_of(setting).meanings
     if any(isinstance(meant.get(name), Formula) and meant[name] != formula for name, formula in known.items()):
         raise CheckError("the quantities mean something else than in the derivation")
-    return known
+    rate = meant.get(TOKENS)
+    return {**known, TOKENS: rate} if isinstance(rate, Formula) and TOKENS not in setting.problem.let else known
 
 
 def _rates(setting: Setting) -> dict[str, str]:
