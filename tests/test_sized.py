@@ -569,3 +569,51 @@ def test_times_that_are_equal_are_both_the_longest(name):
     assert row["bound_by"] == "both"
     for form in FORMS:
         assert getattr(d, form)()
+
+
+SOLVED = {
+    "memory": ("decode-step", "memory <= 4 * capacity.HBM", at(B=64, S=2048, **LLAMA), {"on": "h100"}),
+    "a bound of several parts": ("matmul", "T_lower <= 20 ms", "B=64,D=F=4096", {"on": "tpu-v5e"}),
+    "a link": ("fsdp", "T_X <= T_math", "B=65536,D=8192,F=32768,X=16", {"on": "tpu-v5p"}),
+}
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_what_is_asked_for_is_solved_at_sizes_that_have_it_too(name):
+    """The same as without that size; and at the last one it holds, at the next it does not."""
+    text, relation, sizes, options = SOLVED[name]
+    d = sr.derive(text, at=sizes, solve=relation, solve_for="B", **options)
+    open_ = sr.derive(text, at=re.sub(r"B=\d+,\s*", "", sizes), solve=relation, solve_for="B", **options)
+    found = d.only(["solution"]).to_text().strip()
+    assert found == open_.only(["solution"]).to_text().strip()
+    sign, bound = re.fullmatch(r"B ([≤≥]) (\d+)", found).groups()
+    assert f"B {sign} {bound}" in d.to_text(brief=True)
+    step = {"fsdp": 16}.get(text, 1) * (1 if sign == "≤" else -1)
+    left, right = relation.split(" <= ")
+    for size, holds in ((int(bound), True), (int(bound) + step, False)):
+        there = sr.derive(text, at=re.sub(r"B=\d+", f"B={size}", sizes), **options)
+        both = there.only([f"({left})/({right})"]).to_dict()[f"({left})/({right})"]
+        assert (Fraction(both["exact"]) <= 1) == holds
+
+
+@pytest.mark.parametrize("power", [-30, -9, -6, 3, 12, 30])
+@pytest.mark.parametrize("operation", ["matmul", "mlp", "attention-decode"])
+def test_no_figure_is_too_large_or_too_small(operation, power):
+    """A roof that nobody has is derived as any other: GB/s for bytes/s is a slip of nine powers of ten."""
+    d = sr.derive(operation, on="h100", given={"HBM": f"3.35e{12 + power}"})
+    assert d.answer.value("ridge") == Fraction("9.89e14") / Fraction(f"3.35e{12 + power}")
+    assert d.to_text(brief=True)
+
+
+@pytest.mark.parametrize("name", ["megatron", "fsdp", "fsdp-megatron"])
+@pytest.mark.parametrize("chip", ["h100", "tpu-v5p"])
+def test_every_row_of_a_table_of_times_is_there(name, chip):
+    """What a table shows is derived when it is asked for."""
+    sizes = {"B": 65536, "D": 8192, "F": 28672}
+    open_ = sr.derive(name, on=chip)
+    axes = [axis for axis in open_.setting.problem.mesh]
+    for x in (axes[-1], "B"):
+        known = {**sizes, **dict.fromkeys(axes, 2 if chip == "h100" else 4)}
+        del known[x]
+        for row in sr.derive(name, on=chip, at=at(**known)).answer.at[0].times:
+            assert sr.derive(name, on=chip, at=at(**known, **{x: row.size})).answer.at[0].times

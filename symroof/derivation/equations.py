@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from math import ceil, floor
 
@@ -15,16 +17,16 @@ from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Verdict, names, number
-from symroof.proof.ledger import Solved
+from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Whole
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Step, number_of
 from symroof.symbols import expression, symbol
 
 # A maximum is at most something where all of its parts are, and at least where one of them is.
 EVERY = {(Max, "<"), (Max, "<="), (Min, ">"), (Min, ">=")}
 
 
-def solution(ground: Ground, relation: Compare, variable: str, stride: int = 1) -> Ground:
+def solution(ground: Ground, relation: Compare, variable: str, stride: Callable[[int | None], int]) -> Ground:
     """The relation as it was written, in sizes, and solved; then at each set of sizes."""
     ground = ground.defining(relation)
     left, right = (ground.value(side) for side in (relation.left, relation.right))
@@ -34,17 +36,32 @@ def solution(ground: Ground, relation: Compare, variable: str, stride: int = 1) 
     where = ground.equalities
     if any(ground.quantities.get(name, symbol(name)) != symbol(name) for name in names(relation)):
         ground = ground.add(Step("solution", Reason.EXPANDED, relation, "<=>", spread, where))
-    ground = _solved(ground, relation, (left, right), variable, None, stride)
-    for point, sizes in enumerate(ground.points):
-        if variable in sizes:
-            continue
+    ground = _solved(ground, relation, (left, right), variable, None, stride(None))
+    every = ground.points
+    for point, sizes in enumerate(every):
+        others = {name: size for name, size in sizes.items() if name != variable}
+        ground = replace(ground, points=(*every[:point], others, *every[point + 1 :]))
         sides = ground.in_numbers(left, point), ground.in_numbers(right, point)
-        ground = _solved(ground, relation, sides, variable, point, stride)
-    return ground
+        with suppress(*([AlgebraError, UndecidedError] if variable in sizes else [])):  # its own size says it as well
+            ground = _solved(ground, relation, sides, variable, point, stride(point), free=variable in sizes)
+    return replace(ground, points=every)
+
+
+def _at(step: Step, point: int | None, free: bool) -> Step:
+    """A step about a set of sizes; with one of them set ``free`` it is about the others alone."""
+    if not free:
+        return replace(step, point=point)
+    return replace(step, section="summary", role=number_of(f"{step.role}({point})") if step.role else "")
 
 
 def _solved(
-    ground: Ground, relation: Compare, sides: tuple[Expr, Expr], variable: str, point: int | None, stride: int
+    ground: Ground,
+    relation: Compare,
+    sides: tuple[Expr, Expr],
+    variable: str,
+    point: int | None,
+    stride: int,
+    free: bool = False,
 ) -> Ground:
     x, numbers = symbol(variable), [ground.in_numbers(side, point) for side in sides]
     if {s for side in numbers for s in side.free_symbols} <= {x}:
@@ -52,8 +69,8 @@ def _solved(
     found = _parts(ground, sides, relation.relation, x)
     where = (*ground.where(point), *found.bands)
     facts = None if isinstance(found.formula, Both | Either) else Solved(variable)
-    said = Step("solution", Reason.SOLUTION, relation, "<=>", found.formula, where, None, facts, "solution", point)
-    return _in_figures(ground.add(said), found, point, stride)
+    said = Step("solution", Reason.SOLUTION, relation, "<=>", found.formula, where, None, facts, "solution")
+    return _in_figures(ground.add(_at(said, point, free)), found, point, stride, free)
 
 
 def _parts(ground: Ground, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
@@ -93,7 +110,7 @@ def _joined(parts: list[Formula], *, every: bool) -> Formula:
     return kept[0] if len(kept) == 1 else Both(tuple(kept)) if every else Either(tuple(kept))
 
 
-def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int) -> Ground:
+def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int, free: bool) -> Ground:
     """The bound and the guard with the figures put in; and the last whole number that meets the relation."""
     if found.end is None or found.bound is None:
         return ground
@@ -103,21 +120,22 @@ def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int)
         edge = ground.in_numbers(edge)
         said = Step("solution", Reason.FIGURES, found.end.right, "=", _upright(edge, ground), guarded)
         if said.right != said.left:
-            ground = ground.add(replace(said, role="solution_bound", point=point))
+            ground = ground.add(_at(replace(said, role="solution_bound"), point, free))
         if (value := numeric(edge)) is not None:
-            ground = ground.add(*rounded("solution", found.end.right, value, assumptions=guarded, point=point))
+            near = rounded("solution", found.end.right, value, assumptions=guarded)
+            ground = ground.add(*(_at(step, point, free) for step in near))
     if isinstance(found.guard, Compare) and set(names(found.guard)) & ground.figures.keys():
         gap = ground.in_numbers(expression(found.guard.left) - expression(found.guard.right))
         put_in = positive(gap.as_numer_denom()[0], ground.layout)
-        said = Step("solution", Reason.FIGURES, found.guard, "<=>", put_in, where, role="solution_guard", point=point)
-        ground = ground.add(said)
+        said = Step("solution", Reason.FIGURES, found.guard, "<=>", put_in, where, role="solution_guard")
+        ground = ground.add(_at(said, point, free))
     whole = whole_number(found.end.relation, edge, stride)
     if whole is None:
         return ground
     left = Compare(found.end.left, found.end.relation, ground.layout.write(edge))
     right = Compare(found.end.left, ">=" if found.end.relation.startswith(">") else "<=", number(whole))
-    said = Step("solution", Reason.WHOLE, left, "<=>", right, where, Whole(stride), role="solution_whole", point=point)
-    return ground.add(said)
+    said = Step("solution", Reason.WHOLE, left, "<=>", right, where, Whole(stride), role="solution_whole")
+    return ground.add(_at(said, point, free))
 
 
 def _upright(edge: Expr, ground: Ground) -> Formula:

@@ -4,7 +4,7 @@ and named formulas.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -184,7 +184,10 @@ def formulas(draft: Draft) -> Draft:
     problem = draft.setting.problem
     if not problem.let and problem.solve is None and problem.minimize is None:
         return draft
-    stride = 1 if problem.solve_for is None else chip_step(draft.setting, problem.solve_for)
+
+    def stride(point: int | None) -> int:
+        return chip_step(draft.setting, str(problem.solve_for), point)
+
     ground = answered(ground_of(draft), problem, stride, least_rings(problem), ring_steps(problem))
     return replace(draft, steps=(*draft.steps, *ground.steps))
 
@@ -192,12 +195,12 @@ def formulas(draft: Draft) -> Draft:
 def answered(
     ground: Ground,
     asked: Problem | Sketch,
-    stride: int = 1,
+    stride: Callable[[int | None], int] = lambda point: 1,
     least: Mapping[str, int] | None = None,
     steps: Mapping[str, int] | None = None,
 ) -> Ground:
     """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
-    Sizes come in multiples of a ``stride``; the chips along an axis are at least so many, and come in ``steps``."""
+    Sizes come in multiples of a ``stride`` at each set of them; the chips along an axis are at least so many, and come in ``steps``."""
     ground = named(ground)
     if asked.solve is not None and asked.solve_for is not None:
         ground = solution(ground, asked.solve, asked.solve_for, stride)

@@ -6,6 +6,7 @@ The value is found from the expression of a quantity in exact arithmetic; the se
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -81,11 +82,10 @@ class _Numbers:
 
     def added(self) -> Draft:
         draft = self.draft.add(*self._amounts(), *self._held(), *self._shares())
-        try:
-            turns = tuple(self._turns())
-        except (AlgebraError, UndecidedError):  # no solved form: the numbers stand without it
-            turns = ()
-        return draft.attempt(*turns)
+        for asked in self._asked():
+            with suppress(AlgebraError, UndecidedError):  # no solved form: the numbers stand without it
+                draft = draft.attempt(*self._solved(*asked))
+        return draft
 
     def value(self, name: str) -> Fraction | None:
         """The number that a quantity is; None where its sizes or figures leave that open, or it is not rational."""
@@ -170,12 +170,13 @@ class _Numbers:
             if taken is not None:
                 yield self.said(Quotient(time, T_STEPS), "=", Number(taken / whole), f"share({named})")
 
-    def _turns(self) -> Iterator[Step]:
-        """Where the side changes if one size alone is set free, and how large that may be until the memory is full."""
+    def _asked(self) -> Iterator[tuple[str, Compare, Expr, Expr, Expr]]:
+        """What is solved with one size alone set free, each with its two sides: where the arithmetic takes longer than the
+        memory and than each link, and how large that size may be until the memory is full."""
         setting, point = self.setting, self.point
         if self.value("T_lower") is None:
             return
-        yield from self._solved(f"turn({point})", self.draft.above, setting.compared, setting.level, setting.variable)
+        yield f"turn({point})", self.draft.above, setting.compared, setting.level, setting.variable
         links = () if setting.rates.mixed or not self.program.axes else setting.rates.links
         for link, rate in links:
             sent = self.counted[sent_over(link)]
@@ -183,12 +184,12 @@ class _Numbers:
                 ratio, level = cancelled(self.counted["flops_per_chip"] / sent), symbol("peak") / symbol(rate)
                 order = (name for name in setting.turned(link) if symbol(name) in ratio.free_symbols)
                 above = Compare(T_MATH, ">", Name(time_name(link)))
-                yield from self._solved(f"turn({point}, {link})", above, ratio, level, symbol(next(order, link)))
+                yield f"turn({point}, {link})", above, ratio, level, symbol(next(order, link))
         name, capacity = f"memory{self.each}", setting.known.get(self.capacity)
         if capacity is not None and name in self.counted:
             room, level = product(number(self.chips), Name(self.capacity)), rational(self.chips * capacity.value)
             held, x = Compare(Name(name), "<=", room), setting.variable
-            yield from self._solved(f"room({point})", held, self.counted[name], level, x)
+            yield f"room({point})", held, self.counted[name], level, x
 
     def _solved(self, role: str, said: Compare, value: Expr, level: Expr, x: Expr) -> Iterator[Step]:
         """A condition solved for one size, the others put in, where it depends on that alone; and in whole numbers."""

@@ -72,17 +72,31 @@ class Sized:
             value = None if known is None else numeric(expression(known.right))
             if value is not None:
                 yield self.pen.code(name), self.named(name, value), "", self.pen.inline(formula)
-        yield from self._solution(said)
+        yield from self._solution(said, self.view.points.index(point))
         yield from self._compute_bound(self.view.points.index(point))
 
-    def _solution(self, said: Said) -> Iterator[tuple[str, str, str, str]]:
-        """The relation that was to be solved, at these sizes where they are other ones."""
-        solve = self.view.problem.solve
-        if solve is not None:
-            both = (where.formula(role) for where in (said, self.view.answer) for role in SOLVED)
-            found = next((formula for formula in both if formula is not None), None)
-            if found is not None:
-                yield self.pen.inline(solve), self.pen.inline(without_cases(found)), "", ""
+    def _solution(self, said: Said, place: int) -> Iterator[tuple[str, str, str, str]]:
+        """The relation that was to be solved, at these sizes where they are other ones; with its own size set free where
+        they have that too."""
+        solve, answer = self.view.problem.solve, self.view.answer
+        if solve is None:
+            return
+        free = answer.step(number_of(f"solution({place})"))
+        both = (where.formula(role) for where in (said, answer) for role in SOLVED)
+        found = next((formula for formula in both if formula is not None), None)
+        if free is not None:
+            whole = answer.formula(number_of(f"solution_whole({place})"))
+            there = self.pen.inline(without_cases(free.right if whole is None else whole))
+            general = "" if found is None else self.pen.inline(without_cases(found))
+            yield self.pen.inline(solve), there, self._others(free, place), general
+        elif found is not None:
+            yield self.pen.inline(solve), self.pen.inline(without_cases(found)), "", ""
+
+    def _others(self, step: Step, place: int, *top: Formula | None) -> str:
+        """That the other sizes are as they are."""
+        problem = self.view.problem
+        own = {n: x for n, x in problem.at[place].items() if n != step.facts.variable and n in problem.names}
+        return self.say("with_others", grouped_sizes(own, self.view.setting.layout), *top)
 
     def _compute_bound(self, place: int) -> Iterator[tuple[str, str, str, str]]:
         """Where the arithmetic takes longer: from which size on, the others as they are, and in general."""
@@ -99,12 +113,10 @@ class Sized:
     def _turned(self, turn: str, label: str, general: str, beside: str, place: int) -> tuple[str, str, str, str]:
         """From which size on, the others as they are, and what stands beside that; what holds in general, where that is
         open."""
-        step, problem = self.view.answer.step(number_of(turn)), self.view.problem
+        step = self.view.answer.step(number_of(turn))
         if step is None:
             return label, "", "", general
-        own = {n: x for n, x in problem.at[place].items() if n != step.facts.variable and n in problem.names}
-        words = self.say("with_others", grouped_sizes(own, self.view.setting.layout), *self._top(step, turn))
-        return label, self._turn(step, turn), words, beside
+        return label, self._turn(step, turn), self._others(step, place, *self._top(step, turn)), beside
 
     def _turn(self, step: Step, turn: str) -> str:
         """The condition on one size."""
