@@ -611,9 +611,24 @@ def test_every_row_of_a_table_of_times_is_there(name, chip):
     """What a table shows is derived when it is asked for."""
     sizes = {"B": 65536, "D": 8192, "F": 28672}
     open_ = sr.derive(name, on=chip)
-    axes = [axis for axis in open_.setting.problem.mesh]
+    axes = list(open_.setting.problem.mesh)
     for x in (axes[-1], "B"):
         known = {**sizes, **dict.fromkeys(axes, 2 if chip == "h100" else 4)}
         del known[x]
         for row in sr.derive(name, on=chip, at=at(**known)).answer.at[0].times:
             assert sr.derive(name, on=chip, at=at(**known, **{x: row.size})).answer.at[0].times
+
+
+def test_chips_are_compared_in_the_numbers_that_each_derives():
+    """A program at sizes: one table, with the sizes said once, and of each chip what its own derivation says."""
+    sizes = at(B=64, S=2048, **LLAMA)
+    page = sr.compare("decode-step", on="h100, tpu-v6e", at=sizes).to_text()
+    assert page.count("V = 128256") == 1
+    for chip, column in (("h100", 0), ("tpu-v6e", 1)):
+        alone = sr.derive("decode-step", on=chip, at=sizes).to_text(brief=True)
+        for label in ("T_HBM", "T_math", "memory", "tokens/s"):
+            (row,) = [line for line in page.splitlines() if line.strip().startswith(f"{label} ")]
+            told = re.split(r"\s{2,}", row.strip())[1 + column]
+            assert re.search(rf"^  {label}\s+{re.escape(told)}\b", alone, re.M), (label, told)
+    assert "compute-bound when" in sr.compare("decode-step", on="h100, tpu-v6e").to_text()
+    assert "compute-bound when" in sr.compare("matmul", on="h100, tpu-v6e", at="B=64,D=F=128").to_text()

@@ -44,6 +44,14 @@ class Comparison(Frozen):
     derivation: Derivation
     rows: tuple[Compared, ...]
 
+    @property
+    def in_numbers(self) -> tuple[Derivation, ...]:
+        """The derivations of a program whose sizes are all put in, once: its numbers say more than its conditions."""
+        found = tuple(row.derivation for row in self.rows if row.derivation is not None)
+        closed = all(steps_at(point) is not None for each in found for point in each.answer.at)
+        whole = closed and len(found) == len(self.rows) > 1 and len(self.problem.at) == 1
+        return found if whole and not self.problem.operation.alone else ()
+
 
 def steps_at(point: Point) -> Fraction | None:
     """T_steps at sizes that leave nothing open; None for a product."""

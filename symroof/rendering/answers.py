@@ -97,7 +97,11 @@ class ShownComparison(Shown, Frozen):
     comparison: Comparison
 
     def page(self, form: str, style: Style) -> str:
-        return render_comparison(self.comparison, form, style)
+        derivations, rows = self.comparison.in_numbers, self.comparison.rows
+        if not derivations or form == "csv":
+            return render_comparison(self.comparison, form, style)
+        names = [" ".join(filter(None, (row.chip.title, row.dtype.name if row.dtype else ""))) for row in rows]
+        return render_contrast(derivations, names, form, style)
 
     def to_csv(self) -> str:
         """One line for each row."""

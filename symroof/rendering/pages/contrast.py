@@ -62,20 +62,24 @@ def _page(views: Sequence[View], names: Sequence[str], pen: Pen, ratios: Mapping
         )
         for name, label in labels.items()
     )
-    sizes = tuple(
-        f"{pen.words(name)}: {said}" for name, view in zip(names, views, strict=True) if (said := _about(view, pen))
-    )
+    about = [_about(view, pen) for view in views]
+    if len({(operation, *sizes) for operation, _, *sizes in about}) == 1:  # one problem on several chips
+        operation, chip, *sizes = about[0]
+        lines: tuple[str, ...] = ("; ".join(filter(None, (operation, chip if chip == about[-1][1] else "", *sizes))),)
+    else:
+        said = zip(names, ("; ".join(filter(None, parts)) for parts in about), strict=True)
+        lines = tuple(f"{pen.words(name)}: {parts}" for name, parts in said if parts)
     return Page(
-        say("side_by_side"), "", (Lines(sizes), Grid(head, rows, frozenset(range(1, len(head))))), landscape=True
+        say("side_by_side"), "", (Lines(lines), Grid(head, rows, frozenset(range(1, len(head))))), landscape=True
     )
 
 
-def _about(view: View, pen: Pen) -> str:
+def _about(view: View, pen: Pen) -> tuple[str, ...]:
     """What a column is about: the operation, the chip, the sizes."""
     writer = Writer(view, pen)
     sizes = [writer.sized.say("sizes", point) for point in view.points]
     chip = "" if view.chip is None else pen.words(view.chip.title)
-    return "; ".join(filter(None, (pen.code(view.operation.title), chip, *sizes)))
+    return pen.code(view.operation.title), chip, *sizes
 
 
 def _cells(view: View, pen: Pen) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -83,7 +87,8 @@ def _cells(view: View, pen: Pen) -> Iterator[tuple[str, tuple[str, str]]]:
     sized = Writer(view, pen).sized
     point = view.points[0] if len(view.points) == 1 else None
     numbers = numbers_at(view)
-    for name in (*sized.names(), *view.problem.let):
+    names = [part for name in sized.names() for part in ((name, "ridge") if name == "intensity" else (name,))]
+    for name in (*names, *view.problem.let):
         if name in view.problem.let:
             if name in numbers:
                 yield name, (pen.code(name), sized.named(name, numbers[name]))
