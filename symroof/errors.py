@@ -123,19 +123,27 @@ NEAR, NEAR_OF_TWO = 0.6, 0.5
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name that ``word`` was most likely meant to be: one that begins with it, or is nearly the same; None where
-    none is.
+    """The known name that ``word`` was most likely meant to be: one that begins with it, or is nearly the same; of several
+    that are as near one with its first letter. None where none is.
 
+    >>> nearest("b100", ["v100", "b200"])
+    'b200'
     >>> nearest("tpu-v5", ["tpu-v5e", "h100-sxm"]), nearest("h10", ["v100", "h100-sxm"]), nearest("sort", ["fsdp-megatron"])
     ('tpu-v5e', 'h100-sxm', None)
     """
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
 
     names, word = list(known), word[:80].lower()
     folded = {name.lower(): name for name in names}
     cutoff = NEAR if len(word) > 2 else NEAR_OF_TWO
     turned = [name for name in folded if len(word) > 1 and sorted(name) == sorted(word)]
-    found = turned or get_close_matches(word, list(folded), n=1, cutoff=cutoff)
+    close = get_close_matches(word, list(folded), n=len(folded) or 1, cutoff=cutoff)
+    alike = [
+        name
+        for name in close
+        if SequenceMatcher(None, name, word).ratio() >= SequenceMatcher(None, close[0], word).ratio()
+    ]
+    found = turned or sorted(alike, key=lambda name: name[:1] != word[:1])
     begun = [name for name in folded if len(word) > 1 and name.startswith(word)]
     if begun and not (found and found[0] in begun):
         return folded[min(begun, key=len)]

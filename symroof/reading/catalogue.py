@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ModelError, ReadingError, about, require_one_of, suggestion
+from symroof.errors import ModelError, ReadingError, about, nearest, require_one_of, suggestion
 from symroof.model.dtype import BY_NAME
 from symroof.model.hardware import UNNAMED, Accelerator, Known
 from symroof.model.mesh_axes import NETWORKS
@@ -72,10 +72,15 @@ def chip(name: str, *paths: str) -> Accelerator:
     for accelerator in chips.values():
         if folded in (accelerator.name, *accelerator.aliases):
             return accelerator
+    called = {
+        other: accelerator.name for accelerator in chips.values() for other in (accelerator.name, *accelerator.aliases)
+    }
+    near = nearest(folded, called)
+    meant = "" if near is None else f"did you mean {called[near]}?"
     raise ModelError(
         f"unknown chip {name!r}",
         expected=f"one of {', '.join(chips)}",
-        hint=f"{suggestion(folded, chips) or ''} another chip is given: --given peak=… --given HBM=…, or --chips FILE".strip(),
+        hint=f"{meant} another chip is given: --given peak=… --given HBM=…, or --chips FILE".strip(),
     )
 
 
