@@ -283,5 +283,5 @@ def test_a_number_that_is_wired_alike_is_put_in():
     at = json.loads(sr.derive(FSDP, on="tpu-v5p", training=True, at="D=8192, F=32768, X=16, Y=4").to_json())["answer"][
         "at"
     ][0]
-    assert at["thresholds"]["X"]["smallest_integer"] == 38251  # 2550 times 15
+    assert at["thresholds"]["X"]["smallest_integer"] == 38256  # 2550 times 15, in multiples of 16
     assert at["thresholds"]["Y"]["outcome"] == "always compute-bound"

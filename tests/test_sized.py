@@ -241,7 +241,7 @@ def test_the_command_prints_a_number(run):
     told = json.loads(run(*asked, "--value", "B/T_lower", "--format", "json").out)["B/T_lower"]
     assert told["float"] == pytest.approx(64 / (313363972352 / 3.35e12))
     refused = run(*asked, "--value", "T_lower", "--unit", "GB")
-    assert (refused.code, "the value is in s, and GB was asked for" in refused.err) == (2, True)
+    assert (refused.code, "T_lower is in s, and GB was asked for" in refused.err) == (2, True)
     assert run(*asked, "--value", "B/T_lower", "--unit", "ms").code == 2
     assert run(*asked, "--value", "T_lower + bytes").code == 2
     shown = run(*asked, "--let", "tokens=B/T_lower", "--let", "most=max(T_math, T_HBM)", "--brief").out

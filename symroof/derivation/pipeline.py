@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from symroof.derivation.answer import Answer
@@ -135,8 +135,10 @@ def resumed(derivation: Derivation) -> Draft:
 
 
 def begun(problem: Problem) -> Draft:
-    """A derivation without a line, and with everything that its lines are held against."""
-    return drafted(setting_of(problem))
+    """A derivation without a line, and with everything that its lines are held against. Where every size is a number in the
+    operation itself, nothing is left to be put in."""
+    closed = not problem.names and not problem.at
+    return drafted(setting_of(replace(problem, at=({},)) if closed else problem))
 
 
 def drafted(setting: Setting) -> Draft:

@@ -223,7 +223,8 @@ def _work(problem: Problem) -> Work:
     _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
     if problem.mesh and not operation.axes:
         raise ModelError(
-            "the operation is not split over the mesh", hint="write D_X for a dimension D that is split over X"
+            "the operation is not split over the mesh",
+            hint="write D_X for a dimension D that is split over X; the text of an operation: symroof operations NAME",
         )
     if not operation.axes:
         if is_network(link):

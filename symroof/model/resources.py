@@ -16,6 +16,7 @@ from sympy import Add, Expr
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, total
 from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known
+from symroof.model.mesh_axes import NETWORKS
 from symroof.model.program import NAMELESS, Program
 from symroof.model.quantities import PEAK
 from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
@@ -101,7 +102,12 @@ def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     moving = (rates.rate(name) for name in rates.resources if name not in (MATH, VECTOR, rates.comms))
     wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *moving)
     open_ = chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures))
-    return {} if chip is None or open_ else {name: chip.figure(name) for name in wanted}
+    if chip is None or open_:
+        return {}
+    links = {figure for _, figure in rates.links}
+    networks = [link for link in chip.links if link in NETWORKS]
+    other = f"write the mesh on {' or '.join(networks)}, or " if networks else ""
+    return {name: chip.figure(name, f"{other}say --given {name}=…" if name in links else None) for name in wanted}
 
 
 def time_name(resource: str, statement: str | None = None) -> str:

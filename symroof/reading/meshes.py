@@ -98,7 +98,10 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
         for what in ("chips", "wiring", "link"):
             said = [value for one in (own.get(name), axis) if one and (value := getattr(one, what)) is not None]
             if len({*said}) > 1:
-                raise ReadingError(f"mesh: {name} has {said[0]} in the program and {said[1]} beside it")
+                raise ReadingError(
+                    f"mesh: {name} has {said[0]} in the program and {said[1]} beside it",
+                    hint=f'write "mesh {name}" in the program to leave it open, or {said[1]} there',
+                )
             if said:
                 own[name] = replace(own.get(name, axis), **{what: said[0]})
         own.setdefault(name, axis)

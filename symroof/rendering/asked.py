@@ -31,6 +31,7 @@ class Asked(Frozen):
     """The values of an expression at each set of sizes, or its formula where there is none; and its unit, None where
     nothing tells it."""
 
+    name: str
     derivation: Derivation
     said: Said
     values: tuple[Fraction | Formula, ...]
@@ -67,7 +68,10 @@ class Asked(Frozen):
             raise ReadingError(f"--unit {wanted!r} is no unit", expected="a unit such as ms, GB or tokens/s")
         scale, base = measured(unit)
         if self.unit is not None and exponents(base) != self.unit:
-            raise ReadingError(f"the value is in {spelled(self.unit)}, and {wanted} was asked for")
+            raise ReadingError(
+                f"{self.name} is in {spelled(self.unit)}, and {wanted} was asked for",
+                hint="one --unit is for all values of a command",
+            )
         return short(value / scale, 5), unit
 
 
@@ -94,7 +98,7 @@ def asked(derivation: Derivation, text: str) -> Asked | None:
             expected="a real number, or a formula in what is open",
         )
     values = tuple(step.right.value if isinstance(step.right, Number) else _value(step.right) for step in steps)
-    return Asked(derivation, said, values or (formula,), _unit(formula, setting))
+    return Asked(text, derivation, said, values or (formula,), _unit(formula, setting))
 
 
 def said_of(said: Said) -> list[Step]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from symroof.derivation.pipeline import Derivation
-from symroof.errors import ReadingError, require_one_of
+from symroof.errors import ReadingError, suggestion
 from symroof.formula import Frozen
 from symroof.rendering.pages.pen import Style
 
@@ -211,11 +211,25 @@ class ShownParts(Shown, Frozen):
 
         return {name: asked(self.derivation, name) for name, formula in self.names if not formula}
 
+    def _unknown(self, name: str, known: Mapping[str, Any]) -> ReadingError:
+        """That an answer has no such part: what it has is said without what it says of each statement."""
+        from symroof.derivation.meanings import quantities
+
+        every = dict.fromkeys(
+            (*(part for part, said in known.items() if said is not None), *quantities(self.derivation.setting))
+        )
+        plain = [part for part in every if not part.endswith(")")]
+        each = dict.fromkeys(f"{part.partition('(')[0]}(…)" for part in every if part.endswith(")"))
+        return ReadingError(
+            f"the answer has no {name!r}", expected=f"one of {', '.join((*plain, *each))}", hint=suggestion(name, plain)
+        )
+
     def _part(self, name: str) -> Any:
         from symroof.rendering.records.derivations import parts
 
         known = parts(self.derivation)
-        require_one_of(name, known, f"the answer has no {name!r}")
+        if name not in known:
+            raise self._unknown(name, known)
         if known[name] is None:
             raise ReadingError(f"{name} does not apply here: the derivation has none")
         return known[name]

@@ -8,6 +8,7 @@ from typing import Any
 
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
 from symroof.derivation.pipeline import Derivation
+from symroof.errors import ReadingError
 from symroof.formula import Compare, Name, Number, Sum, nodes
 from symroof.model.problem import SECTIONS
 from symroof.model.resources import time_name
@@ -70,15 +71,29 @@ class Writer:
 
     def page(self) -> Page:
         sections = [] if self.pen.style.brief else [n for n in SECTIONS if self.derivation.section(n)]
+        if not any(point["where"] for point in self.view.points):  # every size is a number of the operation
+            sections = [name for name in sections if name != "at"]
         if (
             "answer" not in self.view.problem.sections or self.view.problem.statement is not None
         ):  # sections that were asked for, and nothing around them
-            return Page("", "", tuple(self._sections(sections)))
+            return Page("", "", self._asked_for(sections))
         closing = "" if self.pen.style.brief else self.say.lines("closing")
         if self.pen.form == "text":
             closing = "\n".join(line for text in closing.split("\n") for line in fold(text, self.pen.style.width))
         head: list[Block | Section] = [*self._program(), *self._answered()]
         return Page(self.say("title"), self.say("machine"), (*head, *self._sections(sections)), closing)
+
+    def _asked_for(self, names: list[str]) -> tuple[Section, ...]:
+        """The sections that were asked for. Raises :class:`ReadingError` where the derivation has none of them."""
+        wanted = [name for name in SECTIONS if self.view.derivation.section(name)] if self.pen.style.brief else names
+        if not wanted:
+            written = {step.section for step in self.view.derivation.written}
+            asked = " or ".join(name for name in self.view.problem.sections if name != "answer")
+            raise ReadingError(
+                f"the derivation has no section on {asked}",
+                expected=f"one of {', '.join(name for name in SECTIONS if name in written)}",
+            )
+        return tuple(self._sections(wanted))
 
     def _program(self) -> Iterator[Code]:
         """The text of a program; where its name says it all, and the answer alone is wanted, when it is asked for."""
@@ -91,7 +106,8 @@ class Writer:
         sized = self.sized
         if sized.alone:
             (point,) = sized.points
-            yield Lines((sized.say("sizes", point),))
+            if point["where"]:
+                yield Lines((sized.say("sizes", point),))
             yield from (sized.answer(point), *sized.statements(point))
         else:
             yield from (self._answer(sized.points), *sized.beside())
