@@ -71,13 +71,13 @@ def dimensions(names: str) -> tuple[Any, ...]:
 
 
 @overload
-def derive(operation: Given, *, on: Chip = None, **options: Unpack[Questions]) -> ShownDerivation: ...
+def derive(operation: Given, on: Chip = None, **options: Unpack[Questions]) -> ShownDerivation: ...
 @overload
 def derive(
-    operation: Mapping[str, Any] | None = None, *, on: Chip = None, **options: Unpack[Questions]
+    operation: Mapping[str, Any] | None = None, on: Chip = None, **options: Unpack[Questions]
 ) -> ShownDerivation | ShownSketch: ...
 def derive(
-    operation: Asked | None = None, *, on: Chip = None, **options: Unpack[Questions]
+    operation: Asked | None = None, on: Chip = None, **options: Unpack[Questions]
 ) -> ShownDerivation | ShownSketch:
     """Derive the roofline of an operation, every line proved by a second engine.
 

@@ -51,6 +51,15 @@ TYPED = [
     (("derive", "bf16[B,", "D]", "*", "bf16[D,", "F]"), "quotes"),
     (("compare", "matmul"), "--on tpu-v5e,h100"),
     (("sweep", "matmul", "--grid", "B=1:8", "--of", "T_lowr", "-o", "out.csv"), "T_lower"),
+    (("derive", "matmul", "--on", "h1000"), "did you mean h100-sxm?"),
+    (("derive", "matmul", "--on", "b100"), "did you mean b200?"),
+    (("derive", "decode-step", "--at", "B=64", "S=8192"), "joined by commas, without spaces: --at …,S=8192"),
+    (("derive", "bf16[B, D] * bf16[E, F] -> bf16[B, F]"), "is E the same size as D?"),
+    (("derive", MATMUL, "--brief", "--section", "solution"), "one of work, traffic"),
+    (("derive", "mlp", "--value", "T_HMB"), "did you mean T_HBM?"),
+    (("derive", "mlp", "--on", "h100", "--at", "B=D=F=8", "--value", "T_lower", "--unit", "GB"), "T_lower is in s"),
+    (("derive", "examples/decode.toml", "--on", "tpu-v5e"), "write the mesh on ICI or DCN"),
+    (("derive", "examples/decode.toml", "--mesh", "Y=4"), 'write "mesh Y" in the program'),
 ]
 NO_NAMES = [("derive", "zzzzqq"), ("derive", "matmul", "--on", "qqq9"), ("zzzzqq",)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ QUOTE_PROGRAM = "the shell took the program apart: put all of it in single quote
 # What looks like the name of a file.
 DOCUMENTS = (".md", ".markdown", ".qmd", ".rst", ".tex", ".ltx", ".ipynb", ".html")
 FILE = re.compile(r"[\w./~\\-]*[\w~]\.[A-Za-z]\w*")
+# A size that stands by itself.
+SIZE = re.compile(r"\w+=[\d.e+]+")
 
 # The key of a problem: the flag that gives it, what stands behind the flag, and what that says.
 PROBLEM = {
@@ -220,10 +222,13 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any], axes: str =
     }
 
 
-def taken_apart(words: Iterable[str]) -> str:
+def taken_apart(words: Collection[str]) -> str:
     """What to do about an operation of which the shell made several words."""
     from symroof.model.program import ROLES
 
+    sizes = [word for word in words if SIZE.fullmatch(word)]
+    if sizes and not any(":" in word or "[" in word for word in words):
+        return f"sizes are joined by commas, without spaces: --at …,{','.join(sizes)}"
     return QUOTE_PROGRAM if set(words) & {*ROLES, "fuse", "repeat", "where"} else QUOTE
 
 

@@ -24,6 +24,7 @@ from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name
 from symroof.model.program import Program
+from symroof.model.quantities import TOKENS
 from symroof.model.statement_costs import amounts
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Rat
@@ -48,13 +49,14 @@ class QuantityFunction(Frozen):
     """A quantity of the ``parameters``, called by name or in their order. Values are floating-point numbers.
 
     Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter. ``told`` is
-    the same as the second engine knows it.
+    the same as the second engine knows it, ``sizes`` are those that a call does not have to say again.
     """
 
     name: str
     expression: Expr
     parameters: tuple[str, ...]
     told: tuple[Rat, Exact] | None = field(default=None, compare=False, repr=False)
+    sizes: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, *sizes: Any, **named: Any) -> Any:
         if len(sizes) > len(self.parameters):
@@ -68,6 +70,7 @@ class QuantityFunction(Frozen):
             if name in given:
                 raise ModelError(f"{name} is given twice")
             given[name] = value
+        given = {**{name: size for name, size in self.sizes.items() if name in self.parameters}, **given}
         missing = [name for name in self.parameters if name not in given]
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
@@ -130,7 +133,8 @@ def with_times(setting: Setting) -> Draft:
     draft = times_defined(draft, program)
     draft = draft if program.alone else steps_defined(draft, program)
     meanings = draft.ledger.meanings
-    later = (n for n in ("T_lower", "T_upper", "throughput", *setting.problem.let) if isinstance(meanings[n], Formula))
+    own = ("T_lower", "T_upper", "throughput", TOKENS, *setting.problem.let)
+    later = (n for n in dict.fromkeys(own) if isinstance(meanings.get(n), Formula))
     return draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))
 
 

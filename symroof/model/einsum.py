@@ -65,6 +65,9 @@ class Einsum(Frozen):
                 way = f"multiply with a vector: ... * {self.inputs[place].dtype}[{label}]"
                 if len(self.inputs) > 1:
                     way = f"where each output takes one {label} (a gathered row, an expert), leave {label} out of the operand"
+                    others = [x for x in self.contracted if len(holders[x]) == 1 and x != label]
+                    if others:
+                        way += f"; or is {' or '.join(others)} the same size as {label}? Then both have one name"
                 hint = f"keep {label} in the output, or {way}"
                 raise OperandError(f"{label} is summed out of a single operand", place, hint=hint)
         if self.contracted and len(self.inputs) > 2:

@@ -221,7 +221,9 @@ def require_key(key: str, known: Collection[str], where: str) -> None:
 
 
 def require_known(options: Mapping[str, Any]) -> None:
-    for key in options:
+    for key, value in options.items():
+        if key not in KEYS and key[:1].isupper() and isinstance(value, int | float):
+            raise ReadingError(f"the problem: unknown key {key!r}", hint=f'sizes are put in by at: at="{key}={value}"')
         require_key(key, KEYS, "the problem")
 
 

@@ -63,6 +63,11 @@ class Asked(Frozen):
         return plain(pen.amount(*measured_in(value, self.unit)))
 
     def _in(self, value: Fraction, wanted: str) -> tuple[str, str]:
+        scaled, unit = self.scaled(value, wanted)
+        return short(scaled, 5), unit
+
+    def scaled(self, value: Fraction, wanted: str) -> tuple[Fraction, str]:
+        """A value in the unit that is wanted, and the name of that. Raises :class:`ReadingError` where it is of another kind."""
         unit = unit_named(wanted)
         if unit is None:
             raise ReadingError(f"--unit {wanted!r} is no unit", expected="a unit such as ms, GB or tokens/s")
@@ -72,7 +77,7 @@ class Asked(Frozen):
                 f"{self.name} is in {spelled(self.unit)}, and {wanted} was asked for",
                 hint="one --unit is for all values of a command",
             )
-        return short(value / scale, 5), unit
+        return value / scale, unit
 
 
 def asked(derivation: Derivation, text: str) -> Asked | None:

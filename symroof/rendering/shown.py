@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from symroof.derivation.pipeline import Derivation
+from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Frozen
 from symroof.rendering.pages.pen import Style
 
 if TYPE_CHECKING:
+    from symroof.derivation.evaluation import QuantityFunction
     from symroof.rendering.asked import Asked
 
 
@@ -97,6 +101,37 @@ class ShownDerivation(Shown, Derivation):
 
         return record(self)
 
+    def function(self, name: str) -> QuantityFunction:
+        """A quantity, or an expression of quantities, as a function on numbers and arrays; at one set of sizes these are what
+        a call does not say.
+
+        >>> import symroof as sr
+        >>> d = sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192")
+        >>> d.function("T_lower")() == d.function("T_lower")(B=64), d.function("B/T_lower")(B=64) < d.function("B/T_lower")(B=128)
+        (True, True)
+        """
+        from symroof.derivation.evaluation import function_of
+        from symroof.exploration.wanted import is_plain, with_expressions
+
+        problem = self.setting.problem
+        setting = self.setting if is_plain(name) else setting_of(with_expressions(problem, [name]))
+        return replace(function_of(setting, name), sizes=problem.at[0] if len(problem.at) == 1 else {})
+
+    def value(self, name: str, unit: str | None = None) -> float:
+        """The number that a quantity, or an expression of quantities, is at the set of sizes, in a unit.
+
+        Raises :class:`ReadingError` where there is no such set, or more than one, or it leaves a size open.
+
+        >>> import symroof as sr
+        >>> sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192").value("T_lower", "us")
+        166.23...
+        """
+        points, asked = self.setting.problem.at, self.only([name]).asked(name)
+        known = [value for value in (() if asked is None else asked.values) if isinstance(value, Fraction)]
+        if asked is None or len(points) != 1 or len(known) != 1:
+            raise ReadingError(f"{name} is no number here", expected="one set of sizes that leaves nothing of it open")
+        return float(known[0] if unit is None else asked.scaled(known[0], unit)[0])
+
     def only(self, values: Iterable[str] = (), formulas: Iterable[str] = (), unit: str | None = None) -> ShownParts:
         """Parts of the answer, under the names that they have in the JSON; and what quantities and expressions of them come
         to, at each set of sizes, in a unit.
@@ -166,7 +201,7 @@ class ShownParts(Shown, Frozen):
         pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem)).heard_by(heard)
         lines, told = [], [*told_by(self.derivation)]
         for name, formula in self.names:
-            asked = None if formula else self._asked(name)
+            asked = None if formula else self.asked(name)
             if asked is not None:
                 told.append(asked.told)
                 lines += [asked.line(value, pen, self.unit) for value in asked.values]
@@ -181,7 +216,7 @@ class ShownParts(Shown, Frozen):
 
         setting, found = self.derivation.setting, dict[str, Any]()
         for name, formula in self.names:
-            asked = None if formula else self._asked(name)
+            asked = None if formula else self.asked(name)
             values = [self._part(name)] if asked is None else list(asked.values)
             tree = spelled(values, setting.layout.write)
             Audit((*self.derivation.written, *(() if asked is None else asked.said.steps)), setting).require_tree(tree)
@@ -198,10 +233,10 @@ class ShownParts(Shown, Frozen):
         """
         if not self.derivation.setting.problem.at:
             return {}
-        found = {name: self._asked(name) for name, formula in self.names if not formula}
+        found = {name: self.asked(name) for name, formula in self.names if not formula}
         return {name: asked.open for name, asked in found.items() if asked is not None and asked.open}
 
-    def _asked(self, name: str) -> Asked | None:
+    def asked(self, name: str) -> Asked | None:
         """What a name or an expression comes to, where it is one of quantities; None for a part of the answer."""
         return self._found[name]
 
