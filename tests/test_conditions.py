@@ -180,3 +180,55 @@ def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
         for point in product(range(3), repeat=3):
             at = dict(zip("BDF", point, strict=True))
             assert holds(plain, at) == holds(said, at), (said, plain, at)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"), [("not (B > 5) <=> B <= 5", "holds"), ("not (B > 5) <=> B < 5", "wrong")]
+)
+def test_what_is_denied_is_the_opposite(claim, verdict):
+    import symroof as sr
+
+    (found,) = sr.verify({"operation": "matmul", "claims": [claim]}).judgements
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize("text", ["B << D )", "B << D,", "B -> oo; D"])
+def test_a_regime_ends_where_it_ends(text):
+    from symroof.errors import ReadingError
+    from symroof.reading.claims import read_regime
+    from symroof.reading.scope import Scope
+
+    with pytest.raises(ReadingError):
+        read_regime(text, Scope(("B", "D", "F")))
+
+
+@pytest.mark.parametrize("chip", [None, "tpu-v5e"])
+def test_a_place_is_on_a_side_where_there_is_a_ridge(chip):
+    import symroof as sr
+
+    (place,) = sr.regimes("matmul", at="B=64,D=F=8192", on=chip).to_dict()["at"]
+    assert place["compute_bound"] is (None if chip is None else False)
+
+
+def test_what_is_left_out_of_two_is_told():
+    import symroof as sr
+
+    report = sr.verify({"operation": "mlp", "claims": ["params = DF"]}).to_text()
+    assert "the params of W1 or W2 are left out" in report
+
+
+def test_terms_that_go_down_are_summed_from_one():
+    import symroof as sr
+
+    claims = ["N + (N - 1) + ... = N*(N + 1)/2", "N + (N - 1) + ... = N*(N - 1)/2"]
+    report = sr.verify({"symbols": ["N"], "claims": claims})
+    assert [one.verdict for one in report.judgements] == ["holds", "wrong"]
+
+
+def test_a_claim_that_is_left_open_is_not_as_expected():
+    """Only what is said to be wrong, and is, is counted as expected."""
+    import symroof as sr
+
+    claims = ["intensity ~ B", {"claim": "intensity = 2*B", "expect": "wrong"}]
+    assert "as expected" in sr.verify({"operation": "matmul", "claims": claims}).to_text().splitlines()[-1]
+    assert "as expected" not in sr.verify({"operation": "matmul", "claims": claims[:1]}).to_text().splitlines()[-1]

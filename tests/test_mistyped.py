@@ -1,7 +1,10 @@
 """What people type wrong, and what they are told: the fault, and what to type instead, where something is near."""
 
+from pathlib import Path
+
 import pytest
 
+DECODE = str(Path(__file__).parent.parent / "examples" / "decode.toml")
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 TYPED = [
     (("derive", "matmul", "--on", "h10"), "did you mean h100-sxm?"),
@@ -58,8 +61,8 @@ TYPED = [
     (("derive", MATMUL, "--brief", "--section", "solution"), "one of work, traffic"),
     (("derive", "mlp", "--value", "T_HMB"), "did you mean T_HBM?"),
     (("derive", "mlp", "--on", "h100", "--at", "B=D=F=8", "--value", "T_lower", "--unit", "GB"), "T_lower is in s"),
-    (("derive", "examples/decode.toml", "--on", "tpu-v5e"), "write the mesh on ICI or DCN"),
-    (("derive", "examples/decode.toml", "--mesh", "Y=4"), 'write "mesh Y" in the program'),
+    (("derive", DECODE, "--on", "tpu-v5e"), "write the mesh on ICI or DCN"),
+    (("derive", DECODE, "--mesh", "Y=4"), 'write "mesh Y" in the program'),
 ]
 NO_NAMES = [("derive", "zzzzqq"), ("derive", "matmul", "--on", "qqq9"), ("zzzzqq",)]
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction as Q
 from functools import cache
-from math import prod
+from math import prod, sqrt
 from random import Random
 from unittest.mock import patch
 
@@ -553,3 +553,27 @@ def test_a_quotient_with_another_put_in_has_its_value():
         assert at(found, sizes) == wanted
         put += 1
     assert put > 100
+
+
+def bounds_of(text):
+    from symroof.proof.exact import Exact
+    from symroof.proof.irrational import between
+    from symroof.reading.expressions import read_expression
+    from symroof.reading.scope import Scope
+
+    exact = Exact()
+    return between(exact.rational(read_expression(text, Scope(open=True))), exact)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1/(sqrt(2) - 1)", 1 + sqrt(2)), ("1/(1 - sqrt(2))", -1 - sqrt(2)), ("1/(sqrt(7) + 3)", 1 / (sqrt(7) + 3))],
+)
+def test_a_quotient_lies_between_its_ends(text, value):
+    low, high = bounds_of(text)
+    assert float(low) == pytest.approx(value) == pytest.approx(float(high))
+
+
+@pytest.mark.parametrize("text", ["1/(sqrt(2)*sqrt(2) - 2)", "1/(sqrt(2)*sqrt(3) - sqrt(6))"])
+def test_what_may_be_divided_by_nothing_has_no_ends(text):
+    assert bounds_of(text) is None
