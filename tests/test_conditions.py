@@ -232,3 +232,25 @@ def test_a_claim_that_is_left_open_is_not_as_expected():
     claims = ["intensity ~ B", {"claim": "intensity = 2*B", "expect": "wrong"}]
     assert "as expected" in sr.verify({"operation": "matmul", "claims": claims}).to_text().splitlines()[-1]
     assert "as expected" not in sr.verify({"operation": "matmul", "claims": claims[:1]}).to_text().splitlines()[-1]
+
+
+@pytest.mark.parametrize("form", ["{p} {w}", "{w} {p}", "{p} <=> {w}"])
+@pytest.mark.parametrize(
+    ("condition", "word", "verdict"),
+    [
+        ("intensity > ridge", "never", "holds"),
+        ("compute-bound", "never", "holds"),
+        ("memory-bound", "always", "holds"),
+        ("compute-bound", "always", "wrong"),
+        ("intensity > 60", "never", "holds"),
+        ("intensity > 6", "never", "wrong"),
+    ],
+)
+def test_always_and_never_stand_where_people_put_them(form, condition, word, verdict):
+    """Said in any order, it is one claim; and what is never so says something."""
+    import symroof as sr
+
+    claim = form.format(p=condition, w=word) + " at D = F = 100"
+    report = sr.verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": [claim]})
+    assert report.judgements[0].verdict == verdict
+    assert "says nothing" not in report.to_text()

@@ -1,7 +1,7 @@
 """Claims, what a textbook says and where it says that it holds; and regimes, which sizes are small beside which.
 
 claim  = ( sugar | prop { ( "<=>" | "=>" ) prop } ) { clause }
-sugar  = side ( "when" prop | "never" | "always" )
+sugar  = side "when" prop | prop how | how prop | prop "<=>" how        how = "never" | "always"
 side   = ( "compute" | "memory" | "comms" ) "-bound"
 prop   = conj { "or" conj }
 conj   = term { "and" term }
@@ -130,18 +130,27 @@ class ClaimReader(ExpressionReader):
         return replace(claim, regime=(*seen.get("as", ()), *seen.get("assuming", ())), at=seen.get("at", ()))
 
     def _equivalence(self) -> Claim:
-        """Propositions and what joins them; ``compute-bound when C`` is ``T_math > T_comms <=> C``."""
+        """Propositions and what joins them; ``compute-bound when C`` is ``T_math > T_comms <=> C``. That one holds always or
+        never may stand before it, behind it, or be what it is equivalent to."""
+        if (holds := self._always()) is not None:
+            return Claim(self.source, (self.proposition(),), always=holds)
         first = self.proposition()
-        if len(first) == 1 and first[0] in BOUND.values():
-            if self.accept("when"):
-                return Claim(self.source, (first, self.proposition()), ("<=>",))
-            if word := self.accept("never", "always"):
-                return Claim(self.source, (first,), always=word.text == "always")
-        propositions, connectives = [first], []
+        if len(first) == 1 and first[0] in BOUND.values() and self.accept("when"):
+            return Claim(self.source, (first, self.proposition()), ("<=>",))
+        if (holds := self._always()) is not None:
+            return Claim(self.source, (first,), always=holds)
+        propositions, connectives = [first], list[str]()
         while token := self.accept(*CONNECTIVES):
+            if token.text == "<=>" and not connectives and (holds := self._always()) is not None:
+                return Claim(self.source, (first,), always=holds)
             connectives.append(token.text)
             propositions.append(self.proposition())
         return Claim(self.source, tuple(propositions), tuple(connectives))
+
+    def _always(self) -> bool | None:
+        """Whether it says always (True) or never (False) here; None where it says neither."""
+        word = None if self.token.text in self.scope.names else self.accept("always", "never")
+        return None if word is None else word.text == "always"
 
     def proposition(self) -> Proposition:
         first = self._conjunction()

@@ -194,7 +194,11 @@ def _replaced(condition: Formula, literal: Number, value: Fraction) -> Formula:
 
 def _vacuous(question: Question) -> tuple[Remark, ...]:
     """That P cannot be true, so that P => Q says nothing."""
-    never = isinstance(question.link.left, Compare) and question.context.settled(negated(question.left)).truth
+    never = (
+        isinstance(question.link.left, Compare)
+        and not isinstance(question.right, Verdict)
+        and question.context.settled(negated(question.left)).truth
+    )
     return (Remark("vacuous", {"condition": question.link.left}),) if never else ()
 
 
