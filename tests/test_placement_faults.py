@@ -172,7 +172,7 @@ FAULTS = {
     "exchanges that are not said": ("derivation.per_chip._exchanged", lambda f: lambda *a: list(f(*a))[1:], sharded),
     "exchanges said in another order": ("derivation.per_chip._exchanged", lambda f: lambda *a: [replace(e, axes=("Z",)) for e in f(*a)], sharded),
     "a bound against a link": ("derivation.bottlenecks.solution_of", lambda f: lambda ratio, *a, **k: f(2 * ratio, *a, **k), sharded),
-    "figures put into a bound": ("derivation.per_chip._written", lambda f: lambda draft, value: f(draft, 2 * value), sharded),
+    "figures put into a bound": ("derivation.per_chip.each_written", lambda f: lambda draft, value: f(draft, 2 * value), sharded),
     "the rates of links": ("derivation.bottlenecks.cancelled", lambda f: lambda value: 2 * f(value), sharded),
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
 from symroof.derivation.draft import INTENSITY, Draft, dominated
 from symroof.derivation.layout import Layout
+from symroof.derivation.schedules import over
 from symroof.derivation.solving import highest, limit, monotony, outgrows
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
@@ -27,7 +28,7 @@ from symroof.symbols import expression, symbol
 def intensity(draft: Draft) -> Draft:
     """FLOPs over bytes, as written and in lowest terms; and upside down, one term for each tensor."""
     setting, value = draft.setting, draft.setting.intensity
-    quotient = Quotient(*(_as_written(draft, name) for name in (setting.flops_name, setting.moved_name)))
+    quotient = over(*(_as_written(draft, name) for name in (setting.flops_name, setting.moved_name)))
     lowest = draft.layout.factored(value)
     named, equal, gone = Quotient(Name(setting.flops_name), Name(setting.moved_name)), setting.equalities, None
     reason = Reason.EQUALITY if equal else Reason.TOTAL if _is_reduced(quotient, value) else Reason.CANCEL

@@ -100,7 +100,7 @@ def traffic_of_chips(draft: Draft, program: Program) -> Draft:
     known = amounts(program, draft.setting.problem.count)
     for name in HELD:
         if known.get(name, 0) != 0:
-            shown, evidence = _written(draft, known[name]), draft.ledger.meanings[name]
+            shown, evidence = each_written(draft, known[name]), draft.ledger.meanings[name]
             draft = draft.add(
                 Step("traffic", Reason.HELD, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
@@ -164,7 +164,7 @@ def _each(
 
 
 def _add(draft: Draft, section: str, name: str, known: dict[str, Expr], reason: Reason, facts: Any = None) -> Draft:
-    shown, evidence = _written(draft, known[name]), draft.ledger.meanings[name]
+    shown, evidence = each_written(draft, known[name]), draft.ledger.meanings[name]
     return draft.add(Step(section, reason, Name(name), "=", shown, evidence=evidence, facts=facts))
 
 
@@ -175,10 +175,13 @@ def _sum(draft: Draft, section: str, what: str, known: dict[str, Expr], names: l
     evidence = draft.ledger.meanings[what]
     if parts != [Name(what)]:
         draft = draft.add(Step(section, Reason.STATEMENTS, Name(what), "=", total(*parts), evidence=evidence))
-    return draft.add(Step(section, Reason.TOTAL, Name(what), "=", _written(draft, known[what]), role=amount_of(what)))
+    return draft.add(
+        Step(section, Reason.TOTAL, Name(what), "=", each_written(draft, known[what]), role=amount_of(what))
+    )
 
 
-def _written(draft: Draft, value: Expr) -> Formula:
+def each_written(draft: Draft, value: Expr) -> Formula:
+    """An amount of one chip as one fraction."""
     return draft.layout.factored(_factored(value))
 
 

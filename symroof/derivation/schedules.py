@@ -11,7 +11,8 @@ from symroof.algebra.rational import sign_of
 from symroof.algebra.rounding import short
 from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft, numeric, rounded
 from symroof.derivation.meanings import costs
-from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, number, product, total
+from symroof.derivation.per_chip import each_written
+from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, Sum, number, product, total
 from symroof.model.program import Program
 from symroof.model.resources import MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
 from symroof.proof.step import Reason, Step, amount_of
@@ -176,11 +177,21 @@ def _written(draft: Draft, parts: Parts) -> Formula:
     by_rate: dict[str, list[Expr]] = {}
     for amount, rate in parts:
         by_rate.setdefault(rate, []).append(amount)
-    return total(*(over(draft.write(Add(*each)), Name(rate)) for rate, each in by_rate.items()))
+    return total(*(over(_on_one_bar(draft, Add(*each)), Name(rate)) for rate, each in by_rate.items()))
 
 
-def over(above: Formula, below: Formula) -> Formula:
+def _on_one_bar(draft: Draft, amount: Expr) -> Formula:
+    """An amount as it is read; a sum of fractions over what they have in common."""
+    shown = draft.write(amount)
+    several = isinstance(shown, Sum) and any(isinstance(term, Quotient) for term in shown.terms)
+    return each_written(draft, amount) if several else shown
+
+
+def over(above: Formula, below: Formula) -> Quotient:
     """One fraction bar, not two."""
-    if isinstance(above, Quotient):
-        return Quotient(above.above, Product((above.below, below)))
+    match above, below:
+        case Quotient(), Quotient() if above.below == below.below:
+            return Quotient(above.above, below.above)
+        case Quotient(), _:
+            return Quotient(above.above, Product((above.below, below)))
     return Quotient(above, below)

@@ -15,7 +15,7 @@ from sympy import Add, Expr
 
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, total
 from symroof.model.cost import Counting
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.mesh_axes import NETWORKS
 from symroof.model.program import NAMELESS, Program
 from symroof.model.quantities import PEAK
@@ -107,7 +107,11 @@ def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     links = {figure for _, figure in rates.links}
     networks = [link for link in chip.links if link in NETWORKS]
     other = f"write the mesh on {' or '.join(networks)}, or " if networks else ""
-    return {name: chip.figure(name, f"{other}say --given {name}=…" if name in links else None) for name in wanted}
+
+    def hint(name: str) -> str | None:
+        return meant(name, chip.figures) or f"{other}say --given {name}=…" if name in links else None
+
+    return {name: chip.figure(name, hint(name)) for name in wanted}
 
 
 def time_name(resource: str, statement: str | None = None) -> str:

@@ -114,7 +114,11 @@ class ShownDerivation(Shown, Derivation):
         from symroof.exploration.wanted import is_plain, with_expressions
 
         problem = self.setting.problem
-        setting = self.setting if is_plain(name) else setting_of(with_expressions(problem, [name]))
+        setting = (
+            self.setting
+            if not isinstance(name, str) or is_plain(name)
+            else setting_of(with_expressions(problem, [name]))
+        )
         return replace(function_of(setting, name), sizes=problem.at[0] if len(problem.at) == 1 else {})
 
     def value(self, name: str, unit: str | None = None) -> float:

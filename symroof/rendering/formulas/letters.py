@@ -61,8 +61,8 @@ class Letters(Frozen):
 
     def latex(self, name: str) -> str:
         r"""
-        >>> Letters(frozenset({"R"})).latex("ridge"), Letters().latex("d_model"), Letters().latex("T_math")
-        ('I_{\\text{ridge}}', 'd_{\\text{model}}', 'T_{\\text{math}}')
+        >>> Letters(frozenset({"R"})).latex("ridge"), Letters().latex("d_model"), Letters().latex("T_math"), Letters().latex("T_X")
+        ('I_{\\text{ridge}}', 'd_{\\text{model}}', 'T_{\\text{math}}', 'T_X')
         >>> Letters(frozenset({"X"})).latex("sent(X)"), Letters().latex("T_math(h)"), Letters().latex("flops_forward")
         ('\\text{bytes sent}(X)', 'T_{\\text{math}}(\\text{h})', '\\text{FLOPs}_{\\text{fwd}}')
         """
@@ -84,6 +84,8 @@ class Letters(Frozen):
             head, tail = head[0], head[1:]
         if len(head) > 1:
             return rf"\text{{{_spelled(name)}}}"
+        if head == "T" and len(tail) == 1:  # the time of an axis
+            return f"T_{tail}"
         letter = "\\" + GREEK[head] if head in GREEK else head
         return letter if not tail else rf"{letter}_{{\text{{{_spelled(tail)}}}}}"
 
