@@ -181,10 +181,10 @@ def _written(draft: Draft, parts: Parts) -> Formula:
 
 
 def _on_one_bar(draft: Draft, amount: Expr) -> Formula:
-    """An amount as it is read; a sum of fractions over what they have in common."""
+    """An amount as it is read; what one chip of several does, a sum of fractions, over what they have in common."""
     shown = draft.write(amount)
     several = isinstance(shown, Sum) and any(isinstance(term, Quotient) for term in shown.terms)
-    return each_written(draft, amount) if several else shown
+    return each_written(draft, amount) if several and draft.setting.problem.operation.axes else shown
 
 
 def over(above: Formula, below: Formula) -> Quotient:
