@@ -498,7 +498,7 @@ def test_a_rate_of_something_else_is_refused(monkeypatch, tokens):
     from symroof.symbols import expression
 
     value = expression(read_expression(tokens, Scope(("B", "D", "F"))))
-    monkeypatch.setattr(meanings, "tokens_of", lambda program: value)
+    monkeypatch.setattr(meanings, "served_of", lambda program: value)
     with pytest.raises(CheckError):
         sr.derive("mlp", on="h100", at="B=64,D=F=8192")
 
@@ -632,3 +632,18 @@ def test_chips_are_compared_in_the_numbers_that_each_derives():
             assert re.search(rf"^  {label}\s+{re.escape(told)}\b", alone, re.M), (label, told)
     assert "compute-bound when" in sr.compare("decode-step", on="h100, tpu-v6e").to_text()
     assert "compute-bound when" in sr.compare("matmul", on="h100, tpu-v6e", at="B=64,D=F=128").to_text()
+
+
+@pytest.mark.parametrize("operation", ["moe", "convolution"])
+def test_rows_that_are_no_tokens_have_no_rate(monkeypatch, operation):
+    """C rows of each of E experts do not say how many tokens they are of, and pixels are none; who says so is refused."""
+    from symroof.derivation import meanings
+    from symroof.model.statement_costs import tokens_of
+
+    sizes = dict.fromkeys(sr.derive(operation, on="h100").setting.problem.names, 64) | (
+        {"E": 8, "k": 2} if operation == "moe" else {}
+    )
+    assert "tokens/s" not in sr.derive(operation, on="h100", at=at(**sizes)).to_text()
+    monkeypatch.setattr(meanings, "served_of", tokens_of)
+    with pytest.raises(CheckError):
+        sr.derive(operation, on="h100", at=at(**sizes))

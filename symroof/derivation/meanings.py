@@ -28,7 +28,7 @@ from symroof.model.mesh import split_of
 from symroof.model.program import DIFFERENCE, SUM, Fuse, Line, Program, Repeat, Undone
 from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOKENS, meaning
 from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
-from symroof.model.statement_costs import amounts, moved_of, of_statement, tokens_of, traffic_of_tensors
+from symroof.model.statement_costs import amounts, moved_of, of_statement, served_of, traffic_of_tensors
 from symroof.proof.ledger import Ledger, Multiples
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
@@ -74,7 +74,7 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
     found: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
     found |= _counts(problem.operation, problem.count)
     found |= _times(problem.operation, setting.rates)
-    if (tokens := tokens_of(problem.operation)) is not None:
+    if (tokens := served_of(problem.operation)) is not None:
         found[TOKENS] = Quotient(setting.layout.write(tokens), T_LOWER)
     if setting.mixed:
         del found["ridge"]
@@ -146,7 +146,7 @@ def counted_quantities(setting: Setting) -> dict[str, Expr]:
         if formula is not None and not (setting.mixed and name == "ridge"):
             found[name] = put(expression(formula), found)
     found["intensity"] = setting.intensity
-    if (tokens := tokens_of(program)) is not None:
+    if (tokens := served_of(program)) is not None:
         found[TOKENS] = apply(tokens) / found["T_lower"]
     return found
 

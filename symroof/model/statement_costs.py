@@ -30,6 +30,9 @@ from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat
 from symroof.model.quantities import MOVED, STOCKS
 from symroof.symbols import rational
 
+# The function whose rows are the surroundings of pixels.
+WINDOWS = "windows"
+
 
 def of_statement(what: str, name: str) -> str:
     """The name of a cost of one statement, or of an amount of one tensor; that of a nameless one is that of the whole.
@@ -197,6 +200,26 @@ def tokens_of(program: Program) -> Expr | None:
     ]
     shared = [n for n in (multiplied or [{}])[0] if n not in held and all(n in labels for labels in multiplied)]
     return program.resolved(Mul(*(Dim(label).size for label in shared))) if shared else None
+
+
+def served_of(program: Program) -> Expr | None:
+    """The tokens that are worked on: the same, where every weight meets all of them. Rows that are shared out among weights,
+    as among experts, do not tell how many tokens they come from, and pixels are none.
+
+    >>> from symroof.reading.programs import read_program
+    >>> served_of(read_program("input x: bf16[E, C, D]; weight W: bf16[E, D, F]; y = x * W -> bf16[E, C, F]")) is None
+    True
+    """
+    weights = program.declared_as("weight")
+    for line in program.forward:
+        product = line.statement
+        if product.function is not None and product.function.name == WINDOWS:
+            return None  # pixels
+        if product.contracts and any(tensor in weights for tensor in product.operands):
+            sides = [set(tensor.labels) for tensor in (*product.operands, product.result)]
+            if set.intersection(*sides):
+                return None
+    return tokens_of(program)
 
 
 def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:

@@ -206,7 +206,8 @@ class Narrowed(Transfers):
 
 
 class Tokens(Facts):
-    """Facts of a rate: the product of the sizes that every product with a weight has, and no weight, over the least time."""
+    """Facts of a rate: the product of the sizes that every product with a weight has, and no weight, over the least time;
+    every weight meets all of them, and none are pixels in their windows."""
 
     script: Script
 
@@ -220,6 +221,9 @@ class Tokens(Facts):
         shared = [{label for labels in script.labels(act.operands) for label in labels} for act in weighed]
         tokens = tuple(sorted(set.intersection(*shared) - held)) if shared else ()
         exact = ledger.exact(figures=False)
+        pixels = any(act.function == "windows" for act in script.acts)
+        if pixels or any(set.intersection(*map(set, script.labels((*act.operands, act.result)))) for act in weighed):
+            return False
         same = (exact.rational(rate.above) - exact.rational(_elements(tokens))).is_zero()
         return bool(tokens) and same and rate.below == Name("T_lower")
 
