@@ -254,3 +254,27 @@ def test_always_and_never_stand_where_people_put_them(form, condition, word, ver
     report = sr.verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": [claim]})
     assert report.judgements[0].verdict == verdict
     assert "says nothing" not in report.to_text()
+
+
+@pytest.mark.parametrize(("claim", "verdict"), [("19/42", "holds"), ("20/42", "holds"), ("18/42", "wrong")])
+def test_additions_are_counted_either_way_at_sizes_too(claim, verdict):
+    """A dot product of length 10 is 10 products and 9 sums, or 10 of both."""
+    import symroof as sr
+
+    (found,) = sr.verify({"operation": "dot", "claims": [f"intensity = {claim} at N = 10"]}).judgements
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("text", "verdict"), [("1 + 2 + ... + 64", "unreadable"), ("1 + 2 + 3 + ... + 64", "holds")])
+def test_two_terms_may_double_or_go_on_by_one(text, verdict):
+    import symroof as sr
+
+    (found,) = sr.verify({"symbols": ["N"], "claims": [f"{text} = 2080"]}).judgements
+    assert found.verdict == verdict
+
+
+def test_sizes_are_written_as_they_were_put_in():
+    import symroof as sr
+
+    page = sr.derive("matmul", on="tpu-v5e", at="B=2.5,D=10,F=8192").to_text()
+    assert "B = 2.5, D = 10, F = 8192" in page
