@@ -647,3 +647,14 @@ def test_rows_that_are_no_tokens_have_no_rate(monkeypatch, operation):
     monkeypatch.setattr(meanings, "served_of", tokens_of)
     with pytest.raises(CheckError):
         sr.derive(operation, on="h100", at=at(**sizes))
+
+
+def test_a_file_with_a_title_is_answered_on_a_screen():
+    """Its text stands in the file; asked for, it is printed."""
+    from pathlib import Path
+
+    d = sr.derive(Path(__file__).parent.parent / "examples" / "decode.toml")
+    assert "repeat L" not in d.to_text(brief=True)
+    assert len(d.to_text(brief=True).splitlines()) < 62
+    assert "repeat L" in d.to_text()
+    assert "repeat L" in d.to_markdown(brief=True)

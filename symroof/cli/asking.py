@@ -45,7 +45,7 @@ from symroof.errors import ReadingError
 @click.option("--unit", metavar="UNIT", help="The unit of --value: ms, GB, tokens/s.")
 @click.option("--formula", "formulas", multiple=True, metavar="NAME", help="One formula of the answer: threshold.")
 @click.option("--brief", is_flag=True, help="The answer alone.")
-@click.option("--program", is_flag=True, help="The text of a program of the library too, with --brief.")
+@click.option("--program", is_flag=True, help="The text of the program too, with --brief.")
 @output_options("text", "markdown", "latex", "json")
 def derive(
     operation: tuple[str, ...], values: tuple[str, ...], formulas: tuple[str, ...], unit: str | None, **options: Any

@@ -96,9 +96,11 @@ class Writer:
         return tuple(self._sections(wanted))
 
     def _program(self) -> Iterator[Code]:
-        """The text of a program; where its name says it all, and the answer alone is wanted, when it is asked for."""
+        """The text of a program; where its name says it all, or on a terminal the title of its file, and the answer alone is
+        wanted, when it is asked for."""
         program, style = self.view.operation, self.pen.style
-        if program.line is None and (not style.brief or style.program or not program.entry):
+        known = program.entry or (self.view.problem.title and self.pen.form == "text")
+        if program.line is None and (not style.brief or style.program or not known):
             yield listing(self.view.operation, self.pen.form, self.say, self.pen.style.width - len(GAP))
 
     def _answered(self) -> Iterator[Block]:
