@@ -66,7 +66,12 @@ def derive(
             return derivation
         parts = derivation.only(values, formulas, unit)
         for name, sizes in parts.open.items() if unit is None else ():
-            click.echo(f"symroof: {name} is a formula, for --at leaves {', '.join(sizes)} open", err=True)
+            figures = [size for size in sizes if size in ("peak", "bandwidth")]
+            left = [size for size in sizes if size not in figures]
+            whys = [f"no chip says the {' and the '.join(figures)}: --on"] if figures else []
+            whys += [f"--at leaves {', '.join(left)} open"] if left else []
+            why = ", and ".join(whys)
+            click.echo(f"symroof: {name} is a formula, for {why}", err=True)
         return parts
 
     respond(operation, options, run)

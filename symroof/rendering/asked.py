@@ -43,10 +43,11 @@ class Asked(Frozen):
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The sizes that leave a value open, in their order, where some are given."""
+        """The sizes and figures that leave a value open, in their order, where some sizes are given."""
         spoken = {name for value in self.values if not isinstance(value, Fraction) for name in names(value)}
         known = {name for point in self.derivation.setting.problem.at for name in point}
-        own = (*self.derivation.setting.problem.names, *self.derivation.setting.problem.symbols)
+        figures = ("peak", "bandwidth")
+        own = (*self.derivation.setting.problem.names, *self.derivation.setting.problem.symbols, *figures)
         return tuple(name for name in own if name in spoken - known)
 
     def line(self, value: Fraction | Formula, pen: Pen, wanted: str | None) -> str:
@@ -55,7 +56,9 @@ class Asked(Frozen):
             if wanted is not None:
                 raise ReadingError(
                     f"no number to say in {wanted}: {', '.join(self.open)} {'are' if len(self.open) > 1 else 'is'} open",
-                    hint=f"--at {','.join(f'{name}=…' for name in self.open)}",
+                    hint="no chip says them: --on"
+                    if "peak" in self.open or "bandwidth" in self.open
+                    else f"--at {','.join(f'{name}=…' for name in self.open)}",
                 )
             return inserted(value, pen, Shape())
         if wanted is not None:
