@@ -658,3 +658,33 @@ def test_a_file_with_a_title_is_answered_on_a_screen():
     assert len(d.to_text(brief=True).splitlines()) < 62
     assert "repeat L" in d.to_text()
     assert "repeat L" in d.to_markdown(brief=True)
+
+
+@pytest.mark.parametrize("name", ["tokens_per_second", "x_moved"])
+def test_a_name_of_ones_own_goes_before_ours(name):
+    d = sr.derive("mlp", on="h100", at="B=64,D=F=8192", let={name: "2*B"})
+    assert d.value(name) == 128
+    assert d.to_dict()["answer"]["at"][0]["let"][name]["value"] == "128"
+    for form in FORMS:
+        assert getattr(d, form)()
+
+
+@pytest.mark.parametrize(
+    ("relation", "sizes"),
+    [
+        ("B^5 + D*B^2 > F", "B=3,D=5,F=7"),
+        ("sqrt(B) > D", "B=3,D=5,F=7"),
+        ("2^B > D", "B=3,D=5,F=7"),
+        ("B = D", "B=3,D=5,F=7"),
+    ],
+)
+def test_what_has_no_solved_form_leaves_the_rest_as_it_is(relation, sizes):
+    """At sizes that have its own too what was asked for may be left open; nothing else is."""
+    try:
+        d = sr.derive("matmul", on="h100", at=sizes, solve=relation, solve_for="B")
+    except sr.SymroofError as error:
+        assert "refuted" not in str(error)
+        assert "not those that were checked" not in str(error)
+    else:
+        assert d.to_text()
+        assert d.to_dict()

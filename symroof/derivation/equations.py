@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from math import ceil, floor
 
@@ -42,8 +41,13 @@ def solution(ground: Ground, relation: Compare, variable: str, stride: Callable[
         others = {name: size for name, size in sizes.items() if name != variable}
         ground = replace(ground, points=(*every[:point], others, *every[point + 1 :]))
         sides = ground.in_numbers(left, point), ground.in_numbers(right, point)
-        with suppress(*([AlgebraError, UndecidedError] if variable in sizes else [])):  # its own size says it as well
-            ground = _solved(ground, relation, sides, variable, point, stride(point), free=variable in sizes)
+        known, free = len(ground.ledger.established), variable in sizes
+        try:
+            ground = _solved(ground, relation, sides, variable, point, stride(point), free)
+        except (AlgebraError, UndecidedError):
+            if not free:
+                raise
+            del ground.ledger.established[known:]  # whether it holds is told by the size that is put in
     return replace(ground, points=every)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
 from symroof.proof.ledger import Ledger
+from symroof.proof.script import PARTS
 from symroof.proof.step import Step, against, number_of
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def require_numbers(steps: Collection[Step], ledger: Ledger) -> None:
         if shares and sum(shares) != 1:
             raise CheckError(f"the shares of set {point + 1} are not those of all statements")
         moved = [step.value for step in own if step.role.startswith(number_of("of "))]
-        each = next((name.partition("_moved")[2] for name in ledger.definitions if "_moved" in name), None)
+        apart = (name for name in ledger.definitions if name not in ledger.own and name.partition("_moved")[0] in PARTS)
+        each = next((name.partition("_moved")[2] for name in apart), None)
         if sum(moved) != 1 and (moved or (each is not None and Name(f"bytes{each}") in said)):
             raise CheckError(f"the bytes of set {point + 1} are not all told apart")
         if not shares and Name("T_steps") in said and isinstance(ledger.definitions.get("T_steps"), Sum):

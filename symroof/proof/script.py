@@ -109,6 +109,10 @@ class Act(Frozen):
         return tuple((n, self.result if self.gathers and i == 0 else None) for i, n in enumerate(self.operands))
 
 
+# What the bytes of an array may belong to.
+PARTS = ("weights", "caches", "gradients", "activations")
+
+
 class Script(Frozen):
     """A program in plain values, with the backward pass that a producer gives it, if it is in training: what it was written with,
     and acts that :mod:`symroof.proof.adjoints` holds against that. ``kept`` is what is asked for although it is used;
