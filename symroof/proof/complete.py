@@ -105,8 +105,8 @@ def require_numbers(steps: Collection[Step], ledger: Ledger) -> None:
         if shares and sum(shares) != 1:
             raise CheckError(f"the shares of set {point + 1} are not those of all statements")
         moved = [step.value for step in own if step.role.startswith(number_of("of "))]
-        apart = (name for name in ledger.definitions if name not in ledger.own and name.partition("_moved")[0] in PARTS)
-        each = next((name.partition("_moved")[2] for name in apart), None)
+        own_names = (name.partition("_moved") for name in ledger.definitions if name not in ledger.own)
+        each = next((each for part, moved_, each in own_names if moved_ and part in PARTS), None)
         if sum(moved) != 1 and (moved or (each is not None and Name(f"bytes{each}") in said)):
             raise CheckError(f"the bytes of set {point + 1} are not all told apart")
         if not shares and Name("T_steps") in said and isinstance(ledger.definitions.get("T_steps"), Sum):
