@@ -638,7 +638,7 @@ def test_chips_are_compared_in_the_numbers_that_each_derives():
 def test_rows_that_are_no_tokens_have_no_rate(monkeypatch, operation):
     """C rows of each of E experts do not say how many tokens they are of, and pixels are none; who says so is refused."""
     from symroof.derivation import meanings
-    from symroof.model.statement_costs import tokens_of
+    from symroof.model.tokens import tokens_of
 
     sizes = dict.fromkeys(sr.derive(operation, on="h100").setting.problem.names, 64) | (
         {"E": 8, "k": 2} if operation == "moe" else {}
@@ -680,11 +680,11 @@ def test_a_name_of_ones_own_goes_before_ours(name):
 )
 def test_what_has_no_solved_form_leaves_the_rest_as_it_is(relation, sizes):
     """At sizes that have its own too what was asked for may be left open; nothing else is."""
+    told = ""
     try:
         d = sr.derive("matmul", on="h100", at=sizes, solve=relation, solve_for="B")
     except sr.SymroofError as error:
-        assert "refuted" not in str(error)
-        assert "not those that were checked" not in str(error)
-    else:
-        assert d.to_text()
-        assert d.to_dict()
+        told = str(error)
+    assert "refuted" not in told
+    assert "not those that were checked" not in told
+    assert told or (d.to_text() and d.to_dict())

@@ -17,7 +17,8 @@ from symroof.errors import CheckError, SymroofError
 from symroof.model import backward, statement_costs
 from symroof.model.dtype import dtype
 from symroof.model.program import Program
-from symroof.model.statement_costs import amounts, tokens_of
+from symroof.model.statement_costs import amounts
+from symroof.model.tokens import tokens_of
 from symroof.proof.step import Reason
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program

@@ -11,7 +11,8 @@ from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Counting
 from symroof.model.program import SUM, Line, Program, turns_of
-from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement, tokens_of
+from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement
+from symroof.model.tokens import tokens_of
 from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
 from symroof.proof.running import Applied, Dots, Members, Moves

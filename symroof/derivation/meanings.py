@@ -28,7 +28,8 @@ from symroof.model.mesh import split_of
 from symroof.model.program import DIFFERENCE, SUM, Fuse, Line, Program, Repeat, Undone
 from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOKENS, meaning
 from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
-from symroof.model.statement_costs import amounts, moved_of, of_statement, served_of, traffic_of_tensors
+from symroof.model.statement_costs import amounts, moved_of, of_statement, traffic_of_tensors
+from symroof.model.tokens import served_of
 from symroof.proof.ledger import Ledger, Multiples
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers

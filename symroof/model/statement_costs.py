@@ -22,16 +22,13 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.formula import Frozen
 from symroof.model.cost import Counting
-from symroof.model.dtype import Dim, Tensor
+from symroof.model.dtype import Tensor
 from symroof.model.mesh import split_of
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms
 from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.model.quantities import MOVED, STOCKS
 from symroof.symbols import rational
-
-# The function whose rows are the surroundings of pixels.
-WINDOWS = "windows"
 
 
 def of_statement(what: str, name: str) -> str:
@@ -181,45 +178,6 @@ def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
     gradients = (t for t in program.declared_as("weight") if not t.dtype.integer)
     stored = Add(*(program.turns(tensor) * tensor.bytes for tensor in gradients))
     return {"flops_forward": flops[False], "flops_backward": flops[True], "saved": kept, "gradients": stored}
-
-
-def tokens_of(program: Program) -> Expr | None:
-    """How often each parameter is multiplied: the product of the dimensions that no weight has and every contraction with a
-    weight has; None where there are none.
-
-    >>> from symroof.reading.programs import read_program
-    >>> tokens_of(read_program("input x: bf16[B, T, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, T, F]"))
-    B*T
-    """
-    weights = program.declared_as("weight")
-    held = {label for tensor in weights for label in tensor.labels}
-    multiplied = [
-        dict.fromkeys(label for tensor in s.operands for label in tensor.labels)
-        for line in program.forward
-        if (s := line.statement).contracts and any(tensor in weights for tensor in s.operands)
-    ]
-    shared = [n for n in (multiplied or [{}])[0] if n not in held and all(n in labels for labels in multiplied)]
-    return program.resolved(Mul(*(Dim(label).size for label in shared))) if shared else None
-
-
-def served_of(program: Program) -> Expr | None:
-    """The tokens that are worked on: the same, where every weight meets all of them. Rows that are shared out among weights,
-    as among experts, do not tell how many tokens they come from, and pixels are none.
-
-    >>> from symroof.reading.programs import read_program
-    >>> served_of(read_program("input x: bf16[E, C, D]; weight W: bf16[E, D, F]; y = x * W -> bf16[E, C, F]")) is None
-    True
-    """
-    weights = program.declared_as("weight")
-    for line in program.forward:
-        product = line.statement
-        if product.function is not None and product.function.name == WINDOWS:
-            return None  # pixels
-        if product.contracts and any(tensor in weights for tensor in product.operands):
-            sides = [set(tensor.labels) for tensor in (*product.operands, product.result)]
-            if set.intersection(*sides):
-                return None
-    return tokens_of(program)
 
 
 def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
