@@ -351,3 +351,21 @@ def test_a_value_by_cases_is_left_open(claim):
     context = context_of(read_exercise({"operation": TWO_LAYERS, "hardware": "tpu-v5p", "claims": []}))
     (read,) = read_latex(claim, Dialect(context.scope))
     assert judge(read, context).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("size", "verdict"), [(5100, "rounded"), (5101, "holds"), (5104, "holds"), (5105, "wrong"), (5108, "wrong")]
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_whole_size_is_one_of_those_that_the_chips_share_out(size, verdict, turned):
+    """B > 5100 at X = 4 is B >= 5104, of which derivations speak, or any that leaves the same multiples of 4."""
+    import symroof as sr
+
+    sizes = {"D": 8400, "F": 33600, "X": 4}
+    problem = {"operation": "data-parallel", "training": True, "hardware": "tpu-v5p"}
+    both = (f"B >= {size}", "T_math > T_X")
+    claim = " <=> ".join(both if turned else both[::-1]) + " at " + ", ".join(f"{n} = {x}" for n, x in sizes.items())
+    (found,) = sr.verify({**problem, "claims": [claim]}).judgements
+    assert found.verdict == verdict
+    derived = sr.derive(problem, at=sizes).to_dict()["answer"]["at"][0]["thresholds"]["X"]
+    assert derived["smallest_integer"] == 5104

@@ -688,3 +688,20 @@ def test_what_has_no_solved_form_leaves_the_rest_as_it_is(relation, sizes):
     assert "refuted" not in told
     assert "not those that were checked" not in told
     assert told or (d.to_text() and d.to_dict())
+
+
+EQUAL = {
+    "one size by another": ("mlp", "F = 4*D", "B=8,D=64", "B=8,D=64,F=256", {}),
+    "in training": ("mlp", "F = 4*D", "B=8,D=64", "B=8,D=64,F=256", {"training": True}),
+    "on a mesh": ("fsdp", "D = F", "B=64,F=64,X=4", "B=64,D=64,F=64,X=4", {"training": True}),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_a_size_that_is_assumed_is_a_size_that_is_put_in(name):
+    """Every number is what it is where both sizes are said."""
+    text, equality, less, more, options = EQUAL[name]
+    chip = "tpu-v5p" if "X" in less else "h100"
+    found = numbers_of(sr.derive(text, on=chip, assume=equality, at=less, **options))
+    assert found == numbers_of(sr.derive(text, on=chip, at=more, **options))
+    assert any(name.endswith(("_moved", "_moved_per_chip")) for name in found)

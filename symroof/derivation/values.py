@@ -26,7 +26,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.quantities import AT_SIZES, MOVED, OF_PROGRAMS, TABLE, TOKENS
 from symroof.model.resources import steps_of, time_name, times_of_groups
-from symroof.model.statement_costs import busy_links, moved_of, of_statement, sent_over
+from symroof.model.statement_costs import amounts, busy_links, moved_of, of_statement, sent_over
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest, Whole
 from symroof.proof.running import Tokens
@@ -42,18 +42,19 @@ def numbers(draft: Draft) -> Draft:
     if not draft.setting.problem.at:
         return draft
     counted = costs(draft.setting)
-    draft = _told_apart(draft, counted)
+    draft = _told_apart(draft)
     for point in range(len(draft.setting.problem.at)):
         draft = _Numbers(draft, counted, point).added()
     return draft
 
 
-def _told_apart(draft: Draft, counted: Mapping[str, Expr]) -> Draft:
+def _told_apart(draft: Draft) -> Draft:
     """What the bytes belong to that are moved, and how many tokens are worked on in a second."""
     program, meanings, let = draft.setting.problem.operation, draft.ledger.meanings, draft.setting.problem.let
+    known = amounts(program, draft.setting.problem.count)
     for name in (moved_of(part, program) for part in MOVED):
-        if name in counted:
-            shown, evidence = draft.layout.factored(counted[name]), meanings[name]
+        if name in known:
+            shown, evidence = draft.layout.factored(known[name]), meanings[name]
             draft = draft.add(
                 Step("summary", Reason.TOTAL, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )

@@ -96,9 +96,9 @@ class Context:
 
     def multiple(self, size: str) -> int:
         """What a size comes in: of one that chips share out all of theirs, as many as there are known to be here."""
-        put = {axis: self.put(Name(axis)) for group in self._multiples.axes.get(size, ()) for axis in group}
-        known = {axis: value.value for axis, value in put.items() if isinstance(value, Number)}
-        return self._multiples.of(size, known)
+        axes = (axis for group in self._multiples.axes.get(size, ()) for axis in group if axis in self.definitions)
+        ends = {axis: enclosed(value) for axis in axes if not names(value := self.put(Name(axis)))}
+        return self._multiples.of(size, {axis: value.low for axis, value in ends.items() if value.low == value.high})
 
     def expanded(self, formula: Formula) -> Expansion:
         """The formula with every known name replaced by what it stands for, and every construction by its value."""
