@@ -383,7 +383,7 @@ def audit_tables(d, record):
         if "| bound by |" in part
     ]
     heads = [
-        re.findall(r"lower|upper|(?<=T_\{\\text\{)\w+", part)
+        re.findall(r"lower|upper|(?<=T_\{\\text\{)\w+|(?<=T_)[A-Z]\b", part)
         for part in re.split(r"\n\n", markdown)
         if "| bound by |" in part
     ]

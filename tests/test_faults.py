@@ -32,6 +32,7 @@ KNOWN = {
     "symroof.algebra.inequality._sign": "a condition in another form, proved to be the same",
     "symroof.derivation.times.chosen_sizes": "rows at other sizes",
     "symroof.derivation.times._power_of_two": "rows at other sizes",
+    "symroof.derivation.times._rows": "rows at other sizes",
     "symroof.algebra.rounding.magnitude": "another number of digits",
     "symroof.model.dtype.dtype": "how wide an element is: given, and stated a second time in tests/test_table_faults.py",
     "symroof.model.einsum.Einsum.split_over": "the operation itself: another problem is derived",

@@ -18,7 +18,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound
 from symroof.derivation.solving import solution_of
 from symroof.errors import AlgebraError
-from symroof.formula import Cases, Compare, Formula, Name, Negative, Product, Quotient, Sum, number
+from symroof.formula import Cases, Compare, Formula, Name, Negative, Number, Product, Quotient, Sum, number
 from symroof.model.mesh import stride
 from symroof.proof.evidence import Beside
 from symroof.proof.ledger import Solved
@@ -119,7 +119,7 @@ def whole_size(
     point: int | None = None,
 ) -> tuple[Step, ...]:
     """The least whole size above a numeric bound; nothing where the condition is met below it."""
-    stride = chip_step(draft.setting, solution.variable, point)
+    stride, where = chip_step(draft.setting, solution.variable, point), where or draft.setting.equalities
     first = smallest_integer(edge, stride) if solution.rises else None
     if first is None or solution.end is None:
         return ()
@@ -138,11 +138,10 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
 def chip_step(setting: Setting, variable: str, point: int | None = None) -> int:
     """A size comes in multiples of the mesh axes that it is split over, as they are at a set of sizes, and those that equal
     it; the chips of an axis in those that close to a ring."""
-    operation, mesh, sizes = (
-        setting.problem.operation,
-        setting.problem.mesh,
-        {} if point is None else setting.problem.at[point],
-    )
+    operation, mesh = setting.problem.operation, setting.problem.mesh
+    equal = ((r.left, r.right) for r in setting.equalities)
+    sizes = {x.name: n.value for x, n in equal if isinstance(x, Name) and isinstance(n, Number)}
+    sizes |= {} if point is None else setting.problem.at[point]
     same = (r.left.name for r in setting.equalities if r.right == Name(variable) and isinstance(r.left, Name))
     rings = ring_steps(setting.problem)
     return lcm(*(stride(operation, mesh, name, sizes) * rings.get(name, 1) for name in (variable, *same)))

@@ -200,12 +200,12 @@ class Setting(Rated):
         return symbol(next(turned, (*self.problem.operation.dimensions, "n")[0]))
 
     def turned(self, axis: str | None = None) -> tuple[str, ...]:
-        """The sizes in the order in which people turn them: the batch, what no weight has, the chips along an axis, the
+        """The sizes in the order in which people turn them: the batch, the chips along an axis, what no weight has, the
         widths of the model."""
         names, operation = self.problem.names, self.problem.operation
         weights = {label for tensor in operation.declared_as("weight") for label in tensor.labels}
         served = (name for name in names if name not in weights and name not in operation.axes) if weights else ()
-        return tuple(dict.fromkeys(("B", *served, *((axis,) if axis else ()), *operation.dimensions, *names)))
+        return tuple(dict.fromkeys(("B", *((axis,) if axis else ()), *served, *operation.dimensions, *names)))
 
 
 def setting_of(problem: Problem) -> Setting:

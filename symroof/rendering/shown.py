@@ -260,7 +260,9 @@ class ShownParts(Shown, Frozen):
         plain = [part for part in every if not part.endswith(")")]
         each = dict.fromkeys(f"{part.partition('(')[0]}(…)" for part in every if part.endswith(")"))
         return ReadingError(
-            f"the answer has no {name!r}", expected=f"one of {', '.join((*plain, *each))}", hint=suggestion(name, plain)
+            f"the answer has no {name!r}",
+            expected=f"one of {', '.join((*plain, *each))}",
+            hint=suggestion(name, [part for part in every if "(" in part] if "(" in name else plain),
         )
 
     def _part(self, name: str) -> Any:
