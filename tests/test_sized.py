@@ -540,6 +540,7 @@ def test_sides_change_on_a_mesh_where_they_are_said_to(name, training):
     assert any(str(step.role).startswith("number turn(0") for step in d.written)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("lang", "words"), [("en", "up to Y = 20"), ("ko", "Y = 20까지"), ("zh", "到 Y = 20 为止")])
 def test_a_bound_from_above_is_no_bound_from_below(lang, words):
     d = sr.derive("fsdp-megatron", on="tpu-v5p", training=True, at="B=65536,D=8192,F=32768,X=16,Y=4")
@@ -578,6 +579,7 @@ SOLVED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SOLVED)
 def test_what_is_asked_for_is_solved_at_sizes_that_have_it_too(name):
     """The same as without that size; and at the last one it holds, at the next it does not."""
@@ -596,6 +598,7 @@ def test_what_is_asked_for_is_solved_at_sizes_that_have_it_too(name):
         assert (Fraction(both["exact"]) <= 1) == holds
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("power", [-30, -9, -6, 3, 12, 30])
 @pytest.mark.parametrize("operation", ["matmul", "mlp", "attention-decode"])
 def test_no_figure_is_too_large_or_too_small(operation, power):
@@ -605,6 +608,7 @@ def test_no_figure_is_too_large_or_too_small(operation, power):
     assert d.to_text(brief=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["megatron", "fsdp", "fsdp-megatron"])
 @pytest.mark.parametrize("chip", ["h100", "tpu-v5p"])
 def test_every_row_of_a_table_of_times_is_there(name, chip):
@@ -619,6 +623,7 @@ def test_every_row_of_a_table_of_times_is_there(name, chip):
             assert sr.derive(name, on=chip, at=at(**known, **{x: row.size})).answer.at[0].times
 
 
+@pytest.mark.thorough
 def test_chips_are_compared_in_the_numbers_that_each_derives():
     """A program at sizes: one table, with the sizes said once, and of each chip what its own derivation says."""
     sizes = at(B=64, S=2048, **LLAMA)
@@ -634,6 +639,7 @@ def test_chips_are_compared_in_the_numbers_that_each_derives():
     assert "compute-bound when" in sr.compare("matmul", on="h100, tpu-v6e", at="B=64,D=F=128").to_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("operation", ["moe", "convolution"])
 def test_rows_that_are_no_tokens_have_no_rate(monkeypatch, operation):
     """C rows of each of E experts do not say how many tokens they are of, and pixels are none; who says so is refused."""
@@ -649,6 +655,7 @@ def test_rows_that_are_no_tokens_have_no_rate(monkeypatch, operation):
         sr.derive(operation, on="h100", at=at(**sizes))
 
 
+@pytest.mark.thorough
 def test_a_file_with_a_title_is_answered_on_a_screen():
     """Its text stands in the file; asked for, it is printed."""
     from pathlib import Path
@@ -697,6 +704,7 @@ EQUAL = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EQUAL)
 def test_a_size_that_is_assumed_is_a_size_that_is_put_in(name):
     """Every number is what it is where both sizes are said."""
@@ -705,3 +713,16 @@ def test_a_size_that_is_assumed_is_a_size_that_is_put_in(name):
     found = numbers_of(sr.derive(text, on=chip, assume=equality, at=less, **options))
     assert found == numbers_of(sr.derive(text, on=chip, at=more, **options))
     assert any(name.endswith(("_moved", "_moved_per_chip")) for name in found)
+
+
+def test_rows_that_differ_are_no_tokens():
+    """The logits of the last position are no answer for how many tokens are read."""
+    text = "input x: bf16[B, T, D]; input last: bf16[B, D]; weight W: bf16[D, F]; weight Wu: bf16[V, D]; "
+    text += "y = x * W -> bf16[B, T, F]; logits = last * Wu -> bf16[B, V]"
+    assert "tokens/s" not in sr.derive(text, on="h100", at="B=8,T=1000,D=4096,F=16384,V=32000").to_text(brief=True)
+
+
+@pytest.mark.parametrize("formula", ["weights_moved/bytes", "weights_moved + 1", "weights_moved/T_lower"])
+def test_a_function_and_a_value_are_one_number(formula):
+    d = sr.derive("mlp", on="h100", at="B=512,D=8192,F=28672")
+    assert d.function(formula)() == pytest.approx(d.value(formula))

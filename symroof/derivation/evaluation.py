@@ -22,7 +22,7 @@ from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, ModelError, require_one_of
-from symroof.formula import Formula, Frozen, Group, Name
+from symroof.formula import Formula, Frozen, Group, Name, names
 from symroof.model.program import Program
 from symroof.model.quantities import TOKENS
 from symroof.model.statement_costs import amounts
@@ -121,7 +121,8 @@ def require_proved(setting: Setting, values: Mapping[str, Expr]) -> Draft:
     """The draft that knows the values of quantities. Raises :class:`CheckError` unless the second engine finds them from
     the counts as well."""
     draft, program = with_times(setting), setting.problem.operation
-    draft = _amounts_defined(draft, program, values)
+    spoken = (name for formula in setting.problem.let.values() for name in names(formula))
+    draft = _amounts_defined(draft, program, dict.fromkeys((*values, *spoken)))
     for name, value in values.items():
         draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
     return draft

@@ -47,4 +47,10 @@ def served_of(program: Program) -> Expr | None:
             sides = [set(tensor.labels) for tensor in (*product.operands, product.result)]
             if set.intersection(*sides):
                 return None
-    return tokens_of(program)
+    held = {label for tensor in weights for label in tensor.labels}
+    rows = {
+        frozenset(label for tensor in line.statement.operands for label in tensor.labels) - held
+        for line in program.forward
+        if line.statement.contracts and any(tensor in weights for tensor in line.statement.operands)
+    }
+    return tokens_of(program) if len(rows) == 1 else None  # some weights meet more rows than others

@@ -219,6 +219,8 @@ class Tokens(Facts):
         acts = (act for act in script.acts if script.contracts(act) and not act.back)
         weighed = [act for act in acts if any(script.array[name].role == "weight" for name in act.operands)]
         shared = [{label for labels in script.labels(act.operands) for label in labels} for act in weighed]
+        if len({frozenset(labels - held) for labels in shared}) > 1:
+            return False
         tokens = tuple(sorted(set.intersection(*shared) - held)) if shared else ()
         exact = ledger.exact(figures=False)
         pixels = any(act.function == "windows" for act in script.acts)
