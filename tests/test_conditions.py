@@ -225,7 +225,7 @@ def test_terms_that_go_down_are_summed_from_one():
     assert [one.verdict for one in report.judgements] == ["holds", "wrong"]
 
 
-def test_a_claim_that_is_left_open_is_not_as_expected():
+def test_what_is_wrong_as_expected_is_counted():
     """Only what is said to be wrong, and is, is counted as expected."""
     import symroof as sr
 

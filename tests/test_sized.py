@@ -1,6 +1,7 @@
 """Where sizes are given there are numbers: each of them worked out a second time, by hand or by another command."""
 
 import csv
+import importlib
 import json
 import random
 import re
@@ -726,3 +727,37 @@ def test_rows_that_differ_are_no_tokens():
 def test_a_function_and_a_value_are_one_number(formula):
     d = sr.derive("mlp", on="h100", at="B=512,D=8192,F=28672")
     assert d.function(formula)() == pytest.approx(d.value(formula))
+
+
+FAULTS_OF_TURNS = {
+    "another level": (
+        "symroof.derivation.values.relation_solved",
+        lambda f: lambda v, level, *a, **k: f(v, 2 * level, *a, **k),
+    ),
+    "another multiple": ("symroof.derivation.values.chip_step", lambda f: lambda *a: 2 * f(*a)),
+    "the next whole size": ("symroof.derivation.values.whole_number", lambda f: lambda *a: (f(*a) or 0) + a[2]),
+    "turned round": (
+        "symroof.derivation.values.relation_solved",
+        lambda f: lambda v, level, r, *a, **k: f(level, v, r, *a, **k),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS_OF_TURNS)
+def test_a_wrong_turn_is_refused(monkeypatch, name):
+    path, fault = FAULTS_OF_TURNS[name]
+    module = importlib.import_module(path.rpartition(".")[0])
+    monkeypatch.setattr(module, path.rpartition(".")[2], fault(getattr(module, path.rpartition(".")[2])))
+    with pytest.raises(CheckError):
+        sr.derive("fsdp-megatron", on="tpu-v5p", at="B=65536,D=8192,F=32768,X=16,Y=4")
+
+
+def test_what_is_said_of_one_link_is_not_said_of_another():
+    """A page on which two links are exchanged is none."""
+    d = sr.derive("fsdp-megatron", on="tpu-v5p", at="B=65536,D=8192,F=32768,X=16,Y=4")
+    other = {"number turn(0, X)": "number turn(0, Y)", "number turn(0, Y)": "number turn(0, X)"}
+    for step in d.written:
+        if step.role in other:
+            object.__setattr__(step, "role", type(step.role)(other[step.role]))
+    with pytest.raises(CheckError, match="about something else"):
+        d.to_text(brief=True)

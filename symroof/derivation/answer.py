@@ -12,7 +12,7 @@ from symroof.algebra.approximation import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Name, Quotient, Sum, Verdict
-from symroof.proof.step import Part, Reason, Role, Step
+from symroof.proof.step import Part, Reason, Role, Step, number_of
 from symroof.symbols import expression, fraction
 
 
@@ -226,6 +226,15 @@ class Answer(Said):
 
     def __repr__(self) -> str:
         return f"<Answer of {len(self.steps)} steps, at {len(self.points)} sets of sizes>"
+
+    def solved(self, place: int | None) -> Formula | None:
+        """What the relation that was to be solved comes to: at a set of sizes, with its own size set free where they have
+        that too; in general elsewhere."""
+        roles: tuple[Role, ...] = ("solution_whole", "solution")
+        free = () if place is None else (self.formula(number_of(f"{role}({place})")) for role in roles)
+        said: tuple[Said, ...] = (self,) if place is None else (self.at[place], self)
+        found = (*free, *(where.formula(role) for where in said for role in roles))
+        return next((formula for formula in found if formula is not None), None)
 
     @property
     def reciprocals(self) -> tuple[Expr, ...] | None:

@@ -200,7 +200,8 @@ def answered(
     steps: Mapping[str, int] | None = None,
 ) -> Ground:
     """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
-    Sizes come in multiples of a ``stride`` at each set of them; the chips along an axis are at least so many, and come in ``steps``."""
+    Sizes come in multiples of a ``stride`` at each set of them; the chips along an axis are at least so many, and come in
+    ``steps``."""
     ground = named(ground)
     if asked.solve is not None and asked.solve_for is not None:
         ground = solution(ground, asked.solve, asked.solve_for, stride)

@@ -109,7 +109,7 @@ def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     other = f"write the mesh on {' or '.join(networks)}, or " if networks else ""
 
     def hint(name: str) -> str | None:
-        return meant(name, chip.figures) or f"{other}say --given {name}=…" if name in links else None
+        return (meant(name, chip.figures) or f"{other}say --given {name}=…") if name in links else None
 
     return {name: chip.figure(name, hint(name)) for name in wanted}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Expr, Mul
 
 from symroof.model.dtype import Dim
-from symroof.model.program import Program
+from symroof.model.program import Program, Statement
 
 # The function whose rows are the surroundings of pixels.
 WINDOWS = "windows"
@@ -19,38 +19,36 @@ def tokens_of(program: Program) -> Expr | None:
     >>> tokens_of(read_program("input x: bf16[B, T, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, T, F]"))
     B*T
     """
-    weights = program.declared_as("weight")
-    held = {label for tensor in weights for label in tensor.labels}
-    multiplied = [
-        dict.fromkeys(label for tensor in s.operands for label in tensor.labels)
-        for line in program.forward
-        if (s := line.statement).contracts and any(tensor in weights for tensor in s.operands)
-    ]
-    shared = [n for n in (multiplied or [{}])[0] if n not in held and all(n in labels for labels in multiplied)]
+    weighed = [dict.fromkeys(label for t in one.operands for label in t.labels) for one in _weighed(program)]
+    held = _held(program)
+    shared = [n for n in (weighed or [{}])[0] if n not in held and all(n in labels for labels in weighed)]
     return program.resolved(Mul(*(Dim(label).size for label in shared))) if shared else None
 
 
 def served_of(program: Program) -> Expr | None:
     """The tokens that are worked on: the same, where every weight meets all of them. Rows that are shared out among weights,
-    as among experts, do not tell how many tokens they come from, and pixels are none.
+    as among experts, or that are more for some weights than for others, do not tell how many tokens there are, and pixels are
+    none.
 
     >>> from symroof.reading.programs import read_program
     >>> served_of(read_program("input x: bf16[E, C, D]; weight W: bf16[E, D, F]; y = x * W -> bf16[E, C, F]")) is None
     True
     """
+    weighed, held = _weighed(program), _held(program)
+    rows = {frozenset(label for tensor in one.operands for label in tensor.labels) - held for one in weighed}
+    shared_out = any(set.intersection(*(set(t.labels) for t in (*one.operands, one.result))) for one in weighed)
+    functions = (line.statement.function for line in program.forward)
+    pixels = any(function is not None and function.name == WINDOWS for function in functions)
+    return None if pixels or shared_out or len(rows) != 1 else tokens_of(program)
+
+
+def _held(program: Program) -> set[str]:
+    """The dimensions of weights."""
+    return {label for tensor in program.declared_as("weight") for label in tensor.labels}
+
+
+def _weighed(program: Program) -> list[Statement]:
+    """The contractions with a weight."""
     weights = program.declared_as("weight")
-    for line in program.forward:
-        product = line.statement
-        if product.function is not None and product.function.name == WINDOWS:
-            return None  # pixels
-        if product.contracts and any(tensor in weights for tensor in product.operands):
-            sides = [set(tensor.labels) for tensor in (*product.operands, product.result)]
-            if set.intersection(*sides):
-                return None
-    held = {label for tensor in weights for label in tensor.labels}
-    rows = {
-        frozenset(label for tensor in line.statement.operands for label in tensor.labels) - held
-        for line in program.forward
-        if line.statement.contracts and any(tensor in weights for tensor in line.statement.operands)
-    }
-    return tokens_of(program) if len(rows) == 1 else None  # some weights meet more rows than others
+    statements = (line.statement for line in program.forward)
+    return [one for one in statements if one.contracts and any(tensor in weights for tensor in one.operands)]

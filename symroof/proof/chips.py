@@ -139,7 +139,8 @@ def _require_played(collective: str, axis: MeshAxis, ways: int) -> None:
 
 class OnEach(Evidence):
     """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``what`` is
-    flops, flops_exact, ops, bytes, moved (of the tensor ``name``, or of all that belong to a ``part``), chips, sent over a ``resource``, or one of the stocks of
+    flops, flops_exact, ops, bytes, moved (of the tensor ``name``, or of all that belong to a ``part``), chips, sent over a
+    ``resource``, or one of the stocks of
     a run, as it is split."""
 
     counts = True

@@ -66,7 +66,7 @@ class Explainer:
         judgements = [judgement for file in files for judgement in file.judgements]
         verdicts = Counter(judgement.verdict for judgement in judgements)
         counts = [(verdict, verdicts[verdict]) for verdict in VERDICTS if verdict in verdicts]
-        expected = sum(j.good and bool(j.expect) and j.verdict not in GOOD for j in judgements)
+        expected = sum(j.good and j.verdict not in GOOD for j in judgements)
         said = [self.say.lines("last", len(judgements), counts, expected)]
         documents = [file for file in files if file.kind == "document" and file.error is None]
         if documents:

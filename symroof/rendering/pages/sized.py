@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from symroof.derivation.answer import Said
-from symroof.derivation.draft import INTENSITY, numeric
+from symroof.derivation.draft import INTENSITY, T_MATH, numeric
 from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
+from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, unit_of_amount
 from symroof.model.resources import overlapping, time_name
 from symroof.model.statement_costs import of_statement, sent_over
 from symroof.proof.settling import without_cases
-from symroof.proof.step import Role, Step, amount_of, named_formula, number_of
+from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.amounts import decimal_number, grouped_sizes, measured_in, readable, to_places
 from symroof.rendering.pages.characters import cells
@@ -27,7 +27,6 @@ from symroof.symbols import expression
 
 # What a formula beside a number may take of a sheet; broader ones stand in their sections.
 BROADEST = 40
-SOLVED: tuple[Role, ...] = ("solution_whole", "solution")
 
 
 class Sized:
@@ -72,25 +71,23 @@ class Sized:
             value = None if known is None else numeric(expression(known.right))
             if value is not None:
                 yield self.pen.code(name), self.named(name, value), "", self.pen.inline(formula)
-        yield from self._solution(said, self.view.points.index(point))
+        yield from self._solution(self.view.points.index(point))
         yield from self._compute_bound(self.view.points.index(point))
 
-    def _solution(self, said: Said, place: int) -> Iterator[tuple[str, str, str, str]]:
+    def _solution(self, place: int) -> Iterator[tuple[str, str, str, str]]:
         """The relation that was to be solved, at these sizes where they are other ones; with its own size set free where
         they have that too."""
         solve, answer = self.view.problem.solve, self.view.answer
-        if solve is None:
+        there = answer.solved(place)
+        if solve is None or there is None:
             return
-        free = answer.step(number_of(f"solution({place})"))
-        both = (where.formula(role) for where in (said, answer) for role in SOLVED)
-        found = next((formula for formula in both if formula is not None), None)
-        if free is not None:
-            whole = answer.formula(number_of(f"solution_whole({place})"))
-            there = self.pen.inline(without_cases(free.right if whole is None else whole))
-            general = "" if found is None else self.pen.inline(without_cases(found))
-            yield self.pen.inline(solve), there, self._others(free, place), general
-        elif found is not None:
-            yield self.pen.inline(solve), self.pen.inline(without_cases(found)), "", ""
+        label, shown = self.pen.inline(solve), self.pen.inline(without_cases(there))
+        free, general = answer.step(number_of(f"solution({place})")), answer.solved(None)
+        if free is None:
+            yield label, shown, "", ""
+        else:
+            beside = "" if general is None else self.pen.inline(without_cases(general))
+            yield label, shown, self._others(free, place), beside
 
     def _others(self, step: Step, place: int, *top: Formula | None) -> str:
         """That the other sizes are as they are."""
@@ -105,17 +102,20 @@ class Sized:
         links = [] if view.mesh is None else view.mesh.rows("compute")
         if links and view.answer.step(number_of(f"turn({place})")) is not None:  # against the memory alone
             told, label = True, self.links("label_against", view.rates.comms)
-        yield self._turned(f"turn({place})", label, general, "" if told else general, place)
+        yield self._turned(None, label, general, "" if told else general, place)
         for about, link in links:
             general = self.links(f"cell_{about}", link)
-            yield self._turned(f"turn({place}, {link})", self.links(f"label_{about}", link), general, general, place)
+            yield self._turned(link, self.links(f"label_{about}", link), general, general, place)
 
-    def _turned(self, turn: str, label: str, general: str, beside: str, place: int) -> tuple[str, str, str, str]:
-        """From which size on, the others as they are, and what stands beside that; what holds in general, where that is
-        open."""
+    def _turned(self, link: str | None, label: str, general: str, beside: str, place: int) -> tuple[str, str, str, str]:
+        """From which size on the arithmetic takes longer than a link, or than the memory, the others as they are, and what
+        stands beside that; what holds in general, where that is open."""
+        turn = f"turn({place})" if link is None else f"turn({place}, {link})"
         step = self.view.answer.step(number_of(turn))
         if step is None:
             return label, "", "", general
+        if link is not None and step.left != Compare(T_MATH, ">", Name(time_name(link))):
+            raise CheckError(f"what is said of {link} is about something else")
         return label, self._turn(step, turn), self._others(step, place, *self._top(step, turn)), beside
 
     def _turn(self, step: Step, turn: str) -> str:

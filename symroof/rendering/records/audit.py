@@ -87,6 +87,7 @@ class Audit(Told):
 
     def __init__(self, steps: Iterable[Step], setting: Setting | None) -> None:
         super().__init__(steps, setting)
+        self.joint = setting is not None and setting.rates.joint
         self.numbers.add(Fraction(1))  # of chips, where there is one
 
     @cached_property
@@ -202,10 +203,8 @@ class Audit(Told):
         if not self.floats.issuperset(times.values()):
             raise unlike("times", row)
         each = [value for name, value in times.items() if name not in ("T_lower", "T_upper", "T_steps", "T_comms")]
-        sums = (sum(each), sum(each) + times["T_comms"])  # that is one of those beside it, or a resource of its own
-        if times["T_lower"] != max(*each, times["T_comms"]) or all(
-            abs(times["T_upper"] - one) > 1e-12 * times["T_upper"] for one in sums
-        ):
+        each += [] if self.joint else [times["T_comms"]]  # which is one of those beside it, or a resource of its own
+        if times["T_lower"] != max(each) or abs(times["T_upper"] - sum(each)) > 1e-12 * times["T_upper"]:
             raise unlike("times", row)
         if (row["bound_by"] in ("compute", "both")) != (times["T_math"] == times["T_lower"]):
             raise unlike("bound_by", row["bound_by"])

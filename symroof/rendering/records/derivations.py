@@ -81,23 +81,11 @@ def parts(derivation: Derivation) -> dict[str, Any]:
     told |= {"ridge": answer.ridge, "exact_bound": answer.bound, "rule_bound": answer.rule_bound}
     told |= {"threshold": answer.formula("threshold"), "condition": answer.condition}
     if setting.problem.solve is not None:
-        told |= {"solution": _solution(answer)}
+        told |= {"solution": answer.solved(0 if len(answer.at) == 1 else None)}
     named = set(setting.problem.operation.named) - told.keys()  # flops(h), as the first step on it says
     stated = ((s.left.name, s.right) for s in reversed(derivation.steps) if isinstance(s.left, Name))
     told |= {name: amount for name, amount in stated if name in named}
     return {name: part for name, part in told.items() if not isinstance(part, dict | list) and "_float" not in name}
-
-
-def _solution(answer: Answer) -> Formula | None:
-    """What the relation that was to be solved comes to: at the only set of sizes, where there is one."""
-    places: tuple[Role | Part, ...] = ("solution_whole", "solution")
-    if len(answer.at) == 1:
-        free: tuple[Role | Part, ...] = (number_of("solution_whole(0)"), number_of("solution(0)"))
-        there = next((f for role in free if (f := answer.formula(role)) is not None), None)
-        if there is not None:
-            return there
-    says = (where.formula(role) for where in (*answer.at[:1], answer) for role in places)
-    return next((formula for formula in says if formula is not None), None)
 
 
 def bracket(answer: Answer) -> str | None:
