@@ -11,6 +11,7 @@ import functools
 import importlib
 import inspect
 import io
+import itertools
 import shlex
 import shutil
 import signal
@@ -41,6 +42,7 @@ from symroof.rendering.told import Told
 
 PACKAGE = Path(symroof.__file__).parent
 DEEPEST = 6
+LISTED = 1000  # items of a generator, which need not end
 OTHER = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "<"}
 
 
@@ -138,11 +140,11 @@ def put(module: str, name: str, draw: Random, patch: Any) -> list[int]:
         if done:
             return result
         lazy = inspect.isgenerator(result)
-        listed = list(result) if lazy else result
+        listed = list(itertools.islice(result, LISTED)) if lazy else result
         for other in changed(listed, draw):
             done.append(1)
-            return iter(other) if lazy else other
-        return iter(listed) if lazy else result
+            return itertools.chain(other, result) if lazy else other
+        return itertools.chain(listed, result) if lazy else result
 
     made: Any = faulty
     if kind is functools.cached_property:
@@ -159,7 +161,7 @@ def put(module: str, name: str, draw: Random, patch: Any) -> list[int]:
 
 
 class Endless(BaseException):
-    """What a fault makes go on forever."""
+    """What a fault makes go on forever. It is raised again each second: Python swallows what is raised in a finalizer."""
 
 
 @contextlib.contextmanager
@@ -170,11 +172,11 @@ def ending(seconds: int = 20) -> Iterator[None]:
         raise Endless
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
