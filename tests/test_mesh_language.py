@@ -251,7 +251,7 @@ def test_each_link_has_its_bound(training):
     answer = json.loads(training.to_json())["answer"]
     assert answer["thresholds"]["X"]["exact"] == "B > 2550*(X - 1)"  # 6DF(X - 1)/(XY)/9e10 < 12BDF/(XY)/4.59e14
     assert answer["thresholds"]["Y"]["exact"] == "Y < 1 + F/1700"
-    assert answer["at"][0]["thresholds"]["Y"]["largest_integer"] == 20  # 1 + 32768/1700 = 20.28
+    assert answer["at"][0]["thresholds"]["Y"]["largest_integer"] == 16  # 1 + 32768/1700 = 20.28, and 16 divides F
     assert "B > 2550*(X - 1) and Y < 1 + F/1700" in answer["condition"]
 
 

@@ -207,13 +207,13 @@ def guard_forgotten(m):
 def rounded_down(m):
     import symroof.algebra.roots
 
-    original = symroof.algebra.roots.smallest_integer
+    original = symroof.algebra.roots.whole_number
 
-    def smallest(bound, step=1):
-        found = original(bound, step)
-        return None if found is None else found - step
+    def whole(relation, bound, each=1, within=0):
+        found = original(relation, bound, each, within)
+        return found and found - each
 
-    swap(m, symroof.algebra.roots, "smallest_integer", smallest)
+    swap(m, symroof.algebra.roots, "whole_number", whole)
 
 
 def tera_is_giga(m):

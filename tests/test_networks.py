@@ -293,7 +293,7 @@ def test_what_sizes_come_in_is_counted_again(monkeypatch, wrong):
     options = {"mesh": "X=2", "on": "tpu-v5e", "link": "ICI"}
     operation = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
     assert "from D = 8756" in sr.derive(operation, **options).to_text(brief=True)
-    monkeypatch.setattr("symroof.derivation.rule.stride", lambda *_: wrong)
+    monkeypatch.setattr("symroof.derivation.whole_sizes.stride", lambda *_: wrong)
     with pytest.raises(CheckError, match=r"whole|multiples"):
         sr.derive(operation.replace("F", "E"), **options)
 

@@ -13,12 +13,15 @@ import pytest
 import symroof as sr
 from symroof.derivation import values
 from symroof.errors import CheckError, ReadingError
-from symroof.formula import Compare, Name, Number
+from symroof.formula import Compare, Name, Number, Verdict, number
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Reason, Step
+from symroof.reading.catalogue import chip as chip_named
+from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
+from symroof.verification.judge import judge_exercise
 
 LLAMA = {"D": 8192, "F": 28672, "K": 8, "G": 8, "H": 128, "L": 80, "V": 128256}
 LANGUAGES = ("en", "ko", "zh")
@@ -150,8 +153,8 @@ def test_where_the_side_changes_is_where_it_is_without_that_size(seed):
 @pytest.mark.parametrize("form", FORMS)
 def test_numbers_are_on_every_page(form, lang, llama):
     page = getattr(llama, form)(lang=lang, brief=True).replace("\u00a0", " ").replace("\\,", " ")
-    for number in ("312.9 GB", "93.54 ms", "32.78", "54.9"):
-        assert number in page, number
+    for shown in ("312.9 GB", "93.54 ms", "32.78", "54.9"):
+        assert shown in page, shown
     assert re.search(r"70\.55(e9| \\times 10\^\{9\})", page)
 
 
@@ -542,12 +545,12 @@ def test_sides_change_on_a_mesh_where_they_are_said_to(name, training):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("lang", "words"), [("en", "up to Y = 20"), ("ko", "Y = 20까지"), ("zh", "到 Y = 20 为止")])
+@pytest.mark.parametrize(("lang", "words"), [("en", "up to Y = 16"), ("ko", "Y = 16까지"), ("zh", "到 Y = 16 为止")])
 def test_a_bound_from_above_is_no_bound_from_below(lang, words):
     d = sr.derive("fsdp-megatron", on="tpu-v5p", training=True, at="B=65536,D=8192,F=32768,X=16,Y=4")
     assert words in d.to_text(brief=True, lang=lang)
-    assert r"Y \le 20" in d.to_markdown(lang=lang)
-    assert r"Y \ge 20" not in d.to_markdown(lang=lang)
+    assert r"Y \le 16" in d.to_markdown(lang=lang)
+    assert r"Y \ge 16" not in d.to_markdown(lang=lang)
 
 
 TIES = {
@@ -734,8 +737,11 @@ FAULTS_OF_TURNS = {
         "symroof.derivation.values.relation_solved",
         lambda f: lambda v, level, *a, **k: f(v, 2 * level, *a, **k),
     ),
-    "another multiple": ("symroof.derivation.values.chip_step", lambda f: lambda *a: 2 * f(*a)),
-    "the next whole size": ("symroof.derivation.values.whole_number", lambda f: lambda *a: (f(*a) or 0) + a[2]),
+    "another multiple": (
+        "symroof.derivation.values.wholes",
+        lambda f: lambda *a: (lambda w: w._replace(each=2 * w.each))(f(*a)),
+    ),
+    "the next whole size": ("symroof.derivation.whole_sizes.whole_number", lambda f: lambda *a: (f(*a) or 0) + a[2]),
     "turned round": (
         "symroof.derivation.values.relation_solved",
         lambda f: lambda v, level, r, *a, **k: f(level, v, r, *a, **k),
@@ -761,3 +767,67 @@ def test_what_is_said_of_one_link_is_not_said_of_another():
             object.__setattr__(step, "role", type(step.role)(other[step.role]))
     with pytest.raises(CheckError, match="about something else"):
         d.to_text(brief=True)
+
+
+def places(n, closing):
+    """The numbers of chips that share out a size evenly and close to a ring."""
+    return [d for d in range(2, n + 1) if n % d == 0 and d % closing == 0]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_chips_up_to_a_bound_share_out_the_sizes(seed):
+    """The number that is told is the last at which the sides stand as they are asked, of those that there are."""
+    draw = random.Random(f"chips {seed}")
+    name = draw.choice(["tpu-v5p", "tpu-v5e", "tpu-v4p", "tpu-v6e"])
+    closing = chip_named(name).closing or 2
+    d, f = (draw.choice([3, 5, 7, 1]) * 2 ** draw.randint(8, 13) for _ in "DF")
+    sizes = {"B": 2 ** draw.randint(4, 12), "D": d, "F": f}
+    there = [y for y in places(d, closing) if f % y == 0]
+    own = draw.choice(there)
+    program = (
+        "mesh Y on ICI; input x: bf16[B, D_Y]; weight W1: bf16[D, F_Y]; weight W2: bf16[F_Y, D];"
+        "h = x * W1 -> bf16[B, F_Y]; y = h * W2 -> bf16[B, D_Y]"
+    )
+    found = sr.derive(program, on=name, at={**sizes, "Y": own}).answer
+    step = found.step("number whole turn(0, Y)")
+    side = {
+        y: (lambda said: said("T_math") > said("T_Y"))(sr.derive(program, on=name, at={**sizes, "Y": y}).value)
+        for y in there
+    }
+    met = [y for y, longer in side.items() if longer]
+    if step is None or not met:
+        assert step is None or step.right == Verdict(False)
+    else:
+        assert step.right == Compare(Name("Y"), "<=", number(max(met)))
+
+
+@pytest.mark.parametrize("chips", [4, 8, 16, 64])
+def test_a_size_that_chips_share_out_comes_in_multiples_whoever_says_it(chips):
+    """What a derivation tells as the last size, and what the judge does of other people's."""
+    step = sr.derive("fsdp", on="tpu-v5p", at=f"B=65536,D=8192,F=32768,X={chips}").answer.step(
+        "number whole turn(0, X)"
+    )
+    first = int(step.right.right.value)
+    assert first % chips == 0
+
+    def verdicts(*claims):
+        found = judge_exercise(read_exercise({"operation": "fsdp", "hardware": "tpu-v5p", "claims": list(claims)}))
+        return [one.verdict for one in found], found
+
+    around = [first - chips, first - chips + 1, first, first + 1, first + chips]
+    said, found = verdicts(*(f"T_math > T_X <=> B >= {n} at X = {chips}" for n in around))
+    assert [one in ("holds", "rounded") for one in said] == [False, True, True, False, False]
+    for one in found:
+        if one.verdict == "wrong":
+            assert one.findings[0].whole == Compare(Name("B"), ">=", number(first))
+            assert one.findings[0].counterexample.values["B"] % chips == 0
+    below, _ = verdicts(*(f"B <= {n} <=> never at X = {chips}" for n in (chips - 1, chips)))
+    assert below == ["holds", "wrong"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_wrong_claim_turns_no_right_one_into_a_doubtful_one(order):
+    """To count additions exactly makes more right than one claim that needs a regime then."""
+    claims = ["T_math > T_X <=> B >= 4904 at X = 8", "T_math > T_X <=> B >= 2100 at X = 4"][::order]
+    found = judge_exercise(read_exercise({"operation": "fsdp", "hardware": "tpu-v3", "claims": claims}))
+    assert [one.verdict for one in found] == ["holds", "wrong"][::order]

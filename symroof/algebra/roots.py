@@ -4,10 +4,10 @@ means to be solved: intervals between ends, guarded cases, and the least whole n
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 from typing import TypeAlias
 
-from sympy import QQ, Expr, Poly
+from sympy import QQ, Expr, Poly, divisors
 from sympy.abc import x as _x
 
 from symroof.formula import Frozen
@@ -69,16 +69,30 @@ class Threshold(Frozen):
     one_root: int = 0
 
 
-def smallest_integer(bound: Expr | Root, step: int = 1) -> int | None:
-    """The least positive multiple of ``step`` above the bound, or None where the bound is symbolic.
+def whole_number(relation: str, bound: Expr | Root, each: int = 1, within: int = 0) -> int | None:
+    """The positive multiple of ``each`` that is next to a bound on its side, of those that divide ``within`` unless that
+    is 0. There may be none, which is 0; None where the bound is symbolic, or the interval of a root tells no number.
 
     >>> from sympy import Rational
-    >>> smallest_integer(Rational(9850, 41)), smallest_integer(Rational(78800, 9), 2)
+    >>> whole_number(">", Rational(9850, 41)), whole_number(">", Rational(78800, 9), 2)
     (241, 8756)
+    >>> whole_number("<", Rational(20), within=24), whole_number("<=", Rational(10), 16)
+    (12, 0)
     """
     ends = (bound.low, bound.high) if isinstance(bound, Root) else (fraction(bound),) if bound.is_Rational else ()
-    firsts = {(floor(end / step) + 1) * step for end in ends}
-    return max(step, *firsts) if len(firsts) == 1 else None
+    rises, strict = relation.startswith(">"), "=" not in relation
+    found = set()
+    for end in ends:
+        up, down = ceil(end / each), floor(end / each)
+        last = up + (strict and up == end / each) if rises else down - (strict and down == end / each)
+        if within:
+            parts = divisors(within // each) if within % each == 0 else ()
+            kept = [n for n in parts if (n >= last if rises else n <= last)]
+            last = (min if rises else max)(kept, default=0)
+        else:
+            last = max(last, int(rises))
+        found.add(last * each)
+    return found.pop() if len(found) == 1 else None
 
 
 def real_roots(coefficients: dict[int, Fraction], above: Fraction, *, closed: bool = False) -> tuple[Root, ...]:

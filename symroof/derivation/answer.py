@@ -11,7 +11,7 @@ from sympy import Expr
 from symroof.algebra.approximation import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
-from symroof.formula import Compare, Either, Formula, Frozen, Name, Quotient, Sum, Verdict
+from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum, Verdict
 from symroof.proof.step import Part, Reason, Role, Step, number_of
 from symroof.symbols import expression, fraction
 
@@ -97,11 +97,6 @@ class Said(Frozen):
         """The least whole size that a step says."""
         right = self.formula(role)
         return int(expression(right.right)) if isinstance(right, Compare) else None
-
-    def divisor(self, role: Role | Part) -> int | None:
-        """The number that a step says divides a size."""
-        step = self.step(role)
-        return int(expression(step.left.below)) if step is not None and isinstance(step.left, Quotient) else None
 
     @property
     def smallest_integer(self) -> int | None:

@@ -4,36 +4,30 @@ of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
 
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import PEAK as PEAK_NAME
-from symroof.derivation.draft import T_COMMS, T_MATH, Draft, numeric
-from symroof.derivation.figures_used import ring_steps
+from symroof.derivation.draft import T_COMMS, T_MATH, Draft
 from symroof.derivation.layout import is_negative
-from symroof.derivation.rule import chip_step
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
-from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, number
+from symroof.derivation.whole_sizes import whole_step, wholes
+from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict
 from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts, sent_over
 from symroof.proof.ledger import Solved
-from symroof.proof.limits import Whole
-from symroof.proof.minima import Dividing
 from symroof.proof.step import Reason, Step, against
 from symroof.symbols import rational, symbol
 
 PEAK = symbol("peak")
-# No larger numbers of chips are tried one by one.
-LARGEST_BOUND = 10**5
 
 
 def resources(draft: Draft) -> Draft:
@@ -97,36 +91,13 @@ def _against(
 
 def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula, ...], point: int | None) -> Draft:
     """The least whole size above a numeric bound, or the largest one below it."""
-    edge, end, stride = numeric(solution.bound), solution.end, chip_step(draft.setting, solution.variable, point)
-    if edge is None or end is None or isinstance(solution.bound, Root) or end.relation not in ("<", ">"):
+    if solution.end is None or solution.bound is None or isinstance(solution.bound, Root):
         return draft
-    rises = end.relation == ">"
-    last = max(floor(edge / stride) + 1, 1) if rises else ceil(edge / stride) - 1
-    if last < 1:
+    left, of = replace(solution.end, right=draft.write(solution.bound)), wholes(draft.setting, solution.variable, point)
+    step = whole_step("resources", left, solution.bound, of, draft.write)
+    if step is None:
         return draft
-    left, right = Compare(end.left, end.relation, draft.write(edge)), number(last * stride)
-    bound, role = Compare(end.left, ">=" if rises else "<=", right), against("whole", resource)
-    draft = draft.add(Step("resources", Reason.WHOLE, left, "<=>", bound, where, Whole(stride), None, role, point))
-    return draft if rises else draft.add(*_dividing(draft, solution.variable, last * stride, where, point))
-
-
-def _dividing(draft: Draft, axis: str, most: int, where: tuple[Formula, ...], point: int | None) -> Iterator[Step]:
-    """The largest number of chips up to a bound that divides all known sizes which the axis splits, and closes as it does."""
-    setting = draft.setting
-    split = {dim.label for t in setting.problem.operation.held for dim in t.dims if axis in dim.axes}
-    values = {**({} if point is None else setting.problem.at[point])}
-    sizes, step = {n: values[n] for n in sorted(split & values.keys())}, ring_steps(setting.problem).get(axis, 1)
-    dividing = [
-        d for d in range(step, min(most, LARGEST_BOUND) + 1, step) if all(size % d == 0 for size in sizes.values())
-    ]
-    if not sizes or not dividing or most > LARGEST_BOUND:
-        return
-    best, evidence = dividing[-1], Dividing(tuple(map(Name, sizes)), most, step)
-    for name, size in sizes.items():
-        left, right = Quotient(Name(name), number(best)), draft.write(size / best)
-        yield Step(
-            "resources", Reason.DIVIDES, left, "=", right, where, evidence, None, against("divides", axis), point
-        )
+    return draft.add(replace(step, assumptions=where, role=against("whole", resource), point=point))
 
 
 def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import ceil, floor
 
 from sympy import Add, Expr, Max, Min
 
-from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric, rounded
 from symroof.derivation.formulas import Ground
 from symroof.derivation.layout import is_negative
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
+from symroof.derivation.whole_sizes import Wholes, whole_step
 from symroof.errors import AlgebraError
-from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Verdict, names, number
+from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Verdict, names
 from symroof.proof.ledger import Solved, UndecidedError
-from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step, number_of
 from symroof.symbols import expression, symbol
 
@@ -25,7 +23,7 @@ from symroof.symbols import expression, symbol
 EVERY = {(Max, "<"), (Max, "<="), (Min, ">"), (Min, ">=")}
 
 
-def solution(ground: Ground, relation: Compare, variable: str, stride: Callable[[int | None], int]) -> Ground:
+def solution(ground: Ground, relation: Compare, variable: str, of: Callable[[int | None], Wholes]) -> Ground:
     """The relation as it was written, in sizes, and solved; then at each set of sizes."""
     ground = ground.defining(relation)
     left, right = (ground.value(side) for side in (relation.left, relation.right))
@@ -35,7 +33,7 @@ def solution(ground: Ground, relation: Compare, variable: str, stride: Callable[
     where = ground.equalities
     if any(ground.quantities.get(name, symbol(name)) != symbol(name) for name in names(relation)):
         ground = ground.add(Step("solution", Reason.EXPANDED, relation, "<=>", spread, where))
-    ground = _solved(ground, relation, (left, right), variable, None, stride(None))
+    ground = _solved(ground, relation, (left, right), variable, None, of(None))
     every = ground.points
     for point, sizes in enumerate(every):
         others = {name: size for name, size in sizes.items() if name != variable}
@@ -43,7 +41,7 @@ def solution(ground: Ground, relation: Compare, variable: str, stride: Callable[
         sides = ground.in_numbers(left, point), ground.in_numbers(right, point)
         known, free = len(ground.ledger.established), variable in sizes
         try:
-            ground = _solved(ground, relation, sides, variable, point, stride(point), free)
+            ground = _solved(ground, relation, sides, variable, point, of(point), free)
         except (AlgebraError, UndecidedError):
             if not free:
                 raise
@@ -64,7 +62,7 @@ def _solved(
     sides: tuple[Expr, Expr],
     variable: str,
     point: int | None,
-    stride: int,
+    of: Wholes,
     free: bool = False,
 ) -> Ground:
     x, numbers = symbol(variable), [ground.in_numbers(side, point) for side in sides]
@@ -74,7 +72,7 @@ def _solved(
     where = (*ground.where(point), *found.bands)
     facts = None if isinstance(found.formula, Both | Either) else Solved(variable)
     said = Step("solution", Reason.SOLUTION, relation, "<=>", found.formula, where, None, facts, "solution")
-    return _in_figures(ground.add(_at(said, point, free)), found, point, stride, free)
+    return _in_figures(ground.add(_at(said, point, free)), found, point, of, free)
 
 
 def _parts(ground: Ground, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
@@ -114,7 +112,7 @@ def _joined(parts: list[Formula], *, every: bool) -> Formula:
     return kept[0] if len(kept) == 1 else Both(tuple(kept)) if every else Either(tuple(kept))
 
 
-def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int, free: bool) -> Ground:
+def _in_figures(ground: Ground, found: Solution, point: int | None, of: Wholes, free: bool) -> Ground:
     """The bound and the guard with the figures put in; and the last whole number that meets the relation."""
     if found.end is None or found.bound is None:
         return ground
@@ -133,13 +131,11 @@ def _in_figures(ground: Ground, found: Solution, point: int | None, stride: int,
         put_in = positive(gap.as_numer_denom()[0], ground.layout)
         said = Step("solution", Reason.FIGURES, found.guard, "<=>", put_in, where, role="solution_guard")
         ground = ground.add(_at(said, point, free))
-    whole = whole_number(found.end.relation, edge, stride)
-    if whole is None:
-        return ground
     left = Compare(found.end.left, found.end.relation, ground.layout.write(edge))
-    right = Compare(found.end.left, ">=" if found.end.relation.startswith(">") else "<=", number(whole))
-    said = Step("solution", Reason.WHOLE, left, "<=>", right, where, Whole(stride), role="solution_whole")
-    return ground.add(_at(said, point, free))
+    step = whole_step("solution", left, edge, of, ground.layout.write)
+    if step is None:
+        return ground
+    return ground.add(_at(replace(step, assumptions=where, role="solution_whole"), point, free))
 
 
 def _upright(edge: Expr, ground: Ground) -> Formula:
@@ -149,18 +145,3 @@ def _upright(edge: Expr, ground: Ground) -> Formula:
         return bound(edge, ground.layout)
     above, below = (ground.layout.write((-side).expand()) for side in (above, below))
     return Quotient(above, below)
-
-
-def whole_number(relation: str, edge: Expr | Root, stride: int) -> int | None:
-    """The multiple of the stride that is nearest to a bound on its side; None where there is none, or no number."""
-    ends = (edge.low, edge.high) if isinstance(edge, Root) else (numeric(edge),)
-    whole = set()
-    for end in ends:
-        if end is None or relation == "=":
-            return None
-        up, down = ceil(end / stride), floor(end / stride)
-        whole.add({">": down + 1, ">=": up, "<": up - 1, "<=": down}[relation])
-    (count,) = whole if len(whole) == 1 else (0,)
-    if relation.startswith(">"):
-        return max(count, 1) * stride
-    return count * stride if count >= 1 else None

@@ -30,10 +30,11 @@ from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOK
 from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
 from symroof.model.statement_costs import amounts, moved_of, of_statement, traffic_of_tensors
 from symroof.model.tokens import served_of
-from symroof.proof.ledger import Ledger, Multiples
+from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
 from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
+from symroof.proof.wholes import Multiples
 from symroof.symbols import expression, symbol
 
 # What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.

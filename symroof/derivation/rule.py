@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from math import lcm
+from dataclasses import replace
 
 from sympy import Add, Expr
 
 from symroof.algebra.approximation import laurent
 from symroof.algebra.dominance import leading, similar
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
-from symroof.algebra.roots import Root, smallest_integer
+from symroof.algebra.roots import Root
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
-from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound
 from symroof.derivation.solving import solution_of
+from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
-from symroof.formula import Cases, Compare, Formula, Name, Negative, Number, Product, Quotient, Sum, number
-from symroof.model.mesh import stride
+from symroof.formula import Cases, Compare, Formula, Negative, Product, Quotient, Sum, number
 from symroof.proof.evidence import Beside
 from symroof.proof.ledger import Solved
-from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational, symbol
 
@@ -119,13 +117,12 @@ def whole_size(
     point: int | None = None,
 ) -> tuple[Step, ...]:
     """The least whole size above a numeric bound; nothing where the condition is met below it."""
-    stride, where = chip_step(draft.setting, solution.variable, point), where or draft.setting.equalities
-    first = smallest_integer(edge, stride) if solution.rises else None
-    if first is None or solution.end is None:
+    where = where or draft.setting.equalities
+    if not solution.rises or solution.end is None:
         return ()
     left = solution.end if solution.end.right == RIDGE else Compare(solution.end.left, ">", draft.write(edge))
-    right = Compare(solution.end.left, ">=", number(first))
-    return (Step(section, Reason.WHOLE, left, "<=>", right, where, Whole(stride), None, "smallest", point),)
+    step = whole_step(section, left, edge, wholes(draft.setting, solution.variable, point), draft.write)
+    return () if step is None else (replace(step, assumptions=where, role="smallest", point=point),)
 
 
 def first_size(setting: Setting, solution: Solution) -> int | None:
@@ -133,18 +130,6 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
     draft = Draft(setting, ledger_of(setting))
     steps = whole_size(draft, solution, solution.bound, "at") if solution.bound is not None else ()
     return Said(draft.add(*steps).steps).smallest_integer
-
-
-def chip_step(setting: Setting, variable: str, point: int | None = None) -> int:
-    """A size comes in multiples of the mesh axes that it is split over, as they are at a set of sizes, and those that equal
-    it; the chips of an axis in those that close to a ring."""
-    operation, mesh = setting.problem.operation, setting.problem.mesh
-    equal = ((r.left, r.right) for r in setting.equalities)
-    sizes = {x.name: n.value for x, n in equal if isinstance(x, Name) and isinstance(n, Number)}
-    sizes |= {} if point is None else setting.problem.at[point]
-    same = (r.left.name for r in setting.equalities if r.right == Name(variable) and isinstance(r.left, Name))
-    rings = ring_steps(setting.problem)
-    return lcm(*(stride(operation, mesh, name, sizes) * rings.get(name, 1) for name in (variable, *same)))
 
 
 def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:

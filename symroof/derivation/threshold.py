@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
-from math import floor
+from math import lcm
 
 from sympy import Expr, degree
 
@@ -13,10 +14,11 @@ from symroof.algebra.rounding import raised, to_digits, to_places
 from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, numeric
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, supremum
-from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, number, product
+from symroof.derivation.whole_sizes import Wholes, whole_step, wholes
+from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, product
 from symroof.proof.check import check
 from symroof.proof.ledger import Solved, UndecidedError
-from symroof.proof.limits import Highest, OneRoot, Whole
+from symroof.proof.limits import Highest, OneRoot
 from symroof.proof.step import Reason, Role, Step
 from symroof.symbols import expression, rational, symbol
 
@@ -145,11 +147,10 @@ def _otherwise(draft: Draft, solution: Solution) -> Draft:
         return draft
     same = tuple(Compare(Name(other.name), "=", Name(sizes[0].name)) for other in sizes[1:])
     reached = Compare(Name(sizes[0].name), "<=", draft.write(limit))
-    last = Compare(reached.left, "<=", number(floor(limit)))
-    return draft.add(
-        Step("threshold", Reason.SQUARE, Compare(height, "<=", RIDGE), "<=>", reached, same),
-        Step("threshold", Reason.WHOLE, reached, "<=>", last, same, Whole(1)),
-    )
+    of = Wholes(lcm(*(wholes(setting, size.name).each for size in sizes)))
+    last = whole_step("threshold", reached, rational(limit), of, draft.write)
+    draft = draft.add(Step("threshold", Reason.SQUARE, Compare(height, "<=", RIDGE), "<=>", reached, same))
+    return draft if last is None else draft.add(replace(last, assumptions=same))
 
 
 def _never(draft: Draft, solution: Solution) -> Draft:

@@ -18,10 +18,10 @@ from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS,
 from symroof.derivation.equations import solution
 from symroof.derivation.figures_used import is_there, least_rings, ring_steps
 from symroof.derivation.formulas import Ground, ground_of, named
-from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import Timetable, each_time, time_of_program, times_defined, timetable
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import solution_of
+from symroof.derivation.whole_sizes import Wholes, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
 from symroof.model.problem import Problem, Sketch
 from symroof.proof.ledger import AtSize
@@ -154,7 +154,7 @@ def _rows(draft: Draft, x: str, at: Point, point: int) -> list[Fraction]:
         near = 32 if bound is None else max(bound, 1)
         powers = sorted((2**k for k in range(13)), key=lambda n: max(n / near, near / n))
         return sorted(islice((Fraction(n) for n in powers if is_there(problem, {**at.values, x: Fraction(n)})), ROWS))
-    chosen = chosen_sizes(bound, at.smallest_integer, chip_step(draft.setting, x, point))
+    chosen = chosen_sizes(bound, at.smallest_integer, wholes(draft.setting, x, point).each)
     return [size for size in chosen if is_there(problem, {**at.values, x: size})] or chosen[:1]
 
 
@@ -185,26 +185,26 @@ def formulas(draft: Draft) -> Draft:
     if not problem.let and problem.solve is None and problem.minimize is None:
         return draft
 
-    def stride(point: int | None) -> int:
-        return chip_step(draft.setting, str(problem.solve_for), point)
+    def of(point: int | None) -> Wholes:
+        return wholes(draft.setting, str(problem.solve_for), point)
 
-    ground = answered(ground_of(draft), problem, stride, least_rings(problem), ring_steps(problem))
+    ground = answered(ground_of(draft), problem, of, least_rings(problem), ring_steps(problem))
     return replace(draft, steps=(*draft.steps, *ground.steps))
 
 
 def answered(
     ground: Ground,
     asked: Problem | Sketch,
-    stride: Callable[[int | None], int] = lambda point: 1,
+    of: Callable[[int | None], Wholes] = lambda point: Wholes(),
     least: Mapping[str, int] | None = None,
     steps: Mapping[str, int] | None = None,
 ) -> Ground:
     """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
-    Sizes come in multiples of a ``stride`` at each set of them; the chips along an axis are at least so many, and come in
+    The whole numbers ``of`` a size are told at each set of them; the chips along an axis are at least so many, and come in
     ``steps``."""
     ground = named(ground)
     if asked.solve is not None and asked.solve_for is not None:
-        ground = solution(ground, asked.solve, asked.solve_for, stride)
+        ground = solution(ground, asked.solve, asked.solve_for, of)
     if asked.minimize is not None and asked.over is not None:
         from symroof.derivation.optimum import compute_bound, optimum
         from symroof.derivation.whole_splits import at_sizes

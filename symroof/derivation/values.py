@@ -16,19 +16,18 @@ from sympy import Expr
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft
-from symroof.derivation.equations import whole_number
 from symroof.derivation.meanings import costs, script_of
-from symroof.derivation.rule import chip_step
 from symroof.derivation.schedules import T_STEPS
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import relation_solved, supremum
+from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.quantities import AT_SIZES, MOVED, OF_PROGRAMS, TABLE, TOKENS
 from symroof.model.resources import steps_of, time_name, times_of_groups
 from symroof.model.statement_costs import amounts, busy_links, moved_of, of_statement, sent_over
 from symroof.proof.ledger import Solved, UndecidedError
-from symroof.proof.limits import Highest, Whole
+from symroof.proof.limits import Highest
 from symroof.proof.running import Tokens
 from symroof.proof.step import Reason, Step, amount_of, number_of
 from symroof.symbols import exactly, expression, rational, symbol
@@ -209,11 +208,9 @@ class _Numbers:
             if top is not None and top.is_Rational:
                 high, part = Highest((x.name,)), number_of(f"top {role}")
                 yield Step("summary", Reason.REACH, INTENSITY, "<", self.draft.write(top), beside, high, None, part)
-        edge, stride = found.bound, chip_step(self.setting, x.name, self.point)
-        whole = None if found.end is None or edge is None else whole_number(found.end.relation, edge, stride)
-        if found.end is None or edge is None or whole is None or isinstance(edge, Root):
+        if found.end is None or found.bound is None or isinstance(found.bound, Root):
             return
-        left = replace(found.end, right=self.draft.write(edge))
-        right = replace(found.end, relation=">=" if found.end.relation.startswith(">") else "<=", right=number(whole))
-        part = number_of(f"whole {role}")
-        yield Step("summary", Reason.WHOLE, left, "<=>", right, beside, Whole(stride), None, part)
+        left, of = replace(found.end, right=self.draft.write(found.bound)), wholes(setting, x.name, self.point)
+        step = whole_step("summary", left, found.bound, of, self.draft.write)
+        if step is not None:
+            yield replace(step, assumptions=beside, role=number_of(f"whole {role}"))

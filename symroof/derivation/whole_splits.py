@@ -14,9 +14,10 @@ from symroof.derivation.formulas import DIGITS, Ground
 from symroof.derivation.optimum import Asked, of_forms
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, number
-from symroof.proof.minima import LARGEST, Multiples, Optimal, Splits
+from symroof.proof.minima import Multiples, Optimal, Splits
 from symroof.proof.radicals import Leads, Rooted
 from symroof.proof.step import Reason, Role, Step, number_of
+from symroof.proof.wholes import LARGEST
 from symroof.symbols import fraction, rational, symbol
 
 

@@ -13,13 +13,13 @@ from symroof.algebra.approximation import reciprocals
 from symroof.algebra.dominance import leading
 from symroof.algebra.rational import polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime
-from symroof.algebra.roots import smallest_integer
+from symroof.algebra.roots import whole_number
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.intensity import grows
-from symroof.derivation.rule import chip_step
 from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, limit, monotony, solution_of
+from symroof.derivation.whole_sizes import wholes
 from symroof.exploration.leading_parts import tends_to
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number, several_of
 from symroof.model.mesh import open_axes
@@ -127,16 +127,16 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
     setting, sizes = draft.setting, _sizes(draft, form)
     if setting.ridge is None or not sizes or several_of(setting.least_one).intersection(sizes):
         return ()
-    x, stride = sizes[0], lcm(*(chip_step(setting, s.name) for s in sizes))
+    x, stride = sizes[0], lcm(*(wholes(setting, s.name).each for s in sizes))
     square = form.subs(dict.fromkeys(sizes[1:], x))
     solution = solution_of(square, rational(setting.ridge), x, setting.least_one)
     bound = rational(Fraction(0)) if solution.outcome == "always" else solution.bound if solution.rises else None
-    first = None if bound is None else smallest_integer(bound, stride)
+    first = None if bound is None else whole_number(">", bound, stride)
     if first is None or bound is None:
         return ()
     same = (*setting.equalities, *(Compare(Name(s.name), "=", Name(x.name)) for s in sizes[1:]), *solution.bands)
     above, from_first = Compare(draft.write(form), ">", RIDGE), Compare(Name(x.name), ">=", number(first))
-    evidence = Whole(stride, None if solution.outcome == "always" else draft.write(bound))
+    evidence = Whole(stride, (), None if solution.outcome == "always" else draft.write(bound))
     return (Step("regime", Reason.WHOLE, above, "<=>", from_first, same, evidence, role="equal"),)
 
 

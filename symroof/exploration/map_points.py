@@ -9,11 +9,11 @@ from sympy import Add, Expr
 
 from symroof.algebra.approximation import reciprocals
 from symroof.algebra.rational import symbols_of
-from symroof.algebra.roots import smallest_integer
+from symroof.algebra.roots import whole_number
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
-from symroof.derivation.rule import chip_step
 from symroof.derivation.solving import highest, solution_of
+from symroof.derivation.whole_sizes import wholes
 from symroof.exploration.edges import equal_sizes
 from symroof.exploration.knobs import Knob
 from symroof.exploration.leading_parts import shares, shares_at
@@ -166,11 +166,11 @@ def _left_to_meet(draft: Draft, value: Expr, ridge: Fraction, sizes: tuple[Expr,
     for m in growing:
         x = next(iter(m.free_symbols))
         if len(m.free_symbols) == 1 and (m / x).is_Rational:
-            stride, edge = chip_step(setting, x.name), rational(1 / budget) / (m / x)
-            first = Compare(Name(x.name), ">=", number(smallest_integer(edge, stride) or 1))
+            stride, edge = wholes(setting, x.name).each, rational(1 / budget) / (m / x)
+            first = Compare(Name(x.name), ">=", number(whole_number(">", edge, stride) or 1))
             reach = Compare(Name(x.name), ">", draft.write(edge))
             part = Compare(draft.write(m), ">", Quotient(number(1), draft.write(budget)))
             steps.append(
-                Step("regime", Reason.WHOLE, part, "<=>", first, equal, Whole(stride, reach.right), role="each")
+                Step("regime", Reason.WHOLE, part, "<=>", first, equal, Whole(stride, (), reach.right), role="each")
             )
     return (*steps, *equal_sizes(draft, value))

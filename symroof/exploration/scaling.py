@@ -20,7 +20,7 @@ from math import lcm
 
 from sympy import Expr
 
-from symroof.algebra.roots import Root, smallest_integer
+from symroof.algebra.roots import Root, whole_number
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import Draft
 from symroof.derivation.evaluation import QuantityFunction, functions_of
@@ -39,9 +39,9 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import time_name
-from symroof.proof.ledger import Multiples
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
+from symroof.proof.wholes import Multiples
 from symroof.reading.grids import Axis
 from symroof.symbols import expression, fraction, rational, symbol
 
@@ -293,7 +293,7 @@ def _not_exceeded(name: str, times: Times, where: tuple[Formula, ...]) -> Iterat
 def _first(draft: Draft, x: str, turn: Root) -> Iterator[Step]:
     """The least whole size beyond a turn, where that is told by the interval that the turn is in."""
     each = draft.ledger.multiples.of(x)
-    first = smallest_integer(turn, each)
+    first = whole_number(">", turn, each)
     if first is not None:
         beyond, bound = Compare(Name(x), ">", number(turn.high)), Compare(Name(x), ">=", number(first))
         yield Step("resources", Reason.WHOLE, beyond, "<=>", bound, (), Whole(each), role="smallest")

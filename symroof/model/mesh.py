@@ -57,6 +57,15 @@ def stride(operation: Program, mesh: Mesh, label: str, sizes: Mapping[str, Fract
     return lcm(*(prod(chips[axis] for axis in dim.axes) for dim in dims))
 
 
+def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fraction]) -> list[tuple[str, Fraction]]:
+    """What the chips of an axis share out, as far as that is put in: each size that it splits, and what the other axes leave
+    of it."""
+    chips = {other: mesh[other].chips or sizes.get(other, Fraction(1)) for other in mesh if other != axis}
+    dims = (dim for tensor in operation.held for dim in tensor.dims if axis in dim.axes and dim.label in sizes)
+    parts = ((dim.label, sizes[dim.label] / prod(chips.get(other, 1) for other in dim.axes)) for dim in dims)
+    return sorted(set(parts))
+
+
 def divided_by(
     operands: Sequence[Tensor], output: Tensor, axis: str, *, computed_there: bool = False
 ) -> tuple[str, str] | None:

@@ -7,7 +7,6 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm, prod
 from typing import Any, ClassVar
 
 from symroof.errors import CheckError
@@ -15,28 +14,7 @@ from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Sum, 
 from symroof.proof.exact import ORDER, Exact, free_names
 from symroof.proof.polynomials import Rat
 from symroof.proof.step import Check, Step
-
-
-class Multiples(Frozen):
-    """What sizes come in: of one that is split the chips of each group of ``axes`` that splits it together, as far as their
-    number is known or put in. ``each`` is said of sizes that come in so many for another reason."""
-
-    axes: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
-    chips: Mapping[str, int] = field(default_factory=dict)
-    each: Mapping[str, int] = field(default_factory=dict)
-
-    def of(self, name: str, put: Mapping[str, Fraction] | None = None) -> int:
-        """What a size comes in where numbers are put in for axes.
-
-        >>> two = Multiples({"B": (("X",), ("X", "Y"))}, {"X": 4})
-        >>> two.of("B"), two.of("B", {"Y": Fraction(3)}), two.of("D")
-        (4, 12, 1)
-        """
-        known = {axis: int(size) for axis, size in (put or {}).items() if size.denominator == 1}
-        shares = (
-            prod(self.chips.get(axis) or known.get(axis, 1) for axis in group) for group in self.axes.get(name, ())
-        )
-        return lcm(self.each.get(name, 1), *shares)
+from symroof.proof.wholes import Multiples
 
 
 @dataclass

@@ -6,10 +6,8 @@ right if it telescopes: S(n) - S(n - 1) is the n-th term, and S is 0 before the 
 
 from __future__ import annotations
 
-import operator
 from fractions import Fraction
 from itertools import pairwise
-from math import lcm
 
 from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Infinity, Name, Number, Verdict, number
@@ -148,37 +146,45 @@ class OneRoot(Evidence):
 
 
 class Whole(Evidence):
-    """Evidence of a rounding to whole numbers: the multiples of ``step``. Where the left side is no bound on the size
-    itself it is one by ``bound``, and without one it holds for every size.
+    """Evidence of a rounding to whole numbers: the multiples of ``step``, and of chips those that share out the ``sizes``
+    evenly. Where the left side is no bound on the size itself it is one by ``bound``, and without one it holds for every
+    size.
 
-    Over the multiples of ``step`` above 0, ``x > bound`` and ``x >= bound`` are ``x >= n``, ``x < bound`` and
-    ``x <= bound`` are ``x <= n``.
+    Over these numbers, ``x > bound`` and ``x >= bound`` are ``x >= n``, ``x < bound`` and ``x <= bound`` are ``x <= n``;
+    and never, where there is no such n.
     """
 
     relations = ("<=>",)
 
     step: int
+    sizes: tuple[Name, ...] = ()
     bound: Formula | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         left, right, stride = step.left, step.right, self.step
         if isinstance(left, Compare) and isinstance(right, Compare) and left.left != right.left:
             left = self._on_the_size(step, left, right.left, ledger)
-        if not (isinstance(left, Compare) and isinstance(right, Compare) and left.left == right.left):
-            raise refuted(step, "whole numbers are bounded on both sides by the same size")
-        if (left.relation, right.relation) not in ((">", ">="), (">=", ">="), ("<", "<="), ("<=", "<=")):
-            raise refuted(step, "whole numbers are bounded by an order")
-        if stride != _multiple(step, left.left, ledger) and not (stride == 1 and left.relation == "<="):
+        if not (isinstance(left, Compare) and isinstance(right, Compare | Verdict)):
+            raise refuted(step, "a bound on a size was expected")
+        if isinstance(right, Verdict) and right.holds:
+            raise refuted(step, "a bound on a size is not met by all")
+        if isinstance(right, Compare) and (left.left, left.relation[0] + "=") != (right.left, right.relation):
+            raise refuted(step, "whole numbers are bounded on both sides by the same size, and by an order")
+        put = _put(step)
+        same = (left.left, *(a.left for a in step.assumed("=") if a.right == left.left))
+        names_of = [part.name for part in same if isinstance(part, Name)]
+        admitted = ledger.multiples.numbers(names_of, put)
+        if stride != admitted.each:
             raise refuted(step, f"these sizes do not come in multiples of {stride}")
+        shared = {size for name in names_of for size, _ in ledger.multiples.shared(name, put)}
+        if {size.name for size in self.sizes} != shared:
+            raise refuted(step, "chips share out other sizes than these")
         exact = ledger.exact(figures=True, assumptions=step.assumptions)
-        bound, n = (exact.rational(side.right).constant for side in (left, right))
+        bound = exact.rational(left.right).constant
+        n = exact.rational(right.right).constant if isinstance(right, Compare) else Fraction(0)
         if bound is None or n is None:
             raise refuted(step, "a number was expected")
-        holds = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}[left.relation]
-        rises = left.relation[0] == ">"
-        outside = n - stride if rises else n + stride
-        none = rises and outside < stride  # what is left out is no size
-        if n % stride or not holds(n, bound) or (holds(outside, bound) and not none):
+        if n != admitted.last(left.relation, bound):
             raise refuted(step, f"{n} is not the last whole number on its side of {float(bound)}")
         return Check("proved", "exact numbers")
 
@@ -193,13 +199,7 @@ class Whole(Evidence):
         return Compare(size, left.relation, self.bound or number(0))
 
 
-def _multiple(step: Step, size: Formula, ledger: Ledger) -> int:
-    """What a size comes in: the multiples of the chips that split it, and the sizes that equal it."""
-    same = (a.left for a in step.assumed("=") if a.right == size)
-    names_of = [part.name for part in (size, *same) if isinstance(part, Name)]
-    put = {
-        a.left.name: a.right.value
-        for a in step.assumed("=")
-        if isinstance(a.left, Name) and isinstance(a.right, Number)
-    }
-    return lcm(*(ledger.multiples.of(name, put) for name in names_of))
+def _put(step: Step) -> dict[str, Fraction]:
+    """The numbers that are put in for names."""
+    known = ((a.left, a.right) for a in step.assumed("="))
+    return {left.name: right.value for left, right in known if isinstance(left, Name) and isinstance(right, Number)}

@@ -11,7 +11,6 @@ The best whole split is decided again by trying every divisor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 
 from symroof.errors import CheckError
@@ -21,11 +20,10 @@ from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, replaced
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.radicals import Radicals, raised
 from symroof.proof.step import Check, Step
+from symroof.proof.wholes import LARGEST, divisors
 
 BY = "weighted means multiplied out"
 CROSSES = "one part rises, one falls, equal there"
-# No list of divisors is longer than that of such a number.
-LARGEST = 10**9
 
 
 def powers(value: Rat, name: str) -> dict[int, Rat]:
@@ -278,28 +276,6 @@ class Multiples(Facts):
         return bool(step.evidence.multiples == self.each)
 
 
-class Dividing(Evidence):
-    """Evidence of size/d = n: d divides each of the sizes, and no larger multiple of ``step`` up to ``most`` does."""
-
-    relations = ("=",)
-
-    sizes: tuple[Name, ...]
-    most: int
-    step: int = 1
-
-    def examine(self, step: Step, ledger: Ledger) -> Check:
-        left, exact = step.left, ledger.exact(figures=True, assumptions=step.assumptions)
-        if not (isinstance(left, Quotient) and left.above in self.sizes and isinstance(left.below, Number)):
-            raise refuted(step, "a size over a number was expected")
-        known = [exact.rational(size).constant for size in self.sizes]
-        tried = [
-            d for d in range(self.step, self.most + 1, self.step) if all(k is not None and k % d == 0 for k in known)
-        ]
-        if not tried or left.below.value != max(tried) or not exact.difference(left, step.right).is_zero():
-            raise refuted(step, "this is not the largest number that divides the sizes")
-        return Check("proved", f"all numbers up to {self.most} tried")
-
-
 def _at_most(here: list[Rat], there: list[Rat], exact: Exact, *, maximum: bool) -> bool:
     """Whether a maximum or a sum is at most another."""
     if maximum:
@@ -310,18 +286,3 @@ def _at_most(here: list[Rat], there: list[Rat], exact: Exact, *, maximum: bool) 
 
 def _no_less(gap: Rat, exact: Exact) -> bool:
     return gap.is_zero() or exact.is_positive(gap, strict=False)
-
-
-def divisors(whole: int) -> Iterable[int]:
-    """The divisors of a whole number, in order.
-
-    >>> list(divisors(12))
-    [1, 2, 3, 4, 6, 12]
-    """
-    low, high, d = [], [], 1
-    while d * d <= whole:
-        if whole % d == 0:
-            low.append(d)
-            high += [whole // d] * (d * d != whole)
-        d += 1
-    return [*low, *reversed(high)]

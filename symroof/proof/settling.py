@@ -14,10 +14,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict
+from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict, number
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.polynomials import Poly, Rat, join
 from symroof.proof.prover import Prover
+from symroof.proof.wholes import Admitted
 
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 Facts = tuple[Formula, ...]
@@ -127,17 +128,20 @@ def settle(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] =
         return OPEN
 
 
-def settle_whole(claim: Formula, least_one: frozenset[str], size: str, step: int) -> bool:
-    """Whether a proposition holds for every whole number that a size may be, all of them multiples of a number of chips.
+def settle_whole(claim: Formula, least_one: frozenset[str], size: str, admitted: Admitted) -> bool:
+    """Whether a proposition holds for every whole number that a size may be.
 
     >>> from symroof.formula import Name, number
     >>> b = Name("B")
     >>> same = Compare(Compare(b, ">", number(255)), "<=>", Compare(b, ">=", number(256)))
-    >>> settle(same, frozenset("B")).truth, settle_whole(same, frozenset("B"), "B", 1)
+    >>> settle(same, frozenset("B")).truth, settle_whole(same, frozenset("B"), "B", Admitted())
     (None, True)
     """
+    if admitted.those is not None:
+        at = ((Compare(Name(size), "=", number(n)),) for n in admitted.those)
+        return all(settle(claim, least_one, facts).truth is True for facts in at)
     with suppress(CheckError, AlgebraError, RecursionError):
-        return Prover(Exact(least_one=least_one), (), {size: step}).decide(claim) is True
+        return Prover(Exact(least_one=least_one), (), {size: admitted.each}).decide(claim) is True
     return False
 
 

@@ -106,7 +106,6 @@ class Reason(Enum):
     AT_AN_END = "at_an_end"
     BEST_SPLIT = "best_split"
     SHARE_LEFT = "share_left"
-    DIVIDES = "divides"
 
 
 # The parts of an answer: each step that says one names it, and who looks for one names it as well.
@@ -190,7 +189,7 @@ Role = Literal[
 Part = NewType("Part", str)
 
 
-def against(role: Literal["threshold", "bound", "figured", "whole", "divides"], resource: str) -> Part:
+def against(role: Literal["threshold", "bound", "figured", "whole"], resource: str) -> Part:
     """The part that says of one resource how long it takes beside the arithmetic.
 
     >>> against("threshold", "X")

@@ -302,7 +302,7 @@ def taken_apart(step: Step) -> Formula | None:
     """The side of a step of which prose says the parts one by one."""
     if step.reason in (Reason.NEXT_ORDER, Reason.KINDS):
         return step.right
-    return step.left if step.reason in (Reason.DIVIDES, Reason.BRACKET, Reason.EXCESS) else None
+    return step.left if step.reason in (Reason.BRACKET, Reason.EXCESS) else None
 
 
 def told_by(derivation: Derivation) -> tuple[Told]:

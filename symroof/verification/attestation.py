@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from symroof.formula import Call, Compare, Formula, Infinity, Number, Product, Verdict, names, nodes, number
+from symroof.formula import Call, Compare, Formula, Infinity, Name, Number, Product, Verdict, names, nodes, number
 from symroof.proof.exact import ORDER
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.context import Question
@@ -62,6 +62,8 @@ def _is_so(finding: Finding, question: Question) -> bool:
     if not sound or "taken_as" in kinds:  # in a unit that its author did not write, it has other numbers
         return sound
     if finding.value is not None and not _is_value(finding, question):
+        return False
+    if finding.whole is not None and not _is_whole(finding, question):
         return False
     return all(REMARKS[one.kind](one, question) for one in finding.remarks if one.kind in REMARKS)
 
@@ -159,6 +161,18 @@ def _is_value(finding: Finding, question: Question) -> bool:
     return any(_says(side, relation, value, put, question) for side in sides)
 
 
+def _is_whole(finding: Finding, question: Question) -> bool:
+    """Whether the right bound is met by the last whole number that is told, and not by the next one that there is."""
+    value, whole = finding.value, finding.whole
+    if not (isinstance(value, Compare) and isinstance(x := value.left, Name) and whole is not None):
+        return False
+    admitted, rises = question.context.admitted(x.name), value.relation[0] == ">"
+    first = enclosed(whole.right).low
+    outside = admitted.last("<" if rises else ">", first)
+    met = [truth(value, {x.name: Fraction(n)}) for n in (first, outside) if n]
+    return admitted.near(first) == first and met == [True, False][: len(met)]
+
+
 def _sides(question: Question) -> tuple[Formula, Formula]:
     return question.left, question.right
 
@@ -217,8 +231,8 @@ def _first(remark: Remark, question: Question) -> bool:
     """Of one condition that whole number is the first, or the last, and of the next one it is not true; the bound that is
     told is what the claim compares somewhere between them."""
     x, first, rises = remark.facts["variable"].name, remark.facts["first"], remark.facts["rises"]
-    step = question.context.multiple(x)
-    two = [{x: Fraction(size)} for size in (first, first - step if rises else first + step)]
+    beyond = question.context.admitted(x).last("<" if rises else ">", Fraction(first))
+    two = [{x: Fraction(size)} for size in (first, beyond or first - 1)]
     compared = [side for q in _sides(question) if isinstance(q, Compare) for side in (q.left, q.right)]
     told = [sorted(enclosed(side, point=at).middle for at in two) for side in compared if set(names(side)) == {x}]
     if told and not any(low <= remark.facts["value"] <= high for low, high in told):

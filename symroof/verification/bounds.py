@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
 
 from sympy import Expr
 
@@ -152,7 +151,7 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | No
     x, rises = unknown.x, unknown.rises
     if x.name not in unknown.question.context.least_one or not claimed.exact or claimed.low <= 0:
         return None
-    slope, below, firsts = cancelled(unknown.side / x), cancelled(unknown.side * x), set()
+    slope, below, firsts = cancelled(unknown.side / x), cancelled(unknown.side * x), set[int]()
     if not (slope.is_Rational or below.is_Rational):
         return None
 
@@ -161,12 +160,11 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | No
 
     if (claimed.low if slope.is_Rational else size(claimed.low)).denominator != 1:
         return None
-    step = unknown.question.context.multiple(x.name)  # what chips share out comes in multiples
+    admitted = unknown.question.context.admitted(x.name)  # what chips share out comes in multiples
     for bound, strict in ((true, not unknown.closed), (claimed, unknown.relation in "<>")):
-        for end in (size(bound.low) / step, size(bound.high) / step):
-            up, down = (floor(end) + 1, ceil(end) - 1) if strict else (ceil(end), floor(end))
-            firsts.add(step * (up if rises else down))
-    if len(firsts) > 1:
+        relation = (">" if rises else "<") + "=" * (not strict)
+        firsts.update(admitted.last(relation, size(end)) for end in (bound.low, bound.high))
+    if len(firsts) > 1 or firsts == {0}:
         return None
     return Remark("whole", {"variable": Name(x.name), "first": firsts.pop(), "rises": rises, "value": true.middle})
 

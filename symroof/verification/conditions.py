@@ -32,6 +32,7 @@ from symroof.formula import (
     Either,
     Formula,
     Group,
+    Name,
     Number,
     Quotient,
     Sum,
@@ -106,8 +107,7 @@ def _over_whole_numbers(question: Question, claimed: Formula) -> Finding | None:
     if decimals or len(free) != 1 or not free <= context.least_one or context.proofs_only:
         return None
     (size,) = free
-    step = context.multiple(size)
-    if not settle_whole(claimed, context.least_one, size, step):
+    if not settle_whole(claimed, context.least_one, size, context.admitted(size)):
         return None
     return Finding(link, "holds", Check("proved", "z3 over whole numbers"))
 
@@ -285,7 +285,20 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
     if isinstance(question.right, Verdict):
         shown = replace(shown, left=not question.right.holds, right=question.right.holds)
     shown = replace(shown, parts=_parts(question, shown.values))
-    return Finding(link, "wrong", IN_NUMBERS, _right_value(question, readings), counterexample=shown)
+    value = _right_value(question, readings)
+    whole = _in_whole_numbers(value, context)
+    return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown, whole=whole)
+
+
+def _in_whole_numbers(value: Formula | None, context: Context) -> Compare | None:
+    """A bound on a size, by the last one on its side of the whole numbers that are left to it."""
+    if not (isinstance(value, Compare) and isinstance(x := value.left, Name) and x.name in context.least_one):
+        return None
+    edge = None if value.relation not in ORDER or names(value.right) else enclosed(value.right)
+    if edge is None or not edge.exact:
+        return None
+    last = context.admitted(x.name).last(value.relation, edge.low)
+    return Compare(x, value.relation[0] + "=", number(last)) if last else None
 
 
 def _right_value(question: Question, readings: Iterable[Reading]) -> Formula | None:

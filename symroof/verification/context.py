@@ -24,8 +24,8 @@ from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelEr
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Number, Verdict, mapped, names, number
 from symroof.model.hardware import Accelerator
 from symroof.proof.exact import ORDER, Exact
-from symroof.proof.ledger import Multiples
 from symroof.proof.settling import OPEN, Settled, read, settle
+from symroof.proof.wholes import Admitted, Multiples
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
@@ -94,11 +94,35 @@ class Context:
     def _multiples(self) -> Multiples:
         return Multiples() if self.setting is None else multiples(self.setting)
 
-    def multiple(self, size: str) -> int:
-        """What a size comes in: of one that chips share out all of theirs, as many as there are known to be here."""
-        axes = (axis for group in self._multiples.axes.get(size, ()) for axis in group if axis in self.definitions)
-        ends = {axis: enclosed(value) for axis in axes if not names(value := self.put(Name(axis)))}
-        return self._multiples.of(size, {axis: value.low for axis, value in ends.items() if value.low == value.high})
+    def admitted(self, size: str) -> Admitted:
+        """Which whole numbers are left to a size: of one that chips share out the multiples of theirs, of chips those that
+        share out evenly what is known to be here."""
+        axes = self._multiples.axes
+        if not axes:
+            return Admitted()
+        if size not in self._admitted:
+            of = (*axes, *(axis for groups in axes.values() for group in groups for axis in group))
+            ends = {
+                name: enclosed(value)
+                for name in of
+                if name in self.definitions and not names(value := self.put(Name(name)))
+            }
+            put = {name: value.low for name, value in ends.items() if value.low == value.high}
+            self._admitted[size] = self._multiples.numbers((size,), put)
+        return self._admitted[size]
+
+    @property
+    def shares_out(self) -> bool:
+        """Whether chips share out some size."""
+        return bool(self._multiples.axes)
+
+    @cached_property
+    def _admitted(self) -> dict[str, Admitted]:
+        return {}
+
+    def there(self, point: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """The point nearest to one whose sizes are left to chips."""
+        return {name: self.admitted(name).near(value) for name, value in point.items()}
 
     def expanded(self, formula: Formula) -> Expansion:
         """The formula with every known name replaced by what it stands for, and every construction by its value."""

@@ -62,17 +62,21 @@ def witness(
     """A point of the domain at which the facts hold and the proposition does not; None where none was found.
 
     It is typical of the regime ``growing``: a point outside of a regime refutes nothing that is said inside. ``moves``
-    bring a point to where the proposition may fail.
+    bring a point to where the proposition may fail. Sizes that chips share out are those that there are, where one of them will
+    do.
     """
-    letters = tuple(dict.fromkeys(n for f in (proposition, *growing, *context.facts) for n in names(f)))
-    candidates = _candidates(letters, context.least_one, first, moves)
-    if growing:
-        candidates = chain(_grown(letters, moves), candidates)
-    typical = (one for one in islice(candidates, MOST_TRIED) if _is_inside(one, context) and is_typical(one, growing))
-    for point in islice(typical, MOST_POINTS):
-        spend(POINT)
-        if all(truth(fact, point) for fact in context.facts) and truth(proposition, point) is False:
-            return Counterexample(point, *_sides(proposition, point))
+    letters, offered = (
+        tuple(dict.fromkeys(n for f in (proposition, *growing, *context.facts) for n in names(f))),
+        [*first],
+    )
+    for place in (context.there, dict) if context.shares_out else (dict,):
+        candidates = _candidates(letters, context.least_one, offered, moves)
+        candidates = map(place, chain(_grown(letters, moves), candidates) if growing else candidates)
+        tried = (one for one in islice(candidates, MOST_TRIED) if _is_inside(one, context) and is_typical(one, growing))
+        for point in islice(tried, MOST_POINTS):
+            spend(POINT)
+            if all(truth(fact, point) for fact in context.facts) and truth(proposition, point) is False:
+                return Counterexample(point, *_sides(proposition, point))
     return None
 
 

@@ -16,7 +16,7 @@ import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
 import symroof.verification.misread as misread
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula
+from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.exact import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
@@ -66,7 +66,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
 }
 # The worlds that these lead to are the same for every link of a context.
 WORLDS = ("other_figure", "other_rate")
-# An order that is false becomes true with any number that is large enough: no other mistake is told from that.
+# An order that is false becomes true with any number that is large enough, and so does what is always or never met: no other
+# mistake is told from that.
 OF_ORDERS = ("turned", "at_the_edge")
 
 
@@ -98,7 +99,8 @@ def _bounds(condition: Formula) -> bool:
 def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Question]]:
     """What the link would ask without each of the mistakes."""
     link, context = question.link, question.context
-    for kind in OF_ORDERS if link.relation in (*ORDER, "<<", ">>") else MISTAKES:
+    ordered = link.relation in (*ORDER, "<<", ">>") or isinstance(link.left, Verdict) or isinstance(link.right, Verdict)
+    for kind in OF_ORDERS if ordered else MISTAKES:
         if kind in WORLDS and kind not in context.worlds:
             context.worlds[kind] = tuple(MISTAKES[kind](link, context))
         for facts, changed in context.worlds.get(kind) or MISTAKES[kind](link, context):

@@ -19,7 +19,7 @@ from symroof.verification.conditions import condition
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import SEARCH, diagnosed
-from symroof.verification.judgement import GOOD, Finding, Judgement, Remark, undecided, worst
+from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Remark, undecided, worst
 from symroof.verification.links import decide
 from symroof.verification.unit_agreement import unit_of
 
@@ -86,8 +86,8 @@ def _remarked(judgement: Judgement, remark: Remark) -> Judgement:
 
 
 def _right(judgements: Sequence[Judgement]) -> int:
-    """How many are as they are expected, where that is said, or may stand."""
-    return sum(judgement.good for judgement in judgements)
+    """How many are as they are expected, where that is said, or right without a further regime."""
+    return sum(one.verdict == one.expect if one.expect else one.verdict in ACCEPTED for one in judgements)
 
 
 def judge_stated(stated: Stated, context: Context, title: str | None = None) -> Judgement:
@@ -125,8 +125,8 @@ def placed(claim: Claim, context: Context) -> Context:
 
 
 def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
-    """The findings under the stated way of counting additions; all of them under the other one, where that is right, or
-    where it makes fewer links wrong. To count as in a fused multiply-add, when asked for, binds all but what the FLOPs are:
+    """The findings under the stated way of counting additions; all of them under the other one, where that is right
+    without a further regime, or more links are. To count as in a fused multiply-add, when asked for, binds all but what the FLOPs are:
     a page says both."""
     findings = tuple(decide(place.question(link)) for link in links_of(claim))
     if place.other is None or worst(findings) in GOOD or (place.binding and not _of_counts(claim)):
@@ -134,12 +134,12 @@ def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
     others = decided(claim, place.other)
     count = Remark("other_count", {"count": place.other.count})
     counted = tuple(replace(finding, remarks=(*finding.remarks, count)) for finding in others)
-    return counted if worst(others) in GOOD or _wrong(others) < _wrong(findings) else findings
+    return counted if worst(others) in ACCEPTED or _unproved(others) < _unproved(findings) else findings
 
 
-def _wrong(findings: tuple[Finding, ...]) -> int:
-    """How many links are not right."""
-    return sum(finding.verdict not in GOOD for finding in findings)
+def _unproved(findings: tuple[Finding, ...]) -> int:
+    """How many links are not right, or only in a regime that is missing."""
+    return sum(finding.verdict not in ACCEPTED for finding in findings)
 
 
 def explained(finding: Finding, place: Context) -> Finding:

@@ -79,7 +79,8 @@ class Counterexample:
 class Finding:
     """The verdict on one link, and the check that it rests on; None where nothing decided it.
 
-    ``value`` is what the failing side should be; ``needs`` are alternatives of relations under which the link is true,
+    ``value`` is what the failing side should be, ``whole`` the same of the whole numbers that are left to a size;
+    ``needs`` are alternatives of relations under which the link is true,
     and ``leaves`` is the factor by which it is then off.
     """
 
@@ -93,6 +94,7 @@ class Finding:
     counterexample: Counterexample | None = None
     diagnosis: Remark | None = None
     unit: str = ""
+    whole: Compare | None = None
 
     @property
     def by(self) -> str:

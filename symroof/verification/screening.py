@@ -162,10 +162,14 @@ def _conditions(question: Question) -> bool:
 
 
 def _agree(question: Question, point: Point) -> bool:
+    """Whether the conditions agree at a point, or where sizes are next to it that there are."""
     spend(LOOK)
     left, q = truth(question.left, point), question.right
     right = q.holds if isinstance(q, Verdict) else truth(q, point)
-    return None in (left, right) or left is right or (question.link.relation == "=>" and not left)
+    if None in (left, right) or left is right or (question.link.relation == "=>" and not left):
+        return True
+    there = question.context.there(point) if question.context.shares_out else point
+    return there != point and _agree(question, there)
 
 
 def _around(q: Compare, point: Point, shares: Iterable[Fraction], question: Question) -> tuple[Point, ...]:
@@ -190,7 +194,7 @@ def _shares(question: Question) -> tuple[Fraction, Fraction]:
     assert isinstance(bound, Compare)
     assert isinstance(q, Compare)
     digits = [last_place(n)[1] / abs(n.value) for side in (bound.left, bound.right) for n in literals(side) if n.value]
-    step = max(map(question.context.multiple, names(q)), default=1)
+    step = max((question.context.admitted(name).each for name in names(q)), default=1)
     whole = step / (1 + abs(enclosed(q.right, DIGITS).middle)) if is_numeric(q.right) else Fraction(0)
     width = max((*digits, CLOSE / 5 if question.context.growing else SLACK * 1000))
     return 1 - width / 2 - whole, 1 + width + whole

@@ -55,7 +55,6 @@ IN_PROSE = frozenset(
             "at_an_end",
             "best_split",
             "share_left",
-            "divides",
         ],
     )
 )

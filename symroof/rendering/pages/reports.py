@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from symroof.errors import RenderingError, SymroofError, printable
-from symroof.formula import Both, Compare, Formula, Gap, Infinity, Name, Number
+from symroof.formula import Both, Compare, Formula, Gap, Infinity, Number
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import without_cases
 from symroof.reading.claims import Claim, Logic
@@ -137,9 +137,7 @@ class Explainer:
         if value is None or (isinstance(link, Compare) and value == link.left and isinstance(value, Number)):
             return None
         if isinstance(value, Compare):
-            edge, least = value_of(value.right), ""
-            if edge is not None and isinstance(value.left, Name) and value.relation == ">" and edge >= 1:
-                least = f"{value.left.name} >= {edge.numerator // edge.denominator + 1}"
+            least = self.print(finding.whole) if finding.whole is not None and finding.whole != value else ""
             assumed = self.regime(r for r in judgement.assumed if r.relation in ("<<", "->", "~", "~~"))
             claim = f"{self.print(value.left)} {value.relation} {self.shown(value.right)}"
             return self.say.lines("right", claim, least, assumed)

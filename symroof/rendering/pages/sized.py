@@ -125,9 +125,10 @@ class Sized:
         bound = numeric(expression(step.right.right)) if isinstance(step.right, Compare) else None
         if bound is None or not isinstance(step.right, Compare):
             return self.pen.inline(step.right)
-        first = self.view.answer.formula(number_of(f"whole {turn}"))
+        whole = self.view.answer.step(number_of(f"whole {turn}"))
+        first = whole.right.right if whole is not None and isinstance(whole.right, Compare) else None
         known = {"variable": step.right.left, "relation": step.right.relation, "bound": decimal_number(bound)}
-        return self.prose("bounded", {**known, "first": first.right if isinstance(first, Compare) else None})
+        return self.prose("bounded", {**known, "first": first, "whole": whole})
 
     def _top(self, step: Step, turn: str) -> tuple[Formula, Formula | None] | tuple[()]:
         """Where no value of a size decides: the size, and what the intensity stays below."""
@@ -205,7 +206,7 @@ class Sized:
         chips = 1 if self.each else -(-filled.numerator // filled.denominator)
         room = self.pen.amount(*readable(capacity, "bytes"))
         words = [self.say("held", chips, room, self._share(filled), fits.relation == "<=", bool(self.each))]
-        most = self.view.answer.formula(number_of(f"whole room({place})"))
+        most = self.view.answer.step(number_of(f"whole room({place})"))
         return [*words, *([self.say("most", most, 0 if self.each else chips)] if most is not None else [])]
 
     def formula(self, name: str) -> str:

@@ -143,6 +143,7 @@ class View(Splitting):
             "relation": stated.relation,
             "bound": shown,
             "first": None if first is None else number(first),
+            "whole": said.step("smallest"),
         }
 
     def _point(self, point: Point) -> dict[str, Any]:

@@ -288,7 +288,6 @@ def _against(answer: Answer | Point, resource: str) -> dict[str, Any] | None:
         **dict.fromkeys(("rule", "rule_bound", "rule_bound_float", "rule_factor")),
         "smallest_integer": last if solution.rises else None,
         "largest_integer": None if solution.rises else last,
-        "largest_divisor": answer.divisor(against("divides", resource)),
         "outcome": OUTCOMES[solution.outcome],
     }
 
