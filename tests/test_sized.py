@@ -12,7 +12,7 @@ import pytest
 
 import symroof as sr
 from symroof.derivation import values
-from symroof.errors import CheckError, ReadingError
+from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Compare, Name, Number, Verdict, number
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
@@ -823,6 +823,31 @@ def test_a_size_that_chips_share_out_comes_in_multiples_whoever_says_it(chips):
             assert one.findings[0].counterexample.values["B"] % chips == 0
     below, _ = verdicts(*(f"B <= {n} <=> never at X = {chips}" for n in (chips - 1, chips)))
     assert below == ["holds", "wrong"]
+
+
+@pytest.mark.parametrize("chips", [1, 2, 3, 4, 6, 8, 12])
+def test_numbers_of_chips_are_refused_by_every_command_or_none(chips):
+    """What is put in, what a function is called with, what an array holds, what a sweep goes through and what a claim puts in."""
+    sizes = {"B": 64, "D": 64, "F": 96}
+    numpy = pytest.importorskip("numpy")
+    open_ = sr.derive("fsdp", on="tpu-v5p", at={**sizes, "X": 4}).function("T_X")
+    ways = [
+        lambda: sr.derive("fsdp", on="tpu-v5p", at={**sizes, "X": chips}),
+        lambda: open_(X=chips),
+        lambda: open_(X=numpy.array([4, chips])),
+        lambda: open_(D=float(sizes["D"]), X=float(chips)),
+        lambda: sr.sweep("fsdp", f"B=64,D=64,F=96,X={chips}", of="T_X", on="tpu-v5p"),
+    ]
+    taken = []
+    for way in ways:
+        try:
+            way()
+            taken.append(True)
+        except SymroofError:
+            taken.append(False)
+    claim = f"T_X >= 0 at B = 64, D = 64, F = 96, X = {chips}"
+    (found,) = judge_exercise(read_exercise({"operation": "fsdp", "hardware": "tpu-v5p", "claims": [claim]}))
+    assert {*taken, found.verdict == "holds"} == {chips in (1, 4, 8)}
 
 
 @pytest.mark.parametrize("order", [1, -1])

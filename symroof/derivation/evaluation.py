@@ -17,12 +17,14 @@ from typing import Any
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
 from symroof.derivation.draft import Draft
+from symroof.derivation.figures_used import require_each_there
 from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names
+from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import TOKENS
 from symroof.model.statement_costs import amounts
@@ -49,7 +51,8 @@ class QuantityFunction(Frozen):
     """A quantity of the ``parameters``, called by name or in their order. Values are floating-point numbers.
 
     Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter. ``told`` is
-    the same as the second engine knows it, ``sizes`` are those that a call does not have to say again.
+    the same as the second engine knows it, ``sizes`` are those that a call does not have to say again, and those that are
+    not there in the ``problem`` are refused.
     """
 
     name: str
@@ -57,6 +60,7 @@ class QuantityFunction(Frozen):
     parameters: tuple[str, ...]
     told: tuple[Rat, Exact] | None = field(default=None, compare=False, repr=False)
     sizes: Mapping[str, Any] = field(default_factory=dict)
+    problem: Problem | None = field(default=None, compare=False, repr=False)
 
     def __call__(self, *sizes: Any, **named: Any) -> Any:
         if len(sizes) > len(self.parameters):
@@ -74,6 +78,8 @@ class QuantityFunction(Frozen):
         missing = [name for name in self.parameters if name not in given]
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
+        if self.problem is not None:
+            require_each_there(self.problem, given)
         return evaluated(self.expression, {name: floating(value) for name, value in given.items()})
 
     def require(self, sizes: Mapping[str, float], shown: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm, prod
+from typing import Any
 
 from symroof.errors import ModelError
 from symroof.formula import Compare, Name, Number
@@ -53,8 +54,22 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
     chips = {a.name: a.chips or int(values.get(a.name, 1)) for a in program.mesh}
     for label, axes in _split(program):
         size, parts = values.get(label), prod(chips[axis] for axis in axes)
-        if size is not None and size.denominator == 1 and size % parts:
-            raise _no_multiple(label, int(size), axes, parts)
+        if size is not None and size % parts:
+            raise _no_multiple(label, size, axes, parts)
+
+
+def require_each_there(problem: Problem, values: Mapping[str, Any]) -> None:
+    """The same of numbers and arrays, element by element, on a mesh."""
+    if not problem.operation.axes:
+        return None
+    known = {name: value for name, value in values.items() if name in {*problem.operation.dimensions, *problem.mesh}}
+    if not any(hasattr(value, "shape") for value in known.values()):
+        return require_there(problem, {name: Fraction(value) for name, value in known.items()})
+    import numpy
+
+    for point in set(zip(*(part.flat for part in numpy.broadcast_arrays(*known.values())), strict=True)):
+        require_there(problem, {name: Fraction(float(value)) for name, value in zip(known, point, strict=True)})
+    return None
 
 
 def is_there(problem: Problem, values: Mapping[str, Fraction]) -> bool:
@@ -80,9 +95,11 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
     here = {symbol(name): int(number)}
     if any((before.sent(r).subs(here) - after.sent(r)).expand() != 0 for r in busy_links(before)):
         wiring = next(axis.wiring for axis in after.mesh if axis.name == name) if number > 2 else "line"
+        closing = ring_steps(problem).get(name, 1)
+        ring = f"a multiple of {closing}" if closing > 1 else "any even number from 4"
         raise ModelError(
-            f"{name} = {number} is a {wiring} and {name} without a number stands for a ring of any even size from 4",
-            expected=f"a number of chips that are wired so, or --mesh {name}={number}",
+            f"{name} = {number} is a {wiring}, and {name} without a number stands for a ring of {ring}",
+            expected=f"chips that are wired so, or {name}={number} in the mesh, or a mesh that says {name} is a ring",
         )
 
 
@@ -118,7 +135,7 @@ def _split(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
     )
 
 
-def _no_multiple(label: str, size: int, axes: tuple[str, ...], parts: int) -> ModelError:
+def _no_multiple(label: str, size: int | Fraction, axes: tuple[str, ...], parts: int) -> ModelError:
     over = "".join(axes)
     return ModelError(
         f"{label} = {size} is not a multiple of {over} = {parts}: some chips of {over} would have more of it than others",

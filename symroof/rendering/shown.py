@@ -119,7 +119,8 @@ class ShownDerivation(Shown, Derivation):
             if not isinstance(name, str) or is_plain(name)
             else setting_of(with_expressions(problem, [name]))
         )
-        return replace(function_of(setting, name), sizes=problem.at[0] if len(problem.at) == 1 else {})
+        sizes = problem.at[0] if len(problem.at) == 1 else {}
+        return replace(function_of(setting, name), sizes=sizes, problem=problem)
 
     def value(self, name: str, unit: str | None = None) -> float:
         """The number that a quantity, or an expression of quantities, is at the set of sizes, in a unit.

@@ -17,6 +17,7 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.regime import Regime
+from symroof.derivation.figures_used import require_there
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import multiples
 from symroof.derivation.setting import Setting
@@ -248,8 +249,8 @@ class Context:
         if not sizes:
             return self
         if self.setting is not None:
-            program = self.setting.problem.operation
-            program.require_sizes({name: size.value for name, size in sizes.items() if isinstance(size, Number)})
+            known = {name: size.value for name, size in sizes.items() if isinstance(size, Number)}
+            require_there(self.setting.problem, known)
         left = tuple(r for r in self.relations if not sizes.keys() & {*names(r.left), *names(r.right)})
         others = {name: formula for name, formula in self.definitions.items() if name not in sizes}
         open_ = replace(self, definitions=others, sized=self.sized | sizes.keys(), other=None)
