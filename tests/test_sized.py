@@ -21,6 +21,7 @@ from symroof.reading.catalogue import chip as chip_named
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
+from symroof.symbols import expression
 from symroof.verification.judge import judge_exercise
 
 LLAMA = {"D": 8192, "F": 28672, "K": 8, "G": 8, "H": 128, "L": 80, "V": 128256}
@@ -854,5 +855,66 @@ def test_numbers_of_chips_are_refused_by_every_command_or_none(chips):
 def test_a_wrong_claim_turns_no_right_one_into_a_doubtful_one(order):
     """To count additions exactly makes more right than one claim that needs a regime then."""
     claims = ["T_math > T_X <=> B >= 4904 at X = 8", "T_math > T_X <=> B >= 2100 at X = 4"][::order]
-    found = judge_exercise(read_exercise({"operation": "fsdp", "hardware": "tpu-v3", "claims": claims}))
+    chip = {"peak": "1.4e14", "HBM": "9e11", "ICI": "1e11"}
+    problem = {"operation": "fsdp", "mesh": "X on ICI ring", "hardware": chip, "claims": claims}
+    found = judge_exercise(read_exercise(problem))
     assert [one.verdict for one in found] == ["holds", "wrong"][::order]
+
+
+RELATIONS = [
+    "{t} >= max({u}, {v})",
+    "min({t}, {u}) <= {v}",
+    "B/{lower} >= {rate}",
+    "tokens_per_second < {rate}",
+    "2*{lower} <= {u} + {seconds}",
+    "max({t}, {u}) > max({v}, {seconds})",
+    "{lower} - {t} <= {seconds}",
+    "B/max({t}, {u}) > {rate}",
+    "3 - {seconds}/min({u}, {v}) > 1/2",
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(36))
+def test_a_relation_of_the_longest_of_several_is_solved_where_numbers_say(seed):
+    """On both sides of what is told the relation stands as it was written, worked out anew at these sizes."""
+    draw = random.Random(f"longest {seed}")
+    times = ["T_math", "T_X", "T_HBM", "T_vector"]
+    t, u, v = draw.sample(times, 3)
+    chips, d, f = 2 ** draw.randint(2, 5), 2 ** draw.randint(9, 13), 2 ** draw.randint(9, 13)
+    facts = {
+        "t": t,
+        "u": u,
+        "v": v,
+        "lower": "T_lower",
+        "rate": 10 ** draw.randint(4, 7),
+        "seconds": f"1e-{draw.randint(2, 5)}",
+    }
+    relation = RELATIONS[seed % len(RELATIONS)].format(**facts)
+    sizes, left, sign, right = {"D": d, "F": f, "X": chips}, *re.split(r" (<=|>=|<|>) ", relation)
+    with_b = draw.choice([{}, {"B": 64 * chips}])
+    told = sr.derive("fsdp", on="tpu-v5p", at={**sizes, **with_b}, solve=relation, solve_for="B").answer.solved(0)
+    gap = sr.derive("fsdp", on="tpu-v5p", at={**sizes, "B": chips}).function(f"({left}) - ({right})")
+
+    def holds(b):
+        value = gap(B=b)
+        return {">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0}[sign]
+
+    far = [chips * 2**k for k in range(20)]
+    if isinstance(told, Verdict):
+        assert {holds(b) for b in far} <= {told.holds}
+        return
+    parts = told.parts if hasattr(told, "parts") else (told,)
+    edges = [float(one.right.value) if isinstance(one.right, Number) else float(expression(one.right)) for one in parts]
+    both = type(told).__name__ == "Both"
+
+    def said(b):
+        met = [
+            {">": b > e, ">=": b >= e, "<": b < e, "<=": b <= e}[one.relation]
+            for one, e in zip(parts, edges, strict=True)
+        ]
+        return all(met) if both else any(met)
+
+    near = {chips * max(1, round(edge / chips) + k) for edge in edges for k in (-1, 0, 1)}
+    for b in {*far, *near}:
+        assert holds(b) == said(b) or abs(gap(B=b)) < 1e-12, (relation, told, b)

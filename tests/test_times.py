@@ -449,7 +449,7 @@ def sr_number(text):
     ("table", "says"),
     [
         ({"solve": "N^3 + N <= M", "solve_for": "N"}, "no solved form"),
-        ({"solve": "T_steps <= 1", "solve_for": "N", "operation": MLP}, "no solved form"),
+        ({"solve": "T_steps^2 + T_steps <= 1", "solve_for": "N", "operation": MLP}, "no solved form"),
         ({"solve": "2N <= M", "solve_for": "K"}, "does not speak of K"),
         ({"solve": "2N <= M"}, "what is it to be solved for?"),
         ({"solve": "2N", "solve_for": "N"}, "a relation"),

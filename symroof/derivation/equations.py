@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sympy import Add, Expr, Max, Min
 
+from symroof.algebra.rational import cancelled, sign_of
 from symroof.derivation.draft import numeric, rounded
 from symroof.derivation.formulas import Ground
 from symroof.derivation.layout import is_negative
@@ -14,7 +15,7 @@ from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
 from symroof.derivation.whole_sizes import Wholes, whole_step
 from symroof.errors import AlgebraError
-from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Verdict, names
+from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.step import Reason, Step, number_of
 from symroof.symbols import expression, symbol
@@ -33,8 +34,13 @@ def solution(ground: Ground, relation: Compare, variable: str, of: Callable[[int
     where = ground.equalities
     if any(ground.quantities.get(name, symbol(name)) != symbol(name) for name in names(relation)):
         ground = ground.add(Step("solution", Reason.EXPANDED, relation, "<=>", spread, where))
-    ground = _solved(ground, relation, (left, right), variable, None, of(None))
-    every = ground.points
+    every, known = ground.points, len(ground.ledger.established)
+    try:
+        ground = _solved(ground, relation, (left, right), variable, None, of(None))
+    except (AlgebraError, UndecidedError):
+        if not every:
+            raise
+        del ground.ledger.established[known:]  # with numbers for the other sizes it may have a solved form
     for point, sizes in enumerate(every):
         others = {name: size for name, size in sizes.items() if name != variable}
         ground = replace(ground, points=(*every[:point], others, *every[point + 1 :]))
@@ -77,12 +83,13 @@ def _solved(
 
 def _parts(ground: Ground, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
     """The solution, where a side that is a maximum or minimum stands for each of its parts."""
-    for one, other, sign in ((*sides, relation), (*reversed(sides), MIRRORED.get(relation, relation))):
-        if isinstance(one, Max | Min) and relation != "=":
-            parts = [_parts(ground, (part, other), sign, x) for part in sorted(one.args, key=str)]
-            formulas = [part.formula for part in parts]
-            joined = _joined(formulas, every=(type(one), sign) in EVERY)
-            return Solution(x.name, joined, tuple(band for part in parts for band in part.bands))
+    alone = None if relation == "=" else _alone(*sides, relation, ground.least_one)
+    if alone is not None:
+        one, sign, other = alone
+        parts = [_parts(ground, (part, other), sign, x) for part in sorted(one.args, key=str)]
+        formulas = [part.formula for part in parts]
+        joined = _joined(formulas, every=(type(one), sign) in EVERY)
+        return Solution(x.name, joined, tuple(band for part in parts for band in part.bands))
     if not (sides[0] - sides[1]).is_rational_function(x):
         raise AlgebraError(f"the relation has no solved form for {x}", expected="a relation between polynomials")
     values = {symbol(name): known.value for name, known in ground.figures.items()}
@@ -93,6 +100,29 @@ def _parts(ground: Ground, sides: tuple[Expr, Expr], relation: str, x: Expr) -> 
             hint="put in numbers for the other sizes: --at",
         )
     return found
+
+
+def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Max | Min, str, Expr] | None:
+    """The relation with a maximum or minimum alone on its left side: of one that is multiplied with something, or divides it,
+    both have to have a sign."""
+    for one, sign, other in ((left, relation, right), (right, MIRRORED.get(relation, relation), left)):
+        if isinstance(one, Max | Min):
+            return one, sign, other
+    if not (left - right).has(Max, Min):
+        return None
+    found = sorted((left - right).atoms(Max, Min), key=str)
+    stands = {symbol(f"held {i}"): one for i, one in enumerate(found)}
+    above, below = cancelled((left - right).xreplace({one: name for name, one in stands.items()})).as_numer_denom()
+    for name, one in stands.items():
+        first, rest = above.coeff(name, 1), above.coeff(name, 0)
+        if first == 0 or (above - first * name - rest).expand() != 0:
+            continue
+        factors = [stands[s] for s in (first * below).free_symbols if s in stands]
+        positive_ones = all(sign_of(part, least_one) == 1 for factor in factors for part in factor.args)
+        side = sign_of(first * below, least_one) if positive_ones else None
+        if side:
+            return one, relation if side == 1 else MIRRORED[relation], (-rest / first).xreplace(stands)
+    return None
 
 
 def _joined(parts: list[Formula], *, every: bool) -> Formula:

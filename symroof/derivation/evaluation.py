@@ -8,8 +8,9 @@ scalars are joined before the arrays, so that an array is touched as seldom as i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from fractions import Fraction
 from functools import reduce
 from operator import add, iadd, imul, itruediv, mul, truediv
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
 from symroof.derivation.draft import Draft
-from symroof.derivation.figures_used import require_each_there
+from symroof.derivation.figures_used import require_there
 from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import steps_defined, times_defined
@@ -78,8 +79,9 @@ class QuantityFunction(Frozen):
         missing = [name for name in self.parameters if name not in given]
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
-        if self.problem is not None:
-            require_each_there(self.problem, given)
+        if self.problem is not None and self.problem.operation.axes:
+            for point in _points(self.problem, given):
+                require_there(self.problem, point)
         return evaluated(self.expression, {name: floating(value) for name, value in given.items()})
 
     def require(self, sizes: Mapping[str, float], shown: float) -> None:
@@ -90,6 +92,18 @@ class QuantityFunction(Frozen):
 
     def __repr__(self) -> str:
         return f"<{self.name} of {', '.join(self.parameters) or 'nothing'}>"
+
+
+def _points(problem: Problem, given: Mapping[str, Any]) -> Iterator[dict[str, Fraction]]:
+    """The sizes and numbers of chips of a call: one set, or those of the elements of arrays."""
+    known = {name: value for name, value in given.items() if name in (*problem.operation.dimensions, *problem.mesh)}
+    if not any(hasattr(value, "shape") for value in known.values()):
+        yield {name: Fraction(value) for name, value in known.items()}
+        return
+    import numpy
+
+    for point in set(zip(*(part.flat for part in numpy.broadcast_arrays(*known.values())), strict=True)):
+        yield {name: Fraction(float(value)) for name, value in zip(known, point, strict=True)}
 
 
 def function_of(setting: Setting, name: str) -> QuantityFunction:

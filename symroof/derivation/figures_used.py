@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm, prod
-from typing import Any
 
 from symroof.errors import ModelError
 from symroof.formula import Compare, Name, Number
@@ -58,20 +57,6 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
             raise _no_multiple(label, size, axes, parts)
 
 
-def require_each_there(problem: Problem, values: Mapping[str, Any]) -> None:
-    """The same of numbers and arrays, element by element, on a mesh."""
-    if not problem.operation.axes:
-        return None
-    known = {name: value for name, value in values.items() if name in {*problem.operation.dimensions, *problem.mesh}}
-    if not any(hasattr(value, "shape") for value in known.values()):
-        return require_there(problem, {name: Fraction(value) for name, value in known.items()})
-    import numpy
-
-    for point in set(zip(*(part.flat for part in numpy.broadcast_arrays(*known.values())), strict=True)):
-        require_there(problem, {name: Fraction(float(value)) for name, value in zip(known, point, strict=True)})
-    return None
-
-
 def is_there(problem: Problem, values: Mapping[str, Fraction]) -> bool:
     """Whether numbers may be put in together."""
     try:
@@ -96,9 +81,9 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
     if any((before.sent(r).subs(here) - after.sent(r)).expand() != 0 for r in busy_links(before)):
         wiring = next(axis.wiring for axis in after.mesh if axis.name == name) if number > 2 else "line"
         closing = ring_steps(problem).get(name, 1)
-        ring = f"a multiple of {closing}" if closing > 1 else "any even number from 4"
+        ring = f"a ring of a multiple of {closing}" if closing > 1 else "a ring"
         raise ModelError(
-            f"{name} = {number} is a {wiring}, and {name} without a number stands for a ring of {ring}",
+            f"{name} = {number} is a {wiring}, and {name} without a number stands for {ring}",
             expected=f"chips that are wired so, or {name}={number} in the mesh, or a mesh that says {name} is a ring",
         )
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from symroof.formula import Both, Call, Compare, Formula, Name, Number, Sum, Verdict, names, total
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
+from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.script import Script
 from symroof.proof.settling import without_cases
@@ -145,16 +146,34 @@ class AboveAll(Evidence):
 
 
 def joined(conditions: Iterable[Formula]) -> Formula:
-    """That all conditions hold, without those that always do.
+    """That all conditions hold, without those that always do, and of bounds on one side that are numbers the tightest.
 
     >>> joined((Verdict(True), Compare(Name("B"), ">", Name("C")))), joined((Verdict(True), Verdict(False)))
     (Compare(left=Name(name='B'), relation='>', right=Name(name='C')), Verdict(holds=False))
+    >>> from symroof.formula import number
+    >>> kept = joined(Compare(Name("B"), sign, number(n)) for sign, n in ((">", 2), (">=", 3), (">", 3), ("<", 9)))
+    >>> [(part.relation, int(part.right.value)) for part in kept.parts]
+    [('>', 3), ('<', 9)]
     """
-    parts = [part for condition in conditions for part in _parts(condition)]
-    left = [condition for condition in dict.fromkeys(parts) if condition != Verdict(True)]
+    parts = dict.fromkeys(part for condition in conditions for part in _parts(condition))
+    left = [part for part in parts if part != Verdict(True) and not any(_follows(part, other) for other in parts)]
     if Verdict(False) in left or not left:
         return Verdict(not left)
     return left[0] if len(left) == 1 else Both(tuple(left))
+
+
+def _follows(one: Formula, other: Formula) -> bool:
+    """Whether a bound that is a number is looser than another one on the same side."""
+    if not (isinstance(one, Compare) and isinstance(other, Compare)) or one == other or one.left != other.left:
+        return False
+    if one.relation[0] != other.relation[0] or names(one.right) or names(other.right) or one.relation[0] not in "<>":
+        return False
+    looser, tighter = (Exact().rational(side.right).constant for side in (one, other))
+    if looser is None or tighter is None:
+        return False
+    if looser == tighter:
+        return "=" in one.relation and "=" not in other.relation
+    return (looser < tighter) == (one.relation[0] == ">")
 
 
 def _parts(condition: Formula) -> tuple[Formula, ...]:

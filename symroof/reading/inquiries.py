@@ -11,14 +11,15 @@ from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import KEYWORDS, Compare, Formula, names
 from symroof.model.hardware import Accelerator
 from symroof.model.program import Program
-from symroof.model.quantities import QUANTITIES
+from symroof.model.quantities import QUANTITIES, TOKENS
 from symroof.model.resources import time_names
+from symroof.model.tokens import served_of
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import ClaimReader
 from symroof.reading.expressions import read_expression
 from symroof.reading.grids import read_bindings
 from symroof.reading.scope import Scope
-from symroof.reading.toml import text, unfit
+from symroof.reading.toml import text, texts, unfit
 
 
 def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
@@ -40,9 +41,10 @@ def names_of(
 
 
 def of_programs(operation: Program, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The quantities that only programs have."""
-    memory = text(options, "link") or "HBM"
-    return (*operation.named, *time_names(operation, memory))
+    """The quantities that only programs have; one that the author has a formula for is theirs."""
+    memory, own = text(options, "link") or "HBM", (*(options.get("let") or ()), *texts(options, "symbols"))
+    rate = () if TOKENS in own or operation.alone or served_of(operation) is None else (TOKENS,)
+    return (*operation.named, *time_names(operation, memory), *rate)
 
 
 def read_solve(options: Mapping[str, Any], scope: Scope) -> tuple[Compare | None, str | None]:

@@ -139,16 +139,17 @@ class Writer:
             names.insert(-1, "ridge")
         names += [name for name, role in ASKED if view.said(role)]
         parts = ("label", "cell", "near") if text or view.scaling else ("label", "cell")
+        apart = [p for p in view.points if p not in sized or len(sized) < 2]
+        bounds = [tuple(self.say(f"{part}_point", p) for part in parts) for p in apart if not p["same"]]
         rows: list[tuple[str, ...]] = []
         for name in names:
             rows.append(tuple(self.say(f"{part}_{name}") for part in parts))
+            rows += bounds if name == "compute" and text else []  # on a terminal they have no label of their own
             of_links = view.mesh.rows(name) if view.mesh is not None else ()
             rows += [tuple(self.of_chips(f"{part}_{about}", link) for part in parts) for about, link in of_links]
-        rows += [
-            tuple(self.say(f"{part}_point", p) for part in parts)
-            for p in view.points
-            if not p["same"] and (p not in sized or len(sized) < 2)
-        ]
+        solved = [p for p in apart if p["said"].step("solution")]
+        rows += [tuple(self.say(f"{part}_solved", p, p is solved[0]) for part in parts) for p in solved]
+        rows += [] if text else bounds
         return Grid(tuple(self.say(f"head_{part}") for part in parts), tuple(rows), ledger=True)
 
     def _sections(self, names: list[str]) -> Iterator[Section]:

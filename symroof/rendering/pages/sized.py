@@ -52,7 +52,7 @@ class Sized:
         yield from (f"flops{each}", f"bytes{each}")
         yield from (sent_over(resource) for resource in (self.view.mesh.resources if self.view.mesh else ()))
         yield from ("intensity", *dict.fromkeys((*map(time_name, rates.resources), "T_lower", T_STEPS.name)))
-        yield TOKENS
+        yield from () if TOKENS in self.view.problem.let else (TOKENS,)
 
     def rows(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""
