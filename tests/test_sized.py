@@ -918,3 +918,63 @@ def test_a_relation_of_the_longest_of_several_is_solved_where_numbers_say(seed):
     near = {chips * max(1, round(edge / chips) + k) for edge in edges for k in (-1, 0, 1)}
     for b in {*far, *near}:
         assert holds(b) == said(b) or abs(gap(B=b)) < 1e-12, (relation, told, b)
+
+
+def test_sizes_in_the_operation_are_sizes_that_are_put_in(run):
+    """Written as numbers, or as names that are put in: a comparison has the same columns, and the same numbers."""
+    written = run("compare", "bf16[64, 4096] * bf16[4096, 8192] -> bf16[64, 8192]", "--on", "h100,tpu-v6e").out
+    put_in = run("compare", "matmul", "--on", "h100,tpu-v6e", "--at", "B=64,D=4096,F=8192").out
+    rows = [line.split() for line in written.splitlines() if line.strip().startswith(("T_", "ridge", "FLOPs", "bytes"))]
+    assert rows == [
+        x
+        for x in (line.split() for line in put_in.splitlines())
+        if x and x[0] in ("FLOPs", "bytes", "ridge", "T_math", "T_comms", "T_lower")
+    ]
+    assert len(rows) == 6
+
+
+@pytest.mark.parametrize(
+    ("operation", "sizes"),
+    [("matmul", {"D": 8192, "F": 8192}), ("bf16[64, 4096] * bf16[4096, 8192] -> bf16[64, 8192]", {})],
+)
+def test_what_is_no_size_is_no_whole_number(operation, sizes):
+    """Hours are positive numbers; a bound on them is said in decimals, and once."""
+    d = sr.derive(
+        operation,
+        on="h100",
+        at={**sizes, "B": 64} if sizes else (),
+        symbols=["hours"],
+        solve="T_lower*hours <= 1e-3",
+        solve_for="hours",
+    )
+    hours = 1e-3 / d.value("T_lower")
+    (row,) = [line for line in d.to_text(brief=True).splitlines() if line.strip().startswith("T_lower hours")]
+    assert float(row.split("hours ≤ ")[-1].split()[0]) == pytest.approx(hours, rel=1e-3)
+    assert "whole numbers" not in d.to_text()
+    assert not re.search(r"^ +at *$", d.to_text(), re.M)
+
+
+def test_a_size_that_is_assumed_may_be_put_in_as_well():
+    told = {"on": "h100", "assume": "D = F"}
+    once, twice = (sr.derive("matmul", at=at, **told) for at in ("B=512,F=8192", "B=512,D=8192,F=8192"))
+    assert once.to_text() == twice.to_text()
+    with pytest.raises(SymroofError, match="contradict"):
+        sr.derive("matmul", at="B=512,D=8192,F=4096", **told)
+
+
+@pytest.mark.parametrize("name", ["fsdp", "fsdp-megatron"])
+def test_over_an_axis_of_one_chip_nothing_is_waited_for(name):
+    d = sr.derive(
+        name, on="tpu-v5p", at={"B": 65536, "D": 8192, "F": 32768, "X": 1, **({"Y": 4} if "mega" in name else {})}
+    )
+    step = d.answer.step("number turn(0, X)")
+    assert (step.left, step.right) == (Compare(Name("T_math"), ">", Name("T_X")), Verdict(True))
+    (row,) = [line.split() for line in d.to_text(brief=True).splitlines() if line.strip().startswith("against X")]
+    assert row[:3] == ["against", "X", "always"]
+
+
+def test_a_sketch_has_no_section_without_a_line():
+    """What is only defined by the textbook has no line in a sketch."""
+    for brief in (True, False):
+        text = sr.derive({"solve": "T_lower*hours <= 1e-3", "solve_for": "hours"}).to_text(brief=brief)
+        assert "hours" in text

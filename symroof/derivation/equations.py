@@ -24,7 +24,7 @@ from symroof.symbols import expression, symbol
 EVERY = {(Max, "<"), (Max, "<="), (Min, ">"), (Min, ">=")}
 
 
-def solution(ground: Ground, relation: Compare, variable: str, of: Callable[[int | None], Wholes]) -> Ground:
+def solution(ground: Ground, relation: Compare, variable: str, of: Callable[[int | None], Wholes | None]) -> Ground:
     """The relation as it was written, in sizes, and solved; then at each set of sizes."""
     ground = ground.defining(relation)
     left, right = (ground.value(side) for side in (relation.left, relation.right))
@@ -42,6 +42,8 @@ def solution(ground: Ground, relation: Compare, variable: str, of: Callable[[int
             raise
         del ground.ledger.established[known:]  # with numbers for the other sizes it may have a solved form
     for point, sizes in enumerate(every):
+        if not sizes:  # every size is a number of the operation
+            continue
         others = {name: size for name, size in sizes.items() if name != variable}
         ground = replace(ground, points=(*every[:point], others, *every[point + 1 :]))
         sides = ground.in_numbers(left, point), ground.in_numbers(right, point)
@@ -68,7 +70,7 @@ def _solved(
     sides: tuple[Expr, Expr],
     variable: str,
     point: int | None,
-    of: Wholes,
+    of: Wholes | None,
     free: bool = False,
 ) -> Ground:
     x, numbers = symbol(variable), [ground.in_numbers(side, point) for side in sides]
@@ -142,7 +144,7 @@ def _joined(parts: list[Formula], *, every: bool) -> Formula:
     return kept[0] if len(kept) == 1 else Both(tuple(kept)) if every else Either(tuple(kept))
 
 
-def _in_figures(ground: Ground, found: Solution, point: int | None, of: Wholes, free: bool) -> Ground:
+def _in_figures(ground: Ground, found: Solution, point: int | None, of: Wholes | None, free: bool) -> Ground:
     """The bound and the guard with the figures put in; and the last whole number that meets the relation."""
     if found.end is None or found.bound is None:
         return ground
@@ -162,7 +164,7 @@ def _in_figures(ground: Ground, found: Solution, point: int | None, of: Wholes, 
         said = Step("solution", Reason.FIGURES, found.guard, "<=>", put_in, where, role="solution_guard")
         ground = ground.add(_at(said, point, free))
     left = Compare(found.end.left, found.end.relation, ground.layout.write(edge))
-    step = whole_step("solution", left, edge, of, ground.layout.write)
+    step = None if of is None else whole_step("solution", left, edge, of, ground.layout.write)
     if step is None:
         return ground
     return ground.add(_at(replace(step, assumptions=where, role="solution_whole"), point, free))

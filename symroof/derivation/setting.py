@@ -257,7 +257,16 @@ def _asked(rated: Rated) -> Setting:
     _require_readable(relations)
     regime = Regime(relations, _at_least_one(problem))
     intensity = cancelled(regime.apply(rated.flops / rated.moved))
-    return Setting(**vars(rated), layout=_layout(problem), regime=regime, intensity=intensity)
+    problem = replace(problem, at=tuple(_told_once(values, regime) for values in problem.at))
+    asked = {**vars(rated), "problem": problem}
+    return Setting(**asked, layout=_layout(problem), regime=regime, intensity=intensity)
+
+
+def _told_once(values: Mapping[str, Fraction], regime: Regime) -> Mapping[str, Fraction]:
+    """The sizes that are put in without those that others give the same value by assumption."""
+    put = {symbol(name): rational(value) for name, value in values.items()}
+    again = {x for x, size in put.items() if x in regime.substitution and regime.substitution[x].subs(put) == size}
+    return {name: value for name, value in values.items() if symbol(name) not in again}
 
 
 def _at_least_one(problem: Problem) -> Sizes:

@@ -185,8 +185,9 @@ def formulas(draft: Draft) -> Draft:
     if not problem.let and problem.solve is None and problem.minimize is None:
         return draft
 
-    def of(point: int | None) -> Wholes:
-        return wholes(draft.setting, str(problem.solve_for), point)
+    def of(point: int | None) -> Wholes | None:
+        name = str(problem.solve_for)
+        return None if name in problem.symbols else wholes(draft.setting, name, point)
 
     ground = answered(ground_of(draft), problem, of, least_rings(problem), ring_steps(problem))
     return replace(draft, steps=(*draft.steps, *ground.steps))
@@ -195,12 +196,12 @@ def formulas(draft: Draft) -> Draft:
 def answered(
     ground: Ground,
     asked: Problem | Sketch,
-    of: Callable[[int | None], Wholes] = lambda point: Wholes(),
+    of: Callable[[int | None], Wholes | None] = lambda point: Wholes(),
     least: Mapping[str, int] | None = None,
     steps: Mapping[str, int] | None = None,
 ) -> Ground:
     """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
-    The whole numbers ``of`` a size are told at each set of them; the chips along an axis are at least so many, and come in
+    The whole numbers ``of`` what is solved for are told at each set of sizes, where it is one; the chips along an axis are at least so many, and come in
     ``steps``."""
     ground = named(ground)
     if asked.solve is not None and asked.solve_for is not None:

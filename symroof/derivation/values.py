@@ -81,7 +81,7 @@ class _Numbers:
         self.chips = 1
 
     def added(self) -> Draft:
-        draft = self.draft.add(*self._amounts(), *self._held(), *self._shares())
+        draft = self.draft.add(*self._amounts(), *self._held(), *self._shares(), *self._idle())
         for asked in self._asked():
             with suppress(AlgebraError, UndecidedError):  # no solved form: the numbers stand without it
                 draft = draft.attempt(*self._solved(*asked))
@@ -190,6 +190,21 @@ class _Numbers:
             room, level = product(number(self.chips), Name(self.capacity)), rational(self.chips * capacity.value)
             held, x = Compare(Name(name), "<=", room), setting.variable
             yield f"room({point})", held, self.counted[name], level, x
+
+    def _idle(self) -> Iterator[Step]:
+        """That the arithmetic takes longer than a link over which nothing is sent, as of an axis of one chip."""
+        setting, sizes = self.setting, self.setting.problem.at[self.point]
+        links = () if setting.rates.mixed or not self.program.axes else setting.rates.links
+        for link, _ in links:
+            free = next(
+                (name for name in setting.turned(link) if name in sizes and name not in self.program.axes), None
+            )
+            if self.value(sent_over(link)) != 0 or free is None or not self.value("T_math"):
+                continue
+            others = {name: size for name, size in sizes.items() if name != free}
+            where = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(x)) for n, x in others.items()))
+            above, part = Compare(T_MATH, ">", Name(time_name(link))), number_of(f"turn({self.point}, {link})")
+            yield Step("summary", Reason.SOLVE, above, "<=>", Verdict(True), where, None, Solved(free), part)
 
     def _solved(self, role: str, said: Compare, value: Expr, level: Expr, x: Expr) -> Iterator[Step]:
         """A condition solved for one size, the others put in, where it depends on that alone; and in whole numbers."""

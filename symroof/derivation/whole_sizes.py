@@ -27,10 +27,11 @@ class Wholes(NamedTuple):
     within: int = 0
 
     def last(self, relation: str, bound: Expr | Root) -> int | None:
-        """The one next to a bound on its side; 0 where there is none, None where that is open."""
+        """The one next to a bound on its side; 0 where no chips leave one, None where that is open or no chips are asked."""
         if self.sizes and not 0 < self.within <= LARGEST:
             return None if self.within else 0
-        return whole_number(relation, bound, self.each, self.within)
+        found = whole_number(relation, bound, self.each, self.within)
+        return found or (None if self == Wholes() else found)
 
     @property
     def names(self) -> tuple[Name, ...]:

@@ -46,11 +46,10 @@ class Comparison(Frozen):
 
     @property
     def in_numbers(self) -> tuple[Derivation, ...]:
-        """The derivations of a program whose sizes are all put in, once: its numbers say more than its conditions."""
+        """The derivations where all sizes are numbers, once: what they come to says more than their conditions."""
         found = tuple(row.derivation for row in self.rows if row.derivation is not None)
-        closed = all(steps_at(point) is not None for each in found for point in each.answer.at)
-        whole = closed and len(found) == len(self.rows) > 1 and len(self.problem.at) == 1
-        return found if whole and not self.problem.operation.alone else ()
+        closed = all([point.side is not None for point in each.answer.at] == [True] for each in found)
+        return found if closed and len(found) == len(self.rows) > 1 else ()
 
 
 def steps_at(point: Point) -> Fraction | None:

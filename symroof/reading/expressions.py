@@ -276,9 +276,8 @@ class ExpressionReader(Reader):
 
     def _unknown(self, token: Token, among: tuple[str, ...] = ()) -> ReadingError:
         names = among or self.scope.names
-        known = ", ".join(names[:24]) or "no names are declared here"
-        hint = suggestion(token.text, names)
-        return self.error(f"unknown name {token.text!r}", f"one of {known}", token=token, hint=hint)
+        known = f"one of {', '.join(names[:24])}" if names else "numbers alone: there are no names here"
+        return self.error(f"unknown name {token.text!r}", known, token=token, hint=suggestion(token.text, names))
 
 
 def read_expression(text: str, scope: Scope) -> Formula:

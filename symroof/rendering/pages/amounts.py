@@ -6,13 +6,14 @@ Every decimal is compared with the value that it stands for before anyone sees i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from symroof.algebra import rounding
 from symroof.algebra.rounding import magnitude, trimmed
 from symroof.errors import CheckError
-from symroof.formula import Formula, Name, Number, Quotient
+from symroof.formula import Compare, Formula, Name, Number, Quotient
 from symroof.model.quantities import STORAGE, UNITS, Exponents, Unit, spelled, unit_of_time
 from symroof.proof.evidence import stands_for
 from symroof.reading.numbers import exact
@@ -220,6 +221,11 @@ def decimal_number(value: Fraction) -> Number:
     """A number in the digits in which it is shown."""
     text = decimal(value)
     return Number(Fraction(text), text)
+
+
+def bound_shown(condition: Formula) -> Formula:
+    """A bound that is a fraction of whole numbers in decimals, as one reads it; any other condition as it is."""
+    return replace(condition, right=in_decimals(condition.right)) if isinstance(condition, Compare) else condition
 
 
 def in_decimals(formula: Formula) -> Formula:

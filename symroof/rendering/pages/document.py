@@ -13,7 +13,7 @@ from symroof.formula import Compare, Name, Number, Sum, nodes
 from symroof.model.problem import SECTIONS
 from symroof.model.resources import time_name
 from symroof.proof.step import Reason, Role, Step
-from symroof.rendering.pages.amounts import in_decimals, quantity, shown_times, unit_of_times
+from symroof.rendering.pages.amounts import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
 from symroof.rendering.pages.counts import STAYING, TABLED, Counts
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
@@ -50,6 +50,7 @@ class Writer:
             "d": view,
             "condition": self._condition,
             "shown": in_decimals,
+            "bound_shown": bound_shown,
             "ridge_": RIDGE,
             "peak": PEAK,
             "bandwidth": BANDWIDTH,

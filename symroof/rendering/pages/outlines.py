@@ -96,7 +96,7 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
 
         joint = "\n" if pen.form == "text" else " "
         written = [(name, blocks(sketched.section(name), say, joint)) for name in SECTIONS if sketched.section(name)]
-        sections = tuple(Section(sentences("head", name), tuple(found)) for name, found in written)
+        sections = tuple(Section(sentences("head", name), tuple(found)) for name, found in written if found)
         closing = "" if pen.style.brief else sentences.lines("closing_of_sketch")
         return Page(pen.words(view.problem.title or ""), "", sections, closing)
 

@@ -17,7 +17,7 @@ from symroof.model.statement_costs import of_statement, sent_over
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
-from symroof.rendering.pages.amounts import decimal_number, grouped_sizes, measured_in, readable, to_places
+from symroof.rendering.pages.amounts import bound_shown, decimal_number, grouped_sizes, measured_in, readable, to_places
 from symroof.rendering.pages.characters import cells
 from symroof.rendering.pages.page import Grid, grouped
 from symroof.rendering.pages.pen import Pen, Sentences
@@ -81,7 +81,7 @@ class Sized:
         there = answer.solved(place)
         if solve is None or there is None:
             return
-        label, shown = self.pen.inline(solve), self.pen.inline(without_cases(there))
+        label, shown = self.pen.inline(solve), self.pen.inline(bound_shown(without_cases(there)))
         free, general = answer.step(number_of(f"solution({place})")), answer.solved(None)
         if free is None:
             yield label, shown, "", ""
