@@ -1,7 +1,10 @@
 """Figures: their numbers against formulas of their own, their pictures against committed ones."""
 
+import csv
 import hashlib
+import io
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -395,3 +398,30 @@ def test_a_size_from_one_is_drawn_from_zero_and_a_larger_one_from_where_it_begin
         for over in ("B=1..400", "B=100..400", "B=1:400:log")
     ]
     assert lefts == [0, 100, 1]
+
+
+DRAWN = {
+    "roofline": "matmul --on tpu-v5e --at B=64,D=F=8192",
+    "throughput": "matmul --on tpu-v5e --at D=F=8192 --over B=1..6",
+    "times": "mlp --on tpu-v5e --at D=F=8192 --over B=1..6 --kind times",
+    "breakdown": "mlp --on tpu-v5e --at B=64,D=F=8192 --kind breakdown",
+    "regimes": "matmul --on tpu-v5e --at F=64 --over B=1..64,D=1..64",
+    "on a mesh": "fsdp --training --on tpu-v5p --at B=65536,D=8192,F=32768 --over X=1:16:log --kind times",
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_points_of_a_figure_are_the_same_in_every_form(run, name):
+    """Columns of a text to six digits, lines of CSV and rows of JSON in full."""
+    asked = ["plot", *DRAWN[name].split()]
+    told = list(csv.reader(io.StringIO(run(*asked, "--format", "csv").out)))
+    found = json.loads(run(*asked, "--format", "json").out)["figure"]
+    assert len(told) > 1
+    assert found["kind"] in (name, "times", "throughput")
+    assert [list(map(str, row.values())) for row in found["rows"]] == told[1:]
+    assert [list(row) for row in found["rows"]] == [told[0]] * (len(told) - 1)
+    text = run(*asked, "--format", "text").out.splitlines()
+    assert len(text) == len(told)
+    for line, row in zip(text[1:], found["rows"], strict=True):
+        shown = [f"{x:.6g}" if isinstance(x, float) else x for x in row.values()]
+        assert " ".join(line.split()) == " ".join(" ".join(shown).split())

@@ -144,7 +144,11 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
     help="The width of the sheet; type has one size.",
 )
 @click.option(
-    "--format", "form", type=click.Choice(["figure", "text"]), default="figure", help="text prints the plotted points."
+    "--format",
+    "form",
+    type=click.Choice(["figure", "text", "csv", "json"]),
+    default="figure",
+    help="The plotted points: text, csv or json.",
 )
 @lang_option
 @click.option("-o", "--output", metavar="FILE", help="A .svg, .png or .pdf file.")
@@ -182,7 +186,8 @@ def plot(
     table = only_problem(operation, options, "figure to draw", ",".join(over))
     figure = api.plot(table, on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
     form_of = Path(output or "").suffix.removeprefix(".")
-    write(figure.to_text(lang) if form == "text" else figure.drawn(form_of, width, inches, lang), output)
+    tables = {"text": lambda: figure.to_text(lang), "csv": lambda: figure.to_csv(lang), "json": figure.to_json}
+    write(tables[form]() if form in tables else figure.drawn(form_of, width, inches, lang), output)
 
 
 @click.command()

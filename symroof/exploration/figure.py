@@ -104,6 +104,18 @@ def figure(
     return (scaling if setting.several_chips else curves)(problem, kind, *over)
 
 
+def kind_of(drawn: Drawn) -> str:
+    """The kind of a figure, by the name that it is asked for with."""
+    kinds = {
+        Plane: "regimes",
+        Territories: "resources",
+        Breakdown: "breakdown",
+        BestSplit: "split",
+        Roofline: "roofline",
+    }
+    return drawn.kind if isinstance(drawn, Curves | Scaling) else kinds[type(drawn)]
+
+
 def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
     """The plotted points: a head, and a row for each."""
     match drawn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from io import StringIO
@@ -13,7 +14,7 @@ from symroof.derivation.sketching import Sketched, derive_sketch
 from symroof.errors import ReadingError
 from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
-from symroof.exploration.figure import Drawn, Label, rows
+from symroof.exploration.figure import Drawn, Label, kind_of, rows
 from symroof.exploration.leading_parts import Led
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.measuring import require_measured, require_shown
@@ -34,7 +35,7 @@ from symroof.rendering.pages.view import View
 from symroof.rendering.records.maps import comparison_record, inferred_record, map_record
 from symroof.rendering.records.questions import sketch_record
 from symroof.rendering.records.scalars import SCHEMA, spelled
-from symroof.rendering.shown import Shown, ShownDerivation
+from symroof.rendering.shown import Shown, ShownDerivation, dataframe
 
 
 class ShownSketch(Shown, Sketched):
@@ -217,16 +218,46 @@ class ShownFigure(Frozen):
         Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix("."), inches=inches, lang=lang))
 
     def to_text(self, lang: str | None = None) -> str:
-        """The plotted points as columns."""
+        """The plotted points as columns, to six digits."""
+        table = self._table(lang)
+        return columns([tuple(f"{x:.6g}" if isinstance(x, float) else x for x in row) for row in table])
+
+    def to_csv(self, lang: str | None = None) -> str:
+        """The plotted points, a line for each, under a line of heads; floats in full."""
+        out = StringIO()
+        csv.writer(out, lineterminator="\n").writerows(self._table(lang))
+        return out.getvalue()
+
+    @property
+    def rows(self) -> list[dict[str, str | float]]:
+        """The plotted points, each by the heads of its columns.
+
+        >>> import symroof as sr
+        >>> ridge, point = sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192").rows
+        >>> point["what"], round(point["FLOPs/byte"], 2), point["bound by"]
+        ('B = 64, D = 8192, F = 8192', 63.02, 'HBM')
+        """
+        head, *points = self._table("en")
+        return [dict(zip(map(str, head), point, strict=True)) for point in points]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The kind of the figure and its plotted points."""
+        return {"schema": SCHEMA, "figure": {"kind": kind_of(self.drawing), "rows": self.rows}}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def to_dataframe(self) -> Any:
+        """``rows`` as a table of pandas. Raises :class:`ReadingError` where pandas is not there."""
+        return dataframe(self.rows)
+
+    def _table(self, lang: str | None) -> list[tuple[str | float, ...]]:
+        """The head and the plotted points, measured again and in words of a language."""
         say = captions(self._language(lang))
-
-        def cell(x: Label | str | float) -> str:
-            return say(x.name, *x.of) if isinstance(x, Label) else f"{x:.6g}" if isinstance(x, float) else x
-
         require_measured(self.drawing)
         head, points = rows(self.drawing)
         require_shown(self.drawing, points)
-        return columns([tuple(map(cell, row)) for row in (head, *points)])
+        return [tuple(say(x.name, *x.of) if isinstance(x, Label) else x for x in row) for row in (head, *points)]
 
     def _language(self, lang: str | None) -> str:
         return Style(lang=lang).of(self.drawing.setting.problem).language

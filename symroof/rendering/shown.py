@@ -170,13 +170,7 @@ class ShownDerivation(Shown, Derivation):
 
     def to_dataframe(self) -> Any:
         """``rows`` as a table of pandas, a line for each set of sizes. Raises :class:`ReadingError` where pandas is not there."""
-        try:
-            from pandas import DataFrame
-        except ImportError:
-            raise ReadingError(
-                "to_dataframe() needs pandas, which is not installed", hint="pip install pandas"
-            ) from None
-        return DataFrame(self.rows)
+        return dataframe(self.rows)
 
     def _repr_latex_(self) -> str:
         return self.to_latex(heading=0)
@@ -275,3 +269,12 @@ class ShownParts(Shown, Frozen):
         if known[name] is None:
             raise ReadingError(f"{name} does not apply here: the derivation has none")
         return known[name]
+
+
+def dataframe(rows: list[Any]) -> Any:
+    """Rows as a table of pandas. Raises :class:`ReadingError` where pandas is not there."""
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        raise ReadingError("to_dataframe() needs pandas, which is not installed", hint="pip install pandas") from None
+    return DataFrame(rows)
