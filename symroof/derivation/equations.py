@@ -34,13 +34,13 @@ def solution(ground: Ground, relation: Compare, variable: str, of: Callable[[int
     where = ground.equalities
     if any(ground.quantities.get(name, symbol(name)) != symbol(name) for name in names(relation)):
         ground = ground.add(Step("solution", Reason.EXPANDED, relation, "<=>", spread, where))
-    every, known = ground.points, len(ground.ledger.established)
+    every, known, refused = ground.points, len(ground.ledger.established), None
     try:
         ground = _solved(ground, relation, (left, right), variable, None, of(None))
-    except (AlgebraError, UndecidedError):
-        if not every:
-            raise
+    except (AlgebraError, UndecidedError) as error:
         del ground.ledger.established[known:]  # with numbers for the other sizes it may have a solved form
+        refused = error
+    before = len(ground.steps)
     for point, sizes in enumerate(every):
         if not sizes:  # every size is a number of the operation
             continue
@@ -54,6 +54,8 @@ def solution(ground: Ground, relation: Compare, variable: str, of: Callable[[int
             if not free:
                 raise
             del ground.ledger.established[known:]  # whether it holds is told by the size that is put in
+    if refused is not None and len(ground.steps) == before:
+        raise refused
     return replace(ground, points=every)
 
 

@@ -80,12 +80,13 @@ class Multiples(Frozen):
     def numbers(self, names: Iterable[str], put: Mapping[str, Fraction]) -> Admitted:
         """Which whole numbers are left to sizes that are equal."""
         names = tuple(names)
-        shared = [part for name in names for _, part in self.shared(name, put)]
-        common = 1 if any(part.denominator > 1 for part in shared) else gcd(*map(int, shared))
+        each, shared = lcm(*(self.of(name, put) for name in names)), [p for n in names for _, p in self.shared(n, put)]
+        if not shared:
+            return Admitted(each)
+        common = 0 if any(part.denominator > 1 for part in shared) else gcd(*map(int, shared))
         if common > LARGEST:
             raise CheckError(f"the divisors of {common} are not listed")
-        each = lcm(*(self.of(name, put) for name in names))
-        return Admitted(each, tuple(d for d in divisors(common) if d % each == 0) if shared else None)
+        return Admitted(each, tuple(d for d in divisors(common) if d % each == 0))
 
 
 def divisors(whole: int) -> Iterable[int]:
