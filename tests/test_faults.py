@@ -38,6 +38,7 @@ KNOWN = {
     "symroof.model.program.Program.of": "the operation itself: another problem is derived",
     "symroof.model.einsum.Einsum.split_over": "the operation itself: another problem is derived",
     "symroof.derivation.setting._work": "hands over the problem with its regime: another one is derived",
+    "symroof.derivation.setting._told_once": "hands over the sizes that are put in: other ones are derived",
     "symroof.derivation.setting._rated": "hands over the problem with its regime: another one is derived",
 }
 
