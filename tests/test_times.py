@@ -457,6 +457,7 @@ def sr_number(text):
         ({"solve": "N ~ 2", "solve_for": "N"}, "no relation to solve"),
         ({"solve": "bites <= N", "solve_for": "N"}, "unknown name 'bites'"),
         ({"let": {"flops": "T_math*peak"}}, "defined by itself"),
+        ({"let": 1111, "operation": MLP}, "let = 1111 is not a table"),
         ({"let": {"x": "2B"}, "mesh": "X=2"}, "speaks of an operation"),
         ({"let": {"x": "2B"}, "assume": "B << D"}, "a regime is of an operation"),
     ],

@@ -19,7 +19,7 @@ from symroof.reading.claims import ClaimReader
 from symroof.reading.expressions import read_expression
 from symroof.reading.grids import read_bindings
 from symroof.reading.scope import Scope
-from symroof.reading.toml import text, texts, unfit
+from symroof.reading.toml import table, text, texts, unfit
 
 
 def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
@@ -42,7 +42,8 @@ def names_of(
 
 def of_programs(operation: Program, options: Mapping[str, Any]) -> tuple[str, ...]:
     """The quantities that only programs have; one that the author has a formula for is theirs."""
-    memory, own = text(options, "link") or "HBM", (*(options.get("let") or ()), *texts(options, "symbols"))
+    memory, let = text(options, "link") or "HBM", table(options, "let", '{ name = "formula" }')
+    own = (*let, *texts(options, "symbols"))
     rate = () if TOKENS in own or operation.alone or served_of(operation) is None else (TOKENS,)
     return (*operation.named, *time_names(operation, memory), *rate)
 
