@@ -979,3 +979,13 @@ def test_a_sketch_has_no_section_without_a_line():
     for brief in (True, False):
         text = sr.derive({"solve": "T_lower*hours <= 1e-3", "solve_for": "hours"}).to_text(brief=brief)
         assert "hours" in text
+
+
+@pytest.mark.parametrize(("name", "link", "size"), [("megatron", "Y", "Y"), ("fsdp", "X", "B"), ("fsdp", "HBM", "B")])
+def test_what_is_asked_may_be_what_is_told_anyway(name, link, size):
+    """The relation of a bound of the answer itself, solved: as strictly and not."""
+    told = [
+        sr.derive(name, on="tpu-v5p", solve=f"T_math {sign} T_{link}", solve_for=size).answer.solved(None)
+        for sign in (">", ">=")
+    ]
+    assert None not in told

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import product
 
 from symroof.formula import Both, Call, Compare, Formula, Name, Number, Sum, Verdict, names, total
 from symroof.proof.adjoints import require_adjoint
@@ -128,7 +129,7 @@ class AboveAll(Evidence):
     relations = ("<=>",)
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        longest, wanted = ledger.definitions.get("T_comms"), list[Formula]()
+        longest, wanted = ledger.definitions.get("T_comms"), list[tuple[Formula, ...]]()
         if step.left != Compare(Name("T_math"), ">", Name("T_comms")) or not isinstance(longest, Call):
             raise refuted(step, "T_comms is not the longest of several times")
         for time in longest.arguments:
@@ -139,8 +140,8 @@ class AboveAll(Evidence):
             solved = [s for s in solved if {*s.assumptions} <= {*step.assumptions} and isinstance(s.facts, Solved)]
             if not solved or longest.function != "max":
                 raise refuted(step, f"nothing says when T_math is above {time}")
-            wanted.append(solved[-1].right)
-        if step.right != joined(wanted):
+            wanted.append(tuple(dict.fromkeys(s.right for s in solved)))  # each of them is proved
+        if all(step.right != joined(each) for each in product(*wanted)):
             raise refuted(step, "this is not what is known of each time")
         return Check("proved", "above each of several times")
 
