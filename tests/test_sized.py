@@ -989,3 +989,28 @@ def test_what_is_asked_may_be_what_is_told_anyway(name, link, size):
         for sign in (">", ">=")
     ]
     assert None not in told
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("T_math > T_Y <=> Y <= 64 at F = 163840, D = 64", "holds"),  # all chips that there are meet Y < 65.25
+        ("T_math > T_Y <=> Y <= 32 at F = 163840, D = 64", "wrong"),
+        ("T_math > T_Y <=> Y <= 2 at F = 4096, D = 4096", "holds"),  # Y < 2.61: none does
+        ("T_math > T_Y <=> Y <= 4 at F = 4096, D = 4096", "wrong"),
+        ("T_math > T_Y <=> never at F = 4096, D = 4096, B = 64", "holds"),
+        ("Y = 1 <=> never", "holds"),  # an axis without a number is of more than one chip
+    ],
+)
+def test_bounds_on_chips_are_judged_over_those_that_there_are(claim, verdict):
+    problem = {"operation": "megatron", "hardware": "tpu-v5p", "claims": [claim]}
+    (found,) = judge_exercise(read_exercise(problem))
+    assert found.verdict == verdict
+    shown = found.findings[0].counterexample
+    assert shown is None or shown.values["Y"] in (4, 8, 16, 32, 64)
+
+
+def test_a_counterexample_is_one_of_the_sizes_that_there_are():
+    claim = "compute-bound when B >= 38240 at X = 16, D = 8192, F = 32768"
+    (found,) = judge_exercise(read_exercise({"operation": "fsdp", "hardware": "tpu-v5p", "claims": [claim]}))
+    assert (found.verdict, found.findings[0].counterexample.values["B"]) == ("wrong", 38240)

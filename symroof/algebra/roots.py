@@ -126,7 +126,7 @@ def one_sign(coefficients: dict[int, Fraction], low: Fraction, *, closed: bool) 
     poly = _poly(coefficients)
     start = rational(low)
     roots = poly.count_roots(start, None)
-    if poly.eval(start) == 0 and not closed:
+    if poly(start) == 0 and not closed:
         roots -= 1
     if roots:
         return None

@@ -129,7 +129,7 @@ def settle(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] =
 
 
 def settle_whole(claim: Formula, least_one: frozenset[str], size: str, admitted: Admitted) -> bool:
-    """Whether a proposition holds for every whole number that a size may be.
+    """Whether a proposition holds for every whole number that a size may be, of which there has to be one.
 
     >>> from symroof.formula import Name, number
     >>> b = Name("B")
@@ -139,7 +139,7 @@ def settle_whole(claim: Formula, least_one: frozenset[str], size: str, admitted:
     """
     if admitted.those is not None:
         at = ((Compare(Name(size), "=", number(n)),) for n in admitted.those)
-        return all(settle(claim, least_one, facts).truth is True for facts in at)
+        return bool(admitted.those) and all(settle(claim, least_one, facts).truth is True for facts in at)
     with suppress(CheckError, AlgebraError, RecursionError):
         return Prover(Exact(least_one=least_one), (), {size: admitted.each}).decide(claim) is True
     return False

@@ -36,11 +36,11 @@ class Admitted(Frozen):
         tried = around if self.those is None else self.those
         return (min if rises else max)((n for n in tried if holds(n, bound)), default=0)
 
-    def near(self, value: Fraction) -> Fraction:
-        """The one that is nearest to a number; the number itself where there is none, or all are left."""
-        if self.those is not None:
-            return Fraction(min(self.those, key=lambda n: abs(n - value))) if self.those else value
-        return value if self.each == 1 else Fraction(max(1, round(value / self.each)) * self.each)
+    def around(self, value: Fraction) -> tuple[Fraction, ...]:
+        """The ones that are nearest to a number, below and above; the number itself where nothing is asked of sizes."""
+        if self == Admitted():
+            return (value,)
+        return tuple(dict.fromkeys(Fraction(n) for n in (self.last("<=", value), self.last(">=", value)) if n))
 
 
 class Multiples(Frozen):

@@ -170,7 +170,7 @@ def _is_whole(finding: Finding, question: Question) -> bool:
     first = enclosed(whole.right).low
     outside = admitted.last("<" if rises else ">", first)
     met = [truth(value, {x.name: Fraction(n)}) for n in (first, outside) if n]
-    return admitted.near(first) == first and met == [True, False][: len(met)]
+    return admitted.around(first) == (first,) and met == [True, False][: len(met)]
 
 
 def _sides(question: Question) -> tuple[Formula, Formula]:
@@ -232,13 +232,14 @@ def _first(remark: Remark, question: Question) -> bool:
     told is what the claim compares somewhere between them."""
     x, first, rises = remark.facts["variable"].name, remark.facts["first"], remark.facts["rises"]
     beyond = question.context.admitted(x).last("<" if rises else ">", Fraction(first))
-    two = [{x: Fraction(size)} for size in (first, beyond or first - 1)]
+    two = [{x: Fraction(size)} for size in (first, beyond) if size]
     compared = [side for q in _sides(question) if isinstance(q, Compare) for side in (q.left, q.right)]
     told = [sorted(enclosed(side, point=at).middle for at in two) for side in compared if set(names(side)) == {x}]
-    if told and not any(low <= remark.facts["value"] <= high for low, high in told):
+    if beyond and told and not any(low <= remark.facts["value"] <= high for low, high in told):
         return False
     return any(
-        truth(side, {**point, **two[0]}) is not False and truth(side, {**point, **two[1]}) is not True
+        truth(side, {**point, **two[0]}) is not False
+        and all(truth(side, {**point, **outside}) is not True for outside in two[1:])
         for side in _sides(question)
         for point in typical(question) or ({},)
     )

@@ -277,6 +277,9 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
     growing = [r for r in context.growing if set(names(r)) - held]
     offered = [settled.point] if settled.point else _points_of_parts(question)
     moves = [unknown.parting for unknown in unknowns]
+    value = _right_value(question, readings)
+    if value is not None and (alike := _alike_in_whole_numbers(question, value)) is not None:
+        return alike
     shown = witness(_proposition(question), context, offered, growing, moves)
     if shown is None:
         return undecided(link, "not_decided", why=reason.problem) if reason else undecided(link, "no_proof")
@@ -285,9 +288,18 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
     if isinstance(question.right, Verdict):
         shown = replace(shown, left=not question.right.holds, right=question.right.holds)
     shown = replace(shown, parts=_parts(question, shown.values))
-    value = _right_value(question, readings)
     whole = _in_whole_numbers(value, context)
     return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown, whole=whole)
+
+
+def _alike_in_whole_numbers(question: Question, value: Formula) -> Finding | None:
+    """Where what one condition should say is met by the same numbers of chips, or sizes that they share out, as what it
+    says."""
+    sides = [side for side in (question.left, question.right) if {*names(side)} == {*names(value)}]
+    if question.link.relation != "<=>" or len(sides) != 1 or not question.context.shares_out:
+        return None
+    claim = Compare(value, "<=>", sides[0])
+    return _over_whole_numbers(replace(question, left=value, right=sides[0]), claim)
 
 
 def _in_whole_numbers(value: Formula | None, context: Context) -> Compare | None:

@@ -7,7 +7,7 @@ for a formula, its facts and its regime are worked out once each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -121,9 +121,15 @@ class Context:
     def _admitted(self) -> dict[str, Admitted]:
         return {}
 
-    def there(self, point: Mapping[str, Fraction]) -> dict[str, Fraction]:
-        """The point nearest to one whose sizes are left to chips."""
-        return {name: self.admitted(name).near(value) for name, value in point.items()}
+    def there(self, point: Mapping[str, Fraction]) -> Iterator[Mapping[str, Fraction]]:
+        """The points around one whose sizes are left to chips: below in each of them, and above."""
+        if not self.shares_out:
+            yield point
+            return
+        around = {name: self.admitted(name).around(value) for name, value in point.items()}
+        if all(around.values()):
+            yield {name: values[0] for name, values in around.items()}
+            yield {name: values[-1] for name, values in around.items()}
 
     def expanded(self, formula: Formula) -> Expansion:
         """The formula with every known name replaced by what it stands for, and every construction by its value."""

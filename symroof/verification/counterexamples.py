@@ -8,7 +8,7 @@ from itertools import chain, islice, product
 from random import Random
 
 from symroof.errors import AlgebraError
-from symroof.formula import Both, Compare, Either, Formula, Number, Product, Verdict, names, number
+from symroof.formula import Both, Compare, Either, Formula, Number, Product, Verdict, names, number, several_of
 from symroof.verification.budget import spend
 from symroof.verification.context import Context
 from symroof.verification.enclosures import compared, enclosed, relation_holds
@@ -62,18 +62,18 @@ def witness(
     """A point of the domain at which the facts hold and the proposition does not; None where none was found.
 
     It is typical of the regime ``growing``: a point outside of a regime refutes nothing that is said inside. ``moves``
-    bring a point to where the proposition may fail. Sizes that chips share out are those that there are, where one of them will
-    do.
+    bring a point to where the proposition may fail. Sizes that chips share out are those that there are, where
+    one of them will do.
     """
-    letters, offered = (
-        tuple(dict.fromkeys(n for f in (proposition, *growing, *context.facts) for n in names(f))),
-        [*first],
-    )
-    for place in (context.there, dict) if context.shares_out else (dict,):
-        candidates = _candidates(letters, context.least_one, offered, moves)
-        candidates = map(place, chain(_grown(letters, moves), candidates) if growing else candidates)
-        tried = (one for one in islice(candidates, MOST_TRIED) if _is_inside(one, context) and is_typical(one, growing))
-        for point in islice(tried, MOST_POINTS):
+    letters = tuple(dict.fromkeys(n for f in (proposition, *growing, *context.facts) for n in names(f)))
+    first = [*first]
+    for place in (context.there, lambda point: (point,)) if context.shares_out else (context.there,):
+        candidates = _candidates(letters, context.least_one, first, moves)
+        if growing:
+            candidates = chain(_grown(letters, moves), candidates)
+        tried = chain.from_iterable(map(place, islice(candidates, MOST_TRIED)))
+        typical = (one for one in tried if _is_inside(one, context) and is_typical(one, growing))
+        for point in islice(typical, MOST_POINTS):
             spend(POINT)
             if all(truth(fact, point) for fact in context.facts) and truth(proposition, point) is False:
                 return Counterexample(point, *_sides(proposition, point))
@@ -83,7 +83,8 @@ def witness(
 def _is_inside(point: Point, context: Context) -> bool:
     """Whether a point lies in the domain."""
     whole = all(point[name].denominator == 1 for name in context.whole & point.keys())
-    return whole and all(value >= 1 if name in context.least_one else value > 0 for name, value in point.items())
+    least, several = context.least_one, several_of(context.least_one)
+    return whole and all(v > 1 if n in several else v >= 1 if n in least else v > 0 for n, v in point.items())
 
 
 def _grown(letters: Sequence[str], moves: Sequence[Move]) -> Iterator[Point]:
@@ -139,6 +140,12 @@ def _candidates(
     for one in (*offered, *({n: Fraction(offer.get(n, LARGE)) for n in letters} for offer in first)):
         yield {n: Fraction(round(v)) if round(v) >= 1 else v for n, v in one.items()}
         yield one
+    several = several_of(least_one)
+    axes = [name for name in letters if name in several]
+    for chips in product((2, 4), repeat=len(axes)) if len(axes) in (1, 2) else ():  # an axis is of several chips
+        for sizes in product((1, LARGE), repeat=min(count - len(axes), 4)):
+            known = dict(zip((*axes, *(n for n in letters if n not in several)), (*chips, *sizes), strict=False))
+            yield {name: Fraction(known.get(name, LARGE)) for name in letters}
     random = Random(11)
     while letters:
         yield {

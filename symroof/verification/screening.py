@@ -168,8 +168,9 @@ def _agree(question: Question, point: Point) -> bool:
     right = q.holds if isinstance(q, Verdict) else truth(q, point)
     if None in (left, right) or left is right or (question.link.relation == "=>" and not left):
         return True
-    there = question.context.there(point) if question.context.shares_out else point
-    return there != point and _agree(question, there)
+    return question.context.shares_out and all(
+        there != point and _agree(question, there) for there in question.context.there(point)
+    )
 
 
 def _around(q: Compare, point: Point, shares: Iterable[Fraction], question: Question) -> tuple[Point, ...]:
