@@ -13,7 +13,7 @@ import pytest
 import symroof as sr
 from symroof.derivation import values
 from symroof.errors import CheckError, ReadingError, SymroofError
-from symroof.formula import Compare, Name, Number, Verdict, number
+from symroof.formula import Both, Compare, Either, Name, Number, Verdict, nodes, number
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Reason, Step
@@ -905,16 +905,13 @@ def test_a_relation_of_the_longest_of_several_is_solved_where_numbers_say(seed):
     if isinstance(told, Verdict):
         assert {holds(b) for b in far} <= {told.holds}
         return
-    parts = told.parts if hasattr(told, "parts") else (told,)
-    edges = [float(one.right.value) if isinstance(one.right, Number) else float(expression(one.right)) for one in parts]
-    both = type(told).__name__ == "Both"
+    edges = [float(expression(part.right)) for part in nodes(told) if isinstance(part, Compare)]
 
-    def said(b):
-        met = [
-            {">": b > e, ">=": b >= e, "<": b < e, "<=": b <= e}[one.relation]
-            for one, e in zip(parts, edges, strict=True)
-        ]
-        return all(met) if both else any(met)
+    def said(b, one=told):
+        if isinstance(one, Both | Either):
+            return (all if isinstance(one, Both) else any)(said(b, part) for part in one.parts)
+        e = float(expression(one.right))
+        return {">": b > e, ">=": b >= e, "<": b < e, "<=": b <= e, "=": b == e}[one.relation]
 
     near = {chips * max(1, round(edge / chips) + k) for edge in edges for k in (-1, 0, 1)}
     for b in {*far, *near}:

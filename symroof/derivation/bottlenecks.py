@@ -18,8 +18,9 @@ from symroof.derivation.layout import is_negative
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
+from symroof.derivation.spans import spans_of, written
 from symroof.derivation.whole_sizes import whole_step, wholes
-from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict
+from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names
 from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts, sent_over
@@ -116,6 +117,9 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
         return draft
     where = dict.fromkeys(assumption for step in known if step for assumption in step.assumptions)
     right = joined(step.right for step in known if step)
+    size = next((name for name in names(right)), "")
+    if (left := spans_of(right, size)) is not None:
+        right = written(left, size, draft.write, least=1)
     together = Compare(T_MATH, ">", T_COMMS)
     return draft.add(
         Step("resources", Reason.COMPARE_TIMES, together, "<=>", right, tuple(where), AboveAll(), None, "all", point)

@@ -13,7 +13,8 @@ from symroof.derivation.formulas import Ground
 from symroof.derivation.layout import is_negative
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
-from symroof.derivation.whole_sizes import Wholes, whole_step
+from symroof.derivation.spans import spans_of, written
+from symroof.derivation.whole_sizes import Wholes, whole_condition, whole_step
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names
 from symroof.proof.ledger import Solved, UndecidedError
@@ -92,7 +93,7 @@ def _parts(ground: Ground, sides: tuple[Expr, Expr], relation: str, x: Expr) -> 
         one, sign, other = alone
         parts = [_parts(ground, (part, other), sign, x) for part in sorted(one.args, key=str)]
         formulas = [part.formula for part in parts]
-        joined = _joined(formulas, every=(type(one), sign) in EVERY)
+        joined = _joined(formulas, x, ground, every=(type(one), sign) in EVERY)
         return Solution(x.name, joined, tuple(band for part in parts for band in part.bands))
     if not (sides[0] - sides[1]).is_rational_function(x):
         raise AlgebraError(f"the relation has no solved form for {x}", expected="a relation between polynomials")
@@ -129,25 +130,29 @@ def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Ma
     return None
 
 
-def _joined(parts: list[Formula], *, every: bool) -> Formula:
-    """All of some conditions, or any of them: as one where that is one of them."""
-    if any(isinstance(part, Cases | Both | Either) for part in parts):
-        raise AlgebraError("the relation has no solved form: its sides have several cases each")
+def _joined(parts: list[Formula], x: Expr, ground: Ground, *, every: bool) -> Formula:
+    """All of some conditions, or any of them: of numbers what they leave of the size, else as one where that is one of them."""
     kept = list(dict.fromkeys(part for part in parts if part != Verdict(every)))
     if not kept or Verdict(not every) in kept:
         return Verdict(every) if not kept else Verdict(not every)
-    ends = [part for part in kept if isinstance(part, Compare)]
-    edges = {end.right: numeric(expression(end.right)) for end in ends}
-    known = {edge: value for edge, value in edges.items() if value is not None}
-    if len({end.relation for end in ends}) == 1 and len(known) == len(edges):
-        above = ends[0].relation.startswith(">")
-        tightest = (max if above == every else min)(known, key=lambda edge: known[edge])
-        return Compare(ends[0].left, ends[0].relation, tightest)
-    return kept[0] if len(kept) == 1 else Both(tuple(kept)) if every else Either(tuple(kept))
+    if len(kept) == 1:
+        return kept[0]
+    joined = Both(tuple(kept)) if every else Either(tuple(kept))
+    left = spans_of(joined, x.name)
+    if left is not None:
+        return written(left, x.name, ground.layout.write, least=int(x in ground.regime.least_one))
+    if any(isinstance(part, Cases | Both | Either) for part in kept):
+        raise AlgebraError("the relation has no solved form: its sides have several cases each")
+    return joined
 
 
 def _in_figures(ground: Ground, found: Solution, point: int | None, of: Wholes | None, free: bool) -> Ground:
     """The bound and the guard with the figures put in; and the last whole number that meets the relation."""
+    if of is not None and isinstance(found.formula, Both | Either):
+        step = whole_condition("solution", found.formula, found.variable, of, ground.layout.write)
+        if step is None or step.right == step.left:
+            return ground
+        return ground.add(_at(replace(step, assumptions=ground.where(point), role="solution_whole"), point, free))
     if found.end is None or found.bound is None:
         return ground
     edge, where = found.bound, ground.where(point)

@@ -11,11 +11,13 @@ from sympy import Expr
 from symroof.algebra.roots import Root, whole_number
 from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.setting import Setting
+from symroof.derivation.spans import spans_of, whole, written
 from symroof.formula import Compare, Formula, Name, Number, Verdict, number
 from symroof.model.mesh import shared_out, stride
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.proof.wholes import LARGEST
+from symroof.symbols import rational
 
 
 class Wholes(NamedTuple):
@@ -63,3 +65,14 @@ def whole_step(
         return None
     right = Compare(left.left, left.relation[0] + "=", number(last)) if last else Verdict(False)
     return Step(section, Reason.WHOLE, left, "<=>", right, (), Whole(of.each, of.names))
+
+
+def whole_condition(
+    section: str, left: Formula, size: str, of: Wholes, write: Callable[[Expr | int], Formula]
+) -> Step | None:
+    """A condition on a size by numbers in whole numbers, or that there is none; nothing where that is open."""
+    spans = spans_of(left, size)
+    left_of = None if spans is None else whole(spans, lambda relation, end: of.last(relation, rational(end)))
+    if left_of is None:
+        return None
+    return Step(section, Reason.WHOLE, left, "<=>", written(left_of, size, write), (), Whole(of.each, of.names))

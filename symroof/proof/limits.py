@@ -10,12 +10,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Infinity, Name, Number, Verdict, number
+from symroof.formula import Compare, Formula, Infinity, Name, Number, Verdict, nodes, number
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.settling import asked, read
 from symroof.proof.step import Check, Step
+from symroof.proof.wholes import Bounds
 
 
 def tends(value: Rat, name: str, limit: Formula, exact: Exact) -> bool:
@@ -150,8 +151,8 @@ class Whole(Evidence):
     evenly. Where the left side is no bound on the size itself it is one by ``bound``, and without one it holds for every
     size.
 
-    Over these numbers, ``x > bound`` and ``x >= bound`` are ``x >= n``, ``x < bound`` and ``x <= bound`` are ``x <= n``;
-    and never, where there is no such n.
+    Over these numbers, conditions on the size are met by the same, and the numbers on the right are of them: ``x > bound``
+    is ``x >= n``, ``x < bound`` is ``x <= n``; and never, where there is no such n.
     """
 
     relations = ("<=>",)
@@ -161,31 +162,27 @@ class Whole(Evidence):
     bound: Formula | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        left, right, stride = step.left, step.right, self.step
+        left, right = step.left, step.right
         if isinstance(left, Compare) and isinstance(right, Compare) and left.left != right.left:
             left = self._on_the_size(step, left, right.left, ledger)
-        if not (isinstance(left, Compare) and isinstance(right, Compare | Verdict)):
+        size = next((part.left for part in nodes(left) if isinstance(part, Compare)), None)
+        if not isinstance(size, Name):
             raise refuted(step, "a bound on a size was expected")
-        if isinstance(right, Verdict) and right.holds:
-            raise refuted(step, "a bound on a size is not met by all")
-        if isinstance(right, Compare) and (left.left, left.relation[0] + "=") != (right.left, right.relation):
-            raise refuted(step, "whole numbers are bounded on both sides by the same size, and by an order")
         put = _put(step)
-        same = (left.left, *(a.left for a in step.assumed("=") if a.right == left.left))
+        same = (size, *(a.left for a in step.assumed("=") if a.right == size))
         names_of = [part.name for part in same if isinstance(part, Name)]
         admitted = ledger.multiples.numbers(names_of, put)
-        if stride != admitted.each:
-            raise refuted(step, f"these sizes do not come in multiples of {stride}")
+        if self.step != admitted.each:
+            raise refuted(step, f"these sizes do not come in multiples of {self.step}")
         shared = {size for name in names_of for size, _ in ledger.multiples.shared(name, put)}
         if {size.name for size in self.sizes} != shared:
             raise refuted(step, "chips share out other sizes than these")
         exact = ledger.exact(figures=True, assumptions=step.assumptions)
-        bound = exact.rational(left.right).constant
-        n = exact.rational(right.right).constant if isinstance(right, Compare) else Fraction(0)
-        if bound is None or n is None:
-            raise refuted(step, "a number was expected")
-        if n != admitted.last(left.relation, bound):
-            raise refuted(step, f"{n} is not the last whole number on its side of {float(bound)}")
+        bounds = Bounds(size, lambda side: exact.rational(side).constant)
+        if any(admitted.last("<=", edge) != edge for edge in bounds.edges(right)):
+            raise refuted(step, "these are not whole numbers that the size may be")
+        if not bounds.agree(left, right, admitted.beside):
+            raise refuted(step, "other whole numbers meet this than the bound")
         return Check("proved", "exact numbers")
 
     def _on_the_size(self, step: Step, left: Compare, size: Formula, ledger: Ledger) -> Compare:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 
-from symroof.formula import Both, Call, Compare, Formula, Name, Number, Sum, Verdict, names, total
+from symroof.errors import CheckError
+from symroof.formula import Both, Call, Compare, Formula, Name, Number, Sum, Verdict, names, nodes, total
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
 from symroof.proof.exact import Exact
@@ -15,6 +17,7 @@ from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.script import Script
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Check, Step
+from symroof.proof.wholes import Bounds
 
 STEPS = Name("T_steps")
 
@@ -141,40 +144,33 @@ class AboveAll(Evidence):
             if not solved or longest.function != "max":
                 raise refuted(step, f"nothing says when T_math is above {time}")
             wanted.append(tuple(dict.fromkeys(s.right for s in solved)))  # each of them is proved
-        if all(step.right != joined(each) for each in product(*wanted)):
+        if not any(_is_said(joined(each), step.right) for each in product(*wanted)):
             raise refuted(step, "this is not what is known of each time")
         return Check("proved", "above each of several times")
 
 
+def _is_said(joint: Formula, said: Formula) -> bool:
+    """Whether that is what is said, or of bounds on one size by numbers what they come to."""
+    if joint == said:
+        return True
+    size = next((part.left for part in nodes(joint) if isinstance(part, Compare)), None)
+    bounds = Bounds(size, lambda side: Exact().rational(side).constant) if isinstance(size, Name) else None
+    with suppress(CheckError):
+        return bounds is not None and bounds.agree(joint, said, lambda value: (value,) if value >= 1 else ())
+    return False
+
+
 def joined(conditions: Iterable[Formula]) -> Formula:
-    """That all conditions hold, without those that always do, and of bounds on one side that are numbers the tightest.
+    """That all conditions hold, without those that always do.
 
     >>> joined((Verdict(True), Compare(Name("B"), ">", Name("C")))), joined((Verdict(True), Verdict(False)))
     (Compare(left=Name(name='B'), relation='>', right=Name(name='C')), Verdict(holds=False))
-    >>> from symroof.formula import number
-    >>> kept = joined(Compare(Name("B"), sign, number(n)) for sign, n in ((">", 2), (">=", 3), (">", 3), ("<", 9)))
-    >>> [(part.relation, int(part.right.value)) for part in kept.parts]
-    [('>', 3), ('<', 9)]
     """
-    parts = dict.fromkeys(part for condition in conditions for part in _parts(condition))
-    left = [part for part in parts if part != Verdict(True) and not any(_follows(part, other) for other in parts)]
+    parts = [part for condition in conditions for part in _parts(condition)]
+    left = [condition for condition in dict.fromkeys(parts) if condition != Verdict(True)]
     if Verdict(False) in left or not left:
         return Verdict(not left)
     return left[0] if len(left) == 1 else Both(tuple(left))
-
-
-def _follows(one: Formula, other: Formula) -> bool:
-    """Whether a bound that is a number is looser than another one on the same side."""
-    if not (isinstance(one, Compare) and isinstance(other, Compare)) or one == other or one.left != other.left:
-        return False
-    if one.relation[0] != other.relation[0] or names(one.right) or names(other.right) or one.relation[0] not in "<>":
-        return False
-    looser, tighter = (Exact().rational(side.right).constant for side in (one, other))
-    if looser is None or tighter is None:
-        return False
-    if looser == tighter:
-        return "=" in one.relation and "=" not in other.relation
-    return (looser < tighter) == (one.relation[0] == ">")
 
 
 def _parts(condition: Formula) -> tuple[Formula, ...]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
+from itertools import pairwise
 from math import gcd, lcm, prod
 
 from symroof.errors import CheckError
-from symroof.formula import Frozen
+from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Verdict
 
 # No list of divisors is longer than that of such a number.
 LARGEST = 10**9
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+COMPARED = {**HOLDS, "=": operator.eq}
 
 
 class Admitted(Frozen):
@@ -41,6 +43,10 @@ class Admitted(Frozen):
         if self == Admitted():
             return (value,)
         return tuple(dict.fromkeys(Fraction(n) for n in (self.last("<=", value), self.last(">=", value)) if n))
+
+    def beside(self, value: Fraction) -> tuple[Fraction, ...]:
+        """The ones at a number, and next to it on both sides."""
+        return tuple(Fraction(n) for n in (self.last(relation, value) for relation in HOLDS) if n)
 
 
 class Multiples(Frozen):
@@ -87,6 +93,43 @@ class Multiples(Frozen):
         if common > LARGEST:
             raise CheckError(f"the divisors of {common} are not listed")
         return Admitted(each, tuple(d for d in divisors(common) if d % each == 0))
+
+
+class Bounds:
+    """Conditions on one size by numbers, which ``constant`` tells."""
+
+    def __init__(self, size: Name, constant: Callable[[Formula], Fraction | None]) -> None:
+        self.size, self.constant = size, constant
+
+    def edges(self, condition: Formula) -> Iterator[Fraction]:
+        """The numbers that a condition compares the size with. Raises :class:`CheckError` where it speaks of more."""
+        if isinstance(condition, Both | Either):
+            for part in condition.parts:
+                yield from self.edges(part)
+        elif not isinstance(condition, Verdict):
+            known = isinstance(condition, Compare) and condition.left == self.size and condition.relation in COMPARED
+            edge = self.constant(condition.right) if known and isinstance(condition, Compare) else None
+            if edge is None:
+                raise CheckError(f"this is no condition on {self.size.name} by numbers")
+            yield edge
+
+    def met(self, condition: Formula, value: Fraction) -> bool:
+        """Whether a value meets a condition whose numbers are known."""
+        match condition:
+            case Verdict(holds=holds):
+                return holds
+            case Both(parts=parts) | Either(parts=parts):
+                return (all if isinstance(condition, Both) else any)(self.met(part, value) for part in parts)
+            case Compare(relation=relation, right=right) if (edge := self.constant(right)) is not None:
+                return bool(COMPARED[relation](value, edge))
+        raise CheckError(f"this is no condition on {self.size.name} by numbers")
+
+    def agree(self, one: Formula, other: Formula, values: Callable[[Fraction], Iterable[Fraction]]) -> bool:
+        """Whether two conditions are met by the same values: those at and around each edge, and at 1, are all that differ."""
+        edges = sorted({Fraction(1), *self.edges(one), *self.edges(other)})
+        middles = [(low + high) / 2 for low, high in pairwise(edges)]
+        tried = {value for edge in (*edges, *middles, edges[-1] + 1) for value in values(edge)}
+        return all(self.met(one, value) == self.met(other, value) for value in tried)
 
 
 def divisors(whole: int) -> Iterable[int]:

@@ -10,6 +10,7 @@ from symroof.derivation.answer import Said
 from symroof.derivation.draft import numeric
 from symroof.derivation.sketching import Sketched
 from symroof.derivation.solutions import Solution
+from symroof.derivation.spans import spans_of
 from symroof.formula import Compare, Formula, Verdict, names
 from symroof.proof.step import Step, named_formula, number_of
 from symroof.rendering.formulas.letters import Letters
@@ -47,7 +48,8 @@ def solution_record(said: Said, variable: str | None) -> dict[str, Any] | None:
         else Compare(solution.end.left, solution.end.relation, edge)
     )
     whole = said.formula("solution_whole")
-    count = {whole.relation: int(expression(whole.right))} if isinstance(whole, Compare) else {}
+    spans = None if whole is None else spans_of(whole, variable)
+    least, most = (spans[0].low or None, spans[-1].high) if spans else (None, None)
     return {
         "variable": variable,
         "relation": step.left,
@@ -55,8 +57,9 @@ def solution_record(said: Said, variable: str | None) -> dict[str, Any] | None:
         **beside("exact_bound", None if edge is None else solution.bound if put is None else expression(put), edge),
         "guard": said.formula("solution_guard") or solution.guard,
         "otherwise": None if solution.otherwise is None else _spoken(solution.otherwise),
-        "smallest_integer": count.get(">="),
-        "largest_integer": count.get("<="),
+        "smallest_integer": None if least is None else int(least),
+        "largest_integer": None if most is None else int(most),
+        "whole": None if whole is None else _spoken(whole),
         "outcome": solution.outcome,
     }
 
