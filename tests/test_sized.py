@@ -12,8 +12,11 @@ import pytest
 
 import symroof as sr
 from symroof.derivation import values
+from symroof.derivation.evaluation import functions_of
+from symroof.derivation.meanings import quantities
 from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Both, Compare, Either, Name, Number, Verdict, nodes, number
+from symroof.model.resources import time_names
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Reason, Step
@@ -1011,3 +1014,30 @@ def test_a_counterexample_is_one_of_the_sizes_that_there_are():
     claim = "compute-bound when B >= 38240 at X = 16, D = 8192, F = 32768"
     (found,) = judge_exercise(read_exercise({"operation": "fsdp", "hardware": "tpu-v5p", "claims": [claim]}))
     assert (found.verdict, found.findings[0].counterexample.values["B"]) == ("wrong", 38240)
+
+
+@pytest.mark.parametrize("name", ["mlp", "attention", "data-parallel", "decoder-layer", "dot", "matmul"])
+def test_what_can_be_asked_about_has_a_value(name):
+    """A name that a relation or a formula may speak of is one that the answer has: on chips with a vector unit and without."""
+    lacking = 0
+    for chip in ("h100", "tpu-v5e", "tpu-v5p"):
+        d = sr.derive(name, on=chip)
+        problem = d.setting.problem
+        known = quantities(d.setting)
+        assert set(time_names(problem.operation, "HBM", problem.hardware)) <= set(known)
+        assert [function.name for function in functions_of(d.setting, known)] == list(known)
+        if "T_vector" not in known:
+            lacking += 1
+            with pytest.raises(SymroofError, match="T_vector"):
+                sr.derive(name, on=chip, let={"both": "T_vector + T_HBM"})
+            with pytest.raises(SymroofError, match="T_vector"):
+                sr.derive(name, on=chip, solve="T_vector > T_HBM", solve_for=problem.operation.dimensions[0])
+    assert lacking
+
+
+@pytest.mark.parametrize("size", [float("nan"), float("inf"), float("-inf"), [4, 8], "4", None, -2, 0])
+def test_what_is_no_size_is_refused_by_functions(size):
+    for problem, name in (("fsdp", "X"), ("fsdp", "B"), ("matmul", "B")):
+        d = sr.derive(problem, on="tpu-v5p")
+        with pytest.raises(SymroofError, match="is no size"):
+            d.function("T_HBM")(**{**dict.fromkeys(d.function("T_HBM").parameters, 64), name: size})

@@ -28,6 +28,7 @@ from symroof.formula import Formula, Frozen, Group, Name, names
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import TOKENS
+from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Rat
@@ -79,10 +80,11 @@ class QuantityFunction(Frozen):
         missing = [name for name in self.parameters if name not in given]
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
+        floats = {name: floating(value) for name, value in given.items()}
         if self.problem is not None and self.problem.operation.axes:
             for point in _points(self.problem, given):
                 require_there(self.problem, point)
-        return evaluated(self.expression, {name: floating(value) for name, value in given.items()})
+        return evaluated(self.expression, floats)
 
     def require(self, sizes: Mapping[str, float], shown: float) -> None:
         """Raises :class:`~symroof.errors.CheckError` where a value is not what the second engine has at these sizes, whatever
@@ -103,7 +105,7 @@ def _points(problem: Problem, given: Mapping[str, Any]) -> Iterator[dict[str, Fr
     import numpy
 
     for point in set(zip(*(part.flat for part in numpy.broadcast_arrays(*known.values())), strict=True)):
-        yield {name: Fraction(float(value)) for name, value in zip(known, point, strict=True)}
+        yield {name: Fraction(floating(float(value))) for name, value in zip(known, point, strict=True)}
 
 
 def function_of(setting: Setting, name: str) -> QuantityFunction:
@@ -154,8 +156,10 @@ def with_times(setting: Setting) -> Draft:
     draft = times_defined(draft, program)
     draft = draft if program.alone else steps_defined(draft, program)
     meanings = draft.ledger.meanings
-    own = ("T_lower", "T_upper", "throughput", TOKENS, *setting.problem.let)
-    later = (n for n in dict.fromkeys(own) if isinstance(meanings.get(n), Formula))
+    own = (time_name(setting.rates.called), "T_lower", "T_upper", "throughput", TOKENS, *setting.problem.let)
+    later = (
+        n for n in dict.fromkeys(own) if isinstance(meanings.get(n), Formula) and n not in draft.ledger.definitions
+    )
     return draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))
 
 
@@ -174,7 +178,7 @@ def floating(value: Any) -> Any:
     if hasattr(value, "astype"):
         return value if str(getattr(value, "dtype", "")) == "float64" else value.astype("float64")
     try:
-        if value <= 0:
+        if not 0 < value < math.inf:
             raise ModelError(f"{value} is no size", expected="a number above 0")
         return float(value)
     except OverflowError:

@@ -82,14 +82,19 @@ def rates_of(
     }
     if len(set(peaks.values())) < 2:
         peaks = dict.fromkeys(program.owners if program.vector else products, "peak")
-    works = not program.vector and any(cost.ops != 0 for cost in program.owners.values())
-    vector = OF_VECTOR if works and chip is not None and OF_VECTOR in chip.figures else None
     figures = {axis.name: str(axis.link) for axis in program.mesh} | {
         str(axis.link): str(axis.link) for axis in program.mesh
     }
     links = tuple((name, figures[name]) for name in busy_links(program))
     joint = joint and bool(links) and len(set(peaks.values())) == 1
-    return Rates(tuple(peaks.items()), vector, memory, links, comms or memory, joint)
+    return Rates(tuple(peaks.items()), vector_peak(program, chip), memory, links, comms or memory, joint)
+
+
+def vector_peak(program: Program, chip: Accelerator | None) -> str | None:
+    """The figure of the vector unit; None where the chip has none, where nothing is done for it, or where there are no
+    contractions, whose peak it then is."""
+    works = not program.vector and any(cost.ops != 0 for cost in program.owners.values())
+    return OF_VECTOR if works and chip is not None and OF_VECTOR in chip.figures else None
 
 
 def _peak(chip: Accelerator | None, compute: object) -> str:
@@ -122,11 +127,12 @@ def time_name(resource: str, statement: str | None = None) -> str:
     return f"T_{resource}" if statement is None else of_statement(f"T_{resource}", statement)
 
 
-def time_names(program: Program, memory: str) -> tuple[str, ...]:
+def time_names(program: Program, memory: str, chip: Accelerator | None) -> tuple[str, ...]:
     """The times that only programs have, by name; a statement without a name has on one chip that of its memory."""
     if program.alone:
         return (time_name(memory),)
-    resources = (MATH, VECTOR, memory, *busy_links(program))
+    vector = (VECTOR,) if vector_peak(program, chip) else ()
+    resources = (MATH, *vector, memory, *busy_links(program))
     each = (time_name(r, name) for name in program.owners for r in resources)
     return (*dict.fromkeys(each), *(time_name(r) for r in resources[1:]), "T_steps")
 

@@ -36,16 +36,16 @@ def names_of(
     options: Mapping[str, Any],
 ) -> tuple[str, ...]:
     """Every name that a question about an operation can speak of."""
-    named = of_programs(operation, options)
+    named = of_programs(operation, hardware, options)
     return (*sizes, *named, *symbols, *QUANTITIES, *let, *figure_names(hardware))
 
 
-def of_programs(operation: Program, options: Mapping[str, Any]) -> tuple[str, ...]:
+def of_programs(operation: Program, hardware: Accelerator | None, options: Mapping[str, Any]) -> tuple[str, ...]:
     """The quantities that only programs have; one that the author has a formula for is theirs."""
     memory, let = text(options, "link") or "HBM", table(options, "let", '{ name = "formula" }')
     own = (*let, *texts(options, "symbols"))
     rate = () if TOKENS in own or operation.alone or served_of(operation) is None else (TOKENS,)
-    return (*operation.named, *time_names(operation, memory), *rate)
+    return (*operation.named, *time_names(operation, memory, hardware), *rate)
 
 
 def read_solve(options: Mapping[str, Any], scope: Scope) -> tuple[Compare | None, str | None]:

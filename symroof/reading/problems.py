@@ -108,7 +108,7 @@ def model_of(
     figures = figure_names(hardware)
     if operation is not None:
         scope = Scope((*operation.dimensions, *axes, *symbols))
-        let = formulas_of(options, scope, (*QUANTITIES, *of_programs(operation, options), *figures))
+        let = formulas_of(options, scope, (*QUANTITIES, *of_programs(operation, hardware, options), *figures))
     else:
         free = tuple(name for name in QUANTITIES if name not in symbols)
         scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)
