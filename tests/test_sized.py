@@ -865,6 +865,32 @@ def test_a_wrong_claim_turns_no_right_one_into_a_doubtful_one(order):
     assert [one.verdict for one in found] == ["holds", "wrong"][::order]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_claim_under_one_count_is_right_on_that_condition_beside_those_under_the_other(seed):
+    """Of claims of which each is right under one way of counting alone none turns another one wrong, in any order."""
+    draw, fma, exact = random.Random(f"counts {seed}"), "2", "(2 - 1/N)"
+    forms = [
+        ("intensity = {}*N/(4N + 2)", "fma"),
+        ("T_math = {}*N/peak", "fma"),
+        ("ridge < {}*N/(4N + 2) <=> N*{}/(4N + 2) > ridge", ""),
+    ]
+    claims = [
+        (form.format(*[way] * form.count("{}")), way) for form, _ in forms for way in draw.choices((fma, exact), k=2)
+    ]
+    draw.shuffle(claims)
+    found = judge_exercise(read_exercise({"operation": "dot", "claims": [claim for claim, _ in claims]}))
+    verdicts = {
+        way: {one.verdict for one, (_, of) in zip(found, claims, strict=True) if of == way} for way in (fma, exact)
+    }
+    for one, (claim, _) in zip(found, claims, strict=True):
+        alone = judge_exercise(read_exercise({"operation": "dot", "claims": [claim]}))[0]
+        assert alone.verdict == "holds", claim
+        assert one.verdict in ("holds", "conditional"), claim
+    assert {"holds"} in verdicts.values(), "one way is taken for all"
+    for one in found:
+        assert (one.verdict == "conditional") == any(r.kind == "another_count" for f in one.findings for r in f.remarks)
+
+
 RELATIONS = [
     "{t} >= max({u}, {v})",
     "min({t}, {u}) <= {v}",

@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from symroof.errors import SymroofError
 from symroof.formula import Both, Compare, Either, Formula, Verdict, names
+from symroof.model.cost import COUNTINGS
 from symroof.proof.exact import ORDER
 from symroof.proof.ledger import RefutedError
 from symroof.proof.settling import negated
@@ -46,14 +48,24 @@ def of_one_count(
     found: Sequence[Judgement], own: Sequence[Judgement], other: Sequence[Judgement]
 ) -> tuple[Judgement, ...]:
     """The judgements of one problem under one way of counting additions, that under which more of them are right: all
-    under the ``own``, or all under the ``other``. What says what the FLOPs are is as it was ``found``: an author may
-    write both counts, one after the other."""
-    known, chosen = {_place(one): one for one in found}, own
-    if _right(own) < _right(other):
-        before = {_place(one): one.verdict for one in own}
-        (count, *_) = (remark for one in found for remark in _other_counts(one))
-        chosen = [_remarked(one, count) if before.get(_place(one)) not in GOOD else one for one in other]
-    return tuple(known.get(_place(one), one) if _of_counts(one.statement) else one for one in chosen)
+    under the ``own``, or all under the ``other``. What is right under the way that is not taken alone is right on that
+    condition. What says what the FLOPs are is as it was ``found``: an author may write both counts, one after the other."""
+    (count, *_) = (remark for one in found for remark in _other_counts(one))
+    first = next(name for name in COUNTINGS if name != count.facts["count"])
+    keeps = _right(own) >= _right(other)
+    known, rest = {_place(one): one for one in found}, {_place(one): one for one in (other if keeps else own)}
+    alone = Remark("another_count", {"count": count.facts["count"] if keeps else first})
+    judged = []
+    for one in own if keeps else other:
+        there = rest.get(_place(one), one)
+        if _of_counts(one.statement):
+            one = known.get(_place(one), one)
+        elif there.verdict in GOOD and one.verdict not in GOOD:
+            one = _remarked(there, alone, verdict="conditional")
+        elif not keeps and there.verdict not in GOOD and one.verdict in GOOD:
+            one = _remarked(one, count)
+        judged.append(one)
+    return tuple(judged)
 
 
 def _place(judgement: Judgement) -> tuple[object, ...]:
@@ -80,9 +92,9 @@ def _other_counts(judgement: Judgement) -> list[Remark]:
     return [r for finding in judgement.findings for r in finding.remarks if r.kind == "other_count"]
 
 
-def _remarked(judgement: Judgement, remark: Remark) -> Judgement:
-    findings = (replace(finding, remarks=(*finding.remarks, remark)) for finding in judgement.findings)
-    return replace(judgement, findings=tuple(findings))
+def _remarked(judgement: Judgement, remark: Remark, **changed: Any) -> Judgement:
+    findings = (replace(f, remarks=(*f.remarks, remark), **changed) for f in judgement.findings)
+    return replace(judgement, findings=tuple(findings), **changed)
 
 
 def _right(judgements: Sequence[Judgement]) -> int:

@@ -177,6 +177,9 @@ class Explainer:
 
     def _conditional(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
         said = self.words.semicolon.join(self.remark(r) for r in finding.remarks if r.kind in ("stated", "ended"))
+        yield from (("needs", [self.remark(r)]) for r in finding.remarks if r.kind == "another_count")
+        if not finding.needs:
+            return
         regimes = [[self.regime([r]) for r in relations] for relations in finding.needs]
         yield "needs", [self.say("needs", regimes, judgement.line, said)]
         if said:
