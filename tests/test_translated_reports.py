@@ -27,7 +27,7 @@ FACTS = {
     "exact": {}, "rounded": {"value": Fraction("240.24"), "digits": 3, "off": None}, "deviation": {"share": Fraction(1, 25)},
     "truncated": {"value": Fraction("59.81"), "digits": 2, "off": Fraction(-1, 10)},
     "whole": {"value": Fraction("240.24"), "variable": B, "rises": True, "first": 241},
-    "other_count": {"count": "exact"}, "this_count": {"count": "fma", "exactly": B}, "factor": {"factor": B},
+    "other_count": {"count": "exact"}, "another_count": {"count": "exact"}, "this_count": {"count": "fma", "exactly": B}, "factor": {"factor": B},
     "quotient_tends": {"value": B}, "at_equal": {"names": (B, D), "left": number(2), "value": B}, "numbers_do_not_grow": {},
     "working": {"by": "one change"}, "no_proof": {}, "not_attested": {}, "not_decided": {"why": "argmin over B: the function may have a pole"},
     "regime_not_proved": {}, "too_long": {}, "too_deep": {}, "vacuous": {"condition": Compare(B, "<", number(1))},
