@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is import
     from symroof.api import derive as derive
     from symroof.api import dimensions as dimensions
     from symroof.api import operation as operation
+    from symroof.api import page as page
     from symroof.api import plot as plot
     from symroof.api import regimes as regimes
     from symroof.api import sweep as sweep
@@ -41,6 +42,7 @@ _ROOMS = {
         "compare",
         "sweep",
         "plot",
+        "page",
         "operation",
         "chips",
         "dimensions",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ShownRegimes,
         ShownSketch,
     )
+    from symroof.rendering.live import ShownPage
     from symroof.rendering.report import ShownReport
     from symroof.verification.judgement import FileReport
 
@@ -226,6 +227,27 @@ def plot(
     return ShownFigure(figure(problem, kind, axes, accelerators, roofs))
 
 
+def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> ShownPage:
+    """A page that answers while sizes move: one file of HTML, without a network, with every quantity proved.
+
+    ``on`` are chips, the first of them the one with which the page begins; the catalogue's others are on it as well. Sizes
+    of ``at`` are those with which it begins. The other options are those of :func:`derive`.
+
+    >>> answer = page("matmul", on="tpu-v5e", at="B=64,D=F=8192")
+    >>> answer
+    <page of matmul on 14 chips>
+    >>> "<script" in answer.html
+    True
+    """
+    from symroof.reading.catalogue import catalogue
+    from symroof.rendering.live import ShownPage
+
+    problem, named = problem_on_each(operation, listed(on), options)
+    others = catalogue(*listed(options.get("chips"))).values() if len(named) < 2 else ()
+    known = {chip.name for chip in named}
+    return ShownPage(problem, (*named, *(chip for chip in others if chip.name not in known)))
+
+
 @overload
 def sweep(
     operation: Asked,
@@ -344,7 +366,7 @@ def makers() -> dict[str, Callable[..., Any]]:
     """What answers each verb of a block."""
     from symroof.rendering.report import claims_of
 
-    return {**{maker.__name__: maker for maker in (derive, regimes, compare, plot)}, "verify": claims_of}
+    return {**{maker.__name__: maker for maker in (derive, regimes, compare, plot, page)}, "verify": claims_of}
 
 
 def judged_file(path: str | Path, overrides: Mapping[str, Any] | None = None) -> FileReport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from html import escape
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -15,6 +16,8 @@ from symroof.formula import Frozen
 from symroof.reading.languages import language_of, languages
 from symroof.reading.problems import KEYS, read_problem_file, require_key
 from symroof.reading.toml import text, unfit
+from symroof.rendering.figures.signature import signed
+from symroof.rendering.live import HEIGHT
 from symroof.rendering.pages.pen import Style
 from symroof.verification.comments import CONVENTIONS
 
@@ -24,6 +27,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "regimes": ("of", "every"),
     "compare": ("dtypes",),
     "plot": ("kind", "over", "links", "inches", "file"),
+    "page": ("file", "height"),
     "verify": ("file",),
 }
 # The format of a report, and how a document has it: reports are typeset in Markdown alone.
@@ -34,6 +38,8 @@ LITERAL: Mapping[str, Callable[[str], str]] = {
     "latex": lambda page: f"\\begin{{verbatim}}\n{page}\n\\end{{verbatim}}",
 }
 PICTURES = {"markdown": ".svg", "rst": ".svg", "latex": ".pdf"}
+# A frame, and a plain link for those who see none.
+FRAMES = {"markdown": "{frame}\n\n[{title}]({name})", "rst": ".. raw:: html\n\n   {frame}\n\n`{title} <{name}>`__"}
 Makers = Mapping[str, Callable[..., Any]]
 
 
@@ -137,10 +143,13 @@ def content_of(request: Request, settings: Settings, folder: Path, makers: Maker
     problem, own = dict(request.problem), dict(request.own)
     if request.style.lang in languages():  # what a site's own templates add, is for its pages
         own["lang"] = request.style.lang
-    if request.verb in ("compare", "plot"):
+    if request.verb in ("compare", "plot", "page"):
         own["on"] = problem.pop("hardware", None)
     if request.verb == "plot":
         return _picture(request, own.pop("file", None), make(problem, **own), settings, folder)
+    if request.verb == "page":
+        file, height = own.pop("file", None), own.pop("height", HEIGHT)
+        return _frame(request, file, height, make(problem, **own), settings, folder)
     answer = make(problem or None, **own)
     return Content(answer.page(form, request.style).strip("\n"), answer)
 
@@ -156,3 +165,17 @@ def _picture(request: Request, file: Any, figure: Any, settings: Settings, folde
         "latex": f"\\includegraphics[width=\\linewidth]{{{name}}}",
     }
     return Content(shown[settings.form], figure, {path: figure.drawn(path.suffix.removeprefix("."))}, figure.to_text())
+
+
+def _frame(request: Request, file: Any, height: Any, page: Any, settings: Settings, folder: Path) -> Content:
+    """The page in a file beside the document, a frame that shows it, and below that the plain link."""
+    if settings.form not in FRAMES:
+        raise ReadingError("a page that answers stands in Markdown and reStructuredText", hint="draw a figure: plot")
+    if not isinstance(height, int) or isinstance(height, bool) or not 100 <= height <= 5000:
+        raise unfit("height", height, "a number of pixels", "560")
+    name = str(file or f"{request.name or 'page'}.html")
+    path = inside(name, folder, settings, "file")
+    live = page.written(request.style.lang)
+    frame = f'<iframe src="{escape(name)}" title="{escape(live.title)}" width="100%" height="{height}" loading="lazy"></iframe>'
+    shown = FRAMES[settings.form].format(frame=frame, title=live.title.replace("[", "(").replace("]", ")"), name=name)
+    return Content(shown, page, {path: signed(live.html().encode(), "html")}, live.digest)

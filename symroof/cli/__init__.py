@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from symroof import __version__
-from symroof.cli.asking import compare, derive, hardware, names, operations, plot, regimes, sweep
+from symroof.cli.asking import compare, derive, hardware, names, operations, page, plot, regimes, sweep
 from symroof.cli.building import build
 from symroof.cli.options import taken_apart
 from symroof.cli.output import complain
@@ -35,7 +35,7 @@ def cli() -> None:
     """
 
 
-for command in (derive, regimes, compare, plot, sweep, verify, build, hardware, operations, names, reference):
+for command in (derive, regimes, compare, plot, page, sweep, verify, build, hardware, operations, names, reference):
     cli.add_command(command)
 
 

@@ -192,6 +192,29 @@ def plot(
 
 @click.command()
 @operation_argument
+@lang_option
+@click.option("-o", "--output", metavar="FILE", help="A .html file.")
+@problem_options(*OF_DERIVATIONS)
+def page(operation: tuple[str, ...], lang: str | None, output: str | None, **options: Any) -> None:
+    """Write a page that answers while sizes move: one file that opens without a network.
+
+    \b
+    symroof page "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e -o product.html
+    symroof page mesh.toml --at B=65536,D=8192,F=32768,X=16,Y=4 --lang ko -o mesh.html
+
+    The first chip of --on is the one with which it begins; with one alone those of the catalogue are on it as well.
+    """
+    if output in (None, "-"):
+        raise ReadingError("there is no file to write", expected="-o FILE.html")
+    from symroof import api
+
+    chips = ",".join(options.pop("hardware"))
+    shown = api.page(only_problem(operation, options, "page to write"), on=chips or None)
+    write(shown.to_html(lang), output)
+
+
+@click.command()
+@operation_argument
 @click.option("--grid", metavar="GRID", required=True, help="Sizes: B=1:4096:log, D=F=1024|4096.")
 @click.option(
     "--of", metavar="NAMES", default="", help="Quantities, with commas; by default intensity, times and throughput."

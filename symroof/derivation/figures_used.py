@@ -51,7 +51,7 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
             require_own_wiring(problem, name, values[name])
     require_joined(problem, values)
     chips = {a.name: a.chips or int(values.get(a.name, 1)) for a in program.mesh}
-    for label, axes in _split(program):
+    for label, axes in splits(program):
         size, parts = values.get(label), prod(chips[axis] for axis in axes)
         if size is not None and size % parts:
             raise _no_multiple(label, size, axes, parts)
@@ -101,7 +101,7 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
         program.require_sizes({name: Fraction(min(values)) for name, values in runs.items()})
     if not program.axes:
         return
-    for label, axes in _split(program):
+    for label, axes in splits(program):
         known = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
         parts, sizes = prod(lcm(*_all(chips)) for chips in known), runs.get(label, ())
         if sizes and gcd(*_all(sizes)) % parts:
@@ -113,7 +113,7 @@ def _all(values: Sequence[int]) -> Sequence[int]:
     return (values[0], values[-1], values.step) if isinstance(values, range) and len(values) > 1 else values
 
 
-def _split(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
+def splits(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The sizes that some tensor splits, with the axes."""
     yield from dict.fromkeys(
         (dim.label, dim.axes) for t in program.held for dim in t.dims if dim.axes and not dim.fixed

@@ -21,7 +21,7 @@ from symroof.formula import Frozen
 
 # Words of plain comments that are no verbs.
 SAID = ("ignore", "follows", "forget", "input", "weight", "cache", "where", "mesh")
-VERBS = ("derive", "regimes", "compare", "plot", "verify")
+VERBS = ("derive", "regimes", "compare", "plot", "page", "verify")
 # What a document with blocks or values has in it.
 BLOCKS = re.compile(rf"symroof\s*=|symroof\s+(?:{'|'.join(VERBS)}|end)\b")
 

@@ -100,6 +100,17 @@ class Row(Frozen):
     cells: tuple[Cell, ...]
 
 
+def html_of(markdown: str) -> str:
+    """Markdown as HTML, with tables; HTML in it stays.
+
+    >>> html_of("## A\\n\\n*b*")
+    '<h2>A</h2>\\n<p><em>b</em></p>\\n'
+    """
+    from markdown_it import MarkdownIt
+
+    return str(MarkdownIt("commonmark").enable("table").render(markdown))
+
+
 def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...]]:
     r"""Markdown with its blocks of code blanked out, but for those of mathematics; and the rows of its tables.
 

@@ -6,12 +6,12 @@ import hashlib
 import zlib
 
 # Where the digest stands in a file of each format: how many bytes of the picture are behind it.
-BEHIND = {"svg": 0, "pdf": 0, "png": 12}
+BEHIND = {"svg": 0, "pdf": 0, "png": 12, "html": 0}
 
 
 def _mark(digest: str, form: str) -> bytes:
     """A comment, which no viewer shows; of a PNG a chunk of text in front of its last one."""
-    if form == "svg":
+    if form in ("svg", "html"):
         return f"<!-- symroof {digest} -->\n".encode()
     if form == "pdf":
         return f"% symroof {digest}\n".encode()

@@ -1,0 +1,226 @@
+"""What a page knows that answers while sizes move: every time in sizes and figures, for each way in which chips are wired, with
+the figures of each chip; and where arithmetic takes longer, solved for the sizes that people turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from sympy import Expr, Max, Min
+
+from symroof.algebra.rational import is_rational
+from symroof.derivation.evaluation import require_proved
+from symroof.derivation.figures_used import is_there
+from symroof.derivation.meanings import quantities
+from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.solutions import Solution
+from symroof.derivation.solving import relation_solved
+from symroof.errors import AlgebraError, CheckError, ModelError, SymroofError
+from symroof.exploration.coefficients import Coefficients, Data, read
+from symroof.formula import Frozen
+from symroof.model.hardware import Accelerator
+from symroof.model.mesh import open_axes
+from symroof.model.mesh_axes import MeshAxis
+from symroof.model.problem import Problem
+from symroof.model.quantities import TOKENS
+from symroof.model.resources import overlapping, time_name
+from symroof.proof.ledger import UndecidedError
+from symroof.symbols import symbol
+
+# Of how many sizes the solved formula is shown; what holds is decided for all of them.
+SOLVED = 3
+# Beyond that a table of statements says less than its sum.
+STATEMENTS = 40
+# What is shown beside the times, where the problem has it.
+BESIDE = ("T_lower", "T_upper", "T_steps", "intensity", TOKENS)
+
+
+class Way(Frozen):
+    """One way in which chips are wired, with one set of resources: each quantity in sizes and figures. ``solved`` has for a
+    size and a resource where arithmetic takes longer, as a formula."""
+
+    setting: Setting
+    values: Mapping[str, Expr]
+    solved: Mapping[tuple[str, str], Solution]
+
+    def numbers(self, axis: str) -> tuple[int, int]:
+        """The least number of chips of an axis that the formulas are about, and what each is a multiple of."""
+        there = [n for n in (1, 5) if is_there(self.setting.problem, {axis: Fraction(n)})]
+        return 1 if 1 in there else 2, 1 if 5 in there else 2
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The statements that overlap as one, each with times."""
+        program = self.setting.problem.operation
+        return () if program.alone or len(program.owners) > STATEMENTS else overlapping(program)
+
+
+class Fitted(Frozen):
+    """A chip with the figures that the times need; ``ways`` has the place of the way for each wiring of the axes. Where it
+    has no such figures, ``error`` says why."""
+
+    chip: Accelerator
+    figures: Mapping[str, str] = field(default_factory=dict)
+    peak: str = ""
+    links: tuple[str, ...] = ()
+    ways: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    error: str = ""
+
+
+class Live(Frozen):
+    """A problem on several chips, the first of them its own: ``ways`` and the chips that have them."""
+
+    problem: Problem
+    names: tuple[str, ...]
+    axes: tuple[MeshAxis, ...]
+    figures: tuple[str, ...]
+    ways: tuple[Way, ...]
+    chips: tuple[Fitted, ...]
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes that are no numbers of chips."""
+        axes = {axis.name for axis in self.axes}
+        return tuple(name for name in self.names if name not in axes)
+
+
+def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -> Live:
+    """Everything that a page computes with, with the formulas for so many ``solved`` sizes; what is written of it is proved by
+    :func:`require_same`.
+
+    >>> from symroof.model.library import library_operation
+    >>> from symroof.reading.catalogue import chip
+    >>> found = live(Problem(library_operation("matmul")), [chip("tpu-v5e"), chip("h100"), chip("tpu-v2")])
+    >>> found.names, found.figures, len(found.ways), [fitted.error[:14] for fitted in found.chips]
+    (('B', 'D', 'F'), ('peak', 'bandwidth'), 1, ['', '', 'TPU v2 core ha'])
+    """
+    problem = replace(problem, at=(), solve=None, minimize=None)
+    settings: dict[object, Setting] = {}
+    fitted = [_fitted(problem, chip, settings) for chip in chips]
+    if not settings:
+        raise ModelError(fitted[0].error if fitted else "there are no chips", expected="a chip with these figures")
+    ways = tuple(_way(setting, solved) for setting in settings.values())
+    setting = ways[0].setting
+    axes = tuple(_axes(setting_of(replace(problem, hardware=next(c.chip for c in fitted if not c.error)))))
+    figures = tuple(
+        dict.fromkeys(s.name for way in ways for v in way.values.values() for s in sorted(v.free_symbols, key=str))
+    )
+    names = (*setting.problem.operation.dimensions, *(axis.name for axis in axes))
+    known = tuple(name for name in setting.figures if name in figures)
+    others = tuple(name for name in figures if name not in names and name not in known)
+    return Live(problem, tuple(n for n in names if n in figures), axes, (*known, *others), ways, tuple(fitted))
+
+
+def _fitted(problem: Problem, chip: Accelerator, settings: dict[object, Setting]) -> Fitted:
+    """A chip with its ways, which are added to those that are known."""
+    try:
+        own = setting_of(replace(problem, hardware=chip))
+        axes, ways = tuple(_axes(own)), {}
+        if not own.timed:
+            raise ModelError(f"{chip.title} lacks a figure")
+        for wiring in product(*map(_wirings, axes)):
+            setting = own if not axes else _wired(problem, chip, axes, wiring)
+            key = (setting.rates, *(axis.wiring for axis in setting.problem.operation.mesh), wiring)
+            ways[wiring] = list(settings).index(key) if key in settings else len(settings)
+            settings.setdefault(key, setting)
+    except SymroofError as error:
+        return Fitted(chip, error=str(error).split("\n")[0])
+    figures = {name: known.digits for name, known in own.figures.items()}
+    if (held := own.known.get(f"capacity.{own.rates.memory}")) is not None:
+        figures["capacity"] = held.digits
+    return Fitted(chip, figures, own.peak_name, tuple(str(axis.link) for axis in axes), ways)
+
+
+def _axes(setting: Setting) -> Iterable[MeshAxis]:
+    """The axes that are of any number of chips."""
+    known = open_axes(setting.problem.mesh)
+    return (axis for axis in setting.problem.operation.mesh if axis.name in known)
+
+
+def _wirings(axis: MeshAxis) -> tuple[str, ...]:
+    """How an axis can be wired, by the number of its chips: two are a line, however they are wired."""
+    if axis.wiring == "switch":
+        return ("switch",)
+    return ("ring", "line") if axis.said != "line" and (axis.said == "ring" or axis.closing) else ("line",)
+
+
+def _wired(problem: Problem, chip: Accelerator, axes: Sequence[MeshAxis], wiring: Sequence[str]) -> Setting:
+    said = {
+        axis.name: replace(axis, wiring=way, origin=None, speed=None) for axis, way in zip(axes, wiring, strict=True)
+    }
+    mesh = {name: said.get(name, axis) for name, axis in problem.mesh.items()}
+    operation = replace(problem.operation, mesh=tuple(said.get(a.name, a) for a in problem.operation.mesh))
+    return setting_of(replace(problem, hardware=chip, mesh=mesh, operation=operation))
+
+
+def _way(setting: Setting, solved: int) -> Way:
+    """The quantities of a way, each of them proved, and where arithmetic takes longer."""
+    found = quantities(setting)
+    times = [time_name(resource) for resource in setting.rates.resources]
+    of_groups = [
+        time_name(resource, name)
+        for names in (() if setting.problem.operation.alone else overlapping(setting.problem.operation))
+        for name in names
+        for resource in setting.rates.resources
+    ]
+    held = "memory_per_chip" if setting.several_chips else "memory"
+    own = (
+        *times,
+        setting.flops_name,
+        "chips",
+        held,
+        *BESIDE,
+        *setting.problem.operation.where,
+        *setting.problem.let,
+        *(of_groups if len(of_groups) <= 4 * STATEMENTS else ()),
+    )
+    bytes_moved = "bytes_per_chip" if setting.several_chips else "bytes"
+    values = {name: found[name] for name in dict.fromkeys((*own, bytes_moved)) if name in found}
+    values = {name: value for name, value in values.items() if _is_computed(value)}
+    return Way(setting, values, dict(_solved(setting, values, solved)))
+
+
+def _is_computed(value: Expr) -> bool:
+    return is_rational(value) or value.has(Max, Min) or not value.free_symbols
+
+
+def _solved(setting: Setting, values: Mapping[str, Expr], solved: int) -> Iterable[tuple[tuple[str, str], Solution]]:
+    """For the sizes that people turn, and each resource, where arithmetic takes longer; nothing where that has no solved
+    form."""
+    free = {s.name for name in map(time_name, setting.rates.resources) for s in values[name].free_symbols}
+    for size in [name for name in setting.turned() if name in free][:solved]:
+        for resource in setting.rates.resources[1:]:
+            sides = values[time_name("math")], values[time_name(resource)]
+            if symbol(size) not in (sides[0] - sides[1]).free_symbols:
+                continue
+            if resource == setting.rates.comms:  # in the words of the intensity and the ridge
+                sides = setting.compared, setting.level
+            try:
+                found = relation_solved(*sides, ">", symbol(size), setting.least_one, layout=setting.layout)
+            except (AlgebraError, UndecidedError):
+                continue
+            if found.solved:
+                yield (size, resource), found
+
+
+def data_of(found: Live) -> Data:
+    """The names, the pool of quotients and the ways, as what JSON has."""
+    pool = Coefficients((*found.names, *found.figures))
+    ways = [{"q": {name: pool.written(value) for name, value in way.values.items()}} for way in found.ways]
+    return {"names": list(found.names), "figures": list(found.figures), "ways": ways, "pool": pool.pool}
+
+
+def require_same(found: Live, data: Mapping[str, Any]) -> int:
+    """How many quantities the data says. Raises :class:`CheckError` unless the second engine finds each of them to be what it
+    has in its own problem: what was written is read back, and proved once more."""
+    count, names = 0, (*data["names"], *data["figures"])
+    for way, written in zip(found.ways, data["ways"], strict=True):
+        said = {name: read(value, names, data["pool"]) for name, value in written["q"].items()}
+        if said.keys() != way.values.keys():
+            raise CheckError("a quantity of a page is lost")
+        require_proved(way.setting, said)
+        count += len(said)
+    return count

@@ -1,0 +1,338 @@
+"""A page that answers while sizes move: one file of HTML with its data, its script and its style."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sympy import Integer
+
+from symroof.derivation.figures_used import splits
+from symroof.derivation.pipeline import Derivation, derive
+from symroof.errors import CheckError, SymroofError
+from symroof.exploration.live import Fitted, Live, Way, data_of, live, require_same
+from symroof.formula import Frozen
+from symroof.model.dtype import dtype
+from symroof.model.hardware import Accelerator
+from symroof.model.mesh import open_axes
+from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.model.program_text import numbers, retyped
+from symroof.model.resources import time_name
+from symroof.reading.markup import html_of
+from symroof.rendering.formulas.mathml import mathml
+from symroof.rendering.pages.amounts import to_digits
+from symroof.rendering.pages.document import render_derivation
+from symroof.rendering.pages.environment import render, shipped_template, words
+from symroof.rendering.pages.pen import Pen, Style, pen_of
+from symroof.symbols import fraction, symbol
+
+# Where a page begins, for sizes of which nobody says a number.
+USUAL = {
+    "B": 64,
+    "D": 8192,
+    "F": 8192,
+    "T": 2048,
+    "S": 2048,
+    "K": 128,
+    "G": 4,
+    "H": 8,
+    "L": 32,
+    "V": 32768,
+    "E": 8,
+    "k": 2,
+}
+USUAL_SIZE, USUAL_CHIPS = 1024, 4
+# How high a frame is that a page stands in, and with how many statements there are other element types on it.
+HEIGHT, SEVERAL = 560, 12
+# What the formulas of a page leave to a reader of the screen.
+ALTTEXT = re.compile(r' alttext="[^"]*"')
+STYLED = re.compile(r' style="[^"]*"')
+
+
+class ShownPage(Frozen):
+    """A page that answers while sizes move, of a problem on some chips.
+
+    >>> import symroof as sr
+    >>> sr.page("matmul", on="tpu-v5e, h100")
+    <page of matmul on 2 chips>
+    """
+
+    problem: Problem
+    chips: tuple[Accelerator, ...]
+
+    @property
+    def html(self) -> str:
+        """The page in the language of its problem."""
+        return self.to_html()
+
+    def to_html(self, lang: str | None = None, title: str | None = None) -> str:
+        """The page as one file of HTML; ``title`` stands above it in place of the operation."""
+        return self.written(lang, title).html()
+
+    def save(self, path: str | Path, lang: str | None = None) -> None:
+        """Write the page to a file."""
+        Path(path).write_text(self.to_html(lang), "utf-8")
+
+    def data(self) -> dict[str, Any]:
+        """What the script of the page computes with."""
+        return self.written().data
+
+    def written(self, lang: str | None = None, title: str | None = None) -> LivePage:
+        """What stands on the page, in a language."""
+        kinds = tuple(_kinds(self.problem, self.chips))
+        fitting = next(one.chip for one in kinds[0][1].chips if not one.error)
+        at = replace(self.problem, hardware=fitting, at=())
+        return LivePage(derive(at), self.problem.at, kinds, Style(lang=lang).of(self.problem), title)
+
+    def _repr_html_(self) -> str:
+        return framed(self.html)
+
+    def __repr__(self) -> str:
+        operation = self.problem.operation
+        return f"<page of {operation.entry or self.problem.title or operation} on {len(self.chips)} chips>"
+
+
+def framed(html: str, height: int = HEIGHT) -> str:
+    """A page in a frame of its own, for a notebook."""
+    written = html.replace("&", "&amp;").replace('"', "&quot;")
+    return f'<iframe srcdoc="{written}" width="100%" height="{height}" loading="lazy" frameborder="0"></iframe>'
+
+
+# Element types beside those that are written: of the weights alone, or of everything.
+OTHERS = (("int8_weights", "int8", True), ("all_int8", "int8", False), ("all_fp8", "fp8", False))
+
+
+def _kinds(problem: Problem, chips: Sequence[Accelerator]) -> Iterator[tuple[str, Live]]:
+    """The problem as it is written, and with other element types where its chip has figures for them; a mesh as it is."""
+    yield "as_written", live(problem, chips)
+    operation = problem.operation
+    if operation.axes or problem.training or operation.given is not None or len(operation.owners) > SEVERAL:
+        return
+    seen = {str(operation)}
+    for label, kind, weights in OTHERS:
+        held = (
+            [t.name for t in operation.declared_as("weight")]
+            if operation.product is None
+            else [list(operation.arrays)[1]]
+        )
+        types = dict.fromkeys(map(str, held if weights else numbers(operation)), dtype(kind))
+        try:
+            changed = retyped(operation, types)
+            if str(changed) in seen:
+                continue
+            other = live(replace(problem, operation=changed), chips, 1)
+        except SymroofError:
+            continue
+        if not other.chips[0].error:
+            seen.add(str(changed))
+            yield label, other
+
+
+class LivePage:
+    """What a page says, in one language: problems of one kind, each with other element types, and the derivation of the
+    first of them."""
+
+    def __init__(
+        self,
+        derivation: Derivation,
+        at: Sequence[Mapping[str, Fraction]],
+        kinds: Sequence[tuple[str, Live]],
+        style: Style,
+        title: str | None,
+    ) -> None:
+        self.derivation, self.kinds = derivation, tuple(kinds)
+        problem = derivation.setting.problem
+        self.title = title or problem.title or problem.operation.entry or problem.operation.title
+        self.put = at[0] if at else {}
+        self.style = replace(style, dialect="mathml", brief=False)
+        self.problem = derivation.setting.problem
+        self.formulas: dict[str, int] = {}
+        self.count = 0
+
+    @property
+    def live(self) -> Live:
+        return self.kinds[0][1]
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        found: Mapping[str, str] = words(self.style.template, self.style.language, "live").live
+        return found
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """What the script computes with. Each quantity in it is read back from what is written, and proved once more."""
+        kinds = []
+        for label, known in self.kinds:
+            data = data_of(known)
+            self.count += require_same(known, json.loads(json.dumps(data)))
+            for way, said in zip(known.ways, data["ways"], strict=True):
+                said |= self._way(way, known)
+            chips = [self._fitted(one, data["figures"]) for one in known.chips]
+            kinds.append(
+                {
+                    "t": self.words[label],
+                    "figures": data["figures"],
+                    "pool": data["pool"],
+                    "ways": data["ways"],
+                    "chips": chips,
+                }
+            )
+        program = self.live.ways[0].setting.problem.operation
+        start = self._start(program)
+        return {
+            "v": 1,
+            "lang": self.style.language,
+            "operation": self._asked(),
+            "names": list(self.live.names),
+            "sizes": list(self.live.sizes),
+            "axes": [{"n": axis.name, "said": axis.said} for axis in self.live.axes],
+            "splits": list(self._splits(program)),
+            "turned": [n for n in self.derivation.setting.turned() if n in self.live.names],
+            "start": {name: str(size) for name, size in start.items()},
+            "chips": [self._chip(one) for one in self.live.chips],
+            "kinds": kinds,
+            "formulas": list(self.formulas),
+            "words": dict(self.words),
+        }
+
+    def _asked(self) -> str:
+        operation = self.problem.operation
+        return operation.entry or str(operation)
+
+    def _way(self, way: Way, known: Live) -> dict[str, Any]:
+        rates, setting = way.setting.rates, way.setting
+        pen = self._pen(setting)
+        resources = []
+        for resource in rates.resources:
+            shown = (rates.called or setting.link) if resource == rates.comms else resource
+            rate = {"math": "peak", "vector": rates.vector or ""}.get(resource) or rates.rate(resource)
+            kind = resource if resource in ("math", "vector") else "link" if resource in dict(rates.links) else "memory"
+            resources.append([resource, shown, rate, kind])
+        solved: dict[str, dict[str, int]] = {}
+        for (size, resource), found in way.solved.items():
+            text = mathml(pen.printer.print(found.formula), display=True)
+            place = self.formulas.setdefault(bare(text), len(self.formulas))
+            solved.setdefault(size, {})[resource] = place
+        groups = [
+            [" + ".join(names) if len(names) < 4 else f"{names[0]} … {names[-1]}", list(names)] for names in way.groups
+        ]
+        numbers = {axis.name: list(way.numbers(axis.name)) for axis in known.axes}
+        names = {"flops": setting.flops_name, "bytes": "bytes_per_chip" if setting.several_chips else "bytes"}
+        where = [name for name in setting.problem.operation.where if name in way.values]
+        return {"w": where, "r": resources, "s": solved, "g": groups, "a": numbers, "k": names}
+
+    def _pen(self, setting: Any) -> Pen:
+        return pen_of("markdown", setting.layout, setting.problem.link, self.style)
+
+    def _chip(self, one: Fitted) -> dict[str, Any]:
+        chip = one.chip
+        return {
+            "n": chip.name,
+            "t": chip.title,
+            "l": list(one.links),
+            **({"c": chip.closing} if chip.closing else {}),
+            **({"d": int(chip.domain.value)} if chip.domain else {}),
+        }
+
+    def _fitted(self, one: Fitted, figures: Sequence[str]) -> str | list[Any]:
+        """A chip with one kind of element types: why it has no times; or its figures, what its peak is, and its ways."""
+        if one.error:
+            return one.error
+        ways = {",".join(wiring): place for wiring, place in one.ways.items()}
+        return [[one.figures.get(name, "") for name in (*figures, "capacity")], one.peak, ways]
+
+    def _start(self, program: Program) -> dict[str, int]:
+        """The sizes at which the page begins: those that are put in, else usual ones."""
+        axes = {axis.name for axis in self.live.axes}
+        usual = {n: USUAL_CHIPS if n in axes else USUAL.get(n, USUAL_SIZE) for n in self.live.names}
+        return {name: int(self.put.get(name, usual[name])) for name in self.live.names}
+
+    def _splits(self, program: Program) -> Iterable[list[Any]]:
+        """Each size that chips share out: by how many that are known, and by which axes of any number."""
+        known = {axis.name: axis.chips or 1 for axis in program.mesh}
+        free = set(open_axes(self.live.ways[0].setting.problem.mesh))
+        for label, axes in splits(program) if program.axes else ():
+            fixed = 1
+            for axis in axes:
+                fixed *= 1 if axis in free else known[axis]
+            yield [label, fixed, [axis for axis in axes if axis in free]]
+
+    @cached_property
+    def _json(self) -> str:
+        return json.dumps(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+    @property
+    def digest(self) -> str:
+        """A digest of what the page computes with."""
+        return hashlib.sha256(self._json.encode()).hexdigest()[:16]
+
+    def html(self) -> str:
+        """The whole page."""
+        data = self._json
+        script, sheet = lean(_shipped("live.js") + _shipped("shown.js")), lean(_shipped("live.css"))
+        written = bare(html_of(render_derivation(self.derivation, "markdown", replace(self.style, heading=3))))
+        facts = {
+            "title": self.title,
+            "data": data,
+            "script": script,
+            "sheet": sheet,
+            "policy": f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; base-uri 'none'; form-action 'none'",
+            "derivation": written,
+            "count": self.count,
+            "steps": sum(self.derivation.counts().values()),
+            "digest": self.digest,
+            "w": self.words,
+            "verdict": self._verdict(),
+        }
+        page = render("page/live.html.j2", None, self.style.language, facts)
+        if re.search(r"<[^>]+ (?:style|on\w+)=", page.replace(script, "")):
+            raise CheckError("an attribute of the page would be blocked by its own policy")
+        return page
+
+    def _verdict(self) -> str:
+        """What waits for what at the sizes with which the page begins, for readers without a script."""
+        setting, w = self.live.ways[0].setting, self.words
+        point = {symbol(name): Integer(size) for name, size in self._start(setting.problem.operation).items()}
+        values = self.live.ways[0].values
+        times = {
+            resource: fraction(setting.in_numbers(values[time_name(resource)].subs(point)))
+            for resource in setting.rates.resources
+        }
+        most = max(times.values())
+        name = min(resource for resource, time in times.items() if time == most)
+        if times["math"] == most:
+            return w["by_math"]
+        link = name in dict(setting.rates.links)
+        said = w["by_vector" if name == "vector" else "by_link" if link else "by_memory"].replace("{name}", name)
+        return said + w["comma"] + w["of_peak"].replace("{share}", f"{to_digits(times['math'] / most * 100, 3)} %")
+
+
+def bare(html: str) -> str:
+    """HTML without what a policy of hashes blocks, and without the LaTeX of its formulas."""
+    return STYLED.sub("", ALTTEXT.sub("", html))
+
+
+def lean(text: str) -> str:
+    """A script or a style sheet without its comments and the space at the beginning of its lines."""
+    lines = (line.strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
+
+
+def _shipped(name: str) -> str:
+    found = shipped_template(f"page/{name}")
+    if found is None:
+        raise CheckError(f"the template {name} is not shipped")
+    return found
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
