@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ShownRegimes,
         ShownSketch,
     )
-    from symroof.rendering.live import ShownPage
+    from symroof.rendering.live_page import ShownPage
     from symroof.rendering.report import ShownReport
     from symroof.verification.judgement import FileReport
 
@@ -235,12 +235,12 @@ def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> S
 
     >>> answer = page("matmul", on="tpu-v5e", at="B=64,D=F=8192")
     >>> answer
-    <page of matmul on 14 chips>
+    <page of bf16[B, D] * bf16[D, F] -> bf16[B, F] on 14 chips>
     >>> "<script" in answer.html
     True
     """
     from symroof.reading.catalogue import catalogue
-    from symroof.rendering.live import ShownPage
+    from symroof.rendering.live_page import ShownPage
 
     problem, named = problem_on_each(operation, listed(on), options)
     others = catalogue(*listed(options.get("chips"))).values() if len(named) < 2 else ()

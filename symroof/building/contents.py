@@ -17,7 +17,7 @@ from symroof.reading.languages import language_of, languages
 from symroof.reading.problems import KEYS, read_problem_file, require_key
 from symroof.reading.toml import text, unfit
 from symroof.rendering.figures.signature import signed
-from symroof.rendering.live import HEIGHT
+from symroof.rendering.live_page import HEIGHT
 from symroof.rendering.pages.pen import Style
 from symroof.verification.comments import CONVENTIONS
 

@@ -63,7 +63,7 @@ class ShownPage(Frozen):
 
     >>> import symroof as sr
     >>> sr.page("matmul", on="tpu-v5e, h100")
-    <page of matmul on 2 chips>
+    <page of bf16[B, D] * bf16[D, F] -> bf16[B, F] on 2 chips>
     """
 
     problem: Problem

@@ -1,0 +1,215 @@
+"""A page that answers, in a real browser without a network: by keyboard, in three languages and widths, light and dark, on paper."""
+
+import importlib.util
+import json
+import re
+import shutil
+
+import pytest
+from test_rendering_engines import require as require_engines
+
+import symroof as sr
+
+pytestmark = [pytest.mark.part(6), pytest.mark.thorough]
+
+PAGES = {
+    "product": ("matmul", "tpu-v5e", {}),
+    "program": ("mlp", "h100", {}),
+    "mesh": ("fsdp-megatron", "tpu-v5p", {"at": "B=65536,D=8192,F=32768,X=16,Y=4"}),
+}
+# The boxes of the labels of a figure that meet, and the words that stand outside of it.
+MEETING = """svg => {
+  const frame = svg.getBoundingClientRect(), boxes = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+  const found = [];
+  boxes.forEach(([a, p], i) => {
+    if (p.left < frame.left - 2 || p.right > frame.right + 2 || p.top < frame.top - 2 || p.bottom > frame.bottom + 2) found.push([a, "outside"]);
+    boxes.slice(i + 1).forEach(([b, q]) => {
+      const wide = Math.min(p.right, q.right) - Math.max(p.left, q.left), high = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+      if (wide > 2 && high > 4) found.push([a, b]);
+    });
+  });
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    require_engines(importlib.util.find_spec("playwright"), "playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
+    require_engines(path, "there is no Chromium")
+    with sync_playwright() as engine:
+        found = engine.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+
+    def written(name, lang="en"):
+        path = folder / f"{name}-{lang}.html"
+        if not path.exists():
+            operation, on, options = PAGES[name]
+            sr.page(operation, on=on, **options).save(path, lang=lang)
+        return path
+
+    return written
+
+
+class Watched:
+    """A page that is open, with all that it asked for and complained of."""
+
+    def __init__(self, browser, path, address="", width=1280, scheme="light", height=900):
+        self.context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, offline=True
+        )
+        self.page, self.bad = self.context.new_page(), []
+        self.page.on("console", lambda m: self.bad.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda e: self.bad.append(str(e)))
+        self.page.on("request", lambda r: self.bad.append(r.url) if not r.url.startswith("file:") else None)
+        self.page.goto(path.as_uri() + address)
+        self.page.wait_for_function("document.getElementById('verdict').className !== ''")
+
+    def close(self):
+        self.context.close()
+        assert self.bad == []
+
+
+def numbers(text):
+    return [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", text)]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_four_hundred_steps_by_keyboard(browser, files, name):
+    """Slider by slider with arrows, Home and End: no request, no complaint, no label on another, and each least number that is
+    said of a size is the first one that is compute-bound."""
+    watched = Watched(browser, files(name))
+    page, names = (
+        watched.page,
+        [str(n) for n in json.loads(watched.page.inner_text("#data") or watched.page.text_content("#data"))["names"]],
+    )
+    keys = ["ArrowRight"] * 9 + ["ArrowLeft"] * 4 + ["Home", "End", "ArrowLeft", "ArrowLeft", "PageDown"]
+    steps, met = 0, []
+    while steps < 400:
+        for size in names:
+            page.focus(f"#r-{size}")
+            for key in keys:
+                page.keyboard.press(key)
+                steps += 1
+            met += [(size, pair) for pair in page.eval_on_selector("#roof", MEETING)]
+            assert page.evaluate("document.activeElement.id") == f"r-{size}", "the keyboard stays where it is"
+            assert page.inner_text("#verdict")
+    assert met == []
+    watched.close()
+
+
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (820, "dark"), (1440, "light"), (1440, "dark")])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_width_theme_and_language(browser, files, name, lang, width, scheme):
+    watched = Watched(browser, files(name, lang), width=width, scheme=scheme)
+    page = watched.page
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for figure in ("#roof", "#over"):
+        assert page.eval_on_selector(figure, MEETING) == []
+    assert page.eval_on_selector("html", "e => e.lang") == lang
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('input, select, textarea')].filter(e => !e.labels?.length && !e.getAttribute('aria-label')).map(e => e.id)"
+    )
+    assert unnamed == []
+    for one in page.query_selector_all("details"):
+        one.evaluate("e => { e.open = true }")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "unfolded"
+    watched.close()
+
+
+def test_a_threshold_is_gone_to_and_is_one(browser, files):
+    """The button leads to the first number that is compute-bound; one less is not."""
+    watched = Watched(browser, files("product"), "#B=64&D=8192&F=8192&chip=tpu-v5e&for=B")
+    page = watched.page
+    assert page.inner_text("#verdict").startswith("Memory-bound")
+    page.click("#bounds button")
+    assert page.input_value("#n-B") == "256"
+    assert page.inner_text("#verdict") == "Compute-bound"
+    page.fill("#n-B", "255")
+    assert page.inner_text("#verdict").startswith("Memory-bound")
+    assert "1 short" in page.inner_text("#joint")
+    page.wait_for_timeout(900)
+    assert "B=255" in page.url
+    assert page.text_content("#said").startswith("Memory-bound")
+    watched.close()
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "#B=0&D=-4&F=1e9",
+        "#B=" + "9" * 31,
+        "#__proto__=1&constructor=2&B=64",
+        "#%E0%A4%A",
+        "#chip=nochip&for=__proto__&kind=99",
+        "#B=64;D=8&=&&=5",
+        "#bandwidth=Infinity&peak=abc",
+    ],
+)
+def test_garbage_in_the_address_changes_nothing(browser, files, garbage):
+    watched = Watched(browser, files("product"), garbage)
+    assert watched.page.input_value("#n-B") == "64"
+    assert watched.page.inner_text("#verdict") == "Memory-bound, 26.2 % of the peak"
+    watched.close()
+
+
+def test_the_address_says_the_state(browser, files):
+    watched = Watched(browser, files("program"), "#B=4096&D=1024&F=512&chip=h100-sxm&for=D&bandwidth=1e12")
+    page = watched.page
+    assert [page.input_value(f"#n-{n}") for n in "BDF"] == ["4096", "1024", "512"]
+    assert page.is_checked('input[name="for"][value="D"]')
+    assert page.eval_on_selector('[data-figure="bandwidth"]', "e => [e.value, e.className]") == ["1e12", "given"]
+    page.eval_on_selector("#figures", "e => { e.open = true }")
+    page.fill('[data-figure="bandwidth"]', "nonsense")
+    assert page.eval_on_selector('[data-figure="bandwidth"]', "e => e.className").split()[-1] in ("wrong", "given")
+    page.click("#command")
+    assert page.input_value("#copied").startswith("symroof derive ")
+    assert "--given HBM=1e12" in page.input_value("#copied")
+    watched.close()
+
+
+def test_a_page_in_a_frame_without_an_address(browser, files, tmp_path):
+    """As in a notebook: nothing but verdict, sliders and roofline, whose height stays."""
+    outer = tmp_path / "outer.html"
+    outer.write_text(f"<!doctype html><body>{sr.page('matmul', on='tpu-v5e')._repr_html_()}", "utf-8")
+    context = browser.new_context(viewport={"width": 800, "height": 800}, offline=True)
+    page, bad = context.new_page(), []
+    page.on("pageerror", lambda e: bad.append(str(e)))
+    page.goto(outer.as_uri())
+    frame = next(f for f in page.frames if f != page.main_frame)
+    frame.wait_for_function("document.getElementById('verdict').className !== ''")
+    heights = {frame.evaluate("document.documentElement.scrollHeight")}
+    for _ in range(40):
+        frame.focus("#r-B")
+        page.keyboard.press("ArrowRight")
+    heights.add(frame.evaluate("document.documentElement.scrollHeight"))
+    assert len(heights) == 1
+    assert not frame.is_visible("#derivation")
+    assert frame.is_visible("#r-B")
+    assert bad == []
+    context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_paper_everything_is_unfolded(browser, files, name, tmp_path):
+    watched = Watched(browser, files(name))
+    assert len(watched.page.pdf(path=tmp_path / "page.pdf")) > 20_000
+    watched.close()
+
+
+def test_without_a_script_there_is_an_answer(browser, files):
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto(files("product").as_uri())
+    assert page.inner_text("#verdict") == "Memory-bound, 26.2 % of the peak"
+    assert page.is_visible("#derivation math")
+    context.close()
