@@ -228,7 +228,9 @@ def test_numbers_of_chips_are_those_that_are_wired(chip, most):
         page, [{"chip": name, "sizes": sizes if most else {**sizes, "X": "2", "Y": "2"}}, {"chip": name, "sizes": odd}]
     )
     if most:
-        assert dict(found["axes"]["Y"])["ring"][0][1] == most
+        ring, line = ({way: rest for way, *rest in found["axes"]["Y"]}[way] for way in ("ring", "line"))
+        assert (ring[0][0][1], ring[1]) == (most, "16")  # 20 does not divide 32768
+        assert (line[0][0][1], line[1]) == ("10", "2")  # a line of half as many ways: Y < 10.64, and 8 closes to a ring
     else:
         assert joined["refused"]["why"] == "joined"
 

@@ -48,21 +48,19 @@ def of_one_count(
     found: Sequence[Judgement], own: Sequence[Judgement], other: Sequence[Judgement]
 ) -> tuple[Judgement, ...]:
     """The judgements of one problem under one way of counting additions, that under which more of them are right: all
-    under the ``own``, or all under the ``other``. What is right under the way that is not taken alone is right on that
-    condition. What says what the FLOPs are is as it was ``found``: an author may write both counts, one after the other."""
+    under the ``own``, or all under the ``other``; what is right under the own one alone is right on that condition then.
+    What says what the FLOPs are is as it was ``found``: an author may write both counts, one after the other."""
+    known, before = {_place(one): one for one in found}, {_place(one): one for one in own}
     (count, *_) = (remark for one in found for remark in _other_counts(one))
     first = next(name for name in COUNTINGS if name != count.facts["count"])
-    keeps = _right(own) >= _right(other)
-    known, rest = {_place(one): one for one in found}, {_place(one): one for one in (other if keeps else own)}
-    alone = Remark("another_count", {"count": count.facts["count"] if keeps else first})
-    judged = []
+    keeps, judged = _right(own) >= _right(other), []
     for one in own if keeps else other:
-        there = rest.get(_place(one), one)
+        there = before.get(_place(one), one)
         if _of_counts(one.statement):
             one = known.get(_place(one), one)
-        elif there.verdict in GOOD and one.verdict not in GOOD:
-            one = _remarked(there, alone, verdict="conditional")
-        elif not keeps and there.verdict not in GOOD and one.verdict in GOOD:
+        elif not keeps and there.verdict in GOOD and one.verdict not in GOOD:
+            one = _remarked(there, Remark("another_count", {"count": first}), verdict="conditional")
+        elif not keeps and there.verdict not in GOOD:
             one = _remarked(one, count)
         judged.append(one)
     return tuple(judged)

@@ -196,7 +196,13 @@ const engine = (page) => {
       const fits = (n) => n >= 1n && wiring(chip, place, n) === way && n >= BigInt(theWay.a[name][0]) && n % BigInt(theWay.a[name][1]) === 0n;
       const near = (n, by, stop) => { for (let i = 0; i < 70 && n >= 1n && (stop === null || (by > 0n ? n <= stop : n >= stop)); i++, n += by) if (fits(n)) return n; return null; };
       const found = joint && joint.map(([a, b]) => [near(a, 1n, b), b === null ? null : near(b, -1n, a)]).filter(([a]) => a !== null);
-      return { way, joint: found };
+      // The largest number up to the last one that shares out evenly every size which the axis splits.
+      const shared = page.splits.filter(([label, , axes]) => axes.includes(name) && label in state.sizes);
+      const evenly = (n) => shared.every(([label, fixed, axes]) => state.sizes[label] % axes.reduce((m, axis) => m * (axis === name ? n : state.sizes[axis]), BigInt(fixed)) === 0n);
+      const last = found && found.length ? found[found.length - 1] : null;
+      let even = last && last[1] !== null && last[1] < 4096n && shared.length ? last[1] : null;
+      while (even !== null && !(fits(even) && evenly(even))) even = even > last[0] ? even - 1n : null;
+      return { way, joint: found, even, of: shared.map(([label]) => label) };
     });
   };
   return { decide, boundOfAxis, float, decimal, whole, add, mul, turn, less, above, wiring, split, value, quotient };

@@ -39,7 +39,7 @@ const shown = (doc, page) => {
   };
   const joint = (m) => {
     const name = state.for, n = state.sizes[name];
-    if (axes.has(name)) return boundOfAxis(m, name).map(({ way, joint: spans }) => `${w[way]}: ${ends(name, spans)}`).join(w.semicolon);
+    if (axes.has(name)) return boundOfAxis(m, name).map(({ way, joint: spans, even, of }) => `${w[way]}${w.colon}${ends(name, spans)}${even && spans[spans.length - 1][1] !== even ? w.comma + say("divides", { x: even, names: [...new Set(of)].join(w.comma) }) : ""}`).join(w.semicolon);
     const { joint: spans } = m.bound(name);
     let text = ends(name, spans);
     const edge = spans && spans.length === 1 && spans[0][1] === null && spans[0][0] > 1n ? spans[0][0] : null;
@@ -108,7 +108,7 @@ const shown = (doc, page) => {
     if (k > 0 && float(m.times[k]) > float(m.math)) { const y = Y(flops / float(m.times[k])); c.put(`<path d="M${L} ${y}H${right}" stroke="var(--soft)" stroke-dasharray="4 3"/>`); c.text(right, y, w.vector, { places: [[-4, -5], [-4, 14]] }); }
     c.text(right, Y(top), `${w.peak} ${rate(top, "FLOPs/s")}`, { places: [[-2, -8], [-2, -24]] });
     points.forEach((p, i) => c.text(X(p.x), Y(p.y), points.length > 1 ? `${p.row[1]} ${nice(p.x)}` : nice(p.x), { fill: SHADES[i % 5] }));
-    points.forEach((p, i) => { const knee = top / p.width; if (knee < x1) { c.put(`<circle cx="${X(knee)}" cy="${Y(top)}" r="4" fill="var(--paper)" stroke="${SHADES[i % 5]}" stroke-width="2"/>`); c.text(X(knee), Y(top), points.length > 1 ? nice(knee) : `${w.ridge} ${nice(knee)}`, { places: [[0, -10], [0, -26], [0, -42], [-8, -10], [8, -10]], kind: "soft" }); } });
+    points.forEach((p, i) => { const knee = top / p.width; if (knee < x1 && points.findIndex((q) => q.width === p.width) === i) { c.put(`<circle cx="${X(knee)}" cy="${Y(top)}" r="4" fill="var(--paper)" stroke="${SHADES[i % 5]}" stroke-width="2"/>`); c.text(X(knee), Y(top), points.length > 1 ? nice(knee) : `${w.ridge} ${nice(knee)}`, { places: [[0, -10], [0, -26], [0, -42], [-8, -10], [8, -10]], kind: "soft" }); } });
     if (got < top * 0.999) { const x = X(main.x), y = Y(Math.min(main.y, got)); c.put(`<path d="M${x} ${Y(main.y) - 6}V${Y(top) + 3}" stroke="var(--hot)" stroke-dasharray="3 3"/>`); c.text(x, (y + Y(top)) / 2, say("left", { x: nice(top / got, 3) }), { fill: "var(--hot)", places: [[7, 4], [-7, 4], [7, 20], [-7, 20]] }); }
     pins.forEach((p) => { c.put(`<circle cx="${X(p.x)}" cy="${Y(p.y)}" r="5" fill="none" stroke="currentColor" stroke-width="2"/>`); c.text(X(p.x), Y(p.y), String(p.i + 1)); });
     c.show(`${say("roofline", { chip: m.chip.t })} ${verdict(m).text}`);
@@ -205,7 +205,7 @@ const shown = (doc, page) => {
     roofline(m);
     if (!compact) {
       const solved = (m.way.s[state.for] || {}), ends_ = axes.has(state.for) ? [] : m.bound(state.for).each;
-      $("bounds").innerHTML = ends_.map(([resource, spans]) => { const one = m.way.r.find((row) => row[0] === resource), edge = spans && spans.length === 1 && spans[0][1] === null && spans[0][0] > 1n && spans[0][0] < 10n ** 15n ? spans[0][0] : null; return `<li>${esc(say("against", { name: label(one) }))}: ${esc(ends(state.for, spans))}${edge ? ` <button class="go" data-go="${edge}">${esc(say("go", { n: state.for, a: grouped(edge) }))}</button>` : ""}${resource in solved ? `<div class="scroll">${page.formulas[solved[resource]]}</div>` : ""}</li>`; }).join("");
+      $("bounds").innerHTML = ends_.map(([resource, spans]) => { const one = m.way.r.find((row) => row[0] === resource), edge = spans && spans.length === 1 && spans[0][1] === null && spans[0][0] > 1n && spans[0][0] < 10n ** 15n ? spans[0][0] : null; return `<li>${esc(say("against", { name: label(one) }) + w.colon)}${esc(ends(state.for, spans))}${edge ? ` <button class="go" data-go="${edge}">${esc(say("go", { n: state.for, a: grouped(edge) }))}</button>` : ""}${resource in solved ? `<div class="scroll">${page.formulas[solved[resource]]}</div>` : ""}</li>`; }).join("");
       over(m); bar(m); tables(m); chipsTable();
       $("knobs").textContent = knobs(m);
     }

@@ -14,7 +14,7 @@ const found = states.map((given) => {
     const { each, joint } = model.bound(name);
     bounds[name] = { each: Object.fromEntries(each.map(([resource, spans]) => [resource, out(spans)])), joint: out(joint) };
   }
-  const ofAxes = Object.fromEntries(axes.map((name) => [name, boundOfAxis(model, name).map(({ way, joint }) => [way, out(joint)])]));
+  const ofAxes = Object.fromEntries(axes.map((name) => [name, boundOfAxis(model, name).map(({ way, joint, even }) => [way, out(joint), even && String(even)])]));
   return { quantities, longest: model.longest, bounds, axes: ofAxes, floats: Object.fromEntries(Object.keys(model.way.q).map((name) => [name, float(model.of(name))])) };
 });
 process.stdout.write(JSON.stringify(found));
