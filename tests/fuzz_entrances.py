@@ -181,6 +181,7 @@ ENTRANCES = {
     "notebook": Entrance(file_of("p.ipynb", command("build", "--stdout")), (NOTEBOOK,), ('"cells"', '"markdown"', '"code"', '"source"', "[", "]", "{", "}", ",", "<!-- symroof: derive", "-->", "\\n", '"nbformat": 4')),
     "settings": Entrance(settings, ('lang = "en"\ndialect = "github"\n', '[problem]\nhardware = "tpu-v5e"\n[looks]\nheading = 2\n'), KEYS),
     "plot of a program": Entrance(lambda text: sr.plot(text, on="h100", over="B=1..4096", at="D=4096,F=8192"), (PROGRAMS[0], "mlp"), WORDS),
+    "live page": Entrance(lambda text: sr.page(text, on="h100", at="B=8").html, (PROGRAMS[0], "matmul", "bf16[B, D] * bf16[D, F] -> bf16[B, F]"), WORDS),
     "name": Entrance(command("operations"), ("dot", "matmul"), ("do", "t", "mat", "mul", "-")),
 }  # fmt: skip
 

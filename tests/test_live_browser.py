@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import shlex
 import shutil
 
 import pytest
@@ -175,6 +176,20 @@ def test_the_address_says_the_state(browser, files):
     assert page.input_value("#copied").startswith("symroof derive ")
     assert "--given HBM=1e12" in page.input_value("#copied")
     watched.close()
+
+
+@pytest.mark.parametrize("name", ["product", "program"])
+@pytest.mark.parametrize("kind", [0, 1])
+def test_the_command_that_is_copied_says_what_the_page_says(browser, files, run, name, kind):
+    """Run as it stands, with the figures that were overwritten: the same time."""
+    watched = Watched(browser, files(name), f"#B=320&D=1024&F=512&kind={kind}&bandwidth=1.5e12&for=D")
+    page = watched.page
+    page.click("#command")
+    said = shlex.split(page.input_value("#copied"))
+    seconds = page.evaluate("document.page.lower()")
+    watched.close()
+    assert said[0] == "symroof"
+    assert float(run(*said[1:], "--value", "T_lower", "--unit", "s").out.split()[0]) == pytest.approx(seconds, rel=5e-5)
 
 
 def test_a_page_in_a_frame_without_an_address(browser, files, tmp_path):

@@ -219,7 +219,11 @@ def require_same(found: Live, data: Mapping[str, Any]) -> int:
     count, names = 0, (*data["names"], *data["figures"])
     for way, written in zip(found.ways, data["ways"], strict=True):
         said = {name: read(value, names, data["pool"]) for name, value in written["q"].items()}
-        if said.keys() != way.values.keys():
+        wanted = {*way.values, *map(time_name, way.setting.rates.resources)}
+        if said.keys() != wanted or [row[0] for row in written.get("r", ())] not in (
+            [],
+            list(way.setting.rates.resources),
+        ):
             raise CheckError("a quantity of a page is lost")
         require_proved(way.setting, said)
         count += len(said)

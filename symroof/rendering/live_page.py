@@ -17,6 +17,7 @@ from sympy import Integer
 
 from symroof.derivation.figures_used import splits
 from symroof.derivation.pipeline import Derivation, derive
+from symroof.derivation.setting import Setting
 from symroof.errors import CheckError, SymroofError
 from symroof.exploration.live import Fitted, Live, Way, data_of, live, require_same
 from symroof.formula import Frozen
@@ -32,7 +33,7 @@ from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.amounts import to_digits
 from symroof.rendering.pages.document import render_derivation
 from symroof.rendering.pages.environment import render, shipped_template, words
-from symroof.rendering.pages.pen import Pen, Style, pen_of
+from symroof.rendering.pages.pen import Pen, Style, claims_pen, pen_of
 from symroof.symbols import fraction, symbol
 
 # Where a page begins, for sizes of which nobody says a number.
@@ -170,13 +171,14 @@ class LivePage:
     @cached_property
     def data(self) -> dict[str, Any]:
         """What the script computes with. Each quantity in it is read back from what is written, and proved once more."""
-        kinds = []
+        kinds: list[dict[str, Any]] = []
         for label, known in self.kinds:
             data = data_of(known)
-            self.count += require_same(known, json.loads(json.dumps(data)))
             for way, said in zip(known.ways, data["ways"], strict=True):
                 said |= self._way(way, known)
+            self.count += require_same(known, json.loads(json.dumps(data)))
             chips = [self._fitted(one, data["figures"]) for one in known.chips]
+            asked = self._asked(known.ways[0].setting, not kinds)
             kinds.append(
                 {
                     "t": self.words[label],
@@ -184,6 +186,7 @@ class LivePage:
                     "pool": data["pool"],
                     "ways": data["ways"],
                     "chips": chips,
+                    "asked": asked,
                 }
             )
         program = self.live.ways[0].setting.problem.operation
@@ -191,7 +194,6 @@ class LivePage:
         return {
             "v": 1,
             "lang": self.style.language,
-            "operation": self._asked(),
             "names": list(self.live.names),
             "sizes": list(self.live.sizes),
             "axes": [{"n": axis.name, "said": axis.said} for axis in self.live.axes],
@@ -204,9 +206,23 @@ class LivePage:
             "words": dict(self.words),
         }
 
-    def _asked(self) -> str:
-        operation = self.problem.operation
-        return operation.entry or str(operation)
+    def _asked(self, setting: Setting, written: bool) -> list[str] | None:
+        """What asks for this on a command line; None where nothing that is one line does."""
+        problem, operation = setting.problem, self.problem.operation if written else setting.problem.operation
+        if written and operation.entry:
+            said = [operation.entry]
+        elif problem.training or operation.given is not None or problem.let:
+            return None
+        else:
+            said = ["; ".join(line.strip() for line in str(operation).split("\n") if line.strip())]
+        if problem.assume:
+            said += ["--assume", claims_pen(setting.layout).condition(problem.assume)]
+        for flag, value in (
+            ("--count", problem.count if problem.count != "fma" else ""),
+            ("--compute", problem.compute),
+        ):
+            said += [flag, str(value)] if value else []
+        return said
 
     def _way(self, way: Way, known: Live) -> dict[str, Any]:
         rates, setting = way.setting.rates, way.setting
@@ -230,7 +246,7 @@ class LivePage:
         where = [name for name in setting.problem.operation.where if name in way.values]
         return {"w": where, "r": resources, "s": solved, "g": groups, "a": numbers, "k": names}
 
-    def _pen(self, setting: Any) -> Pen:
+    def _pen(self, setting: Setting) -> Pen:
         return pen_of("markdown", setting.layout, setting.problem.link, self.style)
 
     def _chip(self, one: Fitted) -> dict[str, Any]:

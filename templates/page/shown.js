@@ -195,6 +195,7 @@ const shown = (doc, page) => {
   const figureName = (m, name) => (name === "peak" ? m.chip.p : name === "bandwidth" ? (m.way.r.find((row) => row[2] === "bandwidth") || [])[1] || name : name);
 
   const draw = () => {
+    $("command").hidden = !page.kinds[state.kind].asked;
     const m = decide(state), v = m.refused ? { ok: false, text: refusal(m) } : verdict(m);
     $("verdict").textContent = v.text;
     $("verdict").className = v.ok ? "ok" : "no";
@@ -279,7 +280,7 @@ const shown = (doc, page) => {
       if (t.dataset.chip) { state.chip = t.dataset.chip; state.figures = {}; figures(); go(); }
       if (t.id === "pin") { state.pins = state.pins.length > 3 ? [] : [...state.pins, { kind: state.kind, chip: state.chip, sizes: { ...state.sizes }, figures: { ...state.figures } }]; draw(); }
       if (t.id === "link") copy(String(location.href).split("#")[0] + written());
-      if (t.id === "command") copy(`symroof derive ${JSON.stringify(page.operation)} --on ${state.chip}${Object.entries(state.figures).map(([k, x]) => ` --given ${k === "bandwidth" ? figureName(decide(state), k) : k}=${x}`).join("")} --for ${state.for} --at ${page.names.map((name) => `${name}=${state.sizes[name]}`).join(",")}`);
+      if (t.id === "command") copy(`symroof derive ${page.kinds[state.kind].asked.map((part) => (/^[\w-]+$/.test(part) ? part : `"${part}"`)).join(" ")} --on ${state.chip}${Object.entries(state.figures).map(([k, x]) => ` --given ${k === "bandwidth" ? figureName(decide(state), k) : k}=${x}`).join("")} --for ${state.for} --at ${page.names.map((name) => `${name}=${state.sizes[name]}`).join(",")}`);
       if (t.id === "svg") copy($("roof").outerHTML);
     });
     addEventListener("hashchange", () => { reading(location.hash); figures(); go(); });
@@ -288,6 +289,6 @@ const shown = (doc, page) => {
     addEventListener("beforeprint", () => { for (const one of doc.querySelectorAll("details")) one.open = true; });
     go();
   };
-  return { begin, state, draw, verdict, joint, set, go };
+  return { begin, lower: () => float(decide(state).lower) };
 };
 if (typeof document !== "undefined") { const page = shown(document, JSON.parse(document.getElementById("data").textContent)); page.begin(); document.page = page; }
