@@ -117,6 +117,10 @@ def solved():
     return derived(LAYER, at="N=64,D=F=8192", let=let, solve="max(size(h), params) <= M*capacity.HBM", solve_for="M")
 
 
+def within_a_time():
+    return derived(at="D=F=8192", solve="max(T_math, T_HBM) <= 10 ms", solve_for="B")
+
+
 def without_an_operation():
     let = {"flops": "2*B*n", "bytes": "P + B*k"}
     return sr.derive(
@@ -351,7 +355,11 @@ FAULTS = {
     "derivation.setting.Setting.in_numbers": (doubled, batch),
     "derivation.threshold._cleared": (doubled, batch),
     "derivation.threshold._otherwise": (lambda f: lambda draft, solution: f(draft, replace(solution, formula=twice(solution.formula.rows[0][0]))) if not hasattr(solution.formula, "rows") else f(draft, replace(solution, formula=replace(solution.formula, rows=((solution.formula.rows[0][0], twice(solution.formula.rows[0][1])),)))), batch),
-    "derivation.equations._joined": (lambda f: lambda parts, every: f(parts, every=not every), solved),
+    "derivation.equations._joined": (lambda f: lambda *a, every: f(*a, every=not every), solved),
+    "derivation.spans._any": (lambda f: lambda parts: f(list(parts)[1:]), within_a_time),
+    "derivation.spans._both": (lambda f: lambda one, other: one, within_a_time),
+    "derivation.spans.whole": (lambda f: lambda *a: tuple(s._replace(high=s.high and s.high + 1) for s in f(*a)), within_a_time),
+    "derivation.spans.written": (lambda f: lambda spans, *a, **k: f(tuple(s._replace(high=s.high and 2 * s.high) for s in spans), *a, **k), within_a_time),
     "derivation.equations._upright": (doubled, without_an_operation),
     "algebra.roots.whole_number": (lambda f: lambda *a: (lambda found: found and found + 1)(f(*a)), batch),
     "derivation.formulas.Ground.value": (doubled, solved),

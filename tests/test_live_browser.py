@@ -72,7 +72,7 @@ class Watched:
         self.page.on("pageerror", lambda e: self.bad.append(str(e)))
         self.page.on("request", lambda r: self.bad.append(r.url) if not r.url.startswith("file:") else None)
         self.page.goto(path.as_uri() + address)
-        self.page.wait_for_function("document.getElementById('verdict').className !== ''")
+        self.page.wait_for_selector("#verdict.ok, #verdict.no")
 
     def close(self):
         self.context.close()
@@ -201,7 +201,7 @@ def test_a_page_in_a_frame_without_an_address(browser, files, tmp_path):
     page.on("pageerror", lambda e: bad.append(str(e)))
     page.goto(outer.as_uri())
     frame = next(f for f in page.frames if f != page.main_frame)
-    frame.wait_for_function("document.getElementById('verdict').className !== ''")
+    frame.wait_for_selector("#verdict.ok, #verdict.no")
     heights = {frame.evaluate("document.documentElement.scrollHeight")}
     for _ in range(40):
         frame.focus("#r-B")

@@ -50,7 +50,7 @@ def test_the_wheel_holds_the_package_the_templates_and_nothing_else(wheel):
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"symroof"}
     shipped = {name.removeprefix("symroof/templates/") for name in names if name.startswith("symroof/templates/")}
-    assert shipped == {path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.j2")}
+    assert shipped == {path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.*")}
     assert "symroof/model/hardware.toml" in names
     assert "symroof/model/programs.toml" in names
     assert "symroof/py.typed" in names

@@ -136,7 +136,9 @@ const engine = (page) => {
 
   // How a number of chips is wired on an axis; null where no formula is about it.
   const wiring = (chip, place, n) => {
-    const axis = page.axes[place], ways = new Set(Object.keys(chip.w).map((key) => key.split(",")[place]));
+    const axis = page.axes[place];
+    chip.ways = chip.ways || page.axes.map((_, i) => new Set(Object.keys(chip.w).map((key) => key.split(",")[i])));
+    const ways = chip.ways[place];
     const own = ways.has("switch") ? "switch" : n === 1n && ways.has("ring") ? "ring" : n <= 2n ? "line" : axis.said || (chip.c && n % BigInt(chip.c) === 0n ? "ring" : "line");
     return ways.has(own) ? own : null;
   };

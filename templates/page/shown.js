@@ -5,7 +5,7 @@ const shown = (doc, page) => {
   const say = (key, facts = {}) => w[key].replace(/\{(\w+)\}/g, (_, name) => facts[name]);
   const esc = (text) => String(text).replace(/[<>&"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
-  const nice = (x, digits = 4) => (x === 0 ? "0" : Math.abs(x) >= 1e15 || Math.abs(x) < 1e-4 ? x.toExponential(2).replace(/e\+?/, "e") : Number(x.toPrecision(digits)).toLocaleString("en-US", { maximumSignificantDigits: digits }));
+  const nice = (x, digits = 4) => (x === 0 ? "0" : Math.abs(x) >= 1e15 || Math.abs(x) < 1e-4 ? x.toExponential(2).replace(/e\+?/, "e") : String(Number(x.toPrecision(digits))).replace(/^-?\d+/, grouped));
   const scaled = (x, steps, unit) => { const i = Math.max(0, Math.min(steps.length - 1, Math.floor(Math.log10(x) / 3 + 1e-9))); return `${nice(x / 1000 ** i, 3)} ${steps[i]}${unit}`; };
   const rate = (x, unit) => scaled(x, ["", "k", "M", "G", "T", "P", "E"], unit);
   const time = (x) => { const i = x >= 1 ? 0 : Math.min(4, Math.ceil(-Math.log10(x) / 3 - 1e-9)); return x >= 1 ? `${nice(x, 4)} s` : `${nice(x * 1000 ** i, 4)} ${["s", "ms", "µs", "ns", "ps"][i]}`; };
@@ -18,8 +18,12 @@ const shown = (doc, page) => {
   const label = (row) => (row[3] === "math" ? w.compute : row[3] === "vector" ? w.vector : row[1]);
 
   // The numbers of chips that a slider of an axis stops at.
+  const known = new Map();
   const stops = (name) => {
+    const key = `${name} ${state.chip} ${state.kind}`;
+    if (known.has(key)) return known.get(key);
     const chip = chips().find((one) => one.n === state.chip), place = axes.get(name), found = [];
+    known.set(key, found);
     for (let n = 1n; n <= 1024n; n += n < 64n ? 1n : 16n) if (wiring(chip, place, n) && (n <= 4n || n % 4n === 0n)) found.push(n);
     return found;
   };
@@ -55,10 +59,12 @@ const shown = (doc, page) => {
   const uneven = () => page.names.filter((name) => !axes.has(name) && state.sizes[name] % split(state.sizes, name)).map((name) => say("uneven", { n: name, each: grouped(split(state.sizes, name)) }));
 
   // Labels look for a free place beside their mark; a mark of two points nearer than its width is one.
+  const frames = new Map();
+  const measure = () => { for (const id of ["roof", "over", "terms"]) frames.set(id, [Math.max(280, $(id).clientWidth || 640), $(id).clientHeight || 300]); };
   let pen = null;
   const breadth = (text) => { if (!pen) { pen = doc.createElement("canvas").getContext("2d"); pen.font = '13px system-ui,"Noto Sans","Noto Sans CJK SC",sans-serif'; } return pen.measureText(text).width; };
   const canvas = (svg) => {
-    const width = Math.max(280, svg.clientWidth || 640), height = svg.clientHeight || 300, taken = [], out = [];
+    const [width, height] = frames.get(svg.id), taken = [], out = [];
     const free = (box) => box[0] >= 0 && box[2] <= width && box[1] >= 0 && box[3] <= height && !taken.some((t) => box[0] < t[2] + 3 && t[0] < box[2] + 3 && box[1] < t[3] + 2 && t[1] < box[3] + 2);
     const take = (box) => taken.push(box);
     const text = (x, y, t, options = {}) => {
@@ -122,7 +128,9 @@ const shown = (doc, page) => {
       for (const n of stops(name)) { const one = decide({ ...state, sizes: { ...state.sizes, [name]: n } }); if (!one.refused) points.push([Number(n), float(mul(one.math, turn(one.lower)))]); }
     } else {
       const most = Math.max(LOG2, Math.log2(here) + 1);
-      for (let i = 0; i <= 90; i++) { const x = 2 ** ((most * i) / 90), values = [...m.values]; values[k] = [BigInt(Math.round(x * 4096)), 4096n]; const times = m.way.r.map(([resource]) => float(value(m.way.q[`T_${resource}`], kind, values))); points.push([x, times[0] / Math.max(...times)]); }
+      const trees = m.way.r.map(([resource]) => m.way.q[`T_${resource}`]), sides = trees.map((tree) => (typeof tree === "number" ? quotient(kind.pool[tree], m.values, k).map((side) => side.map(Number)) : null));
+      const at = (p, x) => p.reduceRight((s, c) => s * x + c, 0), exactly = (tree, x) => { const values = [...m.values]; values[k] = [BigInt(Math.round(x * 4096)), 4096n]; return float(value(tree, kind, values)); };
+      for (let i = 0; i <= 90; i++) { const x = 2 ** ((most * i) / 90), times = trees.map((tree, j) => (sides[j] ? at(sides[j][0], x) / at(sides[j][1], x) : exactly(tree, x))); points.push([x, times[0] / Math.max(...times)]); }
     }
     if (points.length < 2) return c.show("");
     const x1 = points[points.length - 1][0], X = (x) => L + ((c.width - L - R) * Math.log(x)) / Math.log(x1), Y = (y) => T + (c.height - T - B) * (1 - y), floor = c.height - B;
@@ -168,12 +176,13 @@ const shown = (doc, page) => {
     if (held && float(held) > 0) rows.push(row([esc(w.memory), rate(float(held), "B"), m.figures.capacity ? percent(mul(held, turn(decimal(m.figures.capacity)))) : ""]));
     if ("tokens_per_second" in m.way.q) rows.push(row([esc(w.tokens), nice(float(of("tokens_per_second")), 4), ""]));
     $("times").innerHTML += rows.join("");
+    $("ofstatements").hidden = !m.way.g.length;
+    if (!$("ofstatements").open) return;
     const groups = m.way.g.map(([name, each]) => {
       const times = m.way.r.map(([resource]) => each.map((one) => of(`T_${resource}(${one})`)).filter(Boolean).reduce(add, [0n, 1n]));
       const longest = times.reduce((a, b, i) => (float(b) > float(times[a]) ? i : a), 0);
       return { name, t: times[longest], by: label(m.way.r[longest]) };
     });
-    $("ofstatements").hidden = !groups.length;
     if (groups.length) { const sum = groups.map((g) => g.t).reduce(add); $("statements").innerHTML = groups.map((g) => row([esc(g.name), time(float(g.t) || 1e-30), percent(mul(g.t, turn(sum))), esc(g.by)])).join(""); }
   };
   const chipsTable = () => {
@@ -207,7 +216,8 @@ const shown = (doc, page) => {
     if (!compact) {
       const solved = (m.way.s[state.for] || {}), ends_ = axes.has(state.for) ? [] : m.bound(state.for).each;
       $("bounds").innerHTML = ends_.map(([resource, spans]) => { const one = m.way.r.find((row) => row[0] === resource), edge = spans && spans.length === 1 && spans[0][1] === null && spans[0][0] > 1n && spans[0][0] < 10n ** 15n ? spans[0][0] : null; return `<li>${esc(say("against", { name: label(one) }) + w.colon)}${esc(ends(state.for, spans))}${edge ? ` <button class="go" data-go="${edge}">${esc(say("go", { n: state.for, a: grouped(edge) }))}</button>` : ""}${resource in solved ? `<div class="scroll">${page.formulas[solved[resource]]}</div>` : ""}</li>`; }).join("");
-      over(m); bar(m); tables(m); chipsTable();
+      over(m); bar(m); tables(m);
+      if ($("chips").closest("details").open) chipsTable();
       $("knobs").textContent = knobs(m);
     }
     later(v.text);
@@ -283,10 +293,12 @@ const shown = (doc, page) => {
       if (t.id === "command") copy(`symroof derive ${page.kinds[state.kind].asked.map((part) => (/^[\w-]+$/.test(part) ? part : `"${part}"`)).join(" ")} --on ${state.chip}${Object.entries(state.figures).map(([k, x]) => ` --given ${k === "bandwidth" ? figureName(decide(state), k) : k}=${x}`).join("")} --for ${state.for} --at ${page.names.map((name) => `${name}=${state.sizes[name]}`).join(",")}`);
       if (t.id === "svg") copy($("roof").outerHTML);
     });
+    doc.addEventListener("toggle", (e) => { if (e.target.open) draw(); }, true);
     addEventListener("hashchange", () => { reading(location.hash); figures(); go(); });
     let wait = 0;
-    addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(draw, 80); });
+    addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(() => { measure(); draw(); }, 80); });
     addEventListener("beforeprint", () => { for (const one of doc.querySelectorAll("details")) one.open = true; });
+    measure();
     go();
   };
   return { begin, lower: () => float(decide(state).lower) };
