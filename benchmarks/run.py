@@ -7,6 +7,7 @@ python benchmarks/run.py --smoke    one run each, to see that it works
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import subprocess
 import sys
@@ -299,6 +300,78 @@ def pictures(runs: int) -> None:
         row(f"{name}: its SVG", median_of(runs, found.drawn))
 
 
+PAGE = """
+import gzip, sys, time
+import symroof as sr
+operation, on, at, output = sys.argv[1:]
+sr.page("dot", on="tpu-v5e").html
+started = time.process_time()
+text = sr.page(operation, on=on, at=at or None).html
+print(time.process_time() - started, len(text.encode()), len(gzip.compress(text.encode(), mtime=0)))
+open(output, "w", encoding="utf-8").write(text)
+"""
+# Each size slid there and back, with the layout that a browser computes anew.
+SLIDE = """() => {
+  const times = [];
+  for (let turn = 0; turn < 30; turn++)
+    for (const range of document.querySelectorAll("input[type=range]")) {
+      const started = performance.now();
+      range.value = Number(range.value) + (turn % 2 ? -1 : 1) * (1 + turn % 3);
+      range.dispatchEvent(new Event("input", { bubbles: true }));
+      document.body.offsetHeight;
+      times.push(performance.now() - started);
+    }
+  return times;
+}"""
+
+
+def live(runs: int) -> None:
+    """Pages that answer: their bytes, the processor's time for writing one, and a step of a slider in a browser, where there is one."""
+    print("pages that answer")
+    mesh = Path(__file__).parent.parent / "examples" / "mesh.toml"
+    browser = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, operation, on, at in (
+            ("product", MATMUL, "tpu-v5e", "B=64,D=F=8192"),
+            ("mlp", "mlp", "h100", "B=512,D=8192,F=32768"),
+            ("training step on two axes", str(mesh), "tpu-v5p", ""),
+        ):
+            path = Path(folder) / f"{name}.html"
+            told = [
+                subprocess.run(
+                    [sys.executable, "-c", PAGE, operation, on, at, str(path)],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                ).stdout.split()
+                for _ in range(min(runs, 3))
+            ]
+            written = statistics.median(float(seconds) for seconds, *_ in told)
+            row(f"{name}, time of the processor", written, f"{int(told[0][1]):,} bytes, {int(told[0][2]):,} compressed")
+            steps = slid(path, browser, runs)
+            if steps:
+                cuts = statistics.quantiles(steps, n=20)
+                row(f"{name}: a step of a slider", cuts[9] / 1000, f"95 % below {cuts[18]:.1f} ms (goal: 8 ms)")
+
+
+def slid(path: Path, browser: str | None, runs: int) -> list[float]:
+    """The milliseconds of each step of a slider; none without a browser or Playwright."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return []
+    if browser is None:
+        return []
+    with sync_playwright() as engine:
+        opened = engine.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = opened.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(path.as_uri())
+        page.wait_for_selector("#verdict.ok, #verdict.no")
+        found = [float(each) for _ in range(min(runs, 3)) for each in page.evaluate(SLIDE)]
+        opened.close()
+    return found
+
+
 DOCUMENTS = Path(__file__).parent.parent / "tests" / "documents"
 # A textbook chapter, an answered exercise sheet and lecture notes: 750 lines, 20 pages with their displays.
 CHAPTERS = ("chapter.md", "homework.md", "notes.md")
@@ -543,6 +616,7 @@ def main() -> None:
         regimes,
         bulk,
         pictures,
+        live,
         building,
         programs,
         meshes,
