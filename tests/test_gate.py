@@ -177,6 +177,10 @@ def statements_under_a_roof():
     return sr.plot(MLP, on="tpu-v5e", at=PUT_IN).to_text()
 
 
+def sensitive():
+    return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="sensitivity").to_text()
+
+
 def broken_down():
     return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="breakdown").to_text()
 
@@ -394,6 +398,9 @@ FAULTS = {
     "derivation.evaluation.amounts": (doubled, amounts_of_tensors),
     "exploration.breakdowns._longest": (doubled, broken_down),
     "exploration.breakdowns._apart": (doubled, broken_down),
+    "exploration.sensitivity._slope": (lambda f: lambda *a, upwards: 2 * f(*a, upwards=upwards), sensitive),
+    "exploration.sensitivity._change": (lambda f: lambda times, put, name, shown, by: replace(f(times, put, name, shown, by), what="B"), sensitive),
+    "exploration.sensitivity.quantities": (doubled, sensitive),
     "exploration.breakdowns.busy": (lambda f: lambda *a: dict(list(f(*a).items())[1:]), broken_down),
     "exploration.breakdowns.quantities": (doubled, broken_down),
     "exploration.roofs.cancelled": (doubled, statements_under_a_roof),

@@ -132,13 +132,13 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @click.option(
     "--kind",
     metavar="KIND",
-    help="roofline, throughput, times, breakdown, split, regimes or resources; by default told by --over.",
+    help="roofline, throughput, times, breakdown, sensitivity, split, regimes or resources; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
 @click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width of a PNG.")
 @click.option(
     "--inches",
-    type=click.FloatRange(4, 30),
+    type=click.FloatRange(3.5, 30),
     default=7.2,
     metavar="INCHES",
     help="The width of the sheet; type has one size.",

@@ -16,6 +16,7 @@ from symroof.exploration.curves import Curves, curves
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, links_of, roofline
 from symroof.exploration.scaling import Scaling, scaling
+from symroof.exploration.sensitivity import Sensitivity, sensitivity
 from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
@@ -32,9 +33,10 @@ KINDS = {
     "regimes": (2, 2),
     "resources": (2, 2),
     "breakdown": (0, 0),
+    "sensitivity": (0, 0),
     "split": (1, 1),
 }
-Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit"
+Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit | Sensitivity"
 
 
 class Label(Frozen):
@@ -97,6 +99,8 @@ def figure(
         return territories(problem, *over)
     if kind == "breakdown":
         return breakdown(problem)
+    if kind == "sensitivity":
+        return sensitivity(problem)
     if kind == "split":
         return best_split(problem, *over)
     if kind == "roofline":
@@ -110,6 +114,7 @@ def kind_of(drawn: Drawn) -> str:
         Plane: "regimes",
         Territories: "resources",
         Breakdown: "breakdown",
+        Sensitivity: "sensitivity",
         BestSplit: "split",
         Roofline: "roofline",
     }
@@ -129,6 +134,11 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
             return (*names, WHAT), tuple(corners)
         case Breakdown():
             return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
+        case Sensitivity(points=points):
+            times = list(points[0].seconds)
+            ratios = (Label("becomes", (time,)) for time in times)
+            sides = (Label("elasticity", (time, side)) for time in times for side in ("below", "above"))
+            return (Label("at"), WHAT, Label("made"), *ratios, *sides), tuple(_changed(drawn))
         case BestSplit():
             each = ((_said(curve.values) or Label("exact"), *point) for curve in drawn.curves for point in curve.points)
             return (Label("curve"), drawn.variable, drawn.chosen), tuple(each)
@@ -163,6 +173,14 @@ def _broken_down(drawn: Breakdown) -> Iterable[Row]:
     for bar in drawn.bars:
         for name, seconds in (*bar.parts, ("", bar.seconds)):
             yield _said(bar.values), bar.time, name or Label("in_all"), float(seconds)
+
+
+def _changed(drawn: Sensitivity) -> Iterable[Row]:
+    for point in drawn.points:
+        for change in point.changes:
+            sides = (float(side) for effect in change.effects for side in (effect.below, effect.above))
+            ratios = (float(effect.ratio) for effect in change.effects)
+            yield _said(point.values), change.what, float(change.by), *ratios, *sides
 
 
 def _head_of(drawn: Scaling) -> Row:

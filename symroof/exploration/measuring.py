@@ -24,6 +24,7 @@ from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch, numbered
+from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
 from symroof.formula import Formula, Frozen, Name, Product, total
 from symroof.model.statement_costs import of_statement
@@ -33,6 +34,7 @@ from symroof.proof.sampling import measured, require_near
 
 # How near two values are that are the same, and what stands for a size without bound.
 NEAR, BOUNDLESS = 1e-8, 1e40
+STEP = 1e-6  # how far from its place a slope is measured
 Sizes = Mapping[str, float]
 PEAK_OF_ALL = Product((Name("chips"), Name("peak")))
 
@@ -81,6 +83,8 @@ def require_measured(drawn: Drawn) -> None:
             _breakdown(drawn, Measure(drawn.setting))
         case BestSplit():
             _split(drawn, Measure(drawn.setting))
+        case Sensitivity():
+            _sensitivity(drawn)
 
 
 def require_shown(drawn: Drawn, rows: Iterable[Sequence[object]]) -> None:
@@ -301,6 +305,31 @@ def _split(drawn: BestSplit, measure: Measure) -> None:
             at = {**fixed, drawn.variable: x}
             if not any(isclose(known, best, rel_tol=NEAR) for known in _choices(drawn, measure, at)):
                 raise CheckError(f"the figure shows {drawn.chosen} = {best:g} at {_said(at)}, which is not the best")
+
+
+def _sensitivity(drawn: Sensitivity) -> None:
+    """Every time before and after its change, and its elasticities by a small step to each side, with figures put in that are
+    not those of the machine."""
+    setting = drawn.setting
+    exact = with_times(setting).ledger.exact(figures=False, assumptions=setting.equalities)
+    figures = {name: float(known.value) for name, known in setting.figures.items()}
+
+    def time(name: str, put: Sizes) -> float:
+        return measured(exact.rational(Name(name)), exact, put)
+
+    for point in drawn.points:
+        put = {**figures, **_floats(point.values)}
+        for name, seconds in point.seconds.items():
+            require_near(time(name, put), float(seconds), put, "the figure")
+        for change, effect in ((c, e) for c in point.changes for e in c.effects):
+            name = drawn.figures.get(change.what, change.what)
+            before = time(effect.time, put)
+            after = time(effect.time, {**put, name: put[name] * float(change.by)})
+            require_near(after / before, float(effect.ratio), put, "the figure")
+            for step, shown in ((-STEP, effect.below), (STEP, effect.above)):
+                near = time(effect.time, {**put, name: put[name] * (1 + step)})
+                if not isclose((near / before - 1) / step, float(shown), rel_tol=1e-4, abs_tol=1e-4):
+                    raise CheckError(f"the figure says that {effect.time} follows {change.what} by {float(shown):g}")
 
 
 def _choices(drawn: BestSplit, measure: Measure, sizes: Sizes) -> Iterator[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import atan2, degrees, hypot, prod
 from string import ascii_lowercase
 from textwrap import wrap
@@ -11,6 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from symroof.errors import RenderingError
+from symroof.rendering.figures.beneath import NOTHING, Table, blocks
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.labels import (
     Point,
@@ -30,8 +31,8 @@ from symroof.rendering.pages.characters import NBSP, cells, closed_up
 from symroof.rendering.pages.terminal import fold
 
 WIDTH = 7.2
-# What surrounds the axes, in inches: on the left, on both sides together, beneath.
-LEFT, SIDES, FOOT = 0.85, 1.45, 0.6
+# What surrounds the axes, in inches: on the left, on the right, beneath.
+LEFT, RIGHT, FOOT = 0.85, 0.6, 0.6
 Dash = Any
 # Words, their spots, how they look, and what a thin line joins them to.
 Label = tuple[str, tuple[Spot, ...], dict[str, Any], Point | None]
@@ -41,7 +42,9 @@ BACKED = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none
 FAR = 12  # from where on a thin line joins words to their place, in points
 # A space at which no row ends: beside a sign, and before a unit.
 UNBROKEN = re.compile(r"((?<=\s[=≈≪≫≤≥<>×·])|(?<=\S)(?=\s[=≈≪≫≤≥<>×·]\s)|(?<=\d)(?=\s[kMGTP]?(?:B/s|FLOPs/s|%)))\s")
-ROW = 0.17  # the height of a row of the key, in inches
+# The height of a row of the key, the edge of a table that is as broad as the sheet, what is between its columns, and the
+# room of a colour before a row, in inches; its type.
+ROW, EDGE, GAP, SWATCH, SMALL = 0.17, 0.3, 0.16, 0.14, {"fontsize": 8}
 # By how much the centre of its own mark is nearer to words than that of any other, and from where on a line that joins
 # words and mark is seen, in points.
 NEARER, SEEN = 3.0, 14.0
@@ -50,7 +53,8 @@ COVERED = 7  # how near a mark is to one that covers it, in points
 
 class Canvas:
     """Axes on a sheet of that many ``inches`` across, from the first to the second of ``ranges``. Heights are drawn in
-    units of ``scale``. ``aside`` is said in grey under the title. Type has the same size on every sheet."""
+    units of ``scale``. ``aside`` is said in grey under the title. Type has the same size on every sheet. ``names_of_rows``
+    stand on the left in place of numbers, each at its height, and ``body`` is how high the axes are, in inches."""
 
     def __init__(
         self,
@@ -63,6 +67,8 @@ class Canvas:
         inches: float = WIDTH,
         lang: str = "en",
         aside: str = "",
+        names_of_rows: Sequence[tuple[float, str]] = (),
+        body: float = 0,
     ) -> None:
         try:
             from symroof.rendering.figures.sheet import Sheet, number
@@ -75,27 +81,30 @@ class Canvas:
         self.aside = aside
         self._labels: list[Label] = []
         self._first: list[Label] = []
-        self._table: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None
+        self._table: Table | None = None
         self.words: list[str] = []
         self._drawn: list[Sequence[Point]] = []
         self._rings: list[tuple[Point, float]] = []
         self._lines: list[Shape] = []
-        self._margin = (SIDES - LEFT) * 72 - 4  # on the right of the axes, in points
+        self._margin = RIGHT * 72 - 4  # on the right of the axes, in points
+        self._body = body or max(2.2, inches * 0.43)
         rows, below = _rows(title, int(9.5 * inches) - 2), _rows(names[0], int(11 * (inches - LEFT)))
         grey = _rows(re.sub("(?<!·) (?!·)", NBSP, aside), int(13 * inches) - 2) if aside else []
         self._over = 0.12 + 0.2 * len(rows)
         self._head, self._foot = 0.18 + self._over + 0.15 * len(grey), FOOT + 0.16 * (len(below) - 1)
         self.sheet = Sheet(lang)
         with self.sheet.styled():
+            look: Any = {"fontsize": 8.5}
+            self._left = max([LEFT, *(0.25 + self.sheet.extent(name, look)[0] / 72 for _, name in names_of_rows)])
             self.axes = self.sheet.add_axes((0, 0, 1, 1))
-            look: Any = {"ha": "left", "va": "top", "fontsize": 10.5, "fontweight": "bold", "color": INK}
+            look = {"ha": "left", "va": "top", "fontsize": 10.5, "fontweight": "bold", "color": INK}
             self._title = self.sheet.text(0.15 / inches, 1, "\n".join(rows), **look)
             look = {"ha": "left", "va": "top", "fontsize": 8, "color": GREY}
             self._aside = self.sheet.text(0.15 / inches, 1, "\n".join(grey), **look)
             self._lay_out()
             self.axes.set_xlabel("\n".join(below), color=INK)
             self.axes.set_ylabel(names[1], color=INK)
-            self.axes.yaxis.set_label_coords(-0.55 / (inches - SIDES), 0.5)
+            self.axes.yaxis.set_label_coords(-0.55 / (inches - (self._left + RIGHT)), 0.5)
             self.axes.set_xscale("log" if log[0] else "linear")
             self.axes.set_yscale("log" if log[1] else "linear")
             self.axes.set_xlim(self.left, self.right)
@@ -105,22 +114,18 @@ class Canvas:
             self.axes.tick_params(colors=INK, labelsize=8.5)
             for axis, ends, logarithmic in zip((self.axes.xaxis, self.axes.yaxis), ranges, log, strict=True):
                 number(axis, ends, int(1.1 * inches), logarithmic)
+            if names_of_rows:
+                self.axes.set_yticks(*map(list, zip(*names_of_rows, strict=True)))
+                self.axes.tick_params(axis="y", length=0)
 
     def _lay_out(self, below: float = 0) -> None:
         """The sheet with its axes in their place, and room for a key below them."""
-        body = max(2.2, self.inches * 0.43)
-        height = self._head + body + self._foot + below
+        height, across = self._head + self._body + self._foot + below, self.inches - (self._left + RIGHT)
         self.sheet.set_size_inches(self.inches, height)
-        place = LEFT / self.inches, (self._foot + below) / height, (self.inches - SIDES) / self.inches, body / height
-        self.axes.set_position(place)
+        parts = self._left / self.inches, (self._foot + below) / height, across / self.inches, self._body / height
+        self.axes.set_position(parts)
         self._title.set_y(1 - 0.12 / height)
         self._aside.set_y(1 - self._over / height)
-
-    def name_places(self, names: Sequence[tuple[float, str]]) -> None:
-        """Words in place of numbers on the axis at the foot."""
-        with self.sheet.styled():
-            self.axes.set_xticks([place for place, _ in names], [name for _, name in names])
-            self.axes.tick_params(axis="x", length=0)
 
     def percent_axis(self, full: float, label: str) -> None:
         """A second axis on the right, in percent of ``full``."""
@@ -150,9 +155,10 @@ class Canvas:
         self.axes.plot(*at, markerfacecolor=face, linestyle="none", zorder=6, clip_on=False, **look)
         self._rings.append((place, size))
 
-    def region(self, corners: Iterable[Point], colour: str, hatch: str | None = None) -> None:
-        edge = "#00000030" if hatch else "none"
-        self.axes.fill(*self._scaled(corners), facecolor=colour, edgecolor=edge, linewidth=0, hatch=hatch, zorder=1)
+    def region(self, corners: Iterable[Point], colour: str, hatch: str | None = None, *, joint: float = 0) -> None:
+        """A field; with a white ``joint`` about it, that wide in points."""
+        look: Any = {"facecolor": colour, "edgecolor": "white" if joint else "#00000030" if hatch else "none"}
+        self.axes.fill(*self._scaled(corners), linewidth=joint, hatch=hatch, zorder=1, **look)
 
     def label(
         self,
@@ -173,9 +179,14 @@ class Canvas:
         self.words.append(" ".join(_in_one(text).split()))
         (self._first if first else self._labels).append((text, tuple(spots), look, leader))
 
-    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table beneath the figure."""
-        self._table = head, rows
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[str] = ()) -> None:
+        """A table beneath the figure, in which each row may have a colour; where it is broader than the sheet, its columns
+        are told in several."""
+        self._table = Table(head, rows, colours)
+
+    def fits(self, text: str, start: Point, end: Point, size: float = 8.5) -> bool:
+        """Whether words have room between two places on one row."""
+        return self._size(text, {"fontsize": size})[0] < self._way(start, end)[0] - 2
 
     def _place_labels(self) -> None:
         """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath. Where a
@@ -266,9 +277,12 @@ class Canvas:
         """Beneath the figure, which grows by as much: words that had no room, by their numbers, and the table."""
         broad = int(13 * (self.inches - LEFT))
         rows = [row for i, text in enumerate(texts, 1) for row in _rows(f"{self._sign(i)}  {text}", broad, "    ")]
-        head, cells_of = self._table or ((), ())
-        table = [head, *cells_of] if self._table else []
-        below = ROW * (len(rows) + len(table) + bool(rows and table)) + 0.05
+        every = self._table.columns if self._table else []
+        breadths = [max(self.sheet.extent(cell, SMALL)[0] / 72 for cell in column) for column in every]
+        cut = blocks(breadths, self.inches - EDGE * 2 - SWATCH, GAP) if self._table else []
+        parts = [(self._table.part(part), [breadths[j] for j in part]) for part in cut if self._table]
+        tall = sum(len(part.rows) + 1.4 for part, _ in parts)
+        below = ROW * (len(rows) + tall + bool(rows and parts)) + 0.05
         self._lay_out(below)
         height = float(self.sheet.get_size_inches()[1])
 
@@ -278,15 +292,22 @@ class Canvas:
 
         for i, row in enumerate(rows):
             write(i, row)
-        edge = LEFT
-        for j in range(len(head)):
-            column = [row[j] for row in table]
-            numbers = all(re.match(r"[×\d.,]+", cell) for cell in column[1:])
-            breadth = max(self.sheet.extent(cell, {"fontsize": 8})[0] for cell in column) / 72
+        top = float(len(rows) + bool(rows))
+        for part, broad_ones in parts:
+            self._block(part, broad_ones, top, write)
+            top += len(part.rows) + 1.4
+
+    def _block(self, part: Table, breadths: Sequence[float], top: float, write: Callable[..., None]) -> None:
+        """Columns beside one another, numbers on the right of theirs."""
+        edge = EDGE if sum(breadths) + GAP * len(breadths) > self.inches - LEFT else LEFT
+        for i, colour in enumerate(part.colours, 1):
+            write(top + i, "■", edge - SWATCH, fontsize=9, color=colour)
+        for column, breadth in zip(part.columns, breadths, strict=True):
+            numbers = all(re.match(rf"[×\d.,−{NOTHING}]", cell) for cell in column[1:])
             for i, cell in enumerate(column):
-                look = {"fontsize": 8, "color": INK if i else GREY, "ha": "right" if numbers else "left"}
-                write(len(rows) + bool(rows) + i, cell, edge + (breadth if numbers else 0), **look)
-            edge += breadth + 0.16
+                look = {**SMALL, "color": INK if i else GREY, "ha": "right" if numbers else "left"}
+                write(top + i, cell, edge + (breadth if numbers else 0), **look)
+            edge += breadth + GAP
 
     def _size(self, text: str, look: Any) -> Point:
         """The width and height of words, in points, with a rim of one."""

@@ -81,9 +81,9 @@ def title_of(say: Say, setting: Setting, *more: str) -> str:
     return say("title", setting.problem.operation.title, title, chips_of(setting), [part for part in more if part])
 
 
-def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
+def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = (), fixed: Sequence[str] = ()) -> str:
     """What a figure stands on, beside its title: the figures of the chips, and which of them were given; the regime,
-    training, how operations are counted; and what is not drawn.
+    training, how operations are counted; what is not drawn, and which sizes were not changed.
 
     >>> from symroof.derivation.setting import setting_of
     >>> from symroof.reading.problems import read_problem
@@ -107,7 +107,7 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
     sized = [r for r in setting.problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
     regime = [printer.print(relation) for relation in setting.problem.assume if relation not in sized]
     problem = setting.problem
-    return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
+    return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn), list(fixed))
 
 
 def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:

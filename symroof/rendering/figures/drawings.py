@@ -9,10 +9,12 @@ from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline
 from symroof.exploration.scaling import Scaling
+from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
+from symroof.rendering.figures.bars import draw_breakdown, draw_sensitivity
 from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.captions import assumed, captions, chips_of, peak_of, share_in, title_of
-from symroof.rendering.figures.durations import HEIGHTS, draw_breakdown, draw_scaling, draw_split, draw_times
+from symroof.rendering.figures.durations import HEIGHTS, draw_scaling, draw_split, draw_times
 from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.planar import draw_plane, draw_territories
 from symroof.rendering.figures.rooflines import draw_roofline
@@ -25,6 +27,8 @@ def draw(found: Drawn, inches: float = WIDTH, lang: str = "en") -> Canvas:
     match found:
         case Breakdown():
             return draw_breakdown(found, inches, lang)
+        case Sensitivity():
+            return draw_sensitivity(found, inches, lang)
         case Roofline():
             return draw_roofline(found, inches, lang)
         case Plane():

@@ -16,7 +16,7 @@ DASHES: Sequence[Any] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
 # Regions from dark to light: wasted arithmetic is warm, none is cool.
 SHADES = ("#DE9166", "#F2D08A", "#EEF5FA")
 # Regions side by side, apart in hue and in lightness.
-FIELDS = ("#F4E3C1", "#B9D6EA", "#E3A98A", "#D7E8C9", "#C9BBDD", "#F7F7F7")
+FIELDS = ("#F4E3C1", "#B9D6EA", "#E3A98A", "#D7E8C9", "#C9BBDD", "#F2C4D0", "#9CCDBF", "#CDB56A")
 DOTTED = (0, (1, 1.8))
 SUPERSCRIPT = dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
 SHAPES = ("s", "D", "^", "v", "o")

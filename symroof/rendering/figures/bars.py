@@ -1,0 +1,233 @@
+"""Bars that lie: what the statements of a program take of its times, and what a change does to them; each with its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import log
+
+from symroof.exploration.breakdowns import Bar, Breakdown
+from symroof.exploration.sensitivity import Change, Changes, Effect, Sensitivity
+from symroof.formula import Frozen
+from symroof.rendering.figures.beneath import NOTHING
+from symroof.rendering.figures.canvas import Canvas
+from symroof.rendering.figures.captions import Say, assumed, captions, in_common, shares_in, title_of
+from symroof.rendering.figures.labels import Spot
+from symroof.rendering.figures.strokes import FIELDS, INK, MOMENTS, scaled
+from symroof.rendering.pages.amounts import sizes
+
+# How many pieces a bar has at most, beside the rest of them together, and the colour of that.
+PIECES, REST = 7, "#E8E8E8"
+# How broad a bar is, what is between two sets of sizes where bars stand 1 from another, and the height of that in inches.
+BROAD, APART, HIGH = 0.72, 1.0, 0.34
+WORDS = 1.1  # the room for words at the end of a bar, in inches
+JOINT = 1.5  # how broad the white between two pieces is, in points
+
+
+class Piece(Frozen):
+    """A part of a bar: what some statements take together, in seconds; ``of`` is the statement whose colour it has, empty for
+    the rest, and ``count`` how many the rest is."""
+
+    name: str
+    of: str
+    seconds: Fraction
+    count: int = 1
+
+
+def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
+    """The bars of each set of sizes, from the top, and beneath them every piece with its time and share."""
+    longest = max(float(bar.seconds) for bar in found.bars)
+    unit, scale = scaled(longest / 3, MOMENTS)
+    points = [found.bars[i].values for i in range(0, len(found.bars), found.each)]
+    shared, say = in_common(points), captions(lang)
+    several, kept = len(points) > 1, _kept(found)
+    heights = [-(i + APART * (i // found.each + several)) for i in range(len(found.bars))]
+    canvas = Canvas(
+        title_of(say, found.setting, sizes(shared)),
+        (say("time", unit), ""),
+        ((0, longest / scale * 1.12), (heights[-1] - 0.6, 0.6)),
+        log=(False, False),
+        inches=inches,
+        lang=lang,
+        aside=assumed(say, found.setting),
+        names_of_rows=[(height, bar.time) for height, bar in zip(heights, found.bars, strict=True)],
+        body=HIGH * (1.2 - heights[-1]),
+    )
+    cut = [_pieces(bar, kept) for bar in found.bars]
+    for height, bar, pieces in zip(heights, found.bars, cut, strict=True):
+        if several and not found.bars.index(bar) % found.each:
+            own = {name: value for name, value in bar.values.items() if name not in shared}
+            canvas.label(sizes(own), [Spot((0, height + 1), "e", 1)], bold=True, first=True)
+        _bar(canvas, bar, pieces, height, scale, unit, kept)
+    _tabulate(canvas, found, cut, shared, kept)
+    return canvas
+
+
+def _kept(found: Breakdown) -> list[str]:
+    """The statements that have a piece of their own, in the order of the program: all of them where they are few, else those
+    that take longest."""
+    part: dict[str, Fraction] = {}
+    for name, seconds in (each for bar in found.bars for each in bar.parts):
+        first = name.split(", ")[0]
+        part[first] = max(part.get(first, Fraction(0)), seconds)
+    few = len(part) <= PIECES + 1
+    most = sorted(part, key=lambda name: -part[name])[: PIECES + 1 if few else PIECES]
+    return [name for name in part if name in most]
+
+
+def _pieces(bar: Bar, kept: Sequence[str]) -> list[Piece]:
+    """The pieces of a bar, and the rest of it as the last one."""
+    own = [Piece(name, name.split(", ")[0], seconds) for name, seconds in bar.parts]
+    rest = [piece for piece in own if piece.of not in kept]
+    together = Piece("", "", sum((piece.seconds for piece in rest), Fraction(0)), len(rest))
+    return [*(piece for piece in own if piece.of in kept), *([together] if rest else [])]
+
+
+def _colour(piece: Piece, kept: Sequence[str]) -> str:
+    return FIELDS[kept.index(piece.of)] if piece.of else REST
+
+
+def _bar(
+    canvas: Canvas, bar: Bar, pieces: Sequence[Piece], height: float, scale: float, unit: str, kept: Sequence[str]
+) -> None:
+    """Piece by piece from the left, with names where they have room, and the whole at the end."""
+    left, shares = 0.0, shares_in(canvas.lang, [float(piece.seconds / bar.seconds) for piece in pieces])
+    foot, top = height - BROAD / 2, height + BROAD / 2
+    for piece, percent in zip(pieces, shares, strict=True):
+        right = left + float(piece.seconds) / scale
+        canvas.region([(left, foot), (right, foot), (right, top), (left, top)], _colour(piece, kept), joint=JOINT)
+        name = _called(canvas, piece)
+        words = (
+            text for text in (f"{name} {percent}", name, percent) if canvas.fits(text, (left, height), (right, height))
+        )
+        if (text := next(words, None)) is not None:
+            canvas.label(text, [Spot(((left + right) / 2, height), "", 0)])
+        left = right
+    canvas.label(_amount(float(bar.seconds) / scale, unit), [Spot((left, height), "e", 3)], bold=True)
+
+
+def _time(seconds: Fraction) -> str:
+    unit, scale = scaled(float(seconds), MOMENTS)
+    return _amount(float(seconds) / scale, unit)
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
+
+
+def _called(canvas: Canvas, piece: Piece) -> str:
+    """A piece by its statements, of many the first two."""
+    names = piece.name.split(", ")
+    if not piece.of:
+        return canvas.say("the_other", piece.count)
+    return piece.name if len(names) < 4 else canvas.say("and_more", ", ".join(names[:2]), len(names) - 2)
+
+
+def _tabulate(
+    canvas: Canvas, found: Breakdown, cut: Sequence[Sequence[Piece]], shared: Mapping[str, object], kept: Sequence[str]
+) -> None:
+    """Every piece by its name, with its time and share of each bar."""
+    cells: list[dict[str, str]] = []
+    colours: dict[str, str] = {}
+    for bar, pieces in zip(found.bars, cut, strict=True):
+        shares = shares_in(canvas.lang, [float(piece.seconds / bar.seconds) for piece in pieces])
+        names = [_called(canvas, piece) if piece.of else canvas.say("rest") for piece in pieces]
+        colours |= {name: _colour(piece, kept) for name, piece in zip(names, pieces, strict=True)}
+        told = (f"{_time(piece.seconds)} ({share})" for piece, share in zip(pieces, shares, strict=True))
+        cells.append(dict(zip(names, told, strict=True)))
+    ordered = sorted(colours, key=lambda name: (*FIELDS, REST).index(colours[name]))
+    rows = [(name, *(column.get(name, NOTHING) for column in cells)) for name in ordered]
+    canvas.table(["", *_heads(found, shared)], rows, [colours[name] for name in ordered])
+
+
+def _heads(found: Breakdown, shared: Mapping[str, object]) -> Iterator[str]:
+    """The time of each bar, and its sizes where they are not the same everywhere."""
+    for bar in found.bars:
+        own = {name: value for name, value in bar.values.items() if name not in shared}
+        yield f"{sizes(own)}: {bar.time}" if own else bar.time
+
+
+def draw_sensitivity(found: Sensitivity, inches: float, lang: str) -> Canvas:
+    """A bar for each change, as long as the power with which T_lower follows it."""
+    say, points = captions(lang), [point.values for point in found.points]
+    shared, several = in_common(points), len(points) > 1
+    rows: list[tuple[float, Changes, Change]] = []
+    heads: list[tuple[float, str]] = []
+    height = 0.0
+    for point in found.points:
+        if several:
+            own = {name: value for name, value in point.values.items() if name not in shared}
+            heads.append((height, sizes(own)))
+            height -= 1
+        for change in point.changes:
+            rows.append((height, point, change))
+            height -= 1
+    powers = [_power(change, change.effects[0]) for _, _, change in rows]
+    low, high = min(-0.6, *powers), max(0.6, *powers)
+    room = (high - low) * WORDS / max(1.0, inches - 2.5)  # for words at both ends
+    low, high = low - room, high + room
+    canvas = Canvas(
+        title_of(say, found.setting, sizes(shared)),
+        (say("follows"), ""),
+        ((low, high), (height + 0.4, 0.6)),
+        log=(False, False),
+        inches=inches,
+        lang=lang,
+        aside=assumed(say, found.setting, fixed=found.left_out),
+        names_of_rows=[(at, _made(say, change)) for at, _, change in rows],
+        body=HIGH * (0.6 - height),
+    )
+    canvas.line([(0, 0.5), (0, height + 0.5)], INK, 0.8)
+    for at, text in heads:
+        canvas.label(text, [Spot((low, at), "e", 2)], bold=True, first=True)
+    for at, _, change in rows:
+        _effect(canvas, change, at)
+    _tabulate_changes(canvas, found, shared)
+    return canvas
+
+
+def _power(change: Change, effect: Effect) -> float:
+    """The power with which a time follows a change."""
+    return log(effect.ratio) / log(change.by)
+
+
+def _made(say: Say, change: Change) -> str:
+    """A change in words: HBM + 10 %, B × 2."""
+    return say("raised" if change.figure else "grown", change.what, _change_of(change.by, change.figure))
+
+
+def _change_of(ratio: Fraction, figure: bool) -> str:
+    """What a change makes of something: percents for that of a figure, else a factor."""
+    percent = float(ratio - 1) * 100
+    if not figure:
+        return f"× {float(ratio):.3g}"
+    return f"{'+' if percent > 0 else '−'} {abs(percent):.2g} %" if percent else "± 0 %"
+
+
+def _effect(canvas: Canvas, change: Change, height: float) -> None:
+    """The bar of a change, with what becomes of T_lower; the table beneath tells that of T_steps as well."""
+    foot, top, first = height - BROAD / 2, height + BROAD / 2, change.effects[0]
+    end, words = _power(change, first), _change_of(first.ratio, change.figure)
+    canvas.region([(0, foot), (end, foot), (end, top), (0, top)], FIELDS[1 if end < 0 else 2 if end else 0], joint=0.6)
+    canvas.label(words, [Spot((end, height), "w" if end < 0 else "e", 4)])
+
+
+def _tabulate_changes(canvas: Canvas, found: Sensitivity, shared: Mapping[str, object]) -> None:
+    """Each change with what becomes of each time in seconds, and its elasticity, at a tie from both sides."""
+    rows = []
+    for point in found.points:
+        own = sizes({name: value for name, value in point.values.items() if name not in shared})
+        for change in point.changes:
+            made = _made(canvas.say, change)
+            cells = [f"{own}: {made}" if own else made]
+            for effect in change.effects:
+                after = point.seconds[effect.time] * effect.ratio
+                sides = dict.fromkeys((_elastic(effect.below), _elastic(effect.above)))
+                cells += [f"{_time(point.seconds[effect.time])} → {_time(after)}", " | ".join(sides)]
+            rows.append(cells)
+    times = [effect.time for effect in found.points[0].changes[0].effects]
+    canvas.table(["", *(head for time in times for head in (time, canvas.say("elasticity", "", "")))], rows)
+
+
+def _elastic(value: Fraction) -> str:
+    return f"{float(value):.2g}".replace("-", "−")

@@ -1,0 +1,41 @@
+"""What stands beneath a figure: a table, in as many parts as the sheet is too narrow for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# A cell that has nothing to say.
+NOTHING = "–"
+
+
+class Table(NamedTuple):
+    """What is told beneath a figure: a row for each of the colours, where it has some."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    colours: Sequence[str] = ()
+
+    @property
+    def columns(self) -> list[tuple[str, ...]]:
+        return list(zip(self.head, *self.rows, strict=True))
+
+    def part(self, columns: Sequence[int]) -> Table:
+        """Some of the columns, with the rows in which one but the first says something."""
+        kept = [i for i, row in enumerate(self.rows) if any(row[j] != NOTHING for j in columns[1:])]
+        rows = [[self.rows[i][j] for j in columns] for i in kept]
+        return Table([self.head[j] for j in columns], rows, [self.colours[i] for i in kept if self.colours])
+
+
+def blocks(breadths: Sequence[float], room: float, gap: float) -> list[list[int]]:
+    """The columns of a table that stand beside one another in so much room, those of the first one at the head of each.
+
+    >>> blocks([3, 2, 2, 2], 8, 0), blocks([3, 2, 2, 2], 9, 0), blocks([3, 9], 8, 0)
+    ([[0, 1, 2], [0, 3]], [[0, 1, 2, 3]], [[0, 1]])
+    """
+    found = [[0]]
+    for j in range(1, len(breadths)):
+        if len(found[-1]) > 1 and sum(breadths[i] + gap for i in (*found[-1], j)) - gap > room:
+            found.append([0])
+        found[-1].append(j)
+    return found
