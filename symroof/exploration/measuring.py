@@ -24,7 +24,7 @@ from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch, numbered
-from symroof.exploration.sensitivity import Sensitivity
+from symroof.exploration.sensitivity import DOUBLE, TENTH, Sensitivity
 from symroof.exploration.territories import Territories
 from symroof.formula import Formula, Frozen, Name, Product, total
 from symroof.model.statement_costs import of_statement
@@ -323,6 +323,8 @@ def _sensitivity(drawn: Sensitivity) -> None:
             require_near(time(name, put), float(seconds), put, "the figure")
         for change, effect in ((c, e) for c in point.changes for e in c.effects):
             name = drawn.figures.get(change.what, change.what)
+            if change.by != (TENTH if change.figure else DOUBLE) or change.figure != (name in figures):
+                raise CheckError(f"the figure says that {change.what} is another figure")
             before = time(effect.time, put)
             after = time(effect.time, {**put, name: put[name] * float(change.by)})
             require_near(after / before, float(effect.ratio), put, "the figure")
