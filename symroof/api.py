@@ -202,6 +202,7 @@ def plot(
     kind: str | None = None,
     over: str | None = None,
     links: str | Iterable[str] | None = None,
+    points: str | Path | Iterable[Mapping[str, Any]] | None = None,
     **options: Unpack[Options],
 ) -> ShownFigure:
     """A figure: a roofline, throughput or times against a size, a breakdown of the times of a program by its statements,
@@ -211,12 +212,19 @@ def plot(
     several roofs. A program on a mesh is drawn over the chips of an axis as well, and ``"split"`` is the best split that a
     table with ``minimize`` asks for. Without ``kind``: a regime map over two sizes, throughput over one, else a roofline.
 
+    ``points`` are measured ones, a CSV file or rows: sizes, or FLOPs/byte, and seconds or FLOPs/s. They stand beside what was
+    proved, and ``findings`` are those that are faster than the bound.
+
+    >>> answer = plot("matmul", on="tpu-v5e", points=[{"B": 64, "D": 8192, "F": 8192, "us": 200}])
+    >>> [f"{float(point.reached):.2f}" for point in answer.drawing.measured], answer.findings
+    (['0.83'], ())
     >>> answer = plot("matmul", on="tpu-v5e", at=["D=F=4096", "D=F=1024"], over="B=1..400")
     >>> [curve.first for curve in answer.drawing.curves]
     [273, 453]
     """
     from symroof.exploration.figure import figure
     from symroof.reading.grids import read_grid
+    from symroof.reading.measurements import read_measured
     from symroof.rendering.answers import ShownFigure
 
     roofs, over = listed(links), text_of(over, "over") if over else ""
@@ -224,7 +232,8 @@ def plot(
         operation, listed(on), {"link": next(iter(roofs), None), **options}, roofs, over
     )
     axes = read_grid(over, problem.names) if over else ()
-    return ShownFigure(figure(problem, kind, axes, accelerators, roofs))
+    rows = () if points is None else read_measured(points, problem.names)
+    return ShownFigure(figure(problem, kind, axes, accelerators, roofs, rows))
 
 
 def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> ShownPage:

@@ -177,6 +177,10 @@ def statements_under_a_roof():
     return sr.plot(MLP, on="tpu-v5e", at=PUT_IN).to_text()
 
 
+def measured_point():
+    return sr.plot("matmul", on="tpu-v5e", points=[{"B": 64, "D": 64, "F": 64, "us": 400}]).to_text()
+
+
 def sensitive():
     return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="sensitivity").to_text()
 
@@ -398,6 +402,8 @@ FAULTS = {
     "derivation.evaluation.amounts": (doubled, amounts_of_tensors),
     "exploration.breakdowns._longest": (doubled, broken_down),
     "exploration.breakdowns._apart": (doubled, broken_down),
+    "exploration.reached._at": (lambda f: lambda *a: (lambda one: replace(one, most=2 * one.most))(f(*a)), measured_point),
+    "exploration.reached.quantities": (doubled, measured_point),
     "exploration.sensitivity._slope": (lambda f: lambda *a, upwards: 2 * f(*a, upwards=upwards), sensitive),
     "exploration.sensitivity._change": (lambda f: lambda times, put, name, shown, by: replace(f(times, put, name, shown, by), what="B"), sensitive),
     "exploration.sensitivity.quantities": (doubled, sensitive),

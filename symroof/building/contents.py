@@ -16,6 +16,7 @@ from symroof.formula import Frozen
 from symroof.reading.languages import language_of, languages
 from symroof.reading.problems import KEYS, read_problem_file, require_key
 from symroof.reading.toml import text, unfit
+from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.signature import signed
 from symroof.rendering.live_page import HEIGHT
 from symroof.rendering.pages.pen import Style
@@ -26,7 +27,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "derive": ("show",),
     "regimes": ("of", "every"),
     "compare": ("dtypes",),
-    "plot": ("kind", "over", "links", "inches", "file"),
+    "plot": ("kind", "over", "links", "inches", "points", "file"),
     "page": ("file", "height"),
     "verify": ("file",),
 }
@@ -146,7 +147,9 @@ def content_of(request: Request, settings: Settings, folder: Path, makers: Maker
     if request.verb in ("compare", "plot", "page"):
         own["on"] = problem.pop("hardware", None)
     if request.verb == "plot":
-        return _picture(request, own.pop("file", None), make(problem, **own), settings, folder)
+        if isinstance(own.get("points"), str):
+            own["points"] = inside(own["points"], folder, settings, "points")
+        return _picture(request, own, make, problem, settings, folder)
     if request.verb == "page":
         file, height = own.pop("file", None), own.pop("height", HEIGHT)
         return _frame(request, file, height, make(problem, **own), settings, folder)
@@ -154,8 +157,14 @@ def content_of(request: Request, settings: Settings, folder: Path, makers: Maker
     return Content(answer.page(form, request.style).strip("\n"), answer)
 
 
-def _picture(request: Request, file: Any, figure: Any, settings: Settings, folder: Path) -> Content:
+def _picture(
+    request: Request, own: dict[str, Any], make: Callable[..., Any], problem: Any, settings: Settings, folder: Path
+) -> Content:
     """The picture in a file beside the document, and the line that shows it with what it says."""
+    file, inches = own.pop("file", None), own.pop("inches", WIDTH)
+    if not isinstance(inches, int | float) or isinstance(inches, bool) or not 3.5 <= inches <= 30:
+        raise unfit("inches", inches, "a width", "3.5 to 30")
+    figure = make(problem, **own)
     name = str(file or f"{request.name or 'figure'}{PICTURES[settings.form]}")
     path = inside(name, folder, settings, "file")
     alt = " ".join(figure.description().split()).replace("[", "(").replace("]", ")")
@@ -164,7 +173,12 @@ def _picture(request: Request, file: Any, figure: Any, settings: Settings, folde
         "rst": f".. image:: {name}\n   :alt: {alt}",
         "latex": f"\\includegraphics[width=\\linewidth]{{{name}}}",
     }
-    return Content(shown[settings.form], figure, {path: figure.drawn(path.suffix.removeprefix("."))}, figure.to_text())
+    return Content(
+        shown[settings.form],
+        figure,
+        {path: figure.drawn(path.suffix.removeprefix("."), inches=float(inches))},
+        figure.to_text(),
+    )
 
 
 def _frame(request: Request, file: Any, height: Any, page: Any, settings: Settings, folder: Path) -> Content:

@@ -150,6 +150,11 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
     default="figure",
     help="The plotted points: text, csv or json.",
 )
+@click.option(
+    "--points",
+    metavar="FILE.csv",
+    help="Measured points: sizes, or FLOPs/byte, and seconds or FLOPs/s; one beyond its bound ends with exit code 1.",
+)
 @lang_option
 @click.option("-o", "--output", metavar="FILE", help="A .svg, .png or .pdf file.")
 @problem_options(*OF_DERIVATIONS)
@@ -160,11 +165,12 @@ def plot(
     width: int | None,
     inches: float,
     form: str,
+    points: str | None,
     lang: str | None,
     output: str | None,
     **options: Any,
 ) -> None:
-    """Draw a roofline, throughput, times, what the statements of a program take of them, or a regime map.
+    """Draw a roofline, throughput, times, what the statements of a program take of them, what a change does, or a regime map.
 
     \b
     symroof plot "bf16[B, D] * int8[D, F] -> bf16[B, F]" --on tpu-v5e --at D=F=4096 --at D=F=1024 --over B=1..400 -o q3.svg
@@ -184,10 +190,18 @@ def plot(
     options["given"] += tuple(f"{name}={value}" for name, value in given)
     links = [part.partition("=")[0].strip() for part in parts]
     table = only_problem(operation, options, "figure to draw", ",".join(over))
-    figure = api.plot(table, on=chips or None, kind=kind, over=",".join(over) or None, links=links or None)
+    axes = ",".join(over) or None
+    figure = api.plot(table, on=chips or None, kind=kind, over=axes, links=links or None, points=points)
     form_of = Path(output or "").suffix.removeprefix(".")
     tables = {"text": lambda: figure.to_text(lang), "csv": lambda: figure.to_csv(lang), "json": figure.to_json}
     write(tables[form]() if form in tables else figure.drawn(form_of, width, inches, lang), output)
+    for one in figure.findings:
+        part = f"{float(1 / one.reached):.4g} of the time that its bound allows"
+        click.echo(
+            f"symroof: {one.said} was measured at {part}: a count, a figure or the measurement is wrong", err=True
+        )
+    if figure.findings:
+        sys.exit(1)
 
 
 @click.command()

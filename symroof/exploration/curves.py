@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from sympy import Expr, oo
 
@@ -137,6 +138,18 @@ def require_sizes(needed: Iterable[str], known: Iterable[str], otherwise: str = 
             f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size",
             hint=f"say --at {'='.join(missing)}=8192" + otherwise.format(missing[0]),
         )
+
+
+def in_common(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sizes that are the same at all points.
+
+    >>> in_common([{"B": 1, "D": 8}, {"B": 2, "D": 8}])
+    {'D': 8}
+    """
+    if not points:
+        return {}
+    first, *others = points
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def spread(over: Axis, *extra: float | None) -> tuple[float, ...]:

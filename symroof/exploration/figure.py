@@ -23,6 +23,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.model.resources import time_name
 from symroof.reading.grids import Axis
+from symroof.reading.measurements import Row as Measured
 from symroof.symbols import symbol
 
 # The kinds of figures, and over how many sizes each is drawn, at least and at most.
@@ -58,15 +59,19 @@ def figure(
     over: Sequence[Axis],
     chips: Sequence[Accelerator] = (),
     links: Sequence[str] = (),
+    points: Sequence[Measured] = (),
 ) -> Drawn:
-    """The figure of a problem. Without a kind: a regime map over two sizes, throughput over one, otherwise a roofline.
+    """The figure of a problem. Without a kind: a regime map over two sizes, throughput over one, otherwise a roofline, in
+    which ``points`` that were measured stand as well.
 
     Raises :class:`ModelError` where the kind and the axes do not go together, or the axes and the sizes that are put in.
     """
-    kind = kind or ("roofline", "throughput", "regimes")[min(len(over), 2)]
+    kind = kind or ("roofline" if points else "") or ("roofline", "throughput", "regimes")[min(len(over), 2)]
     require_one_of(kind, KINDS, f"there is no figure {kind!r}", ModelError)
     if kind != "roofline" and (len(chips) > 1 or len(links) > 1):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
+    if points and (kind != "roofline" or len(chips) > 1):
+        raise ModelError("measured points stand in a roofline of one chip", expected="--kind roofline --on CHIP")
     least, most = KINDS[kind]
     example = "--over B=1..4096,D=1..4096" if most == 2 else "--over B=1..400" if most else "several --at"
     if not least <= len(over) <= most:
@@ -104,7 +109,9 @@ def figure(
     if kind == "split":
         return best_split(problem, *over)
     if kind == "roofline":
-        return roofline(problem, chips or [problem.hardware], links or links_of(setting), *over)
+        return roofline(
+            problem, chips or [problem.hardware], links or links_of(setting), over[0] if over else None, points
+        )
     return (scaling if setting.several_chips else curves)(problem, kind, *over)
 
 
@@ -167,6 +174,9 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
                 places = [", ".join(filter(None, (track.statement, place))) for place in places]
             for place, x, y in zip(places if any(curve.lines.values()) else (), *curve.lines.values(), strict=True):
                 yield place, chip, roof.link, x, y, _busy(time_name(track.bound_by(x, roof, peak)))
+    for one in drawn.measured:
+        place = Label("measured", (one.said,))
+        yield place, chips[0], drawn.roofs[0].link, float(one.intensity), float(one.rate / one.chips), ""
 
 
 def _broken_down(drawn: Breakdown) -> Iterable[Row]:

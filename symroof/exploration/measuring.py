@@ -22,6 +22,7 @@ from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane, Point
+from symroof.exploration.reached import Measurement
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch, numbered
 from symroof.exploration.sensitivity import DOUBLE, TENTH, Sensitivity
@@ -94,6 +95,8 @@ def require_shown(drawn: Drawn, rows: Iterable[Sequence[object]]) -> None:
         roofs = drawn.roofs if isinstance(drawn, Roofline) else (drawn.roof,)
         known.update(_digits(float(roof.peak.value / roof.bandwidth.value)) for roof in roofs)
         known.update(_digits(float(roof.peak.value)) for roof in roofs)
+    if isinstance(drawn, Roofline):
+        known.update(_digits(float(one.rate / one.chips)) for one in drawn.measured)
     for row in rows:
         for cell in row:
             if isinstance(cell, float) and _digits(cell) not in known:
@@ -212,6 +215,26 @@ def _roofline(drawn: Roofline) -> None:
                 _require_intensity(measure, track, place, x)
                 if not isclose(y, min(peak, x * float(roof.bandwidth.value)), rel_tol=NEAR):
                     raise CheckError(f"a point of the figure is not under its roof: {x:g}, {y:g}")
+
+    for one in drawn.measured:
+        _measurement(drawn, one, measures[0])
+
+
+def _measurement(drawn: Roofline, one: Measurement, measure: Measure) -> None:
+    """A measured point, what is the most there, and on which side of it it is."""
+    if not one.values:
+        roof = drawn.roofs[0]
+        most = min(float(roof.peak.value), float(one.intensity) * float(roof.bandwidth.value))
+    else:
+        sizes = _floats(one.values)
+        whole = Measure(drawn.bounds or drawn.setting)
+        flops, bound = (whole.of(Name(name), sizes) for name in ("flops", "T_lower"))
+        most = flops / bound
+        measure.require(INTENSITY, sizes, float(one.intensity))
+        if one.seconds is None or not isclose(flops / float(one.seconds), float(one.rate), rel_tol=NEAR):
+            raise CheckError(f"the figure shows a rate of {float(one.rate):g} that nobody measured")
+    if not isclose(most, float(one.most), rel_tol=NEAR):
+        raise CheckError(f"the figure holds a measured point against {float(one.most):g}, where {most:g} is the most")
 
 
 def _known(setting: Setting) -> Iterable[float]:

@@ -12,9 +12,19 @@ from sympy import Add, Expr
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
 from symroof.derivation.pipeline import compared, drafted
-from symroof.derivation.setting import Setting
+from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
-from symroof.exploration.curves import Curve, Roof, along, require_numbers_of_chips, require_sizes, roof_of, spread
+from symroof.exploration.curves import (
+    Curve,
+    Roof,
+    along,
+    in_common,
+    require_numbers_of_chips,
+    require_sizes,
+    roof_of,
+    spread,
+)
+from symroof.exploration.reached import Measurement, measurements
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
@@ -22,6 +32,7 @@ from symroof.model.resources import MATH, VECTOR, overlapping
 from symroof.model.statement_costs import amounts, of_statement
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
+from symroof.reading.measurements import Row
 from symroof.symbols import rational, symbol
 
 # Nothing crosses a link: there is no intensity to draw.
@@ -60,12 +71,15 @@ class Track(Frozen):
 class Roofline(Frozen):
     """Roofs, the highest first, and what is under them: the operation at each set of sizes, with the statements of a
     program after it, those that overlap as one together. A track over ``variable`` is a path, one without sizes a
-    point. ``undrawn`` are statements without work or without traffic."""
+    point. ``undrawn`` are statements without work or without traffic, ``measured`` points that
+    somebody else found, held against the times of ``bounds``."""
 
     roofs: tuple[Roof, ...]
     variable: str
     tracks: tuple[Track, ...]
     undrawn: tuple[str, ...] = ()
+    measured: tuple[Measurement, ...] = ()
+    bounds: Setting | None = None
 
     @property
     def setting(self) -> Setting:
@@ -77,7 +91,11 @@ class Roofline(Frozen):
 
 
 def roofline(
-    problem: Problem, chips: Sequence[Accelerator | None], links: Sequence[str], over: Axis | None = None
+    problem: Problem,
+    chips: Sequence[Accelerator | None],
+    links: Sequence[str],
+    over: Axis | None = None,
+    points: Sequence[Row] = (),
 ) -> Roofline:
     """The roofline of a problem on chips, with a roof for every link.
 
@@ -91,7 +109,8 @@ def roofline(
     >>> round(found.roofs[0].ridge, 2), {name: f"{y:.4g}" for name, (y,) in found.tracks[0].curves[0].lines.items()}
     (240.24, {'intensity': '63.02', 'throughput': '5.167e+13'})
     """
-    for values in problem.at or ({},):
+    at = problem.at or ({},)
+    for values in at if not points else ():
         require_numbers_of_chips(problem, values)
     variants = (replace(problem, hardware=chip, link=link, at=(), joint=False) for chip in chips for link in links)
     roofs = tuple(sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value)))
@@ -101,27 +120,33 @@ def roofline(
     drawn_as = [name for name, units in each[0].items() if units] if each else []
     every = [*whole, *(function for found in each for units in found.values() for function in units.values())]
     needed = {size for function in every for size in function.parameters}
+    if points:  # what is said of some sizes alone, is said of every measured point
+        at = tuple(values for values in at if needed <= values.keys())
     tracks = []
-    for values in problem.at or ({},):
+    whole_of = setting_of(replace(problem, at=(), hardware=roofs[0].chip)) if points else None
+    measured = measurements(whole_of, points, in_common(problem.at), roofs[0].setting) if whole_of else ()
+    for values in at:
         runs = over.names if over is not None and over.names[0] in needed else ()
         require_sizes(needed, {*values, *runs}, ", or --over {}=1..1024")
         crossed = [_sends(function, values) for function in whole]
         for roof, sends in zip(roofs, crossed, strict=True):
             if not sends and not problem.joint:
-                at = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
+                there = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
                 hint = f"--link HBM, or more chips along {roof.link}"
-                raise ModelError(f"nothing crosses {roof.link} at {at}", hint=hint)
+                raise ModelError(f"nothing crosses {roof.link} at {there}", hint=hint)
         under = ((*pair, values, over if runs else None) for pair in zip(roofs, whole, strict=True))
         drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
         tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn)))
         tracks += (_kernel(roofs, [found[name] for found in each], values, name) for name in drawn_as)
-    used = [any(track.curves[i].lines["intensity"] for track in tracks) for i in range(len(roofs))]
+    used = [not tracks or any(track.curves[i].lines["intensity"] for track in tracks) for i in range(len(roofs))]
     kept = (
         replace(track, curves=tuple(compress(track.curves, used)), peaks=tuple(compress(track.peaks, used)))
         for track in tracks
     )
     undrawn = tuple(name for name, units in each[0].items() if not units) if each else ()
-    return Roofline(tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept), undrawn)
+    return Roofline(
+        tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept), undrawn, measured, whole_of
+    )
 
 
 def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:

@@ -18,6 +18,7 @@ from symroof.exploration.figure import Drawn, Label, kind_of, rows
 from symroof.exploration.leading_parts import Led
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.measuring import require_measured, require_shown
+from symroof.exploration.reached import Measurement
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Frozen
 from symroof.model.problem import Sketch
@@ -241,8 +242,11 @@ class ShownFigure(Frozen):
         return [dict(zip(map(str, head), point, strict=True)) for point in points]
 
     def to_dict(self) -> dict[str, Any]:
-        """The kind of the figure and its plotted points."""
-        return {"schema": SCHEMA, "figure": {"kind": kind_of(self.drawing), "rows": self.rows}}
+        """The kind of the figure and its plotted points; and of measured ones what part of the bound they reached."""
+        found: dict[str, Any] = {"kind": kind_of(self.drawing), "rows": self.rows}
+        if measured := getattr(self.drawing, "measured", ()):
+            found["measured"] = list(map(_measured_record, measured))
+        return {"schema": SCHEMA, "figure": found}
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
@@ -250,6 +254,11 @@ class ShownFigure(Frozen):
     def to_dataframe(self) -> Any:
         """``rows`` as a table of pandas. Raises :class:`ReadingError` where pandas is not there."""
         return dataframe(self.rows)
+
+    @property
+    def findings(self) -> tuple[Measurement, ...]:
+        """The measured points that are faster than the bound: a count, a figure or the measurement is wrong."""
+        return tuple(one for one in getattr(self.drawing, "measured", ()) if one.impossible)
 
     def _table(self, lang: str | None) -> list[tuple[str | float, ...]]:
         """The head and the plotted points, measured again and in words of a language."""
@@ -267,6 +276,19 @@ class ShownFigure(Frozen):
 
     def __repr__(self) -> str:
         return f"<figure of {len(rows(self.drawing)[1])} points>"
+
+
+def _measured_record(one: Measurement) -> dict[str, Any]:
+    times = {"seconds": one.seconds, "T_lower": one.bound}
+    return {
+        "name": one.name,
+        "sizes": {name: int(value) for name, value in one.values.items()},
+        "FLOPs/byte": float(one.intensity),
+        "FLOPs/s": float(one.rate),
+        **{name: float(value) for name, value in times.items() if value is not None},
+        "reached": float(one.reached),
+        "possible": not one.impossible,
+    }
 
 
 def sketched(sketch: Sketch) -> ShownSketch:

@@ -7,11 +7,12 @@ from fractions import Fraction
 from math import log
 
 from symroof.exploration.breakdowns import Bar, Breakdown
+from symroof.exploration.curves import in_common
 from symroof.exploration.sensitivity import Change, Changes, Effect, Sensitivity
 from symroof.formula import Frozen
 from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, captions, in_common, shares_in, title_of
+from symroof.rendering.figures.captions import Say, assumed, captions, shares_in, title_of
 from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.strokes import FIELDS, INK, MOMENTS, scaled
 from symroof.rendering.pages.amounts import sizes

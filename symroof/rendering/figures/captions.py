@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from sympy import Mul
 
@@ -50,16 +50,6 @@ def shares_in(lang: str, parts: Sequence[float]) -> list[str]:
 
 def _percent(lang: str, text: str) -> str:
     return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
-
-
-def in_common(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The sizes that are the same at all points.
-
-    >>> in_common([{"B": 1, "D": 8}, {"B": 2, "D": 8}])
-    {'D': 8}
-    """
-    first, *others = points
-    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def called(say: Say, chip: Accelerator) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from math import isclose
 
 from symroof.exploration.best_split import BestSplit, SplitCurve
-from symroof.exploration.curves import Curve, Curves
+from symroof.exploration.curves import Curve, Curves, in_common
 from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch
 from symroof.formula import Call, Compare, Name
 from symroof.model.resources import VECTOR, time_name
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, captions, chips_of, in_common, peak_of, title_of
+from symroof.rendering.figures.captions import Say, assumed, captions, chips_of, peak_of, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import DOTTED, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
 from symroof.rendering.formulas.letters import Letters

@@ -7,26 +7,32 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
-from symroof.exploration.curves import Roof
+from symroof.exploration.curves import Roof, in_common
+from symroof.exploration.reached import Measurement
 from symroof.exploration.roofs import Roofline, Track
 from symroof.formula import Frozen
 from symroof.model.resources import MATH, VECTOR
 from symroof.model.wiring import is_network
+from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, called, captions, in_common, peak_of, share_in, title_of
+from symroof.rendering.figures.captions import Say, assumed, called, captions, peak_of, share_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import DASHES, DOTTED, GREY, INK, RATES, SHADES, SHAPES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
 
 # How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers.
 WIDE, FEW = 7, 4
+AT_PEAK = 0.995  # from which part of the peak on nothing is left
+MEASURED, WRONG = "#7A4FBF", "#B00020"
 MARKS, GAPS = "se ne sw nw s n e w", (5, 11, 16, 22, 30)
 
 
 def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     """The classic roofline: roofs, ridges, regions under the highest roof, operations as markers or as paths."""
     roofs, several = found.roofs, found.several_chips
+    measured = [(float(one.intensity), float(one.rate / one.chips)) for one in found.measured]
     seen = [x for track in found.tracks for curve in track.curves for x in curve.lines["intensity"]]
+    seen += [x for x, _ in measured]
     peak, first = float(roofs[0].peak.value), min(roof.ridge for roof in roofs)
     unit, scale = scaled(peak, RATES)
     low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
@@ -42,7 +48,12 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
     each = any(roof.setting.chips != 1 for roof in roofs)
     names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, "", each)
-    ranges = (low, high), (min(roof.height(low) for roof in roofs) / 3, peak * 3)
+    heights = [y for _, y in measured]
+    foot, top = (
+        min([roof.height(low) / 3 for roof in roofs] + [y / 2 for y in heights]),
+        max([peak * 3] + [y * 2 for y in heights]),
+    )
+    ranges = (low, high), (foot, top)
     aside = assumed(say, *(roof.setting for roof in roofs), undrawn=found.undrawn)
     canvas = Canvas(title, names, ranges, log=(True, True), scale=scale, inches=inches, lang=lang, aside=aside)
     if one_place:  # a point has one place on the axis
@@ -86,7 +97,7 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
         else:
             known = marks[near]
             marks[near] = Mark(known.places, (*known.names, name), (*known.tracks, track), known.shape)
-    several = len(marks) > FEW
+    several = len(marks) + len(found.measured) > FEW
     for i, mark in enumerate(marks, 1):
         words = str(i) if several else _named(mark)
         if all(track.statement for track in mark.tracks):
@@ -97,8 +108,21 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
         else:
             first = next(track for track in mark.tracks if not track.statement)
             _mark(canvas, found, first, words, mark.shape)
-    if several:
+    for i, one in enumerate(found.measured, len(marks) + 1):
+        _measured(canvas, found, one, str(i) if several else "")
+    if several or found.measured:
         _tabulate(canvas, found, marks)
+
+
+def _measured(canvas: Canvas, found: Roofline, one: Measurement, number: str) -> None:
+    """A cross, and a thin line from it to what is the most there: red where it lies beyond."""
+    place = float(one.intensity), float(one.rate / one.chips)
+    colour = WRONG if one.impossible else MEASURED
+    canvas.line([place, (place[0], float(one.most / one.chips))], colour, 0.9, DOTTED, layer=4)
+    canvas.ring(place, colour, shape="X", filled=True, size=6)
+    part = share_in(canvas.lang, float(one.reached))
+    words = number or canvas.say("measured_beyond" if one.impossible else "reached_of_the_bound", one.said, part)
+    canvas.label(words, around(place, MARKS, GAPS), colour, bold=not number, size=8)
 
 
 def _named(mark: Mark) -> str:
@@ -109,8 +133,10 @@ def _named(mark: Mark) -> str:
 
 
 def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
-    """The points by their numbers: where each is under the roof that holds it down, and how far below the peak."""
-    say, rows = canvas.say, []
+    """The points by their numbers: where each is under the roof that holds it down, and how far below the peak; and what part
+    of the bound was reached by those that were measured."""
+    say, rows, several = canvas.say, list[tuple[str, ...]](), len(marks) + len(found.measured) > FEW
+    nothing = [NOTHING] if found.measured else []
     for i, mark in enumerate(marks, 1):
         for name, track in zip(mark.names, mark.tracks, strict=True):
             under = [
@@ -123,10 +149,27 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                 by = {MATH: say("compute"), VECTOR: say("vector_unit")}.get(held, held)
                 chip = [called(say, roof.chip)] if found.several_chips else []
                 part = share_in(canvas.lang, y / peak)
-                rows.append((str(i), name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), part, f"× {peak / y:.3g}", by))
+                number = str(i) if several else ""
+                rows.append(
+                    (number, name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {peak / y:.3g}", by)
+                )
+    peak = float(found.roofs[0].peak.value)
+    for i, one in enumerate(found.measured, len(marks) + 1):
+        y, reached = float(one.rate / one.chips), share_in(canvas.lang, float(one.reached))
+        name = say("measured", one.said)
+        cells = (
+            f"{float(one.intensity):.4g}",
+            rate(y, "FLOPs/s"),
+            reached,
+            share_in(canvas.lang, y / peak),
+            f"× {peak / y:.3g}",
+        )
+        rows.append((str(i) if several else "", name, *cells, say("impossible") if one.impossible else NOTHING))
     chip = [say("chip")] if found.several_chips else []
-    head = ("", say("what"), *chip, "FLOPs/byte", "FLOPs/s", say("of_its_peak"), say("left"), say("bound_by"))
-    canvas.table(head, rows)
+    of_bound = [say("of_the_bound")] if found.measured else []
+    rates = "FLOPs/byte", "FLOPs/s", *of_bound, say("of_its_peak"), say("left")
+    head = ("", say("what"), *chip, *rates, say("bound_by"))
+    canvas.table(*((head, rows) if several else (head[1:], [row[1:] for row in rows])))
 
 
 def _vector_roof(canvas: Canvas, found: Roofline) -> None:
@@ -233,6 +276,13 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
         canvas.ring(place, colour, shape=shape, filled=bounds)
         if every and len(points) > 1:
             canvas.label(under_roofs[i].link, around(place, MARKS, GAPS), colour, size=8)
+    (x, y), peak = lowest_first[0], float(found.roofs[0].peak.value)
+    if not found.several_chips and (every or len(points) == 1) and "\n" not in name and not name.isdigit():
+        name = canvas.say(
+            "headroom", name, share_in(canvas.lang, y / peak), f"{peak / y:.3g}" if y < AT_PEAK * peak else ""
+        )
+        if y < AT_PEAK * peak:
+            canvas.line([(x, y), (x, peak)], GREY, 0.9, DOTTED, layer=2)
     canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, GAPS)], bold=True)
 
 
