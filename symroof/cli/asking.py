@@ -135,13 +135,13 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
     help="roofline, throughput, times, breakdown, sensitivity, split, regimes or resources; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
-@click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width of a PNG.")
+@click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width; type is readable at it.")
 @click.option(
     "--inches",
     type=click.FloatRange(3.5, 30),
-    default=7.2,
+    default=None,
     metavar="INCHES",
-    help="The width of the sheet; type has one size.",
+    help="The width of the sheet, 7.2 by default; type has one size.",
 )
 @click.option(
     "--format",
@@ -163,7 +163,7 @@ def plot(
     kind: str | None,
     over: tuple[str, ...],
     width: int | None,
-    inches: float,
+    inches: float | None,
     form: str,
     points: str | None,
     lang: str | None,

@@ -188,6 +188,10 @@ class ShownInferred(Shown, Frozen):
         return f"<{count or 'no'} regime{'s make' if count > 1 else ' makes'} {claim} true>"
 
 
+# The pixels of an inch on a screen, and how narrow and broad the sheets are that pixels ask for.
+PIXELS, NARROWEST, BROADEST = 96, 3.5, 12.0
+
+
 class ShownFigure(Frozen):
     """A figure: its numbers are ``drawing``, its picture is made when it is asked for.
 
@@ -199,14 +203,17 @@ class ShownFigure(Frozen):
     drawing: Drawn
 
     def drawn(
-        self, form: str = "svg", width: int | None = None, inches: float = WIDTH, lang: str | None = None
+        self, form: str = "svg", width: int | None = None, inches: float | None = None, lang: str | None = None
     ) -> bytes:
-        """The picture as SVG, PNG (``width`` in pixels) or PDF: the same bytes for the same figure.
+        """The picture as SVG, PNG or PDF: the same bytes for the same figure.
 
-        Type has one size: a sheet of fewer ``inches`` across holds less, and a PNG of more pixels is finer. ``lang`` is
-        the language of its words: en, ko or zh. An SVG names fonts, a PNG and a PDF need one on this machine.
+        Type has one size: a sheet of fewer ``inches`` across holds less. ``width`` is in pixels, of which an inch has 96 where
+        no inches are given: a picture of 400 pixels can be read at 400. With inches a PNG of more pixels is finer. ``lang``
+        is the language of its words: en, ko or zh. An SVG names fonts, a PNG and a PDF need one on this machine.
         """
         require_measured(self.drawing)
+        if inches is None:
+            inches = WIDTH if width is None else min(max(width / PIXELS, NARROWEST), BROADEST)
         return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, width), form)
 
     def description(self, lang: str | None = None) -> str:
@@ -214,7 +221,7 @@ class ShownFigure(Frozen):
         canvas = draw(self.drawing, lang=self._language(lang))
         return canvas.say("description", canvas.title, canvas.words)
 
-    def save(self, path: str | Path, inches: float = WIDTH, lang: str | None = None) -> None:
+    def save(self, path: str | Path, inches: float | None = None, lang: str | None = None) -> None:
         """Write the picture to a file; the suffix tells the format."""
         Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix("."), inches=inches, lang=lang))
 

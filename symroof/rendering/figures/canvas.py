@@ -26,7 +26,7 @@ from symroof.rendering.figures.labels import (
     placed,
     segments,
 )
-from symroof.rendering.figures.strokes import GREY, INK, between, legible
+from symroof.rendering.figures.strokes import GREY, INK, between, legible, plain
 from symroof.rendering.pages.characters import NBSP, cells, closed_up
 from symroof.rendering.pages.terminal import fold
 
@@ -135,6 +135,10 @@ class Canvas:
             other = self.axes.secondary_yaxis("right", functions=functions)
             other.set_ylabel(label, color=GREY)
             other.set_ticks([0, 25, 50, 75, 100])
+            if self.log[1]:
+                shown = [part for part in (1e-4, 1e-3, 0.01, 0.1, 1, 10, 100) if part / 100 * full >= self.foot]
+                other.set_ticks(shown, labels=list(map(plain, shown)))
+                other.minorticks_off()
             other.tick_params(colors=GREY, labelsize=8.5, width=0.6)
             other.spines["right"].set_visible(False)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor, log10
+
 from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
@@ -20,6 +22,9 @@ from symroof.rendering.figures.planar import draw_plane, draw_territories
 from symroof.rendering.figures.rooflines import draw_roofline
 from symroof.rendering.figures.strokes import DOTTED, GREY, INK, RATES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
+
+# Where every curve stays below that part of the peak, heights are logarithmic.
+FLAT = 0.05
 
 
 def draw(found: Drawn, inches: float = WIDTH, lang: str = "en") -> Canvas:
@@ -50,13 +55,16 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     unit, scale = scaled(top, RATES)
     first, last = found.curves[0].xs[0], found.curves[0].xs[-1]
     say = captions(lang)
-    names = say("size", x), say("throughput", unit, chips_of(setting), False)
-    ranges = (first if first > 1 or found.log else 0, last), (0, top * 1.13)
+    seen = [y for curve in found.curves for y in curve.lines["throughput"]]
+    low = max(seen) < FLAT * top
+    names = say("size", x), say("throughput", unit, chips_of(setting), False, low)
+    heights = (10 ** floor(log10(min(seen))) / 10, top * 3) if low else (0, top * 1.13)
+    ranges = (first if first > 1 or found.log else 0, last), heights
     canvas = Canvas(
         title_of(say, setting),
         names,
         ranges,
-        log=(found.log, False),
+        log=(found.log, low),
         scale=scale,
         inches=inches,
         lang=lang,
@@ -70,16 +78,15 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     if rule is not None and rule.bound is not None:
         canvas.line(rule.points("throughput"), GREY, 1.2, DOTTED, layer=2)
         if first <= rule.bound <= last:
-            canvas.line([(rule.bound, 0), (rule.bound, top)], GREY, 0.7, DOTTED, layer=2)
-            canvas.label(say("rule_from", x, rule.first, found.large), _feet(rule.bound, top), GREY, bold=True)
+            canvas.line([(rule.bound, canvas.foot), (rule.bound, top)], GREY, 0.7, DOTTED, layer=2)
+            canvas.label(say("rule_from", x, rule.first, found.large), _feet(canvas, rule.bound), GREY, bold=True)
     for i, curve in enumerate(found.curves):
         _throughput(canvas, found, i, curve)
     if found.miss is not None and first <= found.miss[0] <= last:
         at, short, reached = found.miss
         words = say("reached_by_the_rule", x, at, sizes(short.values), share_in(lang, reached))
-        aside = (("e", 0.62), ("w", 0.99), ("e", 0.5), ("e", 0.1))
-        heights = (0.42, 0.3, 0.55, 0.2)
-        spots = [Spot((canvas.across(part), top * h), side, 0) for side, part in aside for h in heights]
+        aside, parts = (("e", 0.62), ("w", 0.99), ("e", 0.5), ("e", 0.1)), (0.37, 0.27, 0.49, 0.18)
+        spots = [Spot((canvas.across(part), canvas.up(h)), side, 0) for side, part in aside for h in parts]
         canvas.label(words, spots, GREY, leader=(at, reached * top))
     return canvas
 
@@ -93,9 +100,9 @@ def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None
     start, (last, end) = line[0][1], line[-1]
     reached = curve.bound is not None and dict(line).get(curve.bound, 0) >= top * (1 - 1e-9)
     if curve.bound is not None and reached:
-        canvas.line([(curve.bound, 0), (curve.bound, top)], colour, 0.9, dash, layer=2)
+        canvas.line([(curve.bound, canvas.foot), (curve.bound, top)], colour, 0.9, dash, layer=2)
         canvas.ring((curve.bound, top), colour)
-        canvas.label(f"{name}\n{variable} ≥ {curve.first}", _feet(curve.bound, top), colour, bold=True)
+        canvas.label(f"{name}\n{variable} ≥ {curve.first}", _feet(canvas, curve.bound), colour, bold=True)
         return
     if curve.ceiling is not None:
         if not curve.attained:
@@ -111,6 +118,6 @@ def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None
     canvas.label(words, spots, colour, bold=True)
 
 
-def _feet(place: float, top: float) -> list[Spot]:
+def _feet(canvas: Canvas, place: float) -> list[Spot]:
     """Both sides of an upright line, from its foot up."""
-    return [Spot((place, height * top), side, 4) for height in HEIGHTS for side in ("ne", "nw")]
+    return [Spot((place, canvas.up(height * 0.885)), side, 4) for height in HEIGHTS for side in ("ne", "nw")]

@@ -174,7 +174,7 @@ def _throughput(found: Scaling, inches: float, lang: str) -> Canvas:
     top = peak * 1.13 if level else min(peak, HEADROOM * max(*heights, *starts))
     foot = min(heights) / 2 if found.log else 0
     unit, scale = scaled(top / 2, RATES)
-    names = _size(say, found), say("throughput", unit, chips_of(setting), False)
+    names = _size(say, found), say("throughput", unit, chips_of(setting), False, False)
     ranges = _ends(found), (foot, top * (2 if found.log else 1))
     title = title_of(say, setting, sizes(shared))
     canvas = Canvas(

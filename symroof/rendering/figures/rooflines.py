@@ -47,7 +47,7 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
         title = title_of(say, roofs[0].setting, *all_share)
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
     each = any(roof.setting.chips != 1 for roof in roofs)
-    names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, "", each)
+    names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, "", each, False)
     heights = [y for _, y in measured]
     foot, top = (
         min([roof.height(low) / 3 for roof in roofs] + [y / 2 for y in heights]),
