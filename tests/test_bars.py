@@ -135,3 +135,33 @@ def test_another_number_is_refused():
 def test_what_is_missing_is_said(options, says):
     with pytest.raises(ModelError, match=says):
         sr.plot("matmul", kind="sensitivity", **options)
+
+
+def test_the_second_axis_over_chips_is_the_part_of_perfect_scaling():
+    """Read back from the drawing: throughput of n chips over n times that of one."""
+    mesh = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
+    found = sr.plot(mesh, on="tpu-v5p", over="X=1..128", at="B=65536,D=F=8192")
+    canvas = draw(found.drawing)
+    canvas.drawn("svg")
+    throughput = sr.derive(mesh, on="tpu-v5p").function("throughput")
+    (right,) = canvas.axes.child_axes
+    ends = right.get_ylim()
+    dotted = next(line for line in canvas.axes.lines if line.get_linewidth() == 1)
+    low, high = canvas.axes.get_ylim()
+    for x, y in zip(dotted.get_xdata(), dotted.get_ydata(), strict=True):
+        percent = ends[0] + (y - low) / (high - low) * (ends[1] - ends[0])
+        if x in (4, 8, 16, 32, 64, 128):
+            one = throughput(X=4, B=65536, D=8192, F=8192) / 4  # without a wait for the link, as one chip
+            each = throughput(X=x, B=65536, D=8192, F=8192) / x
+            assert percent == pytest.approx(100 * each / one, rel=1e-6)
+
+
+def test_other_peaks_are_those_of_the_chip():
+    shown = sr.plot("matmul", on="h100", at="B=64,D=F=8192", peaks="fp8, vector")
+    assert [(name, float(known.value)) for name, known in shown.drawing.others] == [("fp8", 2e15), ("vector", 6.7e13)]
+    said = {row["what"]: (row["FLOPs/byte"], row["FLOPs/s"]) for row in shown.rows}
+    assert said["peak fp8"] == (pytest.approx(2e15 / 3.35e12), 2e15)
+    with pytest.raises(ModelError, match="no peak for 'fp9'"):
+        sr.plot("matmul", on="h100", at="B=64,D=F=8192", peaks="fp9")
+    with pytest.raises(ModelError, match="roofline of one chip"):
+        sr.plot("matmul", on="h100,tpu-v5e", at="B=64,D=F=8192", peaks="int8")

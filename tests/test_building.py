@@ -406,7 +406,7 @@ def test_a_picture_beside_the_document(run, tmp_path):
     )
     assert run("build", str(page)).code == 0
     assert "roof.svg)" in page.read_text()
-    assert "ridge 240" in page.read_text()
+    assert "The ridge of TPU v5e against HBM is at 240 FLOPs/byte." in page.read_text()
     assert (tmp_path / "roof.svg").read_text().startswith("<?xml")
     assert run("build", "--check", str(page)).code == 0
     (tmp_path / "roof.svg").unlink()

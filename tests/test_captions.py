@@ -131,7 +131,7 @@ def test_a_figure_speaks_the_language_that_is_asked_for(run, tmp_path):
     assert "memory-bound" in figure.drawn(lang="en").decode()
     assert figure.to_text().split()[:3] == ["대상", "칩", "링크"]
     assert figure.to_text("en").split()[:3] == ["what", "chip", "link"]
-    assert figure.description("en").endswith("B = 64, D = F = 8192")
+    assert figure.description("en").endswith("it is bound by HBM, at 26 % of the peak.")
     figure.save(tmp_path / "api.svg")
     for flags in (["--lang", "ko"], []):
         table = tmp_path / "x.toml"
@@ -157,7 +157,7 @@ def test_several_chips_are_counted_in_every_language(lang):
         captions(lang)("title", "op", "TPU v5e", 4, ["D = 8"])
         == {"ko": "op (TPU v5e 4개), D = 8", "zh": "op，4 块 TPU v5e，D = 8"}[lang]
     )
-    assert captions(lang)("throughput", "T", 4, False).startswith({"ko": "칩 4개의 ", "zh": "4 块芯片的"}[lang])
+    assert captions(lang)("throughput", "T", 4, False, False).startswith({"ko": "칩 4개의 ", "zh": "4 块芯片的"}[lang])
 
 
 @pytest.mark.parametrize("word", ["an H100 SXM", "a TPU v5e", "an fp8", "a uint8"])

@@ -270,7 +270,7 @@ def test_a_picture_can_be_read_aloud():
     assert root.get("role") == "img"
     assert title.tag.endswith("title")
     assert title.text == "bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e" == root.get("aria-label")
-    assert "D = F = 4096 B ≥ 273" in description.text
+    assert "At D = F = 4096 it is compute-bound from B = 273." in description.text
 
 
 @pytest.mark.thorough

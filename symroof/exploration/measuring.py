@@ -97,6 +97,8 @@ def require_shown(drawn: Drawn, rows: Iterable[Sequence[object]]) -> None:
         known.update(_digits(float(roof.peak.value)) for roof in roofs)
     if isinstance(drawn, Roofline):
         known.update(_digits(float(one.rate / one.chips)) for one in drawn.measured)
+        every = [(float(other.value), float(roof.bandwidth.value)) for _, other in drawn.others for roof in drawn.roofs]
+        known.update(_digits(number) for peak, bandwidth in every for number in (peak, peak / bandwidth))
     for row in rows:
         for cell in row:
             if isinstance(cell, float) and _digits(cell) not in known:
@@ -216,6 +218,9 @@ def _roofline(drawn: Roofline) -> None:
                 if not isclose(y, min(peak, x * float(roof.bandwidth.value)), rel_tol=NEAR):
                     raise CheckError(f"a point of the figure is not under its roof: {x:g}, {y:g}")
 
+    for name, other in drawn.others:
+        if drawn.roofs[0].chip.figures[f"peak.{name}"].value != other.value:
+            raise CheckError(f"the chip has no peak of {float(other.value):g} for {name}")
     for one in drawn.measured:
         _measurement(drawn, one, measures[0])
 

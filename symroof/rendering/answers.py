@@ -217,9 +217,15 @@ class ShownFigure(Frozen):
         return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, width), form)
 
     def description(self, lang: str | None = None) -> str:
-        """What the picture shows, for those who do not see it."""
+        """What the picture shows, in sentences, for those who do not see it.
+
+        >>> import symroof as sr
+        >>> print(sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192").description())
+        bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e. The ridge of TPU v5e against HBM is at 240 FLOPs/byte. At B = 64, D = F = 8192 it is bound by HBM, at 26 % of the peak.
+        """
+        require_measured(self.drawing)
         canvas = draw(self.drawing, lang=self._language(lang))
-        return canvas.say("description", canvas.title, canvas.words)
+        return canvas.say("description", canvas.title, canvas.told)
 
     def save(self, path: str | Path, inches: float | None = None, lang: str | None = None) -> None:
         """Write the picture to a file; the suffix tells the format."""

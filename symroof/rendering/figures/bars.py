@@ -12,8 +12,9 @@ from symroof.exploration.sensitivity import Change, Changes, Effect, Sensitivity
 from symroof.formula import Frozen
 from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, captions, shares_in, title_of
+from symroof.rendering.figures.captions import assumed, captions, shares_in, title_of
 from symroof.rendering.figures.labels import Spot
+from symroof.rendering.figures.sentences import change_of, changed, moment
 from symroof.rendering.figures.strokes import FIELDS, INK, MOMENTS, scaled
 from symroof.rendering.pages.amounts import sizes
 
@@ -104,16 +105,7 @@ def _bar(
         if (text := next(words, None)) is not None:
             canvas.label(text, [Spot(((left + right) / 2, height), "", 0)])
         left = right
-    canvas.label(_amount(float(bar.seconds) / scale, unit), [Spot((left, height), "e", 3)], bold=True)
-
-
-def _time(seconds: Fraction) -> str:
-    unit, scale = scaled(float(seconds), MOMENTS)
-    return _amount(float(seconds) / scale, unit)
-
-
-def _amount(value: float, unit: str) -> str:
-    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
+    canvas.label(moment(float(bar.seconds)), [Spot((left, height), "e", 3)], bold=True)
 
 
 def _called(canvas: Canvas, piece: Piece) -> str:
@@ -134,7 +126,7 @@ def _tabulate(
         shares = shares_in(canvas.lang, [float(piece.seconds / bar.seconds) for piece in pieces])
         names = [_called(canvas, piece) if piece.of else canvas.say("rest") for piece in pieces]
         colours |= {name: _colour(piece, kept) for name, piece in zip(names, pieces, strict=True)}
-        told = (f"{_time(piece.seconds)} ({share})" for piece, share in zip(pieces, shares, strict=True))
+        told = (f"{moment(float(piece.seconds))} ({share})" for piece, share in zip(pieces, shares, strict=True))
         cells.append(dict(zip(names, told, strict=True)))
     ordered = sorted(colours, key=lambda name: (*FIELDS, REST).index(colours[name]))
     rows = [(name, *(column.get(name, NOTHING) for column in cells)) for name in ordered]
@@ -175,7 +167,7 @@ def draw_sensitivity(found: Sensitivity, inches: float, lang: str) -> Canvas:
         inches=inches,
         lang=lang,
         aside=assumed(say, found.setting, fixed=found.left_out),
-        names_of_rows=[(at, _made(say, change)) for at, _, change in rows],
+        names_of_rows=[(at, changed(say, change, lang)) for at, _, change in rows],
         body=HIGH * (0.6 - height),
     )
     canvas.line([(0, 0.5), (0, height + 0.5)], INK, 0.8)
@@ -192,23 +184,10 @@ def _power(change: Change, effect: Effect) -> float:
     return log(effect.ratio) / log(change.by)
 
 
-def _made(say: Say, change: Change) -> str:
-    """A change in words: HBM + 10 %, B × 2."""
-    return say("raised" if change.figure else "grown", change.what, _change_of(change.by, change.figure))
-
-
-def _change_of(ratio: Fraction, figure: bool) -> str:
-    """What a change makes of something: percents for that of a figure, else a factor."""
-    percent = float(ratio - 1) * 100
-    if not figure:
-        return f"× {float(ratio):.3g}"
-    return f"{'+' if percent > 0 else '−'} {abs(percent):.2g} %" if percent else "± 0 %"
-
-
 def _effect(canvas: Canvas, change: Change, height: float) -> None:
     """The bar of a change, with what becomes of T_lower; the table beneath tells that of T_steps as well."""
     foot, top, first = height - BROAD / 2, height + BROAD / 2, change.effects[0]
-    end, words = _power(change, first), _change_of(first.ratio, change.figure)
+    end, words = _power(change, first), change_of(first.ratio, change.figure, canvas.lang)
     canvas.region([(0, foot), (end, foot), (end, top), (0, top)], FIELDS[1 if end < 0 else 2 if end else 0], joint=0.6)
     canvas.label(words, [Spot((end, height), "w" if end < 0 else "e", 4)])
 
@@ -219,12 +198,12 @@ def _tabulate_changes(canvas: Canvas, found: Sensitivity, shared: Mapping[str, o
     for point in found.points:
         own = sizes({name: value for name, value in point.values.items() if name not in shared})
         for change in point.changes:
-            made = _made(canvas.say, change)
+            made = changed(canvas.say, change, canvas.lang)
             cells = [f"{own}: {made}" if own else made]
             for effect in change.effects:
                 after = point.seconds[effect.time] * effect.ratio
                 sides = dict.fromkeys((_elastic(effect.below), _elastic(effect.above)))
-                cells += [f"{_time(point.seconds[effect.time])} → {_time(after)}", " | ".join(sides)]
+                cells += [f"{moment(float(point.seconds[effect.time]))} → {moment(float(after))}", " | ".join(sides)]
             rows.append(cells)
     times = [effect.time for effect in found.points[0].changes[0].effects]
     canvas.table(["", *(head for time in times for head in (time, canvas.say("elasticity", "", "")))], rows)

@@ -79,6 +79,7 @@ class Canvas:
         self.scale, ((self.left, self.right), (self.foot, self.top)) = scale, ranges
         self.title, self.log, self.inches, self.lang, self.say = title, log, inches, lang, captions(lang)
         self.aside = aside
+        self.told = ""
         self._labels: list[Label] = []
         self._first: list[Label] = []
         self._table: Table | None = None
@@ -359,8 +360,9 @@ class Canvas:
         return self._described(drawn) if form == "svg" else drawn
 
     def _described(self, svg: bytes) -> bytes:
-        """The picture with a title and a description for those who do not see it: what its labels say."""
-        title, words = escape(self.title), escape(self.say("joined", self.words))
+        """The picture with a title and a description for those who do not see it: what is told of it, or its
+        labels say."""
+        title, words = escape(self.title), escape(self.told or self.say("joined", self.words))
         tongue = "" if self.lang == "en" else f'xml:lang="{self.lang}" lang="{self.lang}" '
         head = f'<svg role="img" {tongue}aria-label={quoteattr(self.title)} '
         told = re.sub(r"<svg ", lambda _: head, svg.decode(), count=1)

@@ -36,7 +36,7 @@ def share_in(lang: str, part: float, *, up: bool = False) -> str:
     >>> share_in("en", 0.6812), share_in("zh", 0.6812), share_in("zh", 0.5328, up=True)
     ('68 %', '68%', '54%')
     """
-    return _percent(lang, share(part, up=up))
+    return percent_in(lang, share(part, up=up))
 
 
 def shares_in(lang: str, parts: Sequence[float]) -> list[str]:
@@ -45,10 +45,11 @@ def shares_in(lang: str, parts: Sequence[float]) -> list[str]:
     >>> shares_in("zh", [0.25, 0.75])
     ['25%', '75%']
     """
-    return [_percent(lang, text) for text in shares(parts)]
+    return [percent_in(lang, text) for text in shares(parts)]
 
 
-def _percent(lang: str, text: str) -> str:
+def percent_in(lang: str, text: str) -> str:
+    """Percents, as a language sets their sign."""
     return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
 
 

@@ -20,6 +20,7 @@ from symroof.rendering.figures.durations import HEIGHTS, draw_scaling, draw_spli
 from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.planar import draw_plane, draw_territories
 from symroof.rendering.figures.rooflines import draw_roofline
+from symroof.rendering.figures.sentences import sentences
 from symroof.rendering.figures.strokes import DOTTED, GREY, INK, RATES, rate, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
 
@@ -28,7 +29,13 @@ FLAT = 0.05
 
 
 def draw(found: Drawn, inches: float = WIDTH, lang: str = "en") -> Canvas:
-    """The figure of what was found, that wide, in a language."""
+    """The figure of what was found, that wide, in a language, with what it shows in sentences."""
+    canvas = _drawn(found, inches, lang)
+    canvas.told = canvas.say("told", sentences(found, lang))
+    return canvas
+
+
+def _drawn(found: Drawn, inches: float, lang: str) -> Canvas:
     match found:
         case Breakdown():
             return draw_breakdown(found, inches, lang)

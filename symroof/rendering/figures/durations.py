@@ -22,6 +22,7 @@ from symroof.rendering.pages.amounts import sizes
 HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)
 # How far above the highest throughput a peak that grows with the chips is followed, on an axis that is not logarithmic.
 HEADROOM = 1.6
+FULL = 1.13  # what is above the height of perfect scaling, in parts of it
 
 
 def draw_times(found: Curves, inches: float, lang: str) -> Canvas:
@@ -189,6 +190,8 @@ def _throughput(found: Scaling, inches: float, lang: str) -> Canvas:
     )
     if level and len(peaks) == 1 and not found.log:
         canvas.percent_axis(peak, say("of_peak"))
+    if found.over_chips and not found.log:
+        canvas.percent_axis(top / FULL, say("of_perfect_scaling"))
     for line in peaks.values():
         canvas.line(line, INK, 0.9)
         size, height = line[-1]  # a peak that is not level grows in proportion to the chips
@@ -203,7 +206,18 @@ def _throughput(found: Scaling, inches: float, lang: str) -> Canvas:
     for i, curve in enumerate(found.curves):
         own = {name: value for name, value in curve.values.items() if name not in shared}
         _curve(canvas, found, curve, i, sizes(own) if several else "")
+        if found.over_chips and not found.log:
+            _efficiency(canvas, curve, i, top / FULL)
     return canvas
+
+
+def _efficiency(canvas: Canvas, curve: ScalingCurve, index: int, full: float) -> None:
+    """What part of perfect scaling is left: the throughput of each chip in parts of that with the fewest chips, up to ``full``."""
+    line = [*((float(few.chips), few.throughput) for few in curve.few), *curve.points("throughput")]
+    chips, whole = line[0]
+    each = [(x, full * (y / x) / (whole / chips)) for x, y in line]
+    canvas.line(each, stroke(index)[0], 1, DOTTED, layer=2)
+    canvas.label(canvas.say("scaling"), along(canvas, each), stroke(index)[0], size=7.5)
 
 
 def _peaks(curve: ScalingCurve) -> list[tuple[float, float]]:

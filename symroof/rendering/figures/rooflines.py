@@ -36,7 +36,9 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     peak, first = float(roofs[0].peak.value), min(roof.ridge for roof in roofs)
     unit, scale = scaled(peak, RATES)
     low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
-    high = 10 ** (ceil(2 * log10(max([*seen, *(r.ridge * 4 for r in roofs)]))) / 2)
+    above = max([peak, *(float(known.value) for _, known in found.others)])
+    ridges = [*(r.ridge for r in roofs), above / float(roofs[0].bandwidth.value)]
+    high = 10 ** (ceil(2 * log10(max([*seen, *(ridge * 4 for ridge in ridges)]))) / 2)
     shared = _shared(found.tracks)
     say, problem = captions(lang), roofs[0].setting.problem
     axes = [f"{name} = {axis.chips}" for name, axis in problem.mesh.items()]
@@ -51,20 +53,20 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     heights = [y for _, y in measured]
     foot, top = (
         min([roof.height(low) / 3 for roof in roofs] + [y / 2 for y in heights]),
-        max([peak * 3] + [y * 2 for y in heights]),
+        max([above * 3] + [y * 2 for y in heights]),
     )
     ranges = (low, high), (foot, top)
     aside = assumed(say, *(roof.setting for roof in roofs), undrawn=found.undrawn)
     canvas = Canvas(title, names, ranges, log=(True, True), scale=scale, inches=inches, lang=lang, aside=aside)
     if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
-    alike = _alike(roofs)
-    for i, links in alike.items():
+    for i, links in found.alike.items():
         _roof(canvas, found, i, links)
     paths = [track for track in found.tracks if track.runs]
     for i, track in enumerate(paths):
         own = {name: value for name, value in track.values.items() if name not in shared}
         _path(canvas, track, found.variable, i, own)
+    _other_peaks(canvas, found)
     _vector_roof(canvas, found)
     _points(canvas, found, shared)
     return canvas
@@ -172,6 +174,27 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     canvas.table(*((head, rows) if several else (head[1:], [row[1:] for row in rows])))
 
 
+def _other_peaks(canvas: Canvas, found: Roofline) -> None:
+    """Other peaks of the chip, each from where the slope of the fastest link reaches it; the slope goes on to the highest."""
+    fast = float(found.roofs[0].bandwidth.value)
+    own = found.roofs[0].height(canvas.right)
+    for i, (name, known) in enumerate(found.others):
+        peak = float(known.value)
+        ridge = peak / fast
+        if peak > own and not i:
+            canvas.line([(found.roofs[0].ridge, own), (ridge, peak)], GREY, 0.9, layer=2)
+        canvas.line([(ridge, peak), (canvas.right, peak)], GREY, 1.2, DASHES[1 + i % 3])
+        canvas.ring((ridge, peak), GREY, size=4)
+        words = canvas.say("other_peak", name, rate(peak, "FLOPs/s"), f"{ridge:.3g}")
+        places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(20)]
+        canvas.label(
+            words,
+            [Spot((x, peak), side, gap) for gap in (3, 9) for side in ("nw", "sw") for x in places],
+            INK,
+            size=7.5,
+        )
+
+
 def _vector_roof(canvas: Canvas, found: Roofline) -> None:
     """The peak of the vector unit, where something under it is drawn."""
     ridges: dict[float, float] = {}
@@ -180,18 +203,12 @@ def _vector_roof(canvas: Canvas, found: Roofline) -> None:
             ridge = peak / float(roof.bandwidth.value)
             ridges[peak] = min(ridge, ridges.get(peak, ridge))
     for peak, ridge in ridges.items():
+        if any(float(known.value) == peak for _, known in found.others):
+            continue
         canvas.line([(ridge, peak), (canvas.right, peak)], GREY, 0.9, DASHES[1])
         words = canvas.say("peak", "", rate(peak, "FLOPs/s"), "", True, False)
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
         canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places], GREY, first=True)
-
-
-def _alike(roofs: Sequence[Roof]) -> dict[int, str]:
-    """The first of the roofs that lie on one another, as those of axes on one network do, with the links of all of them."""
-    found: dict[tuple[object, ...], list[int]] = {}
-    for i, roof in enumerate(roofs):
-        found.setdefault((roof.chip.name, roof.peak.value, roof.bandwidth.value), []).append(i)
-    return {first: ", ".join(roofs[i].link for i in (first, *others)) for first, *others in found.values()}
 
 
 def _shared(tracks: Sequence[Track]) -> dict[str, Any]:

@@ -1,0 +1,222 @@
+"""Figures in sentences, for those who do not see them: what one reads off, in numbers of the figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from symroof.exploration.best_split import BestSplit
+from symroof.exploration.breakdowns import Breakdown
+from symroof.exploration.curves import Curve, Curves, in_common
+from symroof.exploration.figure import Drawn
+from symroof.exploration.planes import Plane
+from symroof.exploration.roofs import Roofline, Track
+from symroof.exploration.scaling import Scaling
+from symroof.exploration.sensitivity import Change, Sensitivity
+from symroof.exploration.territories import Territories
+from symroof.formula import Compare, Name
+from symroof.model.resources import MATH, VECTOR
+from symroof.rendering.figures.captions import Say, called, captions, percent_in, share_in, shares_in
+from symroof.rendering.figures.strokes import MOMENTS, rate, scaled
+from symroof.rendering.formulas.letters import Letters
+from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.amounts import decimal, sizes
+
+# Of how many statements a roofline is told, and of how many pieces a bar: the largest.
+STATEMENTS, PIECES = 12, 3
+
+
+def sentences(found: Drawn, lang: str) -> list[str]:
+    """What a figure shows, a sentence for each of its curves, points or bars.
+
+    >>> import symroof as sr
+    >>> sentences(sr.plot("matmul", on="tpu-v5e", at="D=F=8192", over="B=1..400").drawing, "en")
+    ['The peak is 197 TFLOPs/s.', 'At D = F = 8192 it is compute-bound from B = 256.', 'The rule of thumb is B ≥ 241, where D, F ≫ B.']
+    """
+    say = captions(lang)
+    match found:
+        case Roofline():
+            told = _under_roofs(found, say, lang)
+        case Curves(kind="times"):
+            told = (_crossing(found, curve, say, lang) for curve in found.curves)
+        case Curves():
+            told = _throughput(found, say, lang)
+        case Scaling():
+            told = _on_a_mesh(found, say)
+        case Breakdown():
+            told = _bars(found, say, lang)
+        case Sensitivity():
+            told = _changes(found, say, lang)
+        case Plane() | Territories():
+            told = _map(found, say)
+        case BestSplit():
+            told = _split(found, say)
+    return [" ".join(sentence.split()) for sentence in told]
+
+
+def _under_roofs(found: Roofline, say: Say, lang: str) -> Iterator[str]:
+    for i, links in found.alike.items():
+        roof = found.roofs[i]
+        ridge = f"{roof.ridge:.3g}" if roof.ridge < 100 else f"{roof.ridge:.0f}"
+        yield say("told_ridge", called(say, roof.chip), links, ridge)
+    for name, known in found.others:
+        yield say("told_peak", called(say, found.roofs[0].chip), name, rate(float(known.value), "FLOPs/s"))
+    statements = [track for track in found.tracks if track.statement]
+    shared = in_common([track.values for track in found.tracks]) if len(found.tracks) > 1 else {}
+    for track in (track for track in found.tracks if not track.statement):
+        yield from _track(found, track, shared, say, lang)
+    for track in statements[:STATEMENTS]:
+        yield from _track(found, track, shared, say, lang)
+    for one in found.measured:
+        yield say("told_measured", one.said, share_in(lang, float(one.reached)), one.impossible)
+
+
+def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, lang: str) -> Iterator[str]:
+    """A point under the roof that holds it down, on each of several chips; or where a path begins and ends."""
+    under = [(roof, curve, peak) for roof, curve, peak in track.under(found.roofs) if curve.lines["intensity"]]
+    if track.runs:
+        curve = under[0][1]
+        ends = [f"{found.variable} = {curve.xs[end]:g}" for end in (0, -1)]
+        values = [f"{curve.lines['intensity'][end]:.3g}" for end in (0, -1)]
+        yield say("told_path", _own(curve.values, shared), *ends, *values)
+        return
+    links = not found.several_chips and not found.setting.several_chips and len(under) > 1  # one instead of the other
+    if not found.several_chips and not links:
+        under = sorted(under, key=lambda one: one[1].lines["throughput"][0])[:1]
+    for roof, curve, peak in under:
+        (x,), (y,) = curve.lines["intensity"], curve.lines["throughput"]
+        held = track.bound_by(x, roof, peak)
+        chip = called(say, roof.chip) if found.several_chips else ""
+        by = "" if held == MATH else say("vector_unit") if held == VECTOR else held
+        where = _own(track.values, shared) or (sizes(track.values) if links else "")
+        yield say(
+            "told_point",
+            say("over_link", where, roof.link) if links else where,
+            track.statement,
+            chip,
+            by,
+            share_in(lang, y / peak),
+        )
+
+
+def _throughput(found: Curves, say: Say, lang: str) -> Iterator[str]:
+    x, top = found.variable, found.roof.top
+    yield say("told_whole", rate(top, "FLOPs/s"), found.roof.chips)
+    for curve in found.curves:
+        yield from _reached(curve, x, top, say, lang)
+    if found.rule is not None and found.rule.first is not None:
+        yield say("told_rule", x, found.rule.first, list(found.large))
+
+
+def _reached(curve: Curve, x: str, top: float, say: Say, lang: str) -> Iterator[str]:
+    where, line = sizes(curve.values), curve.points("throughput")
+    (_, start), (last, end) = line[0], line[-1]
+    if curve.bound is not None and end >= top * (1 - 1e-9) and start < top * (1 - 1e-12):
+        yield say("told_from", where, x, curve.first)
+    elif curve.ceiling is not None:
+        yield say("told_never", where, share_in(lang, curve.ceiling / top, up=True), curve.attained)
+    elif start >= top * (1 - 1e-12):
+        yield say("told_always", where)
+    else:
+        yield say("told_reached", where, share_in(lang, end / top), x, f"{last:g}")
+
+
+def _crossing(found: Curves, curve: Curve, say: Say, lang: str) -> str:
+    where, x = sizes(curve.values), found.variable
+    if curve.bound is not None and curve.bound in curve.xs:
+        return say("told_from", where, x, curve.first)
+    if curve.ceiling is not None:
+        return say("told_never", where, share_in(lang, curve.ceiling / found.roof.top, up=True), curve.attained)
+    pairs = list(zip(curve.lines["T_math"], curve.lines["T_comms"], strict=True))
+    longer = "T_math" if all(math >= comms for math, comms in pairs) else "T_comms"
+    return say("told_longest", where, longer, "", "")
+
+
+def _on_a_mesh(found: Scaling, say: Say) -> Iterator[str]:
+    shared = in_common([curve.values for curve in found.curves])
+    if found.setting.peak is not None:
+        yield say("told_whole", rate(float(found.setting.peak.value), "FLOPs/s"), "")
+    for curve in found.curves:
+        for i, stretch in enumerate(curve.stretches):
+            first = stretch.first if stretch.first is not None else f"{float(stretch.ends[0]):.4g}"
+            yield say("told_longest", _own(curve.values, shared), stretch.time, found.variable if i else "", first)
+
+
+def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
+    shared = in_common([bar.values for bar in found.bars])
+    for bar in found.bars:
+        most = sorted(bar.parts, key=lambda part: -part[1])[:PIECES]
+        shares = shares_in(lang, [float(seconds / bar.seconds) for _, seconds in bar.parts])
+        share = dict(zip((name for name, _ in bar.parts), shares, strict=True))
+        parts = [f"{name} {share[name]}" for name, _ in most]
+        yield say("told_bar", _own(bar.values, shared), bar.time, moment(float(bar.seconds)), parts)
+
+
+def _own(values: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
+    """The sizes that are not those of all: these are in the title."""
+    return sizes({name: value for name, value in values.items() if name not in shared})
+
+
+def _changes(found: Sensitivity, say: Say, lang: str) -> Iterator[str]:
+    shared = in_common([point.values for point in found.points])
+    for point in found.points:
+        for change in point.changes:
+            effect = change.effects[0]
+            becomes = change_of(effect.ratio, change.figure, lang)
+            yield say("told_change", _own(point.values, shared), changed(say, change, lang), effect.time, becomes)
+
+
+def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
+    printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
+    if isinstance(found, Territories):
+        yield say("told_territories", *found.names, list(dict.fromkeys(region.time for region in found.regions)))
+        return
+    forms = [printer.print(found.setting.layout.write(region.form)) for region in found.regions]
+    yield say("told_map", *found.names, forms)
+    if found.setting.ridge is not None:
+        side = "" if found.threshold else found.side
+        if found.threshold or side:
+            yield say("told_edge", decimal(found.setting.ridge), side)
+
+
+def _split(found: BestSplit, say: Say) -> Iterator[str]:
+    printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
+    regime = [printer.print(a) for a in found.place.assumed("->", "<<")]
+    yield say(
+        "told_inside", printer.print(Compare(Name(found.chosen), found.place.relation, found.place.right)), regime
+    )
+    shared = in_common([curve.values for curve in found.curves])
+    for curve in found.curves:
+        own: Mapping[str, Any] = curve.values if len(found.curves) > 1 else shared
+        (first, least), (last, most) = curve.points[0], curve.points[-1]
+        ends = f"{found.variable} = {first:g}", f"{found.variable} = {last:g}"
+        yield say("told_best", sizes(own), found.chosen, f"{least:.4g}", ends[0], f"{most:.4g}", ends[1])
+
+
+def moment(seconds: float) -> str:
+    """A time with three digits, or whole, in the unit in which it has digits before the point.
+
+    >>> moment(1.66e-4), moment(2.5e3)
+    ('166 µs', '2,500 sec')
+    """
+    unit, scale = scaled(seconds, MOMENTS)
+    value = seconds / scale
+    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
+
+
+def changed(say: Say, change: Change, lang: str) -> str:
+    """A change in words: HBM + 10 %, B × 2."""
+    return say("made_larger", change.what, change_of(change.by, change.figure, lang))
+
+
+def change_of(ratio: Fraction, figure: bool, lang: str) -> str:
+    """What a change makes of something: percents for that of a figure, else a factor.
+
+    >>> change_of(Fraction(11, 10), True, "en"), change_of(Fraction(10, 11), True, "zh"), change_of(Fraction(2), False, "en")
+    ('+ 10 %', '− 9.1%', '× 2')
+    """
+    if not figure:
+        return f"× {float(ratio):.3g}"
+    sign = "+" if ratio > 1 else "−" if ratio < 1 else "±"
+    return f"{sign} {percent_in(lang, f'{abs(float(ratio - 1)) * 100:.2g} %')}"
