@@ -181,6 +181,11 @@ def measured_point():
     return sr.plot("matmul", on="tpu-v5e", points=[{"B": 64, "D": 64, "F": 64, "us": 400}]).to_text()
 
 
+def served():
+    at = "S=8192,V=128256,D=4096,K=8,G=4,H=128,F=14336,L=32"
+    return sr.plot("decode-step", on="h100", at=at, over="B=1:256:log", kind="latency").to_text()
+
+
 def sensitive():
     return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="sensitivity").to_text()
 
@@ -404,6 +409,9 @@ FAULTS = {
     "exploration.breakdowns._apart": (doubled, broken_down),
     "exploration.reached._at": (lambda f: lambda *a: (lambda one: replace(one, most=2 * one.most))(f(*a)), measured_point),
     "exploration.reached.quantities": (doubled, measured_point),
+    "exploration.latency._last": (lambda f: lambda *a: f(*a) - 1, served),
+    "exploration.latency.quantities": (doubled, served),
+    "exploration.latency.along": (lambda f: lambda *a: tuple(2 * y for y in f(*a)), served),
     "exploration.sensitivity._slope": (lambda f: lambda *a, upwards: 2 * f(*a, upwards=upwards), sensitive),
     "exploration.sensitivity._change": (lambda f: lambda times, put, name, shown, by: replace(f(times, put, name, shown, by), what="B"), sensitive),
     "exploration.sensitivity.quantities": (doubled, sensitive),

@@ -13,6 +13,7 @@ from symroof.errors import ModelError, require_one_of
 from symroof.exploration.best_split import BestSplit, best_split
 from symroof.exploration.breakdowns import Breakdown, breakdown
 from symroof.exploration.curves import Curves, curves
+from symroof.exploration.latency import Latency, latency
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, links_of, roofline
 from symroof.exploration.scaling import Scaling, scaling
@@ -35,9 +36,10 @@ KINDS = {
     "resources": (2, 2),
     "breakdown": (0, 0),
     "sensitivity": (0, 0),
+    "latency": (1, 1),
     "split": (1, 1),
 }
-Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit | Sensitivity"
+Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit | Sensitivity | Latency"
 
 
 class Label(Frozen):
@@ -69,7 +71,7 @@ def figure(
     """
     kind = kind or ("roofline" if points or peaks else "") or ("roofline", "throughput", "regimes")[min(len(over), 2)]
     require_one_of(kind, KINDS, f"there is no figure {kind!r}", ModelError)
-    if kind != "roofline" and (len(chips) > 1 or len(links) > 1):
+    if kind != "roofline" and (len(chips) > (1 if kind != "latency" else len(chips)) or len(links) > 1):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
     for what, asked in (("measured points stand", points), ("several peaks are drawn", peaks)):
         if asked and (kind != "roofline" or len(chips) > 1):
@@ -106,6 +108,8 @@ def figure(
         return territories(problem, *over)
     if kind == "breakdown":
         return breakdown(problem)
+    if kind == "latency":
+        return latency(problem, chips or [problem.hardware], *over)
     if kind == "sensitivity":
         return sensitivity(problem)
     if kind == "split":
@@ -124,6 +128,7 @@ def kind_of(drawn: Drawn) -> str:
         Territories: "resources",
         Breakdown: "breakdown",
         Sensitivity: "sensitivity",
+        Latency: "latency",
         BestSplit: "split",
         Roofline: "roofline",
     }
@@ -148,6 +153,8 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
             ratios = (Label("becomes", (time,)) for time in times)
             sides = (Label("elasticity", (time, side)) for time in times for side in ("below", "above"))
             return (Label("at"), WHAT, Label("made"), *ratios, *sides), tuple(_changed(drawn))
+        case Latency():
+            return (Label("at"), CHIP, drawn.variable, "s", Label("tokens_of_a_chip")), tuple(_served(drawn))
         case BestSplit():
             each = ((_said(curve.values) or Label("exact"), *point) for curve in drawn.curves for point in curve.points)
             return (Label("curve"), drawn.variable, drawn.chosen), tuple(each)
@@ -188,6 +195,14 @@ def _broken_down(drawn: Breakdown) -> Iterable[Row]:
     for bar in drawn.bars:
         for name, seconds in (*bar.parts, ("", bar.seconds)):
             yield _said(bar.values), bar.time, name or Label("in_all"), float(seconds)
+
+
+def _served(drawn: Latency) -> Iterable[Row]:
+    for curve in drawn.curves:
+        chip = curve.setting.problem.hardware
+        name = Label("given_chip") if chip is None or chip.unnamed else chip.title
+        for size in curve.marks:
+            yield _said(curve.values), name, float(size), *curve.place(size)
 
 
 def _changed(drawn: Sensitivity) -> Iterable[Row]:

@@ -21,6 +21,7 @@ from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
+from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.reached import Measurement
 from symroof.exploration.roofs import Roofline, Track
@@ -86,11 +87,15 @@ def require_measured(drawn: Drawn) -> None:
             _split(drawn, Measure(drawn.setting))
         case Sensitivity():
             _sensitivity(drawn)
+        case Latency():
+            _latency(drawn)
 
 
 def require_shown(drawn: Drawn, rows: Iterable[Sequence[object]]) -> None:
     """Raises :class:`~symroof.errors.CheckError` for a number in a table of points that is none of the figure."""
     known = {*map(_digits, _numbers(drawn))}
+    if isinstance(drawn, Latency):
+        known.update(_digits(value) for one in drawn.curves for size in one.marks for value in one.place(size))
     if isinstance(drawn, Roofline | Curves):
         roofs = drawn.roofs if isinstance(drawn, Roofline) else (drawn.roof,)
         known.update(_digits(float(roof.peak.value / roof.bandwidth.value)) for roof in roofs)
@@ -333,6 +338,24 @@ def _split(drawn: BestSplit, measure: Measure) -> None:
             at = {**fixed, drawn.variable: x}
             if not any(isclose(known, best, rel_tol=NEAR) for known in _choices(drawn, measure, at)):
                 raise CheckError(f"the figure shows {drawn.chosen} = {best:g} at {_said(at)}, which is not the best")
+
+
+def _latency(drawn: Latency) -> None:
+    """Every curve at all of its sizes, and that the chip's memory holds the largest one and not the next."""
+    for curve in drawn.curves:
+        measure, fixed = Measure(curve.setting), _floats(curve.values)
+        _along(measure, curve.values, drawn.variable, curve.xs, curve.lines)
+        chips = measure.of(Name("chips"), {**fixed, drawn.variable: 1.0}) if curve.setting.several_chips else 1.0
+        if not isclose(chips, curve.chips, rel_tol=NEAR):
+            raise CheckError(f"the figure has {curve.chips:g} chips, and there are {chips:g}")
+        if curve.full is None:
+            continue
+        capacity = float(curve.setting.known[f"capacity.{curve.setting.rates.memory}"].value)
+        step = measure.ledger.multiples.of(drawn.variable, curve.values)
+        sizes = [{**fixed, drawn.variable: float(n)} for n in (curve.full, curve.full + step)]
+        here, beyond = (measure.of(Name(curve.held), size) for size in sizes)
+        if (curve.full and here > capacity * (1 + NEAR)) or beyond <= capacity * (1 - NEAR):
+            raise CheckError(f"the figure says that the memory is full at {drawn.variable} = {curve.full}")
 
 
 def _sensitivity(drawn: Sensitivity) -> None:

@@ -8,6 +8,7 @@ from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
+from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline
 from symroof.exploration.scaling import Scaling
@@ -18,6 +19,7 @@ from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.captions import assumed, captions, chips_of, peak_of, share_in, title_of
 from symroof.rendering.figures.durations import HEIGHTS, draw_scaling, draw_split, draw_times
 from symroof.rendering.figures.labels import Spot
+from symroof.rendering.figures.latencies import draw_latency
 from symroof.rendering.figures.planar import draw_plane, draw_territories
 from symroof.rendering.figures.rooflines import draw_roofline
 from symroof.rendering.figures.sentences import sentences
@@ -39,6 +41,8 @@ def _drawn(found: Drawn, inches: float, lang: str) -> Canvas:
     match found:
         case Breakdown():
             return draw_breakdown(found, inches, lang)
+        case Latency():
+            return draw_latency(found, inches, lang)
         case Sensitivity():
             return draw_sensitivity(found, inches, lang)
         case Roofline():

@@ -10,6 +10,7 @@ from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves, in_common
 from symroof.exploration.figure import Drawn
+from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling
@@ -46,6 +47,8 @@ def sentences(found: Drawn, lang: str) -> list[str]:
             told = _on_a_mesh(found, say)
         case Breakdown():
             told = _bars(found, say, lang)
+        case Latency():
+            told = _served(found, say)
         case Sensitivity():
             told = _changes(found, say, lang)
         case Plane() | Territories():
@@ -156,6 +159,27 @@ def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
 def _own(values: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
     """The sizes that are not those of all: these are in the title."""
     return sizes({name: value for name, value in values.items() if name not in shared})
+
+
+def _served(found: Latency, say: Say) -> Iterator[str]:
+    for curve in found.curves:
+        chip = curve.setting.problem.hardware
+        where = ", ".join(filter(None, (called(say, chip) if chip else "", sizes(curve.values))))
+        if not curve.marks:
+            yield say("told_holds_none", where, found.variable)
+            continue
+        for size in dict.fromkeys((curve.marks[0], curve.marks[-1])):
+            time, tokens = curve.place(size)
+            full = curve.full == size
+            yield say(
+                "told_served",
+                where,
+                found.variable,
+                size,
+                moment(time),
+                f"{tokens:,.3g}" if tokens < 1000 else f"{tokens:,.0f}",
+                full,
+            )
 
 
 def _changes(found: Sensitivity, say: Say, lang: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ DOTTED = (0, (1, 1.8))
 SUPERSCRIPT = dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
 SHAPES = ("s", "D", "^", "v", "o")
 RATES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("", 1.0))
-MOMENTS = tuple(((*unit.aliases, unit.name)[0], float(unit.scale)) for unit in TIMES)
+MOMENTS = tuple((next((a for a in unit.aliases if not a.isascii()), unit.name), float(unit.scale)) for unit in TIMES)
 
 
 def stroke(index: int) -> tuple[str, Any]:

@@ -1,0 +1,144 @@
+"""Latency against throughput: what a batch costs in time and brings in tokens, as far as the memory holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from symroof.derivation.evaluation import functions_of
+from symroof.derivation.figures_used import is_there
+from symroof.derivation.meanings import quantities
+from symroof.derivation.setting import Setting, setting_of
+from symroof.errors import ModelError
+from symroof.exploration.curves import along, require_numbers_of_chips, require_sizes, spread
+from symroof.formula import Frozen
+from symroof.model.hardware import Accelerator
+from symroof.model.mesh import stride
+from symroof.model.problem import Problem
+from symroof.model.quantities import TOKENS
+from symroof.reading.grids import Axis
+from symroof.symbols import fraction, rational, symbol
+
+TIME = "T_lower"
+
+
+class LatencyCurve(Frozen):
+    """A chip at a set of sizes: over ``xs`` the time of a step and the tokens/s of each of its ``chips``. ``marks`` are sizes that
+    there are, powers of two and the ends; ``full`` is the largest one whose memory the chip holds, where it holds no larger one of
+    the axis, 0 where it holds none of them."""
+
+    setting: Setting
+    values: Mapping[str, Fraction]
+    xs: tuple[float, ...]
+    lines: Mapping[str, tuple[float, ...]]
+    chips: float
+    marks: tuple[int, ...]
+    full: int | None
+
+    @property
+    def held(self) -> str:
+        """The name of what has to fit into the memory of a chip."""
+        return "memory_per_chip" if self.setting.several_chips else "memory"
+
+    def place(self, size: float) -> tuple[float, float]:
+        """The time and the tokens/s per chip at a size."""
+        at = self.xs.index(float(size))
+        return self.lines[TIME][at], self.lines[TOKENS][at] / self.chips
+
+
+class Latency(Frozen):
+    """A curve over ``variable`` for each chip and set of sizes."""
+
+    variable: str
+    curves: tuple[LatencyCurve, ...]
+
+    @property
+    def setting(self) -> Setting:
+        return self.curves[0].setting
+
+    @property
+    def several_chips(self) -> bool:
+        return len({str(curve.setting.problem.hardware) for curve in self.curves}) > 1
+
+
+def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -> Latency:
+    """The time of a step and the tokens/s of a chip as a size runs, for each chip and set of sizes.
+
+    Raises :class:`ModelError` for a problem that serves no tokens, where a figure is not known, or a size is open.
+
+    >>> from symroof.reading.catalogue import chip
+    >>> from symroof.reading.grids import read_grid
+    >>> from symroof.reading.problems import read_problem
+    >>> sizes = "S=8192,V=128256,D=4096,K=8,G=4,H=128,F=14336,L=32"
+    >>> problem = read_problem({"operation": "decode-step", "at": sizes})
+    >>> (one,) = latency(problem, [chip("h100")], read_grid("B=1:256:log", ("B",))[0]).curves
+    >>> one.full, one.marks, [f"{x:.3g}" for x in one.place(32)]
+    (59, (1, 2, 4, 8, 16, 32, 59), ['0.0148', '2.16e+03'])
+    """
+    x, points = over.names[0], problem.at or ({},)
+    if x in problem.mesh:
+        raise ModelError(f"latency is drawn over a size, and {x} is an axis of chips", hint="--over B=1:1024:log")
+    curves = []
+    for chip in chips:
+        setting = setting_of(replace(problem, hardware=chip, at=()))
+        if not setting.timed:
+            raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
+        if TOKENS not in quantities(setting):
+            raise ModelError("the program serves no tokens", expected="a program of tokens, as decode-step")
+        curves += [_curve(setting, values, x, over) for values in points]
+    if not any(curve.xs for curve in curves):
+        raise ModelError(f"the memory holds no {x} of the axis", expected="more chips, or smaller sizes")
+    return Latency(x, tuple(curves))
+
+
+def _curve(setting: Setting, values: Mapping[str, Fraction], x: str, over: Axis) -> LatencyCurve:
+    problem, per_chip = setting.problem, setting.several_chips
+    require_numbers_of_chips(problem, {*values, x})
+    held = "memory_per_chip" if per_chip else "memory"
+    known = quantities(setting)
+    names = [TIME, TOKENS, *(name for name in (held, "chips") if name in known)]
+    functions = {function.name: function for function in functions_of(setting, names)}
+    needed = {name for function in functions.values() for name in function.parameters}
+    if x not in needed:
+        raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
+    require_sizes(needed, {*values, x})
+    each, (low, high) = stride(problem.operation, problem.mesh, x, values), over.ends
+    last = _last(setting, functions[held].expression, values, x, each, high) if held in functions else high
+    sizes = [n for n in _powers(low, last, each) if is_there(problem, {**values, x: Fraction(n)})]
+    chips = along(functions["chips"], values, x, [float(low)])[0] if "chips" in functions else 1.0
+    xs = (
+        ()
+        if not sizes
+        else tuple(sorted({*map(float, sizes), *(n for n in spread(over) if sizes[0] <= n <= sizes[-1])}))
+    )
+    lines = {name: along(functions[name], values, x, xs) for name in (TIME, TOKENS)}
+    return LatencyCurve(setting, values, xs, lines, chips, tuple(sizes), None if last + each > high else last)
+
+
+def _last(setting: Setting, memory: object, values: Mapping[str, Fraction], x: str, each: int, high: int) -> int:
+    """The largest size of an axis that a chip's memory holds, among multiples of ``each``; 0 where it holds none."""
+    capacity = setting.known.get(f"capacity.{setting.rates.memory}")
+    if capacity is None:
+        return high
+    put = {symbol(name): rational(value) for name, value in values.items()}
+    form = memory.subs(put)  # type: ignore[attr-defined]
+
+    def fits(n: int) -> bool:
+        return fraction(form.subs(symbol(x), n * each)) <= capacity.value
+
+    fewest, most = 0, high // each
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        if fits(middle):
+            fewest = middle
+        else:
+            most = middle - 1
+    return fewest * each
+
+
+def _powers(low: int, last: int, each: int) -> list[int]:
+    """The powers of two of an axis that are multiples, and the last one."""
+    powers = (1 << i for i in range(last.bit_length()))
+    found = [n for n in powers if low <= n <= last and n % each == 0]
+    return sorted({*found, *([last] if last >= low and last else [])})

@@ -1,0 +1,64 @@
+"""Latency against throughput, drawn: a curve over the batch for each chip, ended where its memory is full."""
+
+from __future__ import annotations
+
+from symroof.exploration.curves import in_common
+from symroof.exploration.latency import Latency, LatencyCurve
+from symroof.rendering.figures.canvas import Canvas
+from symroof.rendering.figures.captions import Say, assumed, called, captions, title_of
+from symroof.rendering.figures.labels import around
+from symroof.rendering.figures.strokes import MOMENTS, plain, scaled, stroke
+from symroof.rendering.pages.amounts import sizes
+
+# Beyond so many marks every other one has its name.
+NAMED = 5
+
+
+def draw_latency(found: Latency, inches: float, lang: str) -> Canvas:
+    """Tokens/s of a chip against the time of a step, both logarithmic, with a mark at each power of two."""
+    say, drawn = captions(lang), [curve for curve in found.curves if curve.xs]
+    shared = in_common([curve.values for curve in found.curves])
+    places = [curve.place(size) for curve in drawn for size in curve.marks]
+    unit, scale = scaled(max(time for time, _ in places), MOMENTS)
+    times, tokens = [time / scale for time, _ in places], [each for _, each in places]
+    ranges = (min(times) / 1.5, max(times) * 1.5), (min(tokens) / 1.6, max(tokens) * 1.8)
+    setting = found.setting
+    if found.several_chips:
+        title = say("title", setting.problem.operation.title, "", "", [sizes(shared)] if shared else [])
+    else:
+        title = title_of(say, setting, *([sizes(shared)] if shared else []))
+    aside = assumed(say, *(curve.setting for curve in found.curves))
+    names = say("time_of_a_step", unit), say("tokens_of_a_chip")
+    canvas = Canvas(title, names, ranges, log=(True, True), inches=inches, lang=lang, aside=aside)
+    for i, curve in enumerate(drawn):
+        _curve(canvas, found, curve, i, scale, lasting(found, curve, say))
+    for curve in found.curves:
+        if not curve.xs:
+            canvas.label(
+                say("holds_none", lasting(found, curve, say)), around((canvas.right, canvas.foot), "nw", (8, 22, 36))
+            )
+    return canvas
+
+
+def lasting(found: Latency, curve: LatencyCurve, say: Say) -> str:
+    """What a curve has of its own: its chip where there are several, and its sizes."""
+    shared = in_common([one.values for one in found.curves])
+    own = sizes({name: value for name, value in curve.values.items() if name not in shared})
+    chip = curve.setting.problem.hardware
+    return ", ".join(filter(None, (called(say, chip) if found.several_chips and chip else "", own)))
+
+
+def _curve(canvas: Canvas, found: Latency, curve: LatencyCurve, index: int, scale: float, name: str) -> None:
+    (colour, dash), x = stroke(index), found.variable
+    line = [(time / scale, tokens) for time, tokens in (curve.place(size) for size in curve.xs)]
+    canvas.line(line, colour, dash=dash)
+    every = 1 if len(curve.marks) <= NAMED else 2
+    for i, size in enumerate(curve.marks):
+        time, tokens = curve.place(size)
+        place, last = (time / scale, tokens), i == len(curve.marks) - 1
+        canvas.ring(place, colour, filled=last, size=6)
+        if last:
+            words = canvas.say("batch", name, x, plain(size), curve.full is not None)
+            canvas.label(words, around(place, "e ne se nw sw n s w", (6, 14, 24)), colour, bold=True)
+        elif not i % every and len(curve.marks) - 1 - i >= every:
+            canvas.label(f"{x} = {plain(size)}", around(place, "se nw e w s n", (5, 11, 18)), colour, size=7.5)
