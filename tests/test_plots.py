@@ -425,3 +425,26 @@ def test_the_points_of_a_figure_are_the_same_in_every_form(run, name):
     for line, row in zip(text[1:], found["rows"], strict=True):
         shown = [f"{x:.6g}" if isinstance(x, float) else x for x in row.values()]
         assert " ".join(line.split()) == " ".join(" ".join(shown).split())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_shaded_side_of_a_map_is_what_is_compute_bound(seed):
+    """Inside of the polygon the intensity is beyond the ridge, outside it is not; next to the line nothing is asked."""
+    import random
+
+    draw = random.Random(f"shaded {seed}")
+    f, bits = draw.choice((256, 512, 1024, 8192)), draw.choice(("bf16", "int8"))
+    operation = f"bf16[B, D] * {bits}[D, F] -> bf16[B, F]"
+    found = sr.plot(operation, on="tpu-v5e", at={"F": f}, over="B=1..10000,D=1..10000").drawing
+    intensity = sr.derive(operation, on="tpu-v5e").function("intensity")
+    ridge, met = 1.97e14 / 8.2e11, set()
+    corners = np.log10(np.array(found.beyond)) if found.beyond else None
+    for _ in range(400):
+        x, y = draw.uniform(0, 4), draw.uniform(0, 4)
+        part = intensity(B=10**x, D=10**y, F=f) / ridge
+        if abs(part - 1) < 0.03:
+            continue
+        shaded = corners is not None and _holds(corners, x, y)
+        assert shaded == (part > 1), (10**x, 10**y)
+        met.add(shaded)
+    assert met == ({True, False} if f > 300 else met)

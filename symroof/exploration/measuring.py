@@ -284,6 +284,10 @@ def _plane(drawn: Plane, measure: Measure) -> None:
             if not _on_border(end, region.corners):
                 raise CheckError(f"the rule of {region.form} ends within its region")
 
+    for corner in drawn.beyond:
+        place = _place(drawn.names, corner)
+        if measure.of(INTENSITY, place) < float(ridge or 0) * (1 - 1e-6):
+            raise CheckError(f"the figure says that it is compute-bound at {_said(place)}, and it is not")
     whole = prod(log(high / low) for low, high in drawn.ranges)
     covered = sum(_area(region.corners) for region in drawn.regions)
     if not isclose(whole, covered, rel_tol=1e-6):

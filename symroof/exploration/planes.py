@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from math import log10
+from math import atan2, log10
 
 from sympy import Expr
 
@@ -42,7 +42,8 @@ class Region(Frozen):
 class Plane(Frozen):
     """Regions that cover the plane of two sizes, straight on logarithmic axes; ``threshold`` are points where the
     intensity is the ridge, by rising x. Where there are none, ``side`` is how the intensity stands to the ridge on the
-    whole map, ``<`` or ``>``, if that was proved."""
+    whole map, ``<`` or ``>``, if that was proved. ``beyond`` is the polygon of what is compute-bound: convex, for the
+    reciprocal of the intensity is a sum of exponentials there."""
 
     setting: Setting
     names: tuple[str, str]
@@ -50,6 +51,7 @@ class Plane(Frozen):
     regions: tuple[Region, ...]
     threshold: tuple[Point, ...]
     side: str = ""
+    beyond: tuple[Point, ...] = ()
 
     @property
     def rules(self) -> tuple[tuple[Point, ...], ...]:
@@ -97,7 +99,21 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     regions = _regions(terms, symbols, ranges, ridge)
     threshold = () if ridge is None else _threshold(found.value, symbols, ranges, ridge)
     side = "" if threshold or ridge is None else _side(found.draft, (x, y))
-    return Plane(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), regions, tuple(map(_sizes, threshold)), side)
+    beyond = _beyond(found.value, symbols, ranges, threshold, ridge) if threshold and ridge is not None else ()
+    places = tuple(map(_sizes, threshold)), side, tuple(map(_sizes, beyond))
+    return Plane(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), regions, *places)
+
+
+def _beyond(
+    value: Expr, symbols: tuple[Expr, Expr], ranges: tuple[Point, Point], threshold: Sequence[Point], ridge: Fraction
+) -> list[Point]:
+    """The threshold with the corners of the map that are beyond it, in their order about what they surround."""
+    corners = [(x, y) for x in ranges[0] for y in ranges[1]]
+    put = [dict(zip((s.name for s in symbols), _sizes(corner), strict=True)) for corner in corners]
+    inside = [corner for corner, sizes in zip(corners, put, strict=True) if evaluated(value, sizes) > ridge]
+    every = [*threshold, *inside]
+    x, y = (sum(place[i] for place in every) / len(every) for i in (0, 1))
+    return sorted(every, key=lambda place: atan2(place[1] - y, place[0] - x))
 
 
 def _side(draft: Draft, axes: tuple[Axis, Axis]) -> str:

@@ -19,6 +19,7 @@ from symroof.rendering.pages.amounts import decimal
 
 # The line of a threshold, and the words on it.
 BEYOND = ("#0072B2", "#00507D")
+SHADED = "#0072B230"  # what is compute-bound, over the colours of the terms
 HATCHES = (None, "..", "//", None, "\\\\", "xx")
 
 
@@ -31,11 +32,15 @@ def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
         canvas.region(region.corners, FIELDS[i % len(FIELDS)], HATCHES[i % len(HATCHES)])
         form = printer.print(setting.layout.write(region.form))
         canvas.label(say("intensity", form), _inside(region.corners), bold=True)
+    if found.beyond:
+        canvas.region(found.beyond, SHADED)
     for line in found.rules:
         canvas.line(line, INK, 1.3, (0, (5, 2.5)))
     ridge = "" if setting.ridge is None else decimal(setting.ridge)
     if found.threshold:
         canvas.line(found.threshold, BEYOND[0], 2.4)
+        for end in (found.threshold[0], found.threshold[-1]):
+            _edge(canvas, found, end)
         words = say("beyond", ridge)
         beyond = reversed(found.threshold[:: max(1, len(found.threshold) // 12)])
         canvas.label(
@@ -49,6 +54,14 @@ def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
         places = [(a ** (1 - t) * c**t, b ** (1 - t) * d**t) for t in (0.5, 0.35, 0.65, 0.2, 0.8)]
         canvas.label(say("rule_of_thumb"), [spot for place in places for spot in around(place, "w s e n", (5,))])
     return canvas
+
+
+def _edge(canvas: Canvas, found: Plane, end: Point) -> None:
+    """The size at which the threshold meets the frame."""
+    (x, y), ((left, right), _) = end, found.ranges
+    upright = min(abs(log10(x / left)), abs(log10(x / right))) > 1e-9
+    name, size = (found.names[0], x) if upright else (found.names[1], y)
+    canvas.label(f"{name} ≈ {size:,.4g}", around(end, "sw se nw ne", (4, 9, 16)), BEYOND[1], size=7.5)
 
 
 def draw_territories(found: Territories, inches: float, lang: str) -> Canvas:
