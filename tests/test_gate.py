@@ -412,7 +412,7 @@ FAULTS = {
     "exploration.latency._last": (lambda f: lambda *a: f(*a) - 1, served),
     "exploration.latency.quantities": (doubled, served),
     "exploration.latency.along": (lambda f: lambda *a: tuple(2 * y for y in f(*a)), served),
-    "exploration.sensitivity._slope": (lambda f: lambda *a, upwards: 2 * f(*a, upwards=upwards), sensitive),
+    "exploration.sensitivity._product": (lambda f: lambda one, other: (lambda v, b, a: (v, 2 * b, 2 * a))(*f(one, other)), sensitive),
     "exploration.sensitivity._change": (lambda f: lambda times, put, name, shown, by: replace(f(times, put, name, shown, by), what="B"), sensitive),
     "exploration.sensitivity.quantities": (doubled, sensitive),
     "exploration.breakdowns.busy": (lambda f: lambda *a: dict(list(f(*a).items())[1:]), broken_down),

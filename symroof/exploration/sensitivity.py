@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 
 from sympy import Add, Expr, Max, Min, Mul, Pow
 
@@ -16,12 +17,15 @@ from symroof.errors import ModelError, SymroofError
 from symroof.exploration.curves import require_numbers_of_chips, require_sizes
 from symroof.formula import Frozen
 from symroof.model.problem import Problem
-from symroof.symbols import fraction, rational, symbol
+from symroof.symbols import fraction, symbol
 
 # By how much a figure is raised, and by how much a size grows.
 TENTH, DOUBLE = Fraction(11, 10), Fraction(2)
 TIMES = ("T_lower", "T_steps")
-Put = Mapping[Expr, Expr]
+ZERO = Fraction(0)
+Put = Mapping[Expr, Fraction]
+# A value with its derivatives from below and from above.
+Sided = tuple[Fraction, Fraction, Fraction]
 
 
 class Effect(Frozen):
@@ -82,13 +86,13 @@ def sensitivity(problem: Problem) -> Sensitivity:
     raised = {
         name: named.get(name, name) for name in setting.figures if any(t.has(symbol(name)) for t in times.values())
     }
-    figures: dict[Expr, Expr] = {symbol(name): rational(known.value) for name, known in setting.figures.items()}
+    figures = {symbol(name): known.value for name, known in setting.figures.items()}
     needed = {s.name for value in times.values() for s in value.free_symbols} - setting.figures.keys()
     points, left_out = [], dict[str, None]()
     for values in problem.at or ({},):
         require_numbers_of_chips(problem, values)
         require_sizes(needed, values)
-        put = {**figures, **{symbol(name): rational(value) for name, value in values.items()}}
+        put = {**figures, **{symbol(name): Fraction(value) for name, value in values.items()}}
         grown = []
         for size in (name for name in values if name in needed):
             if _grows(setting, values, size):
@@ -100,7 +104,7 @@ def sensitivity(problem: Problem) -> Sensitivity:
             *(_change(times, put, name, name, DOUBLE) for name in grown),
         ]
         changes.sort(key=lambda change: (not change.figure, -abs(change.effects[0].ratio - 1)))
-        seconds = {name: fraction(value.subs(put)) for name, value in times.items()}
+        seconds = {name: Slope(put, symbol(name)).of(value)[0] for name, value in times.items()}
         points.append(Changes(values, seconds, tuple(changes)))
     return Sensitivity(setting, {shown: name for name, shown in raised.items()}, tuple(points), tuple(left_out))
 
@@ -117,38 +121,60 @@ def _grows(setting: Setting, values: Mapping[str, Fraction], size: str) -> bool:
 
 def _change(times: Mapping[str, Expr], put: Put, name: str, shown: str, by: Fraction) -> Change:
     x = symbol(name)
-    after = {**put, x: put[x] * rational(by)}
-    effects = []
-    for time, value in times.items():
-        before = value.subs(put)
-        below, above = (fraction(_slope(value, x, put, upwards=up) * put[x] / before) for up in (False, True))
-        effects.append(Effect(time, fraction(value.subs(after) / before), below, above))
+    here = {time: Slope(put, x).of(value) for time, value in times.items()}
+    there = {time: Slope({**put, x: put[x] * by}, x).of(value)[0] for time, value in times.items()}
+    effects = [
+        Effect(time, there[time] / before, below * put[x] / before, above * put[x] / before)
+        for time, (before, below, above) in here.items()
+    ]
     return Change(shown, by == TENTH, by, tuple(effects))
 
 
-def _slope(value: Expr, x: Expr, put: Put, *, upwards: bool) -> Expr:
-    """The derivative from one side: of a maximum that of the steepest of its longest parts upwards, and of the flattest
-    downwards; of a minimum the other way round."""
-    if not value.has(x):
-        return rational(0)
-    if isinstance(value, Max | Min):
-        there = [part.subs(put) for part in value.args]
-        extreme = (max if isinstance(value, Max) else min)(there)
-        slopes = [
-            _slope(part, x, put, upwards=upwards) for part, at in zip(value.args, there, strict=True) if at == extreme
-        ]
-        return (max if isinstance(value, Max) == upwards else min)(slopes)
-    if isinstance(value, Add):
-        return Add(*(_slope(part, x, put, upwards=upwards) for part in value.args))
-    if isinstance(value, Mul) and value.has(Max, Min):
-        return Add(*_products(value, x, put, upwards=upwards))
-    if isinstance(value, Pow) and value.has(Max, Min):
-        return (value.exp * value.base ** (value.exp - 1)).subs(put) * _slope(value.base, x, put, upwards=upwards)
-    return value.diff(x).subs(put)
+class Slope:
+    """The values of expressions at a place, and their derivatives by one of its names from both sides, in fractions.
+
+    Of a maximum that of the steepest of its longest parts upwards, and of the flattest downwards; of a minimum the other way
+    round. What is no sum, product, whole power, maximum or minimum is refused.
+
+    >>> a, b = symbol("a"), symbol("b")
+    >>> [str(x) for x in Slope({a: Fraction(2), b: Fraction(6)}, a).of(Max(3 * a, b) / a)]
+    ['3', '-3/2', '0']
+    """
+
+    def __init__(self, put: Put, x: Expr) -> None:
+        self.put, self.x, self.known = put, x, dict[Expr, Sided]()
+
+    def of(self, value: Expr) -> Sided:
+        """The value, the derivative from below and the one from above."""
+        if value not in self.known:
+            self.known[value] = self._of(value)
+        return self.known[value]
+
+    def _of(self, value: Expr) -> Sided:
+        if value.is_Rational:
+            return fraction(value), ZERO, ZERO
+        if value in self.put:
+            slope = Fraction(value == self.x)
+            return self.put[value], slope, slope
+        parts = [self.of(part) for part in value.args] if isinstance(value, Add | Mul | Max | Min) else []
+        if isinstance(value, Add):
+            return sum(v for v, _, _ in parts), sum(b for _, b, _ in parts), sum(a for _, _, a in parts)  # type: ignore[return-value]
+        if isinstance(value, Mul):
+            first, *others = parts
+            return reduce(_product, others, first)
+        if isinstance(value, Max | Min):
+            largest = isinstance(value, Max)
+            extreme = (max if largest else min)(v for v, _, _ in parts)
+            below, above = zip(*((b, a) for v, b, a in parts if v == extreme), strict=True)
+            return extreme, (min if largest else max)(below), (max if largest else min)(above)
+        if isinstance(value, Pow) and value.exp.is_Integer:
+            power, (base, low, high) = int(value.exp), self.of(value.base)
+            steep = power * base ** (power - 1)
+            return base**power, steep * low, steep * high
+        raise ModelError(f"the time has no exact value: {value}", expected="sums, products and maxima of sizes")
 
 
-def _products(value: Mul, x: Expr, put: Put, *, upwards: bool) -> Iterator[Expr]:
-    for i, part in enumerate(value.args):
-        if part.has(x):
-            others = Mul(*value.args[:i], *value.args[i + 1 :]).subs(put)
-            yield others * _slope(part, x, put, upwards=upwards)
+def _product(one: Sided, other: Sided) -> Sided:
+    """The derivatives of a product: from one side those of its factors from there."""
+    (u, below, above), (v, low, high) = one, other
+    return u * v, u * low + v * below, u * high + v * above

@@ -222,7 +222,7 @@ def moment(seconds: float) -> str:
     """A time with three digits, or whole, in the unit in which it has digits before the point.
 
     >>> moment(1.66e-4), moment(2.5e3)
-    ('166 µs', '2,500 sec')
+    ('166 µs', '2,500 s')
     """
     unit, scale = scaled(seconds, MOMENTS)
     value = seconds / scale
