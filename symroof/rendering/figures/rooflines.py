@@ -17,7 +17,19 @@ from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.captions import Say, assumed, called, captions, peak_of, share_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
-from symroof.rendering.figures.strokes import DASHES, DOTTED, GREY, INK, RATES, SHADES, SHAPES, rate, scaled, stroke
+from symroof.rendering.figures.strokes import (
+    DASHES,
+    DOTTED,
+    GREY,
+    INK,
+    RATES,
+    SHADES,
+    SHAPES,
+    factor,
+    rate,
+    scaled,
+    stroke,
+)
 from symroof.rendering.pages.amounts import sizes
 
 # How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers.
@@ -153,7 +165,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                 part = share_in(canvas.lang, y / peak)
                 number = str(i) if several else ""
                 rows.append(
-                    (number, name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {peak / y:.3g}", by)
+                    (number, name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {factor(peak / y)}", by)
                 )
     peak = float(found.roofs[0].peak.value)
     for i, one in enumerate(found.measured, len(marks) + 1):
@@ -164,7 +176,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
             rate(y, "FLOPs/s"),
             reached,
             share_in(canvas.lang, y / peak),
-            f"× {peak / y:.3g}",
+            f"× {factor(peak / y)}",
         )
         rows.append((str(i) if several else "", name, *cells, say("impossible") if one.impossible else NOTHING))
     chip = [say("chip")] if found.several_chips else []
@@ -296,7 +308,7 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
     (x, y), peak = lowest_first[0], float(found.roofs[0].peak.value)
     if not found.several_chips and (every or len(points) == 1) and "\n" not in name and not name.isdigit():
         name = canvas.say(
-            "headroom", name, share_in(canvas.lang, y / peak), f"{peak / y:.3g}" if y < AT_PEAK * peak else ""
+            "headroom", name, share_in(canvas.lang, y / peak), factor(peak / y) if y < AT_PEAK * peak else ""
         )
         if y < AT_PEAK * peak:
             canvas.line([(x, y), (x, peak)], GREY, 0.9, DOTTED, layer=2)

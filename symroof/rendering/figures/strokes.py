@@ -98,6 +98,15 @@ def rate(value: float, of: str, digits: int = 3) -> str:
     return f"{amount:.{digits}g} {unit}{of}" if amount < 1000 else f"{amount:.0f} {unit}{of}"
 
 
+def factor(value: float) -> str:
+    """A factor with three digits, or whole.
+
+    >>> factor(3.8123), factor(2.79e3)
+    ('3.81', '2,790')
+    """
+    return f"{value:.3g}" if value < 999.5 else f"{value:,.0f}"
+
+
 def plain(value: float) -> str:
     """A number on an axis, its thousands apart.
 
