@@ -10,6 +10,8 @@ as well, are typeset as MathML, which a browser shows without a script and witho
 
 from __future__ import annotations
 
+import posixpath
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from mkdocs.structure.files import File
 from symroof.api import build
 from symroof.errors import SymroofError
 from symroof.rendering.formulas.mathml import typeset
+
+FRAME = re.compile(r'(<iframe [^>]*?src=")([^":?#]+)"')
 
 
 class SymroofConfig(Config):
@@ -57,3 +61,13 @@ class SymroofPlugin(BasePlugin[SymroofConfig]):
             return typeset(built.text) if self.config.mathml else built.text
         except SymroofError as error:
             raise PluginError(f"symroof: {page.file.src_uri}: {error}") from None
+
+    def on_page_content(self, html: str, /, *, page: Any, config: Any, files: Any) -> str:
+        """Frames lead to files of the site, whatever the address of their page is: MkDocs follows links and pictures alone."""
+
+        def led(frame: re.Match[str]) -> str:
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), frame[2]))
+            file = files.get_file_from_path(name)
+            return frame[0] if file is None else f'{frame[1]}{file.url_relative_to(page.file)}"'
+
+        return FRAME.sub(led, html)

@@ -115,6 +115,15 @@ def test_the_site_is_built(tmp_path):
     for path in PAGES:
         if path.parent.name == "docs" and path.name != "index.md":
             assert "<h1" in (tmp_path / path.stem / "index.html").read_text("utf-8")
+    framed = 0
+    for page in tmp_path.rglob("index.html"):
+        for frame in re.findall(r'<iframe [^>]*src="([^"]+)"', page.read_text("utf-8")):
+            place = page.parent / frame
+            assert (place / "index.html" if place.is_dir() else place).is_file(), (
+                f"{page.relative_to(tmp_path)}: {frame} leads nowhere"
+            )
+            framed += 1
+    assert framed >= 3
     assert "5115.6 tokens/s" in (tmp_path / "tutorial" / "index.html").read_text("utf-8")
 
 
