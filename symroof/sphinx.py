@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,7 @@ from symroof.building.contents import OWN
 from symroof.building.outcome import BuiltDocument
 from symroof.building.settings import SAID, Settings, settings_of
 from symroof.errors import SymroofError
+from symroof.rendering.figures.signature import is_own
 
 MATH = re.compile(r"\$([^$]+)\$")
 # What an option says in TOML; anything else is text.
@@ -145,6 +147,18 @@ class ValuesPutIn(SphinxTransform):
             node.replace_self([nodes.math(p, p) if i % 2 else nodes.Text(p) for i, p in enumerate(parts) if p])
 
 
+def pages_copied(app: Any, exception: Exception | None) -> None:
+    """Pages that answer go into the site, beside the documents that frame them: Sphinx copies pictures alone."""
+    if exception is not None or app.builder.format != "html":
+        return
+    source, output = Path(app.srcdir), Path(app.outdir)
+    for page in source.rglob("*.html"):
+        if not page.is_relative_to(output) and is_own(page.read_bytes(), "html"):
+            place = output / page.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(page, place)
+
+
 def setup(app: Any) -> dict[str, Any]:
     """What Sphinx calls."""
     for verb, own in OWN.items():
@@ -153,4 +167,5 @@ def setup(app: Any) -> dict[str, Any]:
         app.add_directive(f"symroof-{verb}", kind)
     app.add_role("symroof", SymroofRole())
     app.add_transform(ValuesPutIn)
+    app.connect("build-finished", pages_copied)
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}

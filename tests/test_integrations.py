@@ -115,6 +115,12 @@ From :symroof:`mm.smallest_integer` rows on; :symroof:`'$R = {mm.ridge}$'; 3 dig
    :hardware: tpu-v5e
    :at: B=64,D=F=8192
    :id: roof
+
+.. symroof-page:: matmul
+   :hardware: tpu-v5e
+   :at: B=64,D=F=8192
+   :id: slid
+   :height: 420
 """,
     "md": """# Page
 
@@ -131,6 +137,13 @@ From {symroof}`mm.smallest_integer` rows on; {symroof}`'$R = {mm.ridge}$'; 3 dig
 :hardware: tpu-v5e
 :at: B=64,D=F=8192
 :id: roof
+```
+
+```{symroof-page} matmul
+:hardware: tpu-v5e
+:at: B=64,D=F=8192
+:id: slid
+:height: 420
 ```
 """,
 }
@@ -150,6 +163,10 @@ def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
     assert "B > 240.24" in page
     assert 'id="equation-eq-mm"' in (folder / "_build" / "index.html").read_text("utf-8")
     assert "roof.svg" in (folder / "_build" / "index.html").read_text("utf-8")
+    (frame,) = re.findall(
+        r'<iframe src="([^"]+)"[^>]* height="420"', (folder / "_build" / "index.html").read_text("utf-8")
+    )
+    assert (folder / "_build" / frame).read_bytes() == (folder / frame).read_bytes()
 
 
 @pytest.mark.thorough
