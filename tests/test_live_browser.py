@@ -228,3 +228,27 @@ def test_without_a_script_there_is_an_answer(browser, files):
     assert page.inner_text("#verdict") == "Memory-bound, 26.2 % of the peak"
     assert page.is_visible("#derivation math")
     context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_point_is_pulled_along_its_roof(browser, files, name):
+    """To the right the intensity rises by as much as the hand moves, through the size that is solved for; back again it is the
+    same size."""
+    watched = Watched(browser, files(name))
+    page = watched.page
+    size = page.evaluate("document.querySelector('input[name=for]:checked').value")
+    before = int(page.input_value(f"#n-{size}"))
+    shape = page.locator("#roof").bounding_box()
+    x, y = shape["x"] + shape["width"] / 2, shape["y"] + shape["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y, steps=4)
+    after = int(page.input_value(f"#n-{size}"))
+    page.mouse.move(x, y, steps=4)
+    again = int(page.input_value(f"#n-{size}"))
+    page.mouse.up()
+    page.mouse.move(x + 90, y)
+    assert int(page.input_value(f"#n-{size}")) == again, "what is let go stays"
+    assert after != before, "a size that changes the intensity was pulled"
+    assert abs(again - before) <= max(1, before * 0.06), "there and back"
+    watched.close()

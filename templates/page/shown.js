@@ -85,6 +85,21 @@ const shown = (doc, page) => {
   const SHADES = ["var(--ink)", "var(--cool)", "var(--hot)", "#7a5", "#96c"];
   const DASHES = ["", "7 4", "2 3", "9 3 2 3", "1 4"];
 
+  // What the point is pulled by: its intensity, and how much one pixel is.
+  let grip = null, pulled = null;
+  const pull = (pixels) => {
+    const name = state.for, last = Number($(`r-${name}`).max), known = new Map();
+    const at = (i) => {
+      if (!known.has(i)) { const m = decide({ ...state, sizes: { ...state.sizes, [name]: fromSlider(name, i) } }), r = m.refused ? -1 : m.way.r.findIndex((row) => row[0] === pulled.resource); known.set(i, r < 0 ? 0 : float(m.of(m.way.k.flops)) / (float(m.times[r]) * pulled.width)); }
+      return known.get(i);
+    };
+    const wanted = pulled.x * Math.exp(pixels * pulled.per), rises = at(last) >= at(0);
+    let low = 0, high = last;
+    while (high - low > 1) { const middle = (low + high) >> 1; if ((at(middle) < wanted) === rises) low = middle; else high = middle; }
+    const off = (i) => Math.abs(Math.log(at(i) / wanted));
+    if (at(low) !== at(high)) set(name, fromSlider(name, off(low) < off(high) ? low : high));
+  };
+
   const roofline = (m) => {
     const c = canvas($("roof")), L = 66, R = 14, T = 30, B = 44, peak = float(decimal(m.figures.peak) || [1n, 1n]);
     const flops = float(m.of(m.way.k.flops)), top = flops / float(m.math);
@@ -98,6 +113,7 @@ const shown = (doc, page) => {
     const X = (x) => L + ((c.width - L - R) * Math.log(x / x0)) / Math.log(x1 / x0), Y = (y) => T + (c.height - T - B) * (1 - Math.log(y / y0) / Math.log(y1 / y0));
     const floor = c.height - B, right = c.width - R;
     const main = points.find((p) => p.row[3] === "memory") || points[0];
+    grip = { x: main.x, per: Math.log(x1 / x0) / (c.width - L - R), resource: main.row[0], width: main.width };
     const ridge = X(Math.min(x1, top / main.width));
     c.put(`<rect x="${L}" y="${T}" width="${Math.max(0, ridge - L)}" height="${floor - T}" fill="var(--mem)"/><rect x="${ridge}" y="${T}" width="${Math.max(0, right - ridge)}" height="${floor - T}" fill="var(--cmp)"/>`);
     for (const x of ticks(x0, x1)) c.put(`<path d="M${X(x)} ${floor}v5" stroke="currentColor"/><text class="soft" text-anchor="middle" x="${X(x)}" y="${floor + 18}">${tick(x, x1)}</text>`);
@@ -293,6 +309,10 @@ const shown = (doc, page) => {
       if (t.id === "command") copy(`symroof derive ${page.kinds[state.kind].asked.map((part) => (/^[\w-]+$/.test(part) ? part : `"${part}"`)).join(" ")} --on ${state.chip}${Object.entries(state.figures).map(([k, x]) => ` --given ${k === "bandwidth" ? figureName(decide(state), k) : k}=${x}`).join("")} --for ${state.for} --at ${page.names.map((name) => `${name}=${state.sizes[name]}`).join(",")}`);
       if (t.id === "svg") copy($("roof").outerHTML);
     });
+    const roof = $("roof");
+    roof.addEventListener("pointerdown", (e) => { if (grip) { pulled = { at: e.clientX, ...grip }; roof.setPointerCapture(e.pointerId); } });
+    roof.addEventListener("pointermove", (e) => { if (pulled) { pull(e.clientX - pulled.at); go(); } });
+    for (const end of ["pointerup", "pointercancel"]) roof.addEventListener(end, () => { pulled = null; });
     doc.addEventListener("toggle", (e) => { if (e.target.open) draw(); }, true);
     addEventListener("hashchange", () => { reading(location.hash); figures(); go(); });
     let wait = 0;
