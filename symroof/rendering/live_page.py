@@ -56,6 +56,7 @@ USUAL_SIZE, USUAL_CHIPS = 1024, 4
 HEIGHT, SEVERAL = 560, 12
 # What the formulas of a page leave to a reader of the screen.
 ALTTEXT = re.compile(r' alttext="[^"]*"')
+BETWEEN = re.compile(r'(</\w+>)<mo form="infix">([^<]*)</mo>(?=<m)')
 STYLED = re.compile(r' style="[^"]*"')
 
 
@@ -333,8 +334,9 @@ class LivePage:
 
 
 def bare(html: str) -> str:
-    """HTML without what a policy of hashes blocks, and without the LaTeX of its formulas."""
-    return STYLED.sub("", ALTTEXT.sub("", html))
+    """HTML without what a policy of hashes blocks, without the LaTeX of its formulas, and without the form of operators that
+    is theirs already, between two others."""
+    return BETWEEN.sub(r"\1<mo>\2</mo>", STYLED.sub("", ALTTEXT.sub("", html)))
 
 
 def lean(text: str) -> str:
