@@ -99,3 +99,77 @@ def test_a_breakdown_tells_its_times():
     told = sr.plot("mlp", on="tpu-v5e", at=at, kind="breakdown").description()
     seconds = sr.derive("mlp", on="tpu-v5e").function("T_HBM")(**at)
     assert f"T_HBM is {seconds * 1e6:.3g} µs: h 50 %, y 50 %." in told
+
+
+VECTOR = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; h = x * W -> bf16[N, F]; a = f(h); y = a * V -> bf16[N, D]"
+
+
+@pytest.mark.parametrize("operations", [1, 100, 5000])
+@pytest.mark.parametrize("on", ["h100", "tpu-v5p", "tpu-v5e"])
+def test_all_of_a_program_waits_for_its_vector_unit_in_every_figure(operations, on):
+    """Roofline, throughput and times say of the longest time what the derivation says, the vector unit among them."""
+    options = {"on": on, "functions": {"f": operations}}
+    at = {"N": 4096, "D": 512, "F": 512}
+    derivation = sr.derive(VECTOR, **options)
+    times = {}
+    for name in ("T_math", "T_vector", "T_HBM"):
+        if name == "T_vector" and on == "tpu-v5e":  # it has no figure for its vector unit
+            continue
+        known = derivation.function(name)
+        times[name] = known(**{size: at[size] for size in known.parameters})
+    longest, seconds = max(times, key=times.get), max(times.values())
+    flops = derivation.function("flops")(**at)
+    by = {"T_math": "compute", "T_vector": "vector unit", "T_HBM": "HBM"}[longest]
+    row = next(r for r in sr.plot(VECTOR, at=at, **options).rows if r["what"] == "N = 4096, D = 512, F = 512")
+    assert (row["bound by"], row["FLOPs/s"]) == (by, pytest.approx(flops / seconds))
+    others = {name: size for name, size in at.items() if name != "N"}
+    for kind in ("throughput", "times"):
+        rows = sr.plot(VECTOR, at=others, over="N=1..4096", kind=kind, **options).rows
+        assert rows[-1]["bound by"] == by
+    told = sr.plot(VECTOR, at=at, **options).description()
+    assert ("bound by the vector unit" in told.split("h is")[0]) == (longest == "T_vector")
+
+
+GIVEN = {"operation": "g", "reads": "N", "writes": "1", "compute": "bf16"}
+
+
+def test_what_falls_is_not_at_the_peak_and_what_does_nothing_is_refused():
+    falling = GIVEN | {"flops": "100000"}
+    told = sr.plot(falling, on="tpu-v5e", over="N=1:100000:log").description()
+    assert "It reaches 0.42 % of the peak at N = 100000." in told
+    told = sr.plot(falling, on="tpu-v5e", over="N=1:100000:log", kind="times").description()
+    assert "At N = 1 T_math takes longest, at N = 100000 T_comms." in told
+    nothing = GIVEN | {"flops": "N - 1"}
+    with pytest.raises(sr.SymroofError, match="nothing is computed"):
+        sr.plot(nothing, on="tpu-v5e", at={"N": 1})
+    with pytest.raises(sr.SymroofError, match="nothing is computed"):
+        sr.plot(nothing, on="tpu-v5e", points=[{"N": 1, "us": 3}])
+    for kind in ("throughput", "times"):
+        assert sr.plot(nothing, on="tpu-v5e", over="N=1:100:log", kind=kind).drawn()
+
+
+def test_an_axis_of_one_chip_sends_nothing():
+    at = {"X": 4, "Y": 1, "B": 65536, "D": 8192, "F": 28672}
+    shown = sr.plot("examples/mesh.toml", at=at, kind="breakdown")
+    assert "T_Y is" not in shown.description()
+    assert shown.drawn()
+    told = sr.plot("examples/mesh.toml", over="X=1..16", at="Y=4,B=4096,D=8192,F=28672").description()
+    assert "At X = 1 T_math takes longest." in told
+    assert "T_X takes longest from X = 4." in told
+
+
+def test_names_of_a_table_give_way_to_its_numbers():
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from symroof.rendering.figures.drawings import draw
+
+    at = {"B": 4, "T": 2048, "D": 4096, "K": 8, "G": 4, "H": 128, "F": 14336}
+    for name, inches in (("", 3.5), ("long-name-" * 6, 7.2), ("a name " * 8, 5)):
+        shown = sr.plot("decoder-layer", on="h100", points=[at | {"ms": 9, "name": name}])
+        canvas = draw(shown.drawing, inches)
+        canvas.drawn("svg")
+        renderer = FigureCanvasAgg(canvas.sheet).get_renderer()
+        for text in canvas.sheet.texts:
+            extent = text.get_window_extent(renderer)
+            assert -1 <= extent.x0 <= extent.x1 <= canvas.sheet.bbox.width + 1, text.get_text()

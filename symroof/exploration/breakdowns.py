@@ -40,6 +40,11 @@ class Bar(Said):
         return tuple(zip(self.statements, self.numbers("part"), strict=True))
 
     @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """What each part is of the whole; nothing of a time that is 0."""
+        return tuple(seconds / self.seconds if self.seconds else Fraction(0) for _, seconds in self.parts)
+
+    @property
     def seconds(self) -> Fraction:
         """The time of all of them."""
         return self.numbers("whole")[0]

@@ -10,7 +10,7 @@ from sympy import Expr, oo
 
 from symroof.algebra.rational import symbols_of
 from symroof.derivation.draft import numeric
-from symroof.derivation.evaluation import QuantityFunction, evaluated, functions_of
+from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
 from symroof.derivation.pipeline import counted
 from symroof.derivation.rule import first_size
 from symroof.derivation.setting import Setting
@@ -202,14 +202,23 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         put = {symbol(name): rational(value) for name, value in values.items()}
         form = setting.intensity.subs(put)
         bound, first = _reach(roof, form, x)
+        ceiling, attained = _ceiling(roof, form, x) if bound is None else (None, False)
+        if setting.rates.vector and not (bound is not None and _reaches(roof, values, x.name, bound, over)):
+            bound, first, ceiling, attained = None, None, None, False  # the vector unit may take longer than both
         xs = spread(over, bound)
         lines = {name: along(function, values, x.name, xs) for name, function in functions.items()}
-        ceiling, attained = _ceiling(roof, form, x) if bound is None else (None, False)
         found.append(Curve(values, xs, lines, bound, first, ceiling, attained))
     if kind == "times":
         return Curves(kind, roof, x.name, over.log, tuple(found))
     rule = _rule(roof, x, over, found)
     return Curves(kind, roof, x.name, over.log, tuple(found), rule, _miss(roof, x, found, rule, functions[kind]))
+
+
+def _reaches(roof: Roof, values: Mapping[str, Fraction], x: str, bound: float, over: Axis) -> bool:
+    """Whether the arithmetic takes longest from a bound on to the end of an axis, as long as the vector unit there."""
+    throughput = function_of(roof.setting, "throughput")
+    heights = along(throughput, values, x, [size for size in spread(over, bound) if size >= bound] or [bound])
+    return all(height >= roof.top * (1 - 1e-12) for height in heights)
 
 
 def _of_statements(setting: Setting, kind: str) -> tuple[str, ...]:
@@ -247,6 +256,8 @@ def _rule(roof: Roof, x: Expr, over: Axis, found: Sequence[Curve]) -> Curve | No
     """The intensity with every other size without bound, times the bandwidth, up to the peak. None where no curve gets
     to the peak, or at none of their sizes the others are larger than where the rule says that it is reached."""
     setting, form = roof.setting, roof.setting.intensity
+    if setting.rates.vector:
+        return None
     for other in symbols_of(form):
         form = form if other == x else limit(form, other, setting.least_one)
         if form in (0, oo):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 from typing import TypeAlias
 
+from symroof.derivation.evaluation import function_of
 from symroof.derivation.figures_used import require_there
 from symroof.derivation.setting import require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.best_split import BestSplit, best_split
 from symroof.exploration.breakdowns import Breakdown, breakdown
-from symroof.exploration.curves import Curves, curves
+from symroof.exploration.curves import Curves, along, curves
 from symroof.exploration.latency import Latency, latency
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, links_of, roofline
@@ -185,7 +187,7 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
             if track.statement:
                 places = [", ".join(filter(None, (track.statement, place))) for place in places]
             for place, x, y in zip(places if any(curve.lines.values()) else (), *curve.lines.values(), strict=True):
-                yield place, chip, roof.link, x, y, _busy(time_name(track.bound_by(x, roof, peak)))
+                yield place, chip, roof.link, x, y, _busy(time_name(track.bound_by(x, y, roof, peak)))
     for one in drawn.measured:
         place = Label("measured", (one.said,))
         yield place, chips[0], drawn.roofs[0].link, float(one.intensity), float(one.rate / one.chips), ""
@@ -236,12 +238,19 @@ def _busy(time: str) -> Label | str:
 
 def _throughput(drawn: Curves) -> Iterable[Row]:
     named = [(_said(curve.values) or Label("exact"), curve) for curve in drawn.curves]
+    setting, roof = drawn.setting, drawn.roof
+    intensity = function_of(setting, "intensity") if setting.rates.vector else None
     for name, curve in [*named, *([(Label("rule_of_thumb"), drawn.rule)] if drawn.rule else [])]:
-        for x, y in zip(curve.xs, *curve.lines.values(), strict=True):
-            yield name, x, y, COMPUTE if y >= drawn.roof.top * (1 - 1e-12) else drawn.roof.link
+        places = along(intensity, curve.values, drawn.variable, curve.xs) if intensity else (inf,) * len(curve.xs)
+        for place, x, y in zip(places, curve.xs, *curve.lines.values(), strict=True):
+            waits = intensity and y < roof.chips * roof.height(place) * (1 - 1e-9)
+            by = Label("vector_unit") if waits else COMPUTE if y >= roof.top * (1 - 1e-12) else roof.link
+            yield name, x, y, by
 
 
 def _times(drawn: Curves) -> Iterable[Row]:
     for curve in drawn.curves:
-        for x, math, comms, *bounds in zip(curve.xs, *curve.lines.values(), strict=True):
-            yield _said(curve.values), x, math, comms, *bounds, COMPUTE if math > comms else drawn.roof.link
+        vector = curve.lines.get("T_vector", (0.0,) * len(curve.xs))
+        for most, x, math, comms, *bounds in zip(vector, curve.xs, *curve.lines.values(), strict=True):
+            by = Label("vector_unit") if most > max(math, comms) else COMPUTE if math > comms else drawn.roof.link
+            yield _said(curve.values), x, math, comms, *bounds, by

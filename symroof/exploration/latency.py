@@ -88,7 +88,9 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
             raise ModelError("the program serves no tokens", expected="a program of tokens, as decode-step")
         curves += [_curve(setting, values, x, over) for values in points]
     if not any(curve.xs for curve in curves):
-        raise ModelError(f"the memory holds no {x} of the axis", expected="more chips, or smaller sizes")
+        if any(curve.full == 0 for curve in curves):
+            raise ModelError(f"the memory holds no {x} of the axis", expected="more chips, or smaller sizes")
+        raise ModelError(f"no {x} of the axis shares out over the chips", expected="an axis with their multiples")
     return Latency(x, tuple(curves))
 
 

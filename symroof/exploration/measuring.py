@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from math import isclose, log, prod, sqrt
 
 from symroof.derivation.answer import Said
@@ -21,6 +20,7 @@ from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
+from symroof.exploration.gauge import Measure
 from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.reached import Measurement
@@ -30,8 +30,6 @@ from symroof.exploration.sensitivity import DOUBLE, TENTH, Sensitivity
 from symroof.exploration.territories import Territories
 from symroof.formula import Formula, Frozen, Name, Product, total
 from symroof.model.statement_costs import of_statement
-from symroof.proof.exact import Exact
-from symroof.proof.ledger import Ledger
 from symroof.proof.sampling import measured, require_near
 
 # How near two values are that are the same, and what stands for a size without bound.
@@ -39,29 +37,6 @@ NEAR, BOUNDLESS = 1e-8, 1e40
 STEP = 1e-6  # how far from its place a slope is measured
 Sizes = Mapping[str, float]
 PEAK_OF_ALL = Product((Name("chips"), Name("peak")))
-
-
-class Measure:
-    """The formulas of a setting as numbers: ``figures`` are those of its machine."""
-
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        return with_times(self.setting).ledger
-
-    @cached_property
-    def exact(self) -> Exact:
-        return self.ledger.exact(figures=True, assumptions=self.setting.equalities)
-
-    def of(self, formula: Formula, sizes: Sizes) -> float:
-        """The value of a formula at sizes. Raises :class:`~symroof.errors.CheckError` where it has none in numbers."""
-        return measured(self.exact.rational(formula), self.exact, sizes)
-
-    def require(self, formula: Formula, sizes: Sizes, shown: float) -> None:
-        """Raises :class:`~symroof.errors.CheckError` where what is shown is not the value."""
-        require_near(self.of(formula, sizes), shown, sizes, "the figure")
 
 
 def _said(sizes: Sizes) -> str:
@@ -220,7 +195,12 @@ def _roofline(drawn: Roofline) -> None:
             sizes = [{**_floats(curve.values), drawn.variable: x} for x in curve.xs] or [_floats(curve.values)]
             for place, x, y in zip(sizes, curve.lines["intensity"], curve.lines["throughput"], strict=False):
                 _require_intensity(measure, track, place, x)
-                if not isclose(y, min(peak, x * float(roof.bandwidth.value)), rel_tol=NEAR):
+                height = min(peak, x * float(roof.bandwidth.value))
+                if not track.statement and roof.setting.rates.vector:
+                    chips = measure.of(Name("chips"), place) if roof.setting.several_chips else 1.0
+                    flops, seconds = (measure.of(Name(name), place) for name in ("flops", "T_vector"))
+                    height = min(height, flops / chips / seconds)
+                if not isclose(y, height, rel_tol=NEAR):
                     raise CheckError(f"a point of the figure is not under its roof: {x:g}, {y:g}")
 
     for name, other in drawn.others:
@@ -284,10 +264,14 @@ def _plane(drawn: Plane, measure: Measure) -> None:
             if not _on_border(end, region.corners):
                 raise CheckError(f"the rule of {region.form} ends within its region")
 
-    for corner in drawn.beyond:
-        place = _place(drawn.names, corner)
-        if measure.of(INTENSITY, place) < float(ridge or 0) * (1 - 1e-6):
-            raise CheckError(f"the figure says that it is compute-bound at {_said(place)}, and it is not")
+    corners = {*drawn.beyond} - {*drawn.threshold}
+    if drawn.beyond and (
+        {*drawn.threshold} - {*drawn.beyond} or corners - {(x, y) for x in drawn.ranges[0] for y in drawn.ranges[1]}
+    ):
+        raise CheckError("what the figure shades does not begin at the threshold")
+    for corner in corners:
+        if measure.of(INTENSITY, _place(drawn.names, corner)) < float(ridge or 0):
+            raise CheckError(f"the figure says that it is compute-bound at {corner}, and it is not")
     whole = prod(log(high / low) for low, high in drawn.ranges)
     covered = sum(_area(region.corners) for region in drawn.regions)
     if not isclose(whole, covered, rel_tol=1e-6):

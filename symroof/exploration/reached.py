@@ -48,8 +48,9 @@ class Measurement(Frozen):
 
     @property
     def said(self) -> str:
-        """By what it is called: its name, or its sizes."""
-        return self.name or ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        """By what it is called: its name, or its sizes, or its place."""
+        sizes = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        return self.name or sizes or f"{float(self.intensity):.4g} FLOPs/byte"
 
 
 def measurements(
@@ -104,6 +105,8 @@ def _at(
     put = {**figures, **{symbol(name): rational(value) for name, value in values.items()}}
     flops, intensity, bound = (fraction(known[name].subs(put)) for name in NEEDED[:3])
     chips = fraction(known["chips"].subs(put)) if "chips" in known else Fraction(1)
+    if not flops:
+        raise ModelError("nothing is computed at these sizes", expected="a point with FLOPs")
     rate = row.rate if row.rate is not None else flops / (row.seconds or 1)
     return Measurement(row.name, values, intensity, rate, flops / bound, chips, flops / rate, bound)
 

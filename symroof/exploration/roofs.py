@@ -7,10 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import compress
 
-from sympy import Add, Expr
+from sympy import Add, Expr, Integer
 
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
+from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError, require_one_of
@@ -28,7 +29,7 @@ from symroof.exploration.reached import Measurement, measurements
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.problem import Problem
-from symroof.model.resources import MATH, VECTOR, overlapping
+from symroof.model.resources import MATH, VECTOR, overlapping, time_name
 from symroof.model.statement_costs import amounts, of_statement
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
@@ -62,9 +63,11 @@ class Track(Frozen):
         """Each roof with what is under it, and the peak that counts there."""
         return zip(roofs, self.curves, self.peaks or [float(roof.peak.value) for roof in roofs], strict=True)
 
-    def bound_by(self, intensity: float, roof: Roof, peak: float) -> str:
-        """The unit, or the link, that takes longest at an intensity."""
+    def bound_by(self, intensity: float, height: float, roof: Roof, peak: float) -> str:
+        """The unit, or the link, that takes longest at a place: below its roof all of a program waits for its vector unit."""
         unit = VECTOR if self.vector else MATH
+        if height < min(peak, intensity * float(roof.bandwidth.value)) * (1 - 1e-9):
+            return VECTOR
         return unit if intensity > peak / float(roof.bandwidth.value) else roof.link
 
 
@@ -126,14 +129,21 @@ def roofline(
     variants = (replace(problem, hardware=chip, link=link, at=(), joint=False) for chip in chips for link in links)
     roofs = tuple(sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value)))
     whole = [function_of(roof.setting, "intensity") for roof in roofs]
+    limits = [_limit(roof.setting) for roof in roofs]
     # The paths of many statements would cover one another.
     each = [kernels(roof.setting) for roof in roofs] if over is None else []
     drawn_as = [name for name, units in each[0].items() if units] if each else []
-    every = [*whole, *(function for found in each for units in found.values() for function in units.values())]
+    every = [
+        *whole,
+        *filter(None, limits),
+        *(function for found in each for units in found.values() for function in units.values()),
+    ]
     needed = {size for function in every for size in function.parameters}
     if points:  # what is said of some sizes alone, is said of every measured point
         at = tuple(values for values in at if needed <= values.keys())
     tracks = []
+    if len(roofs) > 1 and any(row.intensity is not None for row in points):
+        raise ModelError("FLOPs/byte do not say over which link the bytes went", expected="one --link, or sizes")
     whole_of = setting_of(replace(problem, at=(), hardware=roofs[0].chip)) if points else None
     measured = measurements(whole_of, points, in_common(problem.at), roofs[0].setting) if whole_of else ()
     for values in at:
@@ -145,7 +155,7 @@ def roofline(
                 there = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
                 hint = f"--link HBM, or more chips along {roof.link}"
                 raise ModelError(f"nothing crosses {roof.link} at {there}", hint=hint)
-        under = ((*pair, values, over if runs else None) for pair in zip(roofs, whole, strict=True))
+        under = ((*pair, values, over if runs else None) for pair in zip(roofs, whole, limits, strict=True))
         drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
         tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn)))
         tracks += (_kernel(roofs, [found[name] for found in each], values, name) for name in drawn_as)
@@ -250,10 +260,37 @@ def _sends(intensity: QuantityFunction, values: Mapping[str, Fraction]) -> bool:
     return bool(intensity.expression.as_numer_denom()[1].subs(put) != 0)
 
 
-def _curve(roof: Roof, intensity: QuantityFunction, values: Mapping[str, Fraction], over: Axis | None) -> Curve:
+def _limit(setting: Setting) -> QuantityFunction | None:
+    """The FLOPs/s of one chip at which the vector unit is busy all the time; None for what has no work for it."""
+    if not setting.rates.vector:
+        return None
+    known = quantities(setting)
+    chips = known.get("chips", Integer(1))
+    value = put(cancelled(known["flops"] / chips) / known[time_name(VECTOR)], _figures(setting))
+    return QuantityFunction("limit", value, tuple(sorted(s.name for s in value.free_symbols)))
+
+
+def _figures(setting: Setting) -> dict[str, Expr]:
+    return {figure.name: rational(value) for figure, value in setting.values.items()}
+
+
+def _curve(
+    roof: Roof,
+    intensity: QuantityFunction,
+    limit: QuantityFunction | None,
+    values: Mapping[str, Fraction],
+    over: Axis | None,
+) -> Curve:
+    """Where an operation is under a roof; it is below that where its vector unit takes longer."""
     xs = spread(over) if over is not None else ()
-    if over is not None:
-        ys = along(intensity, values, over.names[0], xs)
-    else:
-        ys = (evaluated(intensity.expression, {name: float(value) for name, value in values.items()}),)
-    return Curve(values, xs, {"intensity": ys, "throughput": tuple(map(roof.height, ys))})
+
+    def of(function: QuantityFunction) -> tuple[float, ...]:
+        if over is not None:
+            return along(function, values, over.names[0], xs)
+        return (evaluated(function.expression, {name: float(value) for name, value in values.items()}),)
+
+    ys = of(intensity)
+    if not all(ys):
+        raise ModelError("nothing is computed at some of these sizes, and an intensity of 0 has no place")
+    heights = map(roof.height, ys) if limit is None else map(min, map(roof.height, ys), of(limit))
+    return Curve(values, xs, {"intensity": ys, "throughput": tuple(heights)})

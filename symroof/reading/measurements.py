@@ -40,7 +40,10 @@ def read_measurements(text: str, names: Sequence[str], file: str = "the table") 
     lines = text.removeprefix("\ufeff").splitlines()
     if len(lines) > MOST:
         raise ReadingError(f"{file} has {len(lines)} lines", expected=f"at most {MOST}")
-    table = [row for row in csv.reader(StringIO("\n".join(lines))) if any(cell.strip() for cell in row)]
+    try:
+        table = [row for row in csv.reader(StringIO("\n".join(lines))) if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise ReadingError(f"{file} is no table: {error}", expected="a head such as B,D,F,ms and rows") from None
     if len(table) < 2:
         raise ReadingError(
             f"{file} has no measured points", expected="a head such as B,D,F,ms and a row for each point"

@@ -93,7 +93,7 @@ def _bar(
     canvas: Canvas, bar: Bar, pieces: Sequence[Piece], height: float, scale: float, unit: str, kept: Sequence[str]
 ) -> None:
     """Piece by piece from the left, with names where they have room, and the whole at the end."""
-    left, shares = 0.0, shares_in(canvas.lang, [float(piece.seconds / bar.seconds) for piece in pieces])
+    left, shares = 0.0, shares_in(canvas.lang, [float(piece.seconds / (bar.seconds or 1)) for piece in pieces])
     foot, top = height - BROAD / 2, height + BROAD / 2
     for piece, percent in zip(pieces, shares, strict=True):
         right = left + float(piece.seconds) / scale
@@ -123,7 +123,7 @@ def _tabulate(
     cells: list[dict[str, str]] = []
     colours: dict[str, str] = {}
     for bar, pieces in zip(found.bars, cut, strict=True):
-        shares = shares_in(canvas.lang, [float(piece.seconds / bar.seconds) for piece in pieces])
+        shares = shares_in(canvas.lang, [float(piece.seconds / (bar.seconds or 1)) for piece in pieces])
         names = [_called(canvas, piece) if piece.of else canvas.say("rest") for piece in pieces]
         colours |= {name: _colour(piece, kept) for name, piece in zip(names, pieces, strict=True)}
         told = (f"{moment(float(piece.seconds))} ({share})" for piece, share in zip(pieces, shares, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 # A cell that has nothing to say.
@@ -19,6 +19,21 @@ class Table(NamedTuple):
     @property
     def columns(self) -> list[tuple[str, ...]]:
         return list(zip(self.head, *self.rows, strict=True))
+
+    def narrowed(self, breadth: Callable[[str], float], room: float, gap: float) -> Table:
+        """The same with long names in the first columns cut, so that each of the others has room beside them."""
+        columns = self.columns
+        names = 2 if self.rows and self.rows[0][0].isdigit() else 1
+        rest = max((breadth(cell) for column in columns[names:] for cell in column), default=0.0)
+        most = room - rest - gap * 2 - (max(map(breadth, columns[0])) + gap if names == 2 else 0)
+
+        def cut(cell: str) -> str:
+            while len(cell) > 4 and breadth(cell) > most:
+                cell = cell[:-2].rstrip(" …") + "…"
+            return cell
+
+        rows = [[cut(cell) if j == names - 1 else cell for j, cell in enumerate(row)] for row in self.rows]
+        return Table(self.head, rows, self.colours)
 
     def part(self, columns: Sequence[int]) -> Table:
         """Some of the columns, with the rows in which one but the first says something."""

@@ -282,9 +282,11 @@ class Canvas:
         """Beneath the figure, which grows by as much: words that had no room, by their numbers, and the table."""
         broad = int(13 * (self.inches - LEFT))
         rows = [row for i, text in enumerate(texts, 1) for row in _rows(f"{self._sign(i)}  {text}", broad, "    ")]
+        if self._table:
+            self._table = self._table.narrowed(lambda cell: self.sheet.extent(cell, SMALL)[0] / 72, self._room, GAP)
         every = self._table.columns if self._table else []
         breadths = [max(self.sheet.extent(cell, SMALL)[0] / 72 for cell in column) for column in every]
-        cut = blocks(breadths, self.inches - EDGE * 2 - SWATCH, GAP) if self._table else []
+        cut = blocks(breadths, self._room, GAP) if self._table else []
         parts = [(self._table.part(part), [breadths[j] for j in part]) for part in cut if self._table]
         tall = sum(len(part.rows) + 1.4 for part, _ in parts)
         below = ROW * (len(rows) + tall + bool(rows and parts)) + 0.05
@@ -301,6 +303,11 @@ class Canvas:
         for part, broad_ones in parts:
             self._block(part, broad_ones, top, write)
             top += len(part.rows) + 1.4
+
+    @property
+    def _room(self) -> float:
+        """How broad a table may be, in inches."""
+        return self.inches - EDGE * 2 - SWATCH
 
     def _block(self, part: Table, breadths: Sequence[float], top: float, write: Callable[..., None]) -> None:
         """Columns beside one another, numbers on the right of theirs."""

@@ -66,8 +66,8 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     unit, scale = scaled(top, RATES)
     first, last = found.curves[0].xs[0], found.curves[0].xs[-1]
     say = captions(lang)
-    seen = [y for curve in found.curves for y in curve.lines["throughput"]]
-    low = max(seen) < FLAT * top
+    seen = [y for curve in found.curves for y in curve.lines["throughput"] if y > 0]
+    low = bool(seen) and max(seen) < FLAT * top
     names = say("size", x), say("throughput", unit, chips_of(setting), False, low)
     heights = (10 ** floor(log10(min(seen))) / 10, top * 3) if low else (0, top * 1.13)
     ranges = (first if first > 1 or found.log else 0, last), heights
@@ -108,7 +108,7 @@ def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None
     name = sizes(curve.values) or say("exact")
     top, line = found.roof.top, curve.points("throughput")
     canvas.line(line, colour, dash=dash)
-    start, (last, end) = line[0][1], line[-1]
+    last, end = line[-1]
     reached = curve.bound is not None and dict(line).get(curve.bound, 0) >= top * (1 - 1e-9)
     if curve.bound is not None and reached:
         canvas.line([(curve.bound, canvas.foot), (curve.bound, top)], colour, 0.9, dash, layer=2)
@@ -119,7 +119,7 @@ def _throughput(canvas: Canvas, found: Curves, index: int, curve: Curve) -> None
         if not curve.attained:
             canvas.line([(canvas.left, curve.ceiling), (last, curve.ceiling)], colour, 0.7, DOTTED, layer=2)
         words = say("never", name, share_in(canvas.lang, curve.ceiling / top, up=True), curve.attained)
-    elif start >= top * (1 - 1e-12):
+    elif min(y for _, y in line) >= top * (1 - 1e-12):
         words = say("from_the_first", name)
     else:
         words = say("reached", name, share_in(canvas.lang, end / top), variable, f"{last:g}")

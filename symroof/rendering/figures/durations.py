@@ -29,7 +29,7 @@ def draw_times(found: Curves, inches: float, lang: str) -> Canvas:
     """T_math, T_comms and the bounds against one size; a pair of lines for each point."""
     first, several = found.curves[0], len(found.curves) > 1
     x, link = found.variable, found.roof.link
-    every = [y for curve in found.curves for ys in curve.lines.values() for y in ys]
+    every = [y for curve in found.curves for ys in curve.lines.values() for y in ys if y > 0]
     unit, scale = scaled(max(y for curve in found.curves for y in curve.lines["T_lower"]) / 30, MOMENTS)
     low = min(every) / 1.6 if found.log else 0
     ranges = (first.xs[0], first.xs[-1]), (low, max(every) * (2.2 if found.log else 1.1))

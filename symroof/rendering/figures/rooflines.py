@@ -159,7 +159,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                 for place in curve.points("throughput", "intensity")
             ]
             for y, x, peak, roof in under if found.several_chips else [min(under, key=lambda one: one[0])]:
-                held = track.bound_by(x, roof, peak)
+                held = track.bound_by(x, y, roof, peak)
                 by = {MATH: say("compute"), VECTOR: say("vector_unit")}.get(held, held)
                 chip = [called(say, roof.chip)] if found.several_chips else []
                 part = share_in(canvas.lang, y / peak)

@@ -89,7 +89,7 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
         under = sorted(under, key=lambda one: one[1].lines["throughput"][0])[:1]
     for roof, curve, peak in under:
         (x,), (y,) = curve.lines["intensity"], curve.lines["throughput"]
-        held = track.bound_by(x, roof, peak)
+        held = track.bound_by(x, y, roof, peak)
         chip = called(say, roof.chip) if found.several_chips else ""
         by = "" if held == MATH else say("vector_unit") if held == VECTOR else held
         where = _own(track.values, shared) or (sizes(track.values) if links else "")
@@ -119,7 +119,7 @@ def _reached(curve: Curve, x: str, top: float, say: Say, lang: str) -> Iterator[
         yield say("told_from", where, x, curve.first)
     elif curve.ceiling is not None:
         yield say("told_never", where, share_in(lang, curve.ceiling / top, up=True), curve.attained)
-    elif start >= top * (1 - 1e-12):
+    elif min(y for _, y in line) >= top * (1 - 1e-12):
         yield say("told_always", where)
     else:
         yield say("told_reached", where, share_in(lang, end / top), x, f"{last:g}")
@@ -131,9 +131,12 @@ def _crossing(found: Curves, curve: Curve, say: Say, lang: str) -> str:
         return say("told_from", where, x, curve.first)
     if curve.ceiling is not None:
         return say("told_never", where, share_in(lang, curve.ceiling / found.roof.top, up=True), curve.attained)
-    pairs = list(zip(curve.lines["T_math"], curve.lines["T_comms"], strict=True))
-    longer = "T_math" if all(math >= comms for math, comms in pairs) else "T_comms"
-    return say("told_longest", where, longer, "", "")
+    names = [name for name in ("T_math", "T_comms", "T_vector") if name in curve.lines]
+    ends = [max(names, key=lambda name: curve.lines[name][end]) for end in (0, -1)]
+    longest = {max(times)[1] for times in zip(*([(y, name) for y in curve.lines[name]] for name in names), strict=True)}
+    if len(longest) == 1:
+        return say("told_longest", where, ends[0], "", "")
+    return say("told_ends", where, x, f"{curve.xs[0]:g}", ends[0], f"{curve.xs[-1]:g}", ends[1])
 
 
 def _on_a_mesh(found: Scaling, say: Say) -> Iterator[str]:
@@ -141,16 +144,21 @@ def _on_a_mesh(found: Scaling, say: Say) -> Iterator[str]:
     if found.setting.peak is not None:
         yield say("told_whole", rate(float(found.setting.peak.value), "FLOPs/s"), "")
     for curve in found.curves:
+        apart = [few for few in curve.few if any(one.longest.time != curve.stretches[0].time for one in curve.few)]
+        for few in apart:
+            yield say("told_longest_at", _own(curve.values, shared), few.longest.time, found.variable, few.chips)
         for i, stretch in enumerate(curve.stretches):
             first = stretch.first if stretch.first is not None else f"{float(stretch.ends[0]):.4g}"
-            yield say("told_longest", _own(curve.values, shared), stretch.time, found.variable if i else "", first)
+            yield say(
+                "told_longest", _own(curve.values, shared), stretch.time, found.variable if i or apart else "", first
+            )
 
 
 def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
     shared = in_common([bar.values for bar in found.bars])
-    for bar in found.bars:
+    for bar in (bar for bar in found.bars if bar.seconds):
         most = sorted(bar.parts, key=lambda part: -part[1])[:PIECES]
-        shares = shares_in(lang, [float(seconds / bar.seconds) for _, seconds in bar.parts])
+        shares = shares_in(lang, list(map(float, bar.shares)))
         share = dict(zip((name for name, _ in bar.parts), shares, strict=True))
         parts = [f"{name} {share[name]}" for name, _ in most]
         yield say("told_bar", _own(bar.values, shared), bar.time, moment(float(bar.seconds)), parts)
