@@ -173,3 +173,10 @@ def test_names_of_a_table_give_way_to_its_numbers():
         for text in canvas.sheet.texts:
             extent = text.get_window_extent(renderer)
             assert -1 <= extent.x0 <= extent.x1 <= canvas.sheet.bbox.width + 1, text.get_text()
+
+
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
+def test_a_map_decides_between_two_times_where_a_vector_unit_may_take_longer(lang):
+    options = {"at": "F=8192", "over": "B=1..10000,D=1..10000"}
+    assert "T_math > T_HBM" in sr.plot("mlp", on="h100", **options).description(lang)
+    assert "T_math" not in sr.plot("mlp", on="tpu-v5e", **options).description(lang), "no figure for a vector unit"

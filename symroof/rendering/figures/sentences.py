@@ -18,7 +18,7 @@ from symroof.exploration.sensitivity import Change, Sensitivity
 from symroof.exploration.territories import Territories
 from symroof.formula import Compare, Name
 from symroof.model.resources import MATH, VECTOR
-from symroof.rendering.figures.captions import Say, called, captions, percent_in, share_in, shares_in
+from symroof.rendering.figures.captions import Say, against, called, captions, percent_in, share_in, shares_in
 from symroof.rendering.figures.strokes import MOMENTS, rate, scaled
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -209,7 +209,7 @@ def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
     if found.setting.ridge is not None:
         side = "" if found.threshold else found.side
         if found.threshold or side:
-            yield say("told_edge", decimal(found.setting.ridge), side)
+            yield say("told_edge", decimal(found.setting.ridge), side, against(found.setting))
 
 
 def _split(found: BestSplit, say: Say) -> Iterator[str]:
