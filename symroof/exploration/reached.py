@@ -13,9 +13,10 @@ from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import ModelError, about
 from symroof.exploration.curves import require_sizes
+from symroof.exploration.sensitivity import Slope
 from symroof.formula import Frozen
 from symroof.reading.measurements import Row
-from symroof.symbols import fraction, rational, symbol
+from symroof.symbols import symbol
 
 # What measured points are held against.
 NEEDED = ("flops", "intensity", "T_lower", "chips")
@@ -74,7 +75,7 @@ def measurements(
     known = quantities(setting)
     known |= {} if under is None else {"intensity": quantities(under)["intensity"]}
     require_proved(setting, {name: known[name] for name in NEEDED if name in known and name != "intensity"})
-    figures = {symbol(name): rational(figure.value) for name, figure in setting.figures.items()}
+    figures = {symbol(name): figure.value for name, figure in setting.figures.items()}
     needed = {s.name for name in NEEDED if name in known for s in known[name].free_symbols} - setting.figures.keys()
     found = []
     for row in rows:
@@ -93,7 +94,7 @@ def _at(
     known: Mapping[str, Expr],
     row: Row,
     values: Mapping[str, Fraction],
-    figures: Mapping[Expr, Expr],
+    figures: Mapping[Expr, Fraction],
     needed: set[str],
 ) -> Measurement:
     if row.intensity is not None:
@@ -102,9 +103,9 @@ def _at(
     require_sizes_agree(setting, values)
     require_there(setting.problem, values)
     setting.problem.operation.require_sizes(values)
-    put = {**figures, **{symbol(name): rational(value) for name, value in values.items()}}
-    flops, intensity, bound = (fraction(known[name].subs(put)) for name in NEEDED[:3])
-    chips = fraction(known["chips"].subs(put)) if "chips" in known else Fraction(1)
+    there = Slope({**figures, **{symbol(name): Fraction(value) for name, value in values.items()}})
+    flops, intensity, bound = (there.of(known[name])[0] for name in NEEDED[:3])
+    chips = there.of(known["chips"])[0] if "chips" in known else Fraction(1)
     if not flops:
         raise ModelError("nothing is computed at these sizes", expected="a point with FLOPs")
     rate = row.rate if row.rate is not None else flops / (row.seconds or 1)

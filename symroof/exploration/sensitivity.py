@@ -104,7 +104,7 @@ def sensitivity(problem: Problem) -> Sensitivity:
             *(_change(times, put, name, name, DOUBLE) for name in grown),
         ]
         changes.sort(key=lambda change: (not change.figure, -abs(change.effects[0].ratio - 1)))
-        seconds = {name: Slope(put, symbol(name)).of(value)[0] for name, value in times.items()}
+        seconds = {name: Slope(put).of(value)[0] for name, value in times.items()}
         points.append(Changes(values, seconds, tuple(changes)))
     return Sensitivity(setting, {shown: name for name, shown in raised.items()}, tuple(points), tuple(left_out))
 
@@ -141,7 +141,7 @@ class Slope:
     ['3', '-3/2', '0']
     """
 
-    def __init__(self, put: Put, x: Expr) -> None:
+    def __init__(self, put: Put, x: Expr | None = None) -> None:
         self.put, self.x, self.known = put, x, dict[Expr, Sided]()
 
     def of(self, value: Expr) -> Sided:
