@@ -206,18 +206,18 @@ def _roofline(drawn: Roofline) -> None:
     for name, other in drawn.others:
         if drawn.roofs[0].chip.figures[f"peak.{name}"].value != other.value:
             raise CheckError(f"the chip has no peak of {float(other.value):g} for {name}")
+    whole = Measure(drawn.bounds or drawn.setting)
     for one in drawn.measured:
-        _measurement(drawn, one, measures[0])
+        _measurement(drawn, one, whole, measures[0])
 
 
-def _measurement(drawn: Roofline, one: Measurement, measure: Measure) -> None:
+def _measurement(drawn: Roofline, one: Measurement, whole: Measure, measure: Measure) -> None:
     """A measured point, what is the most there, and on which side of it it is."""
     if not one.values:
         roof = drawn.roofs[0]
         most = min(float(roof.peak.value), float(one.intensity) * float(roof.bandwidth.value))
     else:
         sizes = _floats(one.values)
-        whole = Measure(drawn.bounds or drawn.setting)
         flops, bound = (whole.of(Name(name), sizes) for name in ("flops", "T_lower"))
         most = flops / bound
         measure.require(INTENSITY, sizes, float(one.intensity))

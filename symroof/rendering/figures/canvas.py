@@ -87,6 +87,7 @@ class Canvas:
         self._drawn: list[Sequence[Point]] = []
         self._rings: list[tuple[Point, float]] = []
         self._lines: list[Shape] = []
+        self._known: dict[Point, Point] = {}  # places on the sheet, as long as it stays what it is
         self._margin = RIGHT * 72 - 4  # on the right of the axes, in points
         self._body = body or max(2.2, inches * 0.43)
         rows, below = _rows(title, int(9.5 * inches) - 2), _rows(names[0], int(11 * (inches - LEFT)))
@@ -121,6 +122,7 @@ class Canvas:
 
     def _lay_out(self, below: float = 0) -> None:
         """The sheet with its axes in their place, and room for a key below them."""
+        self._known.clear()
         height, across = self._head + self._body + self._foot + below, self.inches - (self._left + RIGHT)
         self.sheet.set_size_inches(self.inches, height)
         parts = self._left / self.inches, (self._foot + below) / height, across / self.inches, self._body / height
@@ -333,8 +335,11 @@ class Canvas:
 
     def _on_sheet(self, place: Point) -> Point:
         """A place of the data in points on the sheet."""
+        if place in self._known:
+            return self._known[place]
         x, y = self.axes.transData.transform((place[0], place[1] / self.scale)) * 72 / float(self.sheet.dpi)
-        return float(x), float(y)
+        self._known[place] = float(x), float(y)
+        return self._known[place]
 
     def across(self, part: float) -> float:
         """The place that far along the axis at the foot, from 0 to 1."""

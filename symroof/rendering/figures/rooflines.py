@@ -34,6 +34,7 @@ from symroof.rendering.pages.amounts import sizes
 
 # How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers.
 WIDE, FEW = 7, 4
+MANY = 12  # beyond so many measured points some have no words
 AT_PEAK = 0.995  # from which part of the peak on nothing is left
 MEASURED, WRONG = "#7A4FBF", "#B00020"
 MARKS, GAPS = "se ne sw nw s n e w", (5, 11, 16, 22, 30)
@@ -111,7 +112,11 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
         else:
             known = marks[near]
             marks[near] = Mark(known.places, (*known.names, name), (*known.tracks, track), known.shape)
-    several = len(marks) + len(found.measured) > FEW
+    told = _told(found)
+    several = len(marks) + len(told) > FEW
+    for one in found.measured:
+        if one not in told:
+            canvas.ring((float(one.intensity), float(one.rate / one.chips)), MEASURED, shape="X", filled=True, size=4)
     for i, mark in enumerate(marks, 1):
         words = str(i) if several else _named(mark)
         if all(track.statement for track in mark.tracks):
@@ -122,10 +127,17 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
         else:
             first = next(track for track in mark.tracks if not track.statement)
             _mark(canvas, found, first, words, mark.shape)
-    for i, one in enumerate(found.measured, len(marks) + 1):
+    for i, one in enumerate(told, len(marks) + 1):
         _measured(canvas, found, one, str(i) if several else "")
     if several or found.measured:
         _tabulate(canvas, found, marks)
+
+
+def _told(found: Roofline) -> list[Measurement]:
+    """The measured points that have words: all of few, else those beyond their bound, then the first ones."""
+    if len(found.measured) <= MANY:
+        return list(found.measured)
+    return sorted(found.measured, key=lambda one: not one.impossible)[:MANY]
 
 
 def _measured(canvas: Canvas, found: Roofline, one: Measurement, number: str) -> None:
@@ -149,7 +161,7 @@ def _named(mark: Mark) -> str:
 def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     """The points by their numbers: where each is under the roof that holds it down, and how far below the peak; and what part
     of the bound was reached by those that were measured."""
-    say, rows, several = canvas.say, list[tuple[str, ...]](), len(marks) + len(found.measured) > FEW
+    say, rows, several = canvas.say, list[tuple[str, ...]](), len(marks) + len(_told(found)) > FEW
     nothing = [NOTHING] if found.measured else []
     for i, mark in enumerate(marks, 1):
         for name, track in zip(mark.names, mark.tracks, strict=True):
@@ -168,7 +180,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                     (number, name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {factor(peak / y)}", by)
                 )
     peak = float(found.roofs[0].peak.value)
-    for i, one in enumerate(found.measured, len(marks) + 1):
+    for i, one in enumerate(_told(found), len(marks) + 1):
         y, reached = float(one.rate / one.chips), share_in(canvas.lang, float(one.reached))
         name = say("measured", one.said)
         cells = (
@@ -179,6 +191,8 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
             f"× {factor(peak / y)}",
         )
         rows.append((str(i) if several else "", name, *cells, say("impossible") if one.impossible else NOTHING))
+    if more := len(found.measured) - len(_told(found)):
+        rows.append(("", say("the_other", more), *[NOTHING] * 6))
     chip = [say("chip")] if found.several_chips else []
     of_bound = [say("of_the_bound")] if found.measured else []
     rates = "FLOPs/byte", "FLOPs/s", *of_bound, say("of_its_peak"), say("left")
