@@ -124,11 +124,11 @@ def policy() -> str:
     )
 
 
-def write(site: Path, into: Path | None = None) -> Path:
+def write(site: Path) -> Path:
     """The page of the playground in a site, with the chips of the catalogue and what it may run."""
     from symroof.reading.catalogue import catalogue
 
-    place = into or site / "play"
+    place = site / "play"
     if not (place / "play.js").exists():
         shutil.copytree(ROOT / "docs" / "play", place, dirs_exist_ok=True)
     page = (ROOT / "docs" / "play" / "index.html").read_text("utf-8")

@@ -1,6 +1,7 @@
 """Latency against throughput: each mark against the functions of the derivation, and the end against the bytes of the memory."""
 
 import random
+import re
 
 import pytest
 
@@ -89,3 +90,20 @@ y = h * V -> bf16[B, D]
 def test_what_cannot_be_drawn_is_said(operation, options, says):
     with pytest.raises(ModelError, match=says):
         sr.plot(operation, on="h100", kind="latency", **options)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_curve_ends_where_the_derivation_says_that_the_memory_is_full(seed):
+    """Two commands, one question: "B ≤ 59 on one" of the derivation is the last mark of the curve."""
+    draw = random.Random(f"largest {seed}")
+    at = LLAMA | {"S": draw.choice((1000, 4096, 8192)), "L": draw.choice((16, 32))}
+    chip = draw.choice(("h100", "b200", "tpu-v5p"))
+    told = sr.derive("decode-step", on=chip, at=at | {"B": 1}).to_text()
+    (curve,) = sr.plot("decode-step", on=chip, at=at, over="B=1:8192:log", kind="latency").drawing.curves
+    assert int(re.search(r"B ≤ ([\d,]+) on one", told)[1].replace(",", "")) == curve.full == curve.marks[-1]
+
+
+def test_a_curve_begins_and_ends_where_its_axis_does():
+    (curve,) = sr.plot("decode-step", on="h100", at=LLAMA, over="B=3..20", kind="latency").drawing.curves
+    assert curve.marks == (3, 4, 8, 16, 20)
+    assert curve.full is None

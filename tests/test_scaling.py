@@ -33,6 +33,13 @@ PEAK, VECTOR, HBM, ICI = (Fraction(x) for x in (459 * 10**12, 14 * 10**12, 28 * 
 LARGE, SMALL = {"B": 196608, "D": 8192, "F": 28672}, {"B": 4096, "D": 8192, "F": 28672}
 
 
+def words_of(found):
+    """What stands on a figure and beneath it, label by label."""
+    canvas = draw(found.drawing)
+    canvas.drawn("svg")
+    return [" ".join(text.get_text().split()) for text in (*canvas.axes.texts, *canvas.sheet.texts)]
+
+
 def plot(over, *points, kind="throughput", **options):
     at = [",".join(f"{name}={value}" for name, value in values.items()) for values in points]
     return sr.plot(TEXT, **{"on": "tpu-v5p", "training": True, "kind": kind, "over": over, "at": at, **options})
@@ -143,7 +150,7 @@ def test_times_of_every_resource_with_their_bounds():
         each, bounds = times(**LARGE, X=int(row[1]), Y=8)
         shown = dict(zip(head[2:-1], map(float, row[2:-1]), strict=True))
         assert shown == pytest.approx({name: float(value) for name, value in (each | bounds).items()}, rel=1e-5)
-    words = {part for label in draw(found.drawing).words for part in re.split(r", |: (?=upper)", label)}
+    words = {part for label in words_of(found) for part in re.split(r", |: (?=upper)", label)}
     assert {"T_math: compute", "T_X: ICI", "T_Y: ICI", "T_HBM", "T_vector", "T_steps"} <= words
 
 
@@ -239,7 +246,7 @@ def test_a_roof_for_the_memory_and_for_each_axis():
             (intensity,), (height,) = curve.lines["intensity"], curve.lines["throughput"]
             assert intensity == pytest.approx(float(each["T_math"] * PEAK / (each[f"T_{roof.link}"] * rate)))
             assert height == pytest.approx(float(PEAK * min(1, each["T_math"] / each[f"T_{roof.link}"])))
-    words = " ".join(draw(found.drawing).words)
+    words = " ".join(words_of(found))
     assert "X, Y 90 GB/s" in words.replace("  ", " "), "axes on one network have one roof"
     assert words.count("ridge") == found.description().count("ridge") == 2
     assert [roof.link for roof in plot(None, point, kind="roofline", links=["Y"]).drawing.roofs] == ["Y"]

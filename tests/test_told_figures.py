@@ -179,4 +179,5 @@ def test_names_of_a_table_give_way_to_its_numbers():
 def test_a_map_decides_between_two_times_where_a_vector_unit_may_take_longer(lang):
     options = {"at": "F=8192", "over": "B=1..10000,D=1..10000"}
     assert "T_math > T_HBM" in sr.plot("mlp", on="h100", **options).description(lang)
+    assert "T_math > T_L2" in sr.plot("mlp", on="h100", link="L2", **options).description(lang)
     assert "T_math" not in sr.plot("mlp", on="tpu-v5e", **options).description(lang), "no figure for a vector unit"

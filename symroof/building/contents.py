@@ -162,8 +162,8 @@ def _picture(
 ) -> Content:
     """The picture in a file beside the document, and the line that shows it with what it says."""
     file, inches = own.pop("file", None), own.pop("inches", WIDTH)
-    if not isinstance(inches, int | float) or isinstance(inches, bool) or not 3.5 <= inches <= 30:
-        raise unfit("inches", inches, "a width", "3.5 to 30")
+    if not isinstance(inches, int | float) or isinstance(inches, bool):
+        raise unfit("inches", inches, "a width", "7.2")
     figure = make(problem, **own)
     name = str(file or f"{request.name or 'figure'}{PICTURES[settings.form]}")
     path = inside(name, folder, settings, "file")

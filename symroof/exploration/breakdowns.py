@@ -57,16 +57,6 @@ class Breakdown(Frozen):
     bars: tuple[Bar, ...]
     each: int
 
-    @property
-    def statements(self) -> tuple[str, ...]:
-        """Everything that has a part, once."""
-        return tuple(dict.fromkeys(name for bar in self.bars for name in bar.statements))
-
-    def largest(self, statement: str) -> tuple[Bar, Fraction]:
-        """Where a statement takes longest, and how long."""
-        parts = ((bar, seconds) for bar in self.bars for name, seconds in bar.parts if name == statement)
-        return max(parts, key=lambda part: part[1])
-
 
 def breakdown(problem: Problem) -> Breakdown:
     """What each statement of a program takes of each of its times, at each set of sizes; every number is a checked step.

@@ -71,9 +71,9 @@ def figure(
 
     Raises :class:`ModelError` where the kind and the axes do not go together, or the axes and the sizes that are put in.
     """
-    kind = kind or ("roofline" if points or peaks else "") or ("roofline", "throughput", "regimes")[min(len(over), 2)]
+    kind = kind or ("roofline", "throughput", "regimes")[0 if points or peaks else min(len(over), 2)]
     require_one_of(kind, KINDS, f"there is no figure {kind!r}", ModelError)
-    if kind != "roofline" and (len(chips) > (1 if kind != "latency" else len(chips)) or len(links) > 1):
+    if (len(chips) > 1 and kind not in ("roofline", "latency")) or (len(links) > 1 and kind != "roofline"):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
     for what, asked in (("measured points stand", points), ("several peaks are drawn", peaks)):
         if asked and (kind != "roofline" or len(chips) > 1):
@@ -174,8 +174,12 @@ def _said(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
+def _chip(chip: Accelerator) -> Label | str:
+    return Label("given_chip") if chip.unnamed else chip.title
+
+
 def _under_roofs(drawn: Roofline) -> Iterable[Row]:
-    chips = [Label("given_chip") if roof.chip.unnamed else roof.chip.title for roof in drawn.roofs]
+    chips = [_chip(roof.chip) for roof in drawn.roofs]
     for roof, chip in zip(drawn.roofs, chips, strict=True):
         yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
         for name, known in drawn.others:
@@ -201,8 +205,7 @@ def _broken_down(drawn: Breakdown) -> Iterable[Row]:
 
 def _served(drawn: Latency) -> Iterable[Row]:
     for curve in drawn.curves:
-        chip = curve.setting.problem.hardware
-        name = Label("given_chip") if chip is None or chip.unnamed else chip.title
+        name = _chip(curve.chip)
         for size in curve.marks:
             yield _said(curve.values), name, float(size), *curve.place(size)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from symroof.derivation.evaluation import with_times
 from symroof.derivation.setting import Setting
-from symroof.formula import Formula
+from symroof.formula import Formula, Name, Product
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger
 from symroof.proof.sampling import measured, require_near
 
+# How near two values are that are the same.
+NEAR = 1e-8
 Sizes = Mapping[str, float]
+PEAK_OF_ALL = Product((Name("chips"), Name("peak")))
 
 
 class Measure:
@@ -36,3 +39,16 @@ class Measure:
     def require(self, formula: Formula, sizes: Sizes, shown: float) -> None:
         """Raises :class:`~symroof.errors.CheckError` where what is shown is not the value."""
         require_near(self.of(formula, sizes), shown, sizes, "the figure")
+
+
+def floats(values: Mapping[str, object]) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items()}  # type: ignore[arg-type]
+
+
+def along_lines(
+    measure: Measure, values: Mapping[str, object], x: str, xs: Sequence[float], lines: Mapping[str, Sequence[float]]
+) -> None:
+    fixed = floats(values)
+    for name, ys in lines.items():
+        for size, y in zip(xs, ys, strict=True):
+            measure.require(PEAK_OF_ALL if name == "peak" else Name(name), {**fixed, x: size}, y)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from sympy import Expr
+
 from symroof.derivation.evaluation import functions_of
 from symroof.derivation.figures_used import is_there
 from symroof.derivation.meanings import quantities
@@ -25,8 +27,8 @@ TIME = "T_lower"
 
 class LatencyCurve(Frozen):
     """A chip at a set of sizes: over ``xs`` the time of a step and the tokens/s of each of its ``chips``. ``marks`` are sizes that
-    there are, powers of two and the ends; ``full`` is the largest one whose memory the chip holds, where it holds no larger one of
-    the axis, 0 where it holds none of them."""
+    there are: powers of two, the first and the last. ``full`` is the largest that a chip's memory holds, where it does not hold all
+    of the axis, 0 where it holds none."""
 
     setting: Setting
     values: Mapping[str, Fraction]
@@ -35,6 +37,12 @@ class LatencyCurve(Frozen):
     chips: float
     marks: tuple[int, ...]
     full: int | None
+
+    @property
+    def chip(self) -> Accelerator:
+        chip = self.setting.problem.hardware
+        assert chip is not None
+        return chip
 
     @property
     def held(self) -> str:
@@ -48,9 +56,10 @@ class LatencyCurve(Frozen):
 
 
 class Latency(Frozen):
-    """A curve over ``variable`` for each chip and set of sizes."""
+    """A curve over ``variable`` for each chip and set of sizes; ``ends`` are those of the axis that was asked for."""
 
     variable: str
+    ends: tuple[int, int]
     curves: tuple[LatencyCurve, ...]
 
     @property
@@ -59,7 +68,7 @@ class Latency(Frozen):
 
     @property
     def several_chips(self) -> bool:
-        return len({str(curve.setting.problem.hardware) for curve in self.curves}) > 1
+        return len({curve.chip.name for curve in self.curves}) > 1
 
 
 def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -> Latency:
@@ -91,7 +100,7 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
         if any(curve.full == 0 for curve in curves):
             raise ModelError(f"the memory holds no {x} of the axis", expected="more chips, or smaller sizes")
         raise ModelError(f"no {x} of the axis shares out over the chips", expected="an axis with their multiples")
-    return Latency(x, tuple(curves))
+    return Latency(x, over.ends, tuple(curves))
 
 
 def _curve(setting: Setting, values: Mapping[str, Fraction], x: str, over: Axis) -> LatencyCurve:
@@ -107,24 +116,22 @@ def _curve(setting: Setting, values: Mapping[str, Fraction], x: str, over: Axis)
     require_sizes(needed, {*values, x})
     each, (low, high) = stride(problem.operation, problem.mesh, x, values), over.ends
     last = _last(setting, functions[held].expression, values, x, each, high) if held in functions else high
-    sizes = [n for n in _powers(low, last, each) if is_there(problem, {**values, x: Fraction(n)})]
+    sizes = [n for n in _marks(low, last, each) if is_there(problem, {**values, x: Fraction(n)})]
     chips = along(functions["chips"], values, x, [float(low)])[0] if "chips" in functions else 1.0
-    xs = (
-        ()
-        if not sizes
-        else tuple(sorted({*map(float, sizes), *(n for n in spread(over) if sizes[0] <= n <= sizes[-1])}))
-    )
+    between = [n for n in spread(over) if sizes and sizes[0] <= n <= sizes[-1]]
+    xs = tuple(sorted({*map(float, sizes), *between}))
     lines = {name: along(functions[name], values, x, xs) for name in (TIME, TOKENS)}
     return LatencyCurve(setting, values, xs, lines, chips, tuple(sizes), None if last + each > high else last)
 
 
-def _last(setting: Setting, memory: object, values: Mapping[str, Fraction], x: str, each: int, high: int) -> int:
-    """The largest size of an axis that a chip's memory holds, among multiples of ``each``; 0 where it holds none."""
+def _last(setting: Setting, memory: Expr, values: Mapping[str, Fraction], x: str, each: int, high: int) -> int:
+    """The largest size of an axis that a chip's memory holds, among multiples of ``each``; 0 where it holds none. More of a size
+    never take less."""
     capacity = setting.known.get(f"capacity.{setting.rates.memory}")
     if capacity is None:
         return high
     put = {symbol(name): rational(value) for name, value in values.items()}
-    form = memory.subs(put)  # type: ignore[attr-defined]
+    form = memory.subs(put)
 
     def fits(n: int) -> bool:
         return fraction(form.subs(symbol(x), n * each)) <= capacity.value
@@ -139,8 +146,12 @@ def _last(setting: Setting, memory: object, values: Mapping[str, Fraction], x: s
     return fewest * each
 
 
-def _powers(low: int, last: int, each: int) -> list[int]:
-    """The powers of two of an axis that are multiples, and the last one."""
-    powers = (1 << i for i in range(last.bit_length()))
-    found = [n for n in powers if low <= n <= last and n % each == 0]
-    return sorted({*found, *([last] if last >= low and last else [])})
+def _marks(low: int, last: int, each: int) -> list[int]:
+    """The powers of two of an axis that are multiples, and the first and the last multiple of it.
+
+    >>> _marks(3, 20, 1), _marks(3, 20, 4), _marks(9, 8, 1)
+    ([3, 4, 8, 16, 20], [4, 8, 16, 20], [])
+    """
+    ends = {-(-low // each) * each, last // each * each}
+    found = {*ends, *(1 << i for i in range(last.bit_length()))}
+    return sorted(n for n in found if low <= n <= last and n % each == 0)

@@ -13,30 +13,27 @@ from math import isclose, log, prod, sqrt
 
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY
-from symroof.derivation.evaluation import with_times
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError
 from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
-from symroof.exploration.gauge import Measure
+from symroof.exploration.gauge import NEAR, PEAK_OF_ALL, Measure, Sizes, along_lines, floats
 from symroof.exploration.latency import Latency
+from symroof.exploration.measured_effects import require_changes, require_latency
 from symroof.exploration.planes import Plane, Point
 from symroof.exploration.reached import Measurement
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch, numbered
-from symroof.exploration.sensitivity import DOUBLE, TENTH, Sensitivity
+from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
-from symroof.formula import Formula, Frozen, Name, Product, total
+from symroof.formula import Formula, Frozen, Name, total
+from symroof.model.resources import overlapping, time_name
 from symroof.model.statement_costs import of_statement
-from symroof.proof.sampling import measured, require_near
 
-# How near two values are that are the same, and what stands for a size without bound.
-NEAR, BOUNDLESS = 1e-8, 1e40
-STEP = 1e-6  # how far from its place a slope is measured
-Sizes = Mapping[str, float]
-PEAK_OF_ALL = Product((Name("chips"), Name("peak")))
+# What stands for a size without bound.
+BOUNDLESS = 1e40
 
 
 def _said(sizes: Sizes) -> str:
@@ -61,9 +58,9 @@ def require_measured(drawn: Drawn) -> None:
         case BestSplit():
             _split(drawn, Measure(drawn.setting))
         case Sensitivity():
-            _sensitivity(drawn)
+            require_changes(drawn)
         case Latency():
-            _latency(drawn)
+            require_latency(drawn)
 
 
 def require_shown(drawn: Drawn, rows: Iterable[Sequence[object]]) -> None:
@@ -107,27 +104,14 @@ def _numbers(value: object) -> Iterator[float]:
             yield from (x for part in vars(value).values() for x in _numbers(part))
 
 
-def _floats(values: Mapping[str, object]) -> dict[str, float]:
-    return {name: float(value) for name, value in values.items()}  # type: ignore[arg-type]
-
-
-def _along(
-    measure: Measure, values: Mapping[str, object], x: str, xs: Sequence[float], lines: Mapping[str, Sequence[float]]
-) -> None:
-    fixed = _floats(values)
-    for name, ys in lines.items():
-        for size, y in zip(xs, ys, strict=True):
-            measure.require(PEAK_OF_ALL if name == "peak" else Name(name), {**fixed, x: size}, y)
-
-
 def _curves(drawn: Curves, measure: Measure) -> None:
     x, roof = drawn.variable, drawn.roof
     ridge = float(roof.peak.value / roof.bandwidth.value)
     for curve in drawn.curves:
-        _along(measure, curve.values, x, curve.xs, curve.lines)
+        along_lines(measure, curve.values, x, curve.xs, curve.lines)
         if curve.bound is not None:
-            measure.require(INTENSITY, {**_floats(curve.values), x: curve.bound}, ridge)
-        _require_first(measure, curve, _floats(curve.values), x, ridge)
+            measure.require(INTENSITY, {**floats(curve.values), x: curve.bound}, ridge)
+        _require_first(measure, curve, floats(curve.values), x, ridge)
     if drawn.rule is not None:
         others = dict.fromkeys(drawn.large, BOUNDLESS)
         for size, y in drawn.rule.points("throughput"):
@@ -139,7 +123,7 @@ def _curves(drawn: Curves, measure: Measure) -> None:
         first, curve, share = drawn.miss
         if curve not in drawn.curves or drawn.rule is None or first != drawn.rule.first:
             raise CheckError("what the figure says of the rule of thumb is of another figure")
-        measure.require(Name("throughput"), {**_floats(curve.values), x: first}, share * roof.top)
+        measure.require(Name("throughput"), {**floats(curve.values), x: first}, share * roof.top)
 
 
 def _require_first(measure: Measure, curve: Curve, sizes: Sizes, x: str, ridge: float) -> None:
@@ -157,15 +141,20 @@ def _require_first(measure: Measure, curve: Curve, sizes: Sizes, x: str, ridge: 
 def _scaling(drawn: Scaling, measure: Measure) -> None:
     x = drawn.variable
     for curve in drawn.curves:
-        _along(measure, curve.values, x, curve.xs, curve.lines)
+        along_lines(measure, curve.values, x, curve.xs, curve.lines)
         for few in curve.few:
             own = Measure(setting_of(numbered(drawn.setting.problem, x, few.chips)))
-            own.require(Name("throughput"), _floats(curve.values), few.throughput)
-            own.require(PEAK_OF_ALL, _floats(curve.values), few.peak)
+            own.require(Name("throughput"), floats(curve.values), few.throughput)
+            own.require(PEAK_OF_ALL, floats(curve.values), few.peak)
+        ends = [float(end) for stretch in curve.stretches for end in stretch.ends]
+        if not all(isclose(*pair, rel_tol=1e-6) for pair in zip(ends[::2], [curve.xs[0], *ends[1::2]], strict=False)):
+            raise CheckError("the figure does not say everywhere what takes longest")
+        if not isclose(ends[-1], curve.xs[-1], rel_tol=1e-6):
+            raise CheckError("the figure does not say to its end what takes longest")
         for i, stretch in enumerate(curve.stretches):
             low, high = map(float, stretch.ends)
             for size in (low, sqrt(low * high), high):
-                _require_longest(measure, stretch.time, {**_floats(curve.values), x: size})
+                _require_longest(measure, stretch.time, {**floats(curve.values), x: size})
             if i and stretch.first is not None:
                 _require_turn(measure, drawn, curve, stretch)
 
@@ -176,7 +165,7 @@ def _require_turn(measure: Measure, drawn: Scaling, curve: ScalingCurve, stretch
     before = first - (drawn.ring or measure.ledger.multiples.of(x, curve.values))
     if not before < stretch.ends[0] <= first:
         raise CheckError(f"the figure says that {stretch.time} is longest from {x} = {first}")
-    _require_longest(measure, stretch.time, {**_floats(curve.values), x: float(first)})
+    _require_longest(measure, stretch.time, {**floats(curve.values), x: float(first)})
 
 
 def _require_longest(measure: Measure, time: str, sizes: Sizes) -> None:
@@ -192,7 +181,7 @@ def _roofline(drawn: Roofline) -> None:
             raise CheckError(f"the chip has no bandwidth of {float(roof.bandwidth.value):g}")
     for track in drawn.tracks:
         for (roof, curve, peak), measure in zip(track.under(drawn.roofs), measures, strict=True):
-            sizes = [{**_floats(curve.values), drawn.variable: x} for x in curve.xs] or [_floats(curve.values)]
+            sizes = [{**floats(curve.values), drawn.variable: x} for x in curve.xs] or [floats(curve.values)]
             for place, x, y in zip(sizes, curve.lines["intensity"], curve.lines["throughput"], strict=False):
                 _require_intensity(measure, track, place, x)
                 height = min(peak, x * float(roof.bandwidth.value))
@@ -206,9 +195,19 @@ def _roofline(drawn: Roofline) -> None:
     for name, other in drawn.others:
         if drawn.roofs[0].chip.figures[f"peak.{name}"].value != other.value:
             raise CheckError(f"the chip has no peak of {float(other.value):g} for {name}")
+    _require_kernels(drawn)
     whole = Measure(drawn.bounds or drawn.setting)
     for one in drawn.measured:
         _measurement(drawn, one, whole, measures[0])
+
+
+def _require_kernels(drawn: Roofline) -> None:
+    """Where statements are drawn, none is left out: each is drawn at every set of sizes, or said to be undrawn."""
+    each = [", ".join(names) for names in overlapping(drawn.setting.problem.operation)]
+    told = [track.statement for track in drawn.tracks if track.statement]
+    sets = sum(1 for track in drawn.tracks if not track.statement)
+    if told and sorted([*told, *drawn.undrawn * sets]) != sorted(each * sets):
+        raise CheckError("the figure leaves a statement out")
 
 
 def _measurement(drawn: Roofline, one: Measurement, whole: Measure, measure: Measure) -> None:
@@ -217,7 +216,7 @@ def _measurement(drawn: Roofline, one: Measurement, whole: Measure, measure: Mea
         roof = drawn.roofs[0]
         most = min(float(roof.peak.value), float(one.intensity) * float(roof.bandwidth.value))
     else:
-        sizes = _floats(one.values)
+        sizes = floats(one.values)
         flops, bound = (whole.of(Name(name), sizes) for name in ("flops", "T_lower"))
         most = flops / bound
         measure.require(INTENSITY, sizes, float(one.intensity))
@@ -264,14 +263,11 @@ def _plane(drawn: Plane, measure: Measure) -> None:
             if not _on_border(end, region.corners):
                 raise CheckError(f"the rule of {region.form} ends within its region")
 
-    corners = {*drawn.beyond} - {*drawn.threshold}
-    if drawn.beyond and (
-        {*drawn.threshold} - {*drawn.beyond} or corners - {(x, y) for x in drawn.ranges[0] for y in drawn.ranges[1]}
-    ):
-        raise CheckError("what the figure shades does not begin at the threshold")
-    for corner in corners:
-        if measure.of(INTENSITY, _place(drawn.names, corner)) < float(ridge or 0):
-            raise CheckError(f"the figure says that it is compute-bound at {corner}, and it is not")
+    if drawn.threshold:
+        frame = [(x, y) for x in drawn.ranges[0] for y in drawn.ranges[1]]
+        inside = {c for c in frame if measure.of(INTENSITY, _place(drawn.names, c)) > float(ridge or 0)}
+        if {*drawn.beyond} != {*drawn.threshold, *inside}:
+            raise CheckError("what the figure shades is not what is beyond the threshold")
     whole = prod(log(high / low) for low, high in drawn.ranges)
     covered = sum(_area(region.corners) for region in drawn.regions)
     if not isclose(whole, covered, rel_tol=1e-6):
@@ -312,8 +308,10 @@ def _centre(corners: Sequence[Point]) -> Point:
 def _breakdown(drawn: Breakdown, measure: Measure) -> None:
     if drawn.each != len({bar.time for bar in drawn.bars}):
         raise CheckError(f"the figure has {drawn.each} bars for each set of sizes")
+    if {bar.time for bar in drawn.bars} != {"T_steps", *map(time_name, drawn.setting.rates.resources)}:
+        raise CheckError("the figure leaves a time out")
     for bar in drawn.bars:
-        seconds, sizes = float(bar.seconds), _floats(bar.values)
+        seconds, sizes = float(bar.seconds), floats(bar.values)
         if not isclose(sum(float(part) for _, part in bar.parts), seconds, rel_tol=NEAR):
             raise CheckError(f"the parts of {bar.time} do not add up")
         measure.require(Name(bar.time), sizes, seconds)
@@ -321,56 +319,11 @@ def _breakdown(drawn: Breakdown, measure: Measure) -> None:
 
 def _split(drawn: BestSplit, measure: Measure) -> None:
     for curve in drawn.curves:
-        fixed = _floats(curve.values)
+        fixed = floats(curve.values)
         for x, best in curve.points:
             at = {**fixed, drawn.variable: x}
             if not any(isclose(known, best, rel_tol=NEAR) for known in _choices(drawn, measure, at)):
                 raise CheckError(f"the figure shows {drawn.chosen} = {best:g} at {_said(at)}, which is not the best")
-
-
-def _latency(drawn: Latency) -> None:
-    """Every curve at all of its sizes, and that the chip's memory holds the largest one and not the next."""
-    for curve in drawn.curves:
-        measure, fixed = Measure(curve.setting), _floats(curve.values)
-        _along(measure, curve.values, drawn.variable, curve.xs, curve.lines)
-        chips = measure.of(Name("chips"), {**fixed, drawn.variable: 1.0}) if curve.setting.several_chips else 1.0
-        if not isclose(chips, curve.chips, rel_tol=NEAR):
-            raise CheckError(f"the figure has {curve.chips:g} chips, and there are {chips:g}")
-        if curve.full is None:
-            continue
-        capacity = float(curve.setting.known[f"capacity.{curve.setting.rates.memory}"].value)
-        step = measure.ledger.multiples.of(drawn.variable, curve.values)
-        sizes = [{**fixed, drawn.variable: float(n)} for n in (curve.full, curve.full + step)]
-        here, beyond = (measure.of(Name(curve.held), size) for size in sizes)
-        if (curve.full and here > capacity * (1 + NEAR)) or beyond <= capacity * (1 - NEAR):
-            raise CheckError(f"the figure says that the memory is full at {drawn.variable} = {curve.full}")
-
-
-def _sensitivity(drawn: Sensitivity) -> None:
-    """Every time before and after its change, and its elasticities by a small step to each side, with figures put in that are
-    not those of the machine."""
-    setting = drawn.setting
-    exact = with_times(setting).ledger.exact(figures=False, assumptions=setting.equalities)
-    figures = {name: float(known.value) for name, known in setting.figures.items()}
-
-    def time(name: str, put: Sizes) -> float:
-        return measured(exact.rational(Name(name)), exact, put)
-
-    for point in drawn.points:
-        put = {**figures, **_floats(point.values)}
-        for name, seconds in point.seconds.items():
-            require_near(time(name, put), float(seconds), put, "the figure")
-        for change, effect in ((c, e) for c in point.changes for e in c.effects):
-            name = drawn.figures.get(change.what, change.what)
-            if change.by != (TENTH if change.figure else DOUBLE) or change.figure != (name in figures):
-                raise CheckError(f"the figure says that {change.what} is another figure")
-            before = time(effect.time, put)
-            after = time(effect.time, {**put, name: put[name] * float(change.by)})
-            require_near(after / before, float(effect.ratio), put, "the figure")
-            for step, shown in ((-STEP, effect.below), (STEP, effect.above)):
-                near = time(effect.time, {**put, name: put[name] * (1 + step)})
-                if not isclose((near / before - 1) / step, float(shown), rel_tol=1e-4, abs_tol=1e-4):
-                    raise CheckError(f"the figure says that {effect.time} follows {change.what} by {float(shown):g}")
 
 
 def _choices(drawn: BestSplit, measure: Measure, sizes: Sizes) -> Iterator[float]:

@@ -7,11 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import compress
 
-from sympy import Add, Expr, Integer
+from sympy import Add, Expr
 
 from symroof.algebra.rational import cancelled, symbols_of
-from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of
-from symroof.derivation.meanings import put, quantities
+from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError, require_one_of
@@ -129,13 +128,13 @@ def roofline(
     variants = (replace(problem, hardware=chip, link=link, at=(), joint=False) for chip in chips for link in links)
     roofs = tuple(sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value)))
     whole = [function_of(roof.setting, "intensity") for roof in roofs]
-    limits = [_limit(roof.setting) for roof in roofs]
+    busy = [_busy(roof.setting) for roof in roofs]
     # The paths of many statements would cover one another.
     each = [kernels(roof.setting) for roof in roofs] if over is None else []
     drawn_as = [name for name, units in each[0].items() if units] if each else []
     every = [
         *whole,
-        *filter(None, limits),
+        *(function for functions in busy for function in functions),
         *(function for found in each for units in found.values() for function in units.values()),
     ]
     needed = {size for function in every for size in function.parameters}
@@ -155,7 +154,7 @@ def roofline(
                 there = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
                 hint = f"--link HBM, or more chips along {roof.link}"
                 raise ModelError(f"nothing crosses {roof.link} at {there}", hint=hint)
-        under = ((*pair, values, over if runs else None) for pair in zip(roofs, whole, limits, strict=True))
+        under = ((*pair, values, over if runs else None) for pair in zip(roofs, whole, busy, strict=True))
         drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
         tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn)))
         tracks += (_kernel(roofs, [found[name] for found in each], values, name) for name in drawn_as)
@@ -260,24 +259,17 @@ def _sends(intensity: QuantityFunction, values: Mapping[str, Fraction]) -> bool:
     return bool(intensity.expression.as_numer_denom()[1].subs(put) != 0)
 
 
-def _limit(setting: Setting) -> QuantityFunction | None:
-    """The FLOPs/s of one chip at which the vector unit is busy all the time; None for what has no work for it."""
-    if not setting.rates.vector:
-        return None
-    known = quantities(setting)
-    chips = known.get("chips", Integer(1))
-    value = put(cancelled(known["flops"] / chips) / known[time_name(VECTOR)], _figures(setting))
-    return QuantityFunction("limit", value, tuple(sorted(s.name for s in value.free_symbols)))
-
-
-def _figures(setting: Setting) -> dict[str, Expr]:
-    return {figure.name: rational(value) for figure, value in setting.values.items()}
+def _busy(setting: Setting) -> tuple[QuantityFunction, ...]:
+    """The FLOPs of all of an operation, the time of its vector unit, and over how many chips they are split; nothing where there
+    is no work for a vector unit."""
+    names = ("flops", time_name(VECTOR), *(("chips",) if setting.several_chips else ()))
+    return functions_of(setting, names) if setting.rates.vector else ()
 
 
 def _curve(
     roof: Roof,
     intensity: QuantityFunction,
-    limit: QuantityFunction | None,
+    busy: Sequence[QuantityFunction],
     values: Mapping[str, Fraction],
     over: Axis | None,
 ) -> Curve:
@@ -292,5 +284,9 @@ def _curve(
     ys = of(intensity)
     if not all(ys):
         raise ModelError("nothing is computed at some of these sizes, and an intensity of 0 has no place")
-    heights = map(roof.height, ys) if limit is None else map(min, map(roof.height, ys), of(limit))
+    heights = list(map(roof.height, ys))
+    if busy:
+        flops, seconds, *chips = map(of, busy)
+        each = zip(heights, flops, seconds, *(chips or [(1.0,) * len(ys)]), strict=True)
+        heights = [min(height, work / time / among) for height, work, time, among in each]
     return Curve(values, xs, {"intensity": ys, "throughput": tuple(heights)})

@@ -115,7 +115,7 @@ def measured(value: Rat, exact: Exact, sizes: Mapping[str, float]) -> float:
 
     Raises :class:`~symroof.errors.CheckError` where it has none, or depends on a size that is not given.
     """
-    others = _sizes_in(value, exact) & exact.least_one - sizes.keys()
+    others = names_in(value, exact) & exact.least_one - sizes.keys()
     first, *more = (number_at(value, exact, {**sizes, **dict.fromkeys(others, other)}) for other in ELSEWHERE)
     if first is None or any(one is None or not isclose(first, one, rel_tol=NEAR) for one in more):
         raise CheckError(f"nothing is known of what is shown at {_at(sizes)}")
@@ -132,9 +132,9 @@ def _at(sizes: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {size:g}" for name, size in sizes.items())
 
 
-def _sizes_in(value: Rat, exact: Exact) -> frozenset[str]:
+def names_in(value: Rat, exact: Exact) -> frozenset[str]:
     """The names in a quotient, and in its maxima and roots."""
-    inside = (_sizes_in(one, exact) for name in value.names & exact.atoms.keys() for one in exact.atoms[name][1])
+    inside = (names_in(one, exact) for name in value.names & exact.atoms.keys() for one in exact.atoms[name][1])
     return frozenset(value.names - exact.atoms.keys()).union(*inside)
 
 

@@ -49,8 +49,9 @@ def read_measurements(text: str, names: Sequence[str], file: str = "the table") 
             f"{file} has no measured points", expected="a head such as B,D,F,ms and a row for each point"
         )
     head = [_column(cell.strip(), names, lines[0]) for cell in table[0]]
-    if (twice := next((name for name in head if head.count(name) > 1), None)) is not None:
-        raise ReadingError(f"{file} has two columns for {twice[0]}")
+    said = [unit if kind == "size" else f"a {kind}" for kind, unit in head]
+    if (twice := next((what for what in said if said.count(what) > 1), None)) is not None:
+        raise ReadingError(f"{file} has two columns for {twice}", expected="one")
     return tuple(_row(cells, head, f"{file}, row {i}") for i, cells in enumerate(table[1:], 1))
 
 

@@ -20,9 +20,10 @@ from symroof.exploration.longest import LongestMap
 from symroof.exploration.measuring import require_measured, require_shown
 from symroof.exploration.reached import Measurement
 from symroof.exploration.regime_map import RegimeMap
+from symroof.exploration.roofs import Roofline
 from symroof.formula import Frozen
 from symroof.model.problem import Sketch
-from symroof.rendering.figures.canvas import WIDTH
+from symroof.rendering.figures.canvas import NARROWEST, WIDTH
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.signature import signed
@@ -33,7 +34,7 @@ from symroof.rendering.pages.explorations import render_comparison, render_explo
 from symroof.rendering.pages.outlines import render_sketch
 from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.view import View
-from symroof.rendering.records.maps import comparison_record, inferred_record, map_record
+from symroof.rendering.records.maps import comparison_record, inferred_record, map_record, measured_record
 from symroof.rendering.records.questions import sketch_record
 from symroof.rendering.records.scalars import SCHEMA, spelled
 from symroof.rendering.shown import Shown, ShownDerivation, dataframe
@@ -188,8 +189,8 @@ class ShownInferred(Shown, Frozen):
         return f"<{count or 'no'} regime{'s make' if count > 1 else ' makes'} {claim} true>"
 
 
-# The pixels of an inch on a screen, and how narrow and broad the sheets are that pixels ask for.
-PIXELS, NARROWEST, BROADEST = 96, 3.5, 12.0
+# The pixels of an inch on a screen, and from which width on more pixels are a finer picture.
+PIXELS, FINER = 96, 12.0
 
 
 class ShownFigure(Frozen):
@@ -213,7 +214,7 @@ class ShownFigure(Frozen):
         """
         require_measured(self.drawing)
         if inches is None:
-            inches = WIDTH if width is None else min(max(width / PIXELS, NARROWEST), BROADEST)
+            inches = WIDTH if width is None else min(max(width / PIXELS, NARROWEST), FINER)
         return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, width), form)
 
     def description(self, lang: str | None = None) -> str:
@@ -257,8 +258,8 @@ class ShownFigure(Frozen):
     def to_dict(self) -> dict[str, Any]:
         """The kind of the figure and its plotted points; and of measured ones what part of the bound they reached."""
         found: dict[str, Any] = {"kind": kind_of(self.drawing), "rows": self.rows}
-        if measured := getattr(self.drawing, "measured", ()):
-            found["measured"] = list(map(_measured_record, measured))
+        if self.measured:
+            found["measured"] = list(map(measured_record, self.measured))
         return {"schema": SCHEMA, "figure": found}
 
     def to_json(self) -> str:
@@ -269,9 +270,14 @@ class ShownFigure(Frozen):
         return dataframe(self.rows)
 
     @property
+    def measured(self) -> tuple[Measurement, ...]:
+        """The measured points that stand in a roofline."""
+        return self.drawing.measured if isinstance(self.drawing, Roofline) else ()
+
+    @property
     def findings(self) -> tuple[Measurement, ...]:
         """The measured points that are faster than the bound: a count, a figure or the measurement is wrong."""
-        return tuple(one for one in getattr(self.drawing, "measured", ()) if one.impossible)
+        return tuple(one for one in self.measured if one.impossible)
 
     def _table(self, lang: str | None) -> list[tuple[str | float, ...]]:
         """The head and the plotted points, measured again and in words of a language."""
@@ -289,19 +295,6 @@ class ShownFigure(Frozen):
 
     def __repr__(self) -> str:
         return f"<figure of {len(rows(self.drawing)[1])} points>"
-
-
-def _measured_record(one: Measurement) -> dict[str, Any]:
-    times = {"seconds": one.seconds, "T_lower": one.bound}
-    return {
-        "name": one.name,
-        "sizes": {name: int(value) for name, value in one.values.items()},
-        "FLOPs/byte": float(one.intensity),
-        "FLOPs/s": float(one.rate),
-        **{name: float(value) for name, value in times.items() if value is not None},
-        "reached": float(one.reached),
-        "possible": not one.impossible,
-    }
 
 
 def sketched(sketch: Sketch) -> ShownSketch:

@@ -1,4 +1,4 @@
-"""Bars that lie: what the statements of a program take of its times, and what a change does to them; each with its table."""
+"""Horizontal bars: what the statements of a program take of its times, and what a change does to them; each with its table."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from math import log
 
 from symroof.exploration.breakdowns import Bar, Breakdown
 from symroof.exploration.curves import in_common
-from symroof.exploration.sensitivity import Change, Changes, Effect, Sensitivity
+from symroof.exploration.sensitivity import Change, Effect, Sensitivity
 from symroof.formula import Frozen
 from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import assumed, captions, shares_in, title_of
+from symroof.rendering.figures.captions import assumed, captions, change_of, changed, own_sizes, shares_in, title_of
 from symroof.rendering.figures.labels import Spot
-from symroof.rendering.figures.sentences import change_of, changed, moment
-from symroof.rendering.figures.strokes import FIELDS, INK, MOMENTS, scaled
+from symroof.rendering.figures.strokes import FIELDS, INK, MOMENTS, moment, scaled
 from symroof.rendering.pages.amounts import sizes
 
 # How many pieces a bar has at most, beside the rest of them together, and the colour of that.
@@ -58,9 +57,8 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
     cut = [_pieces(bar, kept) for bar in found.bars]
     for height, bar, pieces in zip(heights, found.bars, cut, strict=True):
         if several and not found.bars.index(bar) % found.each:
-            own = {name: value for name, value in bar.values.items() if name not in shared}
-            canvas.label(sizes(own), [Spot((0, height + 1), "e", 1)], bold=True, first=True)
-        _bar(canvas, bar, pieces, height, scale, unit, kept)
+            canvas.label(own_sizes(bar.values, shared), [Spot((0, height + 1), "e", 1)], bold=True, first=True)
+        _bar(canvas, bar, pieces, height, scale, kept)
     _tabulate(canvas, found, cut, shared, kept)
     return canvas
 
@@ -89,11 +87,9 @@ def _colour(piece: Piece, kept: Sequence[str]) -> str:
     return FIELDS[kept.index(piece.of)] if piece.of else REST
 
 
-def _bar(
-    canvas: Canvas, bar: Bar, pieces: Sequence[Piece], height: float, scale: float, unit: str, kept: Sequence[str]
-) -> None:
+def _bar(canvas: Canvas, bar: Bar, pieces: Sequence[Piece], height: float, scale: float, kept: Sequence[str]) -> None:
     """Piece by piece from the left, with names where they have room, and the whole at the end."""
-    left, shares = 0.0, shares_in(canvas.lang, [float(piece.seconds / (bar.seconds or 1)) for piece in pieces])
+    left, shares = 0.0, _shares(canvas, bar, pieces)
     foot, top = height - BROAD / 2, height + BROAD / 2
     for piece, percent in zip(pieces, shares, strict=True):
         right = left + float(piece.seconds) / scale
@@ -106,6 +102,11 @@ def _bar(
             canvas.label(text, [Spot(((left + right) / 2, height), "", 0)])
         left = right
     canvas.label(moment(float(bar.seconds)), [Spot((left, height), "e", 3)], bold=True)
+
+
+def _shares(canvas: Canvas, bar: Bar, pieces: Sequence[Piece]) -> list[str]:
+    """What each piece is of its bar; nothing of a time that is 0."""
+    return shares_in(canvas.lang, [float(piece.seconds / (bar.seconds or 1)) for piece in pieces])
 
 
 def _called(canvas: Canvas, piece: Piece) -> str:
@@ -123,7 +124,7 @@ def _tabulate(
     cells: list[dict[str, str]] = []
     colours: dict[str, str] = {}
     for bar, pieces in zip(found.bars, cut, strict=True):
-        shares = shares_in(canvas.lang, [float(piece.seconds / (bar.seconds or 1)) for piece in pieces])
+        shares = _shares(canvas, bar, pieces)
         names = [_called(canvas, piece) if piece.of else canvas.say("rest") for piece in pieces]
         colours |= {name: _colour(piece, kept) for name, piece in zip(names, pieces, strict=True)}
         told = (f"{moment(float(piece.seconds))} ({share})" for piece, share in zip(pieces, shares, strict=True))
@@ -136,26 +137,25 @@ def _tabulate(
 def _heads(found: Breakdown, shared: Mapping[str, object]) -> Iterator[str]:
     """The time of each bar, and its sizes where they are not the same everywhere."""
     for bar in found.bars:
-        own = {name: value for name, value in bar.values.items() if name not in shared}
-        yield f"{sizes(own)}: {bar.time}" if own else bar.time
+        own = own_sizes(bar.values, shared)
+        yield f"{own}: {bar.time}" if own else bar.time
 
 
 def draw_sensitivity(found: Sensitivity, inches: float, lang: str) -> Canvas:
     """A bar for each change, as long as the power with which T_lower follows it."""
     say, points = captions(lang), [point.values for point in found.points]
     shared, several = in_common(points), len(points) > 1
-    rows: list[tuple[float, Changes, Change]] = []
+    rows: list[tuple[float, Change]] = []
     heads: list[tuple[float, str]] = []
     height = 0.0
     for point in found.points:
         if several:
-            own = {name: value for name, value in point.values.items() if name not in shared}
-            heads.append((height, sizes(own)))
+            heads.append((height, own_sizes(point.values, shared)))
             height -= 1
         for change in point.changes:
-            rows.append((height, point, change))
+            rows.append((height, change))
             height -= 1
-    powers = [_power(change, change.effects[0]) for _, _, change in rows]
+    powers = [_power(change, change.effects[0]) for _, change in rows]
     low, high = min(-0.6, *powers), max(0.6, *powers)
     room = (high - low) * WORDS / max(1.0, inches - 2.5)  # for words at both ends
     low, high = low - room, high + room
@@ -167,13 +167,13 @@ def draw_sensitivity(found: Sensitivity, inches: float, lang: str) -> Canvas:
         inches=inches,
         lang=lang,
         aside=assumed(say, found.setting, fixed=found.left_out),
-        names_of_rows=[(at, changed(say, change, lang)) for at, _, change in rows],
+        names_of_rows=[(at, changed(say, change, lang)) for at, change in rows],
         body=HIGH * (0.6 - height),
     )
     canvas.line([(0, 0.5), (0, height + 0.5)], INK, 0.8)
     for at, text in heads:
         canvas.label(text, [Spot((low, at), "e", 2)], bold=True, first=True)
-    for at, _, change in rows:
+    for at, change in rows:
         _effect(canvas, change, at)
     _tabulate_changes(canvas, found, shared)
     return canvas
@@ -196,7 +196,7 @@ def _tabulate_changes(canvas: Canvas, found: Sensitivity, shared: Mapping[str, o
     """Each change with what becomes of each time in seconds, and its elasticity, at a tie from both sides."""
     rows = []
     for point in found.points:
-        own = sizes({name: value for name, value in point.values.items() if name not in shared})
+        own = own_sizes(point.values, shared)
         for change in point.changes:
             made = changed(canvas.say, change, canvas.lang)
             cells = [f"{own}: {made}" if own else made]

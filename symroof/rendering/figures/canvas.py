@@ -31,6 +31,8 @@ from symroof.rendering.pages.characters import NBSP, cells, closed_up
 from symroof.rendering.pages.terminal import fold
 
 WIDTH = 7.2
+# How narrow and broad a sheet may be, in inches.
+NARROWEST, BROADEST = 3.5, 30.0
 # What surrounds the axes, in inches: on the left, on the right, beneath.
 LEFT, RIGHT, FOOT = 0.85, 0.6, 0.6
 Dash = Any
@@ -76,6 +78,8 @@ class Canvas:
             raise RenderingError(
                 "figures need matplotlib, which is not installed", hint="pip install 'symroof[plot]'"
             ) from None
+        if not NARROWEST <= inches <= BROADEST:
+            raise RenderingError(f"a sheet of {inches:g} inches", expected=f"{NARROWEST:g} to {BROADEST:g} inches")
         self.scale, ((self.left, self.right), (self.foot, self.top)) = scale, ranges
         self.title, self.log, self.inches, self.lang, self.say = title, log, inches, lang, captions(lang)
         self.aside = aside
@@ -83,7 +87,6 @@ class Canvas:
         self._labels: list[Label] = []
         self._first: list[Label] = []
         self._table: Table | None = None
-        self.words: list[str] = []
         self._drawn: list[Sequence[Point]] = []
         self._rings: list[tuple[Point, float]] = []
         self._lines: list[Shape] = []
@@ -183,7 +186,6 @@ class Canvas:
         to none."""
         weight = "bold" if bold else "normal"
         look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
-        self.words.append(" ".join(_in_one(text).split()))
         (self._first if first else self._labels).append((text, tuple(spots), look, leader))
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[str] = ()) -> None:
@@ -372,9 +374,8 @@ class Canvas:
         return self._described(drawn) if form == "svg" else drawn
 
     def _described(self, svg: bytes) -> bytes:
-        """The picture with a title and a description for those who do not see it: what is told of it, or its
-        labels say."""
-        title, words = escape(self.title), escape(self.told or self.say("joined", self.words))
+        """The picture with a title and a description for those who do not see it: what is ``told`` of it."""
+        title, words = escape(self.title), escape(self.told)
         tongue = "" if self.lang == "en" else f'xml:lang="{self.lang}" lang="{self.lang}" '
         head = f'<svg role="img" {tongue}aria-label={quoteattr(self.title)} '
         told = re.sub(r"<svg ", lambda _: head, svg.decode(), count=1)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sympy import Mul
 
 from symroof.derivation.setting import Setting
+from symroof.exploration.sensitivity import Change
 from symroof.formula import Number
 from symroof.model.hardware import Accelerator
 from symroof.model.resources import time_name
 from symroof.rendering.figures.strokes import rate, share, shares
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.pages.amounts import sizes
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.pen import Sentences
 
@@ -52,6 +55,32 @@ def shares_in(lang: str, parts: Sequence[float]) -> list[str]:
 def percent_in(lang: str, text: str) -> str:
     """Percents, as a language sets their sign."""
     return text if words(None, lang).percent_stands_apart else text.replace(" ", "")
+
+
+def own_sizes(values: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
+    """The sizes of a point that are not those of all, as they stand beside it.
+
+    >>> own_sizes({"B": Fraction(1), "D": Fraction(8)}, {"D": Fraction(8)})
+    'B = 1'
+    """
+    return sizes({name: value for name, value in values.items() if name not in shared})
+
+
+def changed(say: Say, change: Change, lang: str) -> str:
+    """A change in words: HBM + 10 %, B × 2."""
+    return say("made_larger", change.what, change_of(change.by, change.figure, lang))
+
+
+def change_of(ratio: Fraction, figure: bool, lang: str) -> str:
+    """What a change makes of something: percents for that of a figure, else a factor.
+
+    >>> change_of(Fraction(11, 10), True, "en"), change_of(Fraction(10, 11), True, "zh"), change_of(Fraction(2), False, "en")
+    ('+ 10 %', '− 9.1%', '× 2')
+    """
+    if not figure:
+        return f"× {float(ratio):.3g}"
+    sign = "+" if ratio > 1 else "−" if ratio < 1 else "±"
+    return f"{sign} {percent_in(lang, f'{abs(float(ratio - 1)) * 100:.2g} %')}"
 
 
 def called(say: Say, chip: Accelerator) -> str:
@@ -104,7 +133,7 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = (), fixed: Se
 
 def against(setting: Setting) -> str:
     """What the ridge decides where a vector unit may take longer than both: which of two times exceeds the other."""
-    return f"T_math > {time_name(setting.rates.memory)}" if setting.rates.vector else ""
+    return f"T_math > {time_name(setting.rates.called or setting.rates.memory)}" if setting.rates.vector else ""
 
 
 def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:

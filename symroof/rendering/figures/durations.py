@@ -11,7 +11,7 @@ from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch
 from symroof.formula import Call, Compare, Name
 from symroof.model.resources import VECTOR, time_name
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, captions, chips_of, peak_of, title_of
+from symroof.rendering.figures.captions import Say, assumed, captions, chips_of, own_sizes, peak_of, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import DOTTED, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
 from symroof.rendering.formulas.letters import Letters
@@ -139,8 +139,8 @@ def draw_split(found: BestSplit, inches: float, lang: str) -> Canvas:
     canvas = Canvas(title, names, ranges, log=(found.log, True), inches=inches, lang=lang, aside=aside)
     inside = printer.print(Compare(Name(found.chosen), found.place.relation, found.place.right))
     for i, curve in enumerate(found.curves):
-        own = {name: value for name, value in curve.values.items() if name not in shared}
-        _line(canvas, curve, i, ": ".join(filter(None, (sizes(own), "" if i else inside))))
+        own = own_sizes(curve.values, shared)
+        _line(canvas, curve, i, ": ".join(filter(None, (own, "" if i else inside))))
     return canvas
 
 
@@ -204,8 +204,7 @@ def _throughput(found: Scaling, inches: float, lang: str) -> Canvas:
         places = [shown[int(part * (len(shown) - 1) / 16)] for part in range(16, -1, -1)]
         canvas.label(words, [Spot(place, side, 3) for side in ("nw", "se", "sw") for place in places])
     for i, curve in enumerate(found.curves):
-        own = {name: value for name, value in curve.values.items() if name not in shared}
-        _curve(canvas, found, curve, i, sizes(own) if several else "")
+        _curve(canvas, found, curve, i, own_sizes(curve.values, shared) if several else "")
         if found.over_chips and not found.log:
             _efficiency(canvas, curve, i, top / FULL)
     return canvas

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from symroof.exploration.curves import in_common
 from symroof.exploration.latency import Latency, LatencyCurve
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, called, captions, title_of
+from symroof.rendering.figures.captions import Say, assumed, called, captions, own_sizes, title_of
 from symroof.rendering.figures.labels import around
 from symroof.rendering.figures.strokes import MOMENTS, plain, scaled, stroke
 from symroof.rendering.pages.amounts import sizes
@@ -31,21 +34,18 @@ def draw_latency(found: Latency, inches: float, lang: str) -> Canvas:
     names = say("time_of_a_step", unit), say("tokens_of_a_chip")
     canvas = Canvas(title, names, ranges, log=(True, True), inches=inches, lang=lang, aside=aside)
     for i, curve in enumerate(drawn):
-        _curve(canvas, found, curve, i, scale, lasting(found, curve, say))
+        _curve(canvas, found, curve, i, scale, _named(found, curve, shared, say))
     for curve in found.curves:
         if not curve.xs:
-            canvas.label(
-                say("holds_none", lasting(found, curve, say)), around((canvas.right, canvas.foot), "nw", (8, 22, 36))
-            )
+            words = say("holds_none", _named(found, curve, shared, say))
+            canvas.label(words, around((canvas.right, canvas.foot), "nw", (8, 22, 36)))
     return canvas
 
 
-def lasting(found: Latency, curve: LatencyCurve, say: Say) -> str:
+def _named(found: Latency, curve: LatencyCurve, shared: Mapping[str, Any], say: Say) -> str:
     """What a curve has of its own: its chip where there are several, and its sizes."""
-    shared = in_common([one.values for one in found.curves])
-    own = sizes({name: value for name, value in curve.values.items() if name not in shared})
-    chip = curve.setting.problem.hardware
-    return ", ".join(filter(None, (called(say, chip) if found.several_chips and chip else "", own)))
+    chip = called(say, curve.chip) if found.several_chips else ""
+    return ", ".join(filter(None, (chip, own_sizes(curve.values, shared))))
 
 
 def _curve(canvas: Canvas, found: Latency, curve: LatencyCurve, index: int, scale: float, name: str) -> None:

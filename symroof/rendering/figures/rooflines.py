@@ -15,7 +15,7 @@ from symroof.model.resources import MATH, VECTOR
 from symroof.model.wiring import is_network
 from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, called, captions, peak_of, share_in, title_of
+from symroof.rendering.figures.captions import Say, assumed, called, captions, own_sizes, peak_of, share_in, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import (
     DASHES,
@@ -77,8 +77,7 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
         _roof(canvas, found, i, links)
     paths = [track for track in found.tracks if track.runs]
     for i, track in enumerate(paths):
-        own = {name: value for name, value in track.values.items() if name not in shared}
-        _path(canvas, track, found.variable, i, own)
+        _path(canvas, track, found.variable, i, own_sizes(track.values, shared))
     _other_peaks(canvas, found)
     _vector_roof(canvas, found)
     _points(canvas, found, shared)
@@ -101,9 +100,8 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
     itemized, marks = any(track.statement for track in tracks), list[Mark]()
     points = [track.values for track in tracks if not track.statement]
     for track in tracks:
-        own = {name: value for name, value in track.values.items() if name not in shared}
         everything = canvas.say("in_all") if itemized else sizes(track.values) or canvas.say("everywhere")
-        name = ": ".join(filter(None, (sizes(own), track.statement))) or everything
+        name = ": ".join(filter(None, (own_sizes(track.values, shared), track.statement))) or everything
         places = tuple(place for curve in track.curves for place in curve.points("throughput", "intensity"))
         shape = SHAPES[points.index(track.values) % len(SHAPES)]
         near = next((i for i, mark in enumerate(marks) if canvas.together(mark.places, places, WIDE)), None)
@@ -116,7 +114,7 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
     several = len(marks) + len(told) > FEW
     for one in found.measured:
         if one not in told:
-            canvas.ring((float(one.intensity), float(one.rate / one.chips)), MEASURED, shape="X", filled=True, size=4)
+            _cross(canvas, one, 4)
     for i, mark in enumerate(marks, 1):
         words = str(i) if several else _named(mark)
         if all(track.statement for track in mark.tracks):
@@ -128,7 +126,7 @@ def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
             first = next(track for track in mark.tracks if not track.statement)
             _mark(canvas, found, first, words, mark.shape)
     for i, one in enumerate(told, len(marks) + 1):
-        _measured(canvas, found, one, str(i) if several else "")
+        _measured(canvas, one, str(i) if several else "")
     if several or found.measured:
         _tabulate(canvas, found, marks)
 
@@ -140,12 +138,17 @@ def _told(found: Roofline) -> list[Measurement]:
     return sorted(found.measured, key=lambda one: not one.impossible)[:MANY]
 
 
-def _measured(canvas: Canvas, found: Roofline, one: Measurement, number: str) -> None:
-    """A cross, and a thin line from it to what is the most there: red where it lies beyond."""
-    place = float(one.intensity), float(one.rate / one.chips)
-    colour = WRONG if one.impossible else MEASURED
+def _cross(canvas: Canvas, one: Measurement, size: float) -> tuple[Point, str]:
+    """The mark of a measured point, red where it lies beyond its bound: its place and its colour."""
+    place, colour = (float(one.intensity), float(one.rate / one.chips)), WRONG if one.impossible else MEASURED
+    canvas.ring(place, colour, shape="X", filled=True, size=size)
+    return place, colour
+
+
+def _measured(canvas: Canvas, one: Measurement, number: str) -> None:
+    """A cross, and a thin line from it to what is the most there."""
+    place, colour = _cross(canvas, one, 6)
     canvas.line([place, (place[0], float(one.most / one.chips))], colour, 0.9, DOTTED, layer=4)
-    canvas.ring(place, colour, shape="X", filled=True, size=6)
     part = share_in(canvas.lang, float(one.reached))
     words = number or canvas.say("measured_beyond" if one.impossible else "reached_of_the_bound", one.said, part)
     canvas.label(words, around(place, MARKS, GAPS), colour, bold=not number, size=8)
@@ -211,7 +214,7 @@ def _other_peaks(canvas: Canvas, found: Roofline) -> None:
             canvas.line([(found.roofs[0].ridge, own), (ridge, peak)], GREY, 0.9, layer=2)
         canvas.line([(ridge, peak), (canvas.right, peak)], GREY, 1.2, DASHES[1 + i % 3])
         canvas.ring((ridge, peak), GREY, size=4)
-        words = canvas.say("other_peak", name, rate(peak, "FLOPs/s"), f"{ridge:.3g}")
+        words = canvas.say("other_peak", name, rate(peak, "FLOPs/s"), factor(ridge))
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(20)]
         canvas.label(
             words,
@@ -287,11 +290,7 @@ def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
         canvas.label(words, spots, colour if several else INK, first=True)
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
     canvas.ring((ridge, peak), colour)
-    canvas.label(
-        canvas.say("ridge", f"{ridge:.3g}" if ridge < 100 else f"{ridge:.0f}"),
-        around((ridge, peak), "n nw se ne sw s", GAPS),
-        colour,
-    )
+    canvas.label(canvas.say("ridge", factor(ridge)), around((ridge, peak), "n nw se ne sw s", GAPS), colour)
 
 
 def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
@@ -329,7 +328,7 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
     canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, GAPS)], bold=True)
 
 
-def _path(canvas: Canvas, track: Track, variable: str, index: int, own: Mapping[str, Any]) -> None:
+def _path(canvas: Canvas, track: Track, variable: str, index: int, own: str) -> None:
     """The way of an operation along each roof, with the sizes at its ends."""
     colour, _ = stroke(index)
     for i, curve in enumerate(track.curves):
@@ -338,5 +337,5 @@ def _path(canvas: Canvas, track: Track, variable: str, index: int, own: Mapping[
         for end in (0, -1):
             canvas.ring(points[end], colour, filled=True, size=6)
             if i == 0:
-                words = ", ".join([f"{variable} = {curve.xs[end]:g}", *([sizes(own)] if own else [])])
+                words = ", ".join([f"{variable} = {curve.xs[end]:g}", *([own] if own else [])])
                 canvas.label(words, around(points[end], MARKS, GAPS), colour, bold=True)

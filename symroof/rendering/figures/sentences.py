@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Any
 
 from symroof.exploration.best_split import BestSplit
@@ -14,12 +13,22 @@ from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling
-from symroof.exploration.sensitivity import Change, Sensitivity
+from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
 from symroof.formula import Compare, Name
 from symroof.model.resources import MATH, VECTOR
-from symroof.rendering.figures.captions import Say, against, called, captions, percent_in, share_in, shares_in
-from symroof.rendering.figures.strokes import MOMENTS, rate, scaled
+from symroof.rendering.figures.captions import (
+    Say,
+    against,
+    called,
+    captions,
+    change_of,
+    changed,
+    own_sizes,
+    share_in,
+    shares_in,
+)
+from symroof.rendering.figures.strokes import factor, moment, rate
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import decimal, sizes
@@ -61,8 +70,7 @@ def sentences(found: Drawn, lang: str) -> list[str]:
 def _under_roofs(found: Roofline, say: Say, lang: str) -> Iterator[str]:
     for i, links in found.alike.items():
         roof = found.roofs[i]
-        ridge = f"{roof.ridge:.3g}" if roof.ridge < 100 else f"{roof.ridge:.0f}"
-        yield say("told_ridge", called(say, roof.chip), links, ridge)
+        yield say("told_ridge", called(say, roof.chip), links, factor(roof.ridge))
     for name, known in found.others:
         yield say("told_peak", called(say, found.roofs[0].chip), name, rate(float(known.value), "FLOPs/s"))
     statements = [track for track in found.tracks if track.statement]
@@ -82,7 +90,7 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
         curve = under[0][1]
         ends = [f"{found.variable} = {curve.xs[end]:g}" for end in (0, -1)]
         values = [f"{curve.lines['intensity'][end]:.3g}" for end in (0, -1)]
-        yield say("told_path", _own(curve.values, shared), *ends, *values)
+        yield say("told_path", own_sizes(curve.values, shared), *ends, *values)
         return
     links = not found.several_chips and not found.setting.several_chips and len(under) > 1  # one instead of the other
     if not found.several_chips and not links:
@@ -92,7 +100,7 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
         held = track.bound_by(x, y, roof, peak)
         chip = called(say, roof.chip) if found.several_chips else ""
         by = "" if held == MATH else say("vector_unit") if held == VECTOR else held
-        where = _own(track.values, shared) or (sizes(track.values) if links else "")
+        where = own_sizes(track.values, shared) or (sizes(track.values) if links else "")
         yield say(
             "told_point",
             say("over_link", where, roof.link) if links else where,
@@ -133,9 +141,6 @@ def _crossing(found: Curves, curve: Curve, say: Say, lang: str) -> str:
         return say("told_never", where, share_in(lang, curve.ceiling / found.roof.top, up=True), curve.attained)
     names = [name for name in ("T_math", "T_comms", "T_vector") if name in curve.lines]
     ends = [max(names, key=lambda name: curve.lines[name][end]) for end in (0, -1)]
-    longest = {max(times)[1] for times in zip(*([(y, name) for y in curve.lines[name]] for name in names), strict=True)}
-    if len(longest) == 1:
-        return say("told_longest", where, ends[0], "", "")
     return say("told_ends", where, x, f"{curve.xs[0]:g}", ends[0], f"{curve.xs[-1]:g}", ends[1])
 
 
@@ -146,11 +151,15 @@ def _on_a_mesh(found: Scaling, say: Say) -> Iterator[str]:
     for curve in found.curves:
         apart = [few for few in curve.few if any(one.longest.time != curve.stretches[0].time for one in curve.few)]
         for few in apart:
-            yield say("told_longest_at", _own(curve.values, shared), few.longest.time, found.variable, few.chips)
+            yield say("told_longest_at", own_sizes(curve.values, shared), few.longest.time, found.variable, few.chips)
         for i, stretch in enumerate(curve.stretches):
             first = stretch.first if stretch.first is not None else f"{float(stretch.ends[0]):.4g}"
             yield say(
-                "told_longest", _own(curve.values, shared), stretch.time, found.variable if i or apart else "", first
+                "told_longest",
+                own_sizes(curve.values, shared),
+                stretch.time,
+                found.variable if i or apart else "",
+                first,
             )
 
 
@@ -161,33 +170,19 @@ def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
         shares = shares_in(lang, list(map(float, bar.shares)))
         share = dict(zip((name for name, _ in bar.parts), shares, strict=True))
         parts = [f"{name} {share[name]}" for name, _ in most]
-        yield say("told_bar", _own(bar.values, shared), bar.time, moment(float(bar.seconds)), parts)
-
-
-def _own(values: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
-    """The sizes that are not those of all: these are in the title."""
-    return sizes({name: value for name, value in values.items() if name not in shared})
+        yield say("told_bar", own_sizes(bar.values, shared), bar.time, moment(float(bar.seconds)), parts)
 
 
 def _served(found: Latency, say: Say) -> Iterator[str]:
     for curve in found.curves:
-        chip = curve.setting.problem.hardware
-        where = ", ".join(filter(None, (called(say, chip) if chip else "", sizes(curve.values))))
+        where = ", ".join(filter(None, (called(say, curve.chip), sizes(curve.values))))
         if not curve.marks:
             yield say("told_holds_none", where, found.variable)
             continue
         for size in dict.fromkeys((curve.marks[0], curve.marks[-1])):
             time, tokens = curve.place(size)
             full = curve.full == size
-            yield say(
-                "told_served",
-                where,
-                found.variable,
-                size,
-                moment(time),
-                f"{tokens:,.3g}" if tokens < 1000 else f"{tokens:,.0f}",
-                full,
-            )
+            yield say("told_served", where, found.variable, size, moment(time), factor(tokens), full)
 
 
 def _changes(found: Sensitivity, say: Say, lang: str) -> Iterator[str]:
@@ -196,7 +191,7 @@ def _changes(found: Sensitivity, say: Say, lang: str) -> Iterator[str]:
         for change in point.changes:
             effect = change.effects[0]
             becomes = change_of(effect.ratio, change.figure, lang)
-            yield say("told_change", _own(point.values, shared), changed(say, change, lang), effect.time, becomes)
+            yield say("told_change", own_sizes(point.values, shared), changed(say, change, lang), effect.time, becomes)
 
 
 def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
@@ -224,31 +219,3 @@ def _split(found: BestSplit, say: Say) -> Iterator[str]:
         (first, least), (last, most) = curve.points[0], curve.points[-1]
         ends = f"{found.variable} = {first:g}", f"{found.variable} = {last:g}"
         yield say("told_best", sizes(own), found.chosen, f"{least:.4g}", ends[0], f"{most:.4g}", ends[1])
-
-
-def moment(seconds: float) -> str:
-    """A time with three digits, or whole, in the unit in which it has digits before the point.
-
-    >>> moment(1.66e-4), moment(2.5e3)
-    ('166 µs', '2,500 s')
-    """
-    unit, scale = scaled(seconds, MOMENTS)
-    value = seconds / scale
-    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
-
-
-def changed(say: Say, change: Change, lang: str) -> str:
-    """A change in words: HBM + 10 %, B × 2."""
-    return say("made_larger", change.what, change_of(change.by, change.figure, lang))
-
-
-def change_of(ratio: Fraction, figure: bool, lang: str) -> str:
-    """What a change makes of something: percents for that of a figure, else a factor.
-
-    >>> change_of(Fraction(11, 10), True, "en"), change_of(Fraction(10, 11), True, "zh"), change_of(Fraction(2), False, "en")
-    ('+ 10 %', '− 9.1%', '× 2')
-    """
-    if not figure:
-        return f"× {float(ratio):.3g}"
-    sign = "+" if ratio > 1 else "−" if ratio < 1 else "±"
-    return f"{sign} {percent_in(lang, f'{abs(float(ratio - 1)) * 100:.2g} %')}"

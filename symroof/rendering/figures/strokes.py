@@ -98,8 +98,18 @@ def rate(value: float, of: str, digits: int = 3) -> str:
     return f"{amount:.{digits}g} {unit}{of}" if amount < 1000 else f"{amount:.0f} {unit}{of}"
 
 
+def moment(seconds: float) -> str:
+    """A time with three digits, or whole, in the unit in which it has digits before the point.
+
+    >>> moment(1.66e-4), moment(2.5e3)
+    ('166 µs', '2,500 s')
+    """
+    unit, scale = scaled(seconds, MOMENTS)
+    return f"{factor(seconds / scale)} {unit}"
+
+
 def factor(value: float) -> str:
-    """A factor with three digits, or whole.
+    """A number without a unit with three digits, or whole.
 
     >>> factor(3.8123), factor(2.79e3)
     ('3.81', '2,790')

@@ -17,6 +17,7 @@ from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.map_points import Place
+from symroof.exploration.reached import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
 from symroof.formula import Formula, Infinity, Sum, Verdict, nodes
 from symroof.rendering.pages.pen import claims_pen
@@ -326,3 +327,17 @@ def _flat(row: dict[str, Any], places: list[str]) -> dict[str, Any]:
     at = {f"{key} at {place}": value for place, point in points for key, value in point.items()}
     error, ridge = row.pop("error"), row["ridge"]
     return row | {"ridge": ridge and ridge["float"]} | at | {"error": error}
+
+
+def measured_record(one: Measurement) -> dict[str, Any]:
+    """A measured point, and what part of its bound it reached."""
+    times = {"seconds": one.seconds, "T_lower": one.bound}
+    return {
+        "name": one.name,
+        "sizes": {name: int(value) for name, value in one.values.items()},
+        "FLOPs/byte": float(one.intensity),
+        "FLOPs/s": float(one.rate),
+        **{name: float(value) for name, value in times.items() if value is not None},
+        "reached": float(one.reached),
+        "possible": not one.impossible,
+    }
