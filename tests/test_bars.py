@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib")
 from symroof.rendering.figures.bars import PIECES
 from symroof.rendering.figures.drawings import draw
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(1)
 
 PEAK, HBM = Fraction(197 * 10**12), Fraction(82 * 10**10)  # those of a TPU v5e
 

@@ -10,7 +10,7 @@ from symroof.errors import ModelError
 
 pytest.importorskip("matplotlib")
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(1)
 
 LLAMA = {"S": 8192, "V": 128256, "D": 4096, "K": 8, "G": 4, "H": 128, "F": 14336, "L": 32}
 
@@ -39,6 +39,7 @@ def test_a_curve_ends_where_the_memory_is_full(seed):
         assert row["tokens/s per chip"] == pytest.approx(tokens(B=b, **at)) == pytest.approx(b / row["s"])
 
 
+@pytest.mark.thorough
 def test_several_chips_and_sizes_are_curves_of_their_own():
     at = [LLAMA | {"S": s} for s in (1024, 8192)]
     shown = sr.plot("decode-step", on="h100, b200", at=at, over="B=1:512:log", kind="latency")

@@ -23,7 +23,7 @@ from symroof.exploration.live import data_of, live, require_same
 from symroof.reading.arguments import problem_of
 from symroof.reading.catalogue import chip as chip_named
 
-pytestmark = pytest.mark.part(5)
+pytestmark = pytest.mark.part(2)
 
 HERE = Path(__file__).parent
 SCRIPT = HERE.parent / "templates" / "page" / "live.js"
@@ -217,6 +217,7 @@ def test_what_a_derivation_says_of_a_size_a_page_says():
     assert compared > 8
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("chip", "most"), [("tpu-v5p", "20"), ("h100", None)])
 def test_numbers_of_chips_are_those_that_are_wired(chip, most):
     """A ring of v5p closes at multiples of 4: up to Y = 20 of 1 + 32768/1700 = 20.28; a switch joins 8 on a node."""

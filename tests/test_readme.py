@@ -35,8 +35,18 @@ def test_command(run, command, shown):
     assert done.out + done.err == shown
 
 
-def test_derivations_numbers_and_pictures_are_up_to_date(run):
-    done = run("build", "--check", *map(str, PAGES))
+@pytest.mark.part(99)
+@pytest.mark.parametrize(
+    "page",
+    [
+        # The gallery and the pages that answer take as long as all others together.
+        pytest.param(page, marks=[pytest.mark.thorough] if page.stem in ("figures", "live") else [])
+        for page in PAGES
+    ],
+    ids=lambda page: page.name,
+)
+def test_derivations_numbers_and_pictures_are_up_to_date(run, page):
+    done = run("build", "--check", str(page))
     assert (done.code, done.out) == (0, "")
 
 

@@ -27,6 +27,8 @@ from symroof.reading.scope import Scope
 from symroof.symbols import expression
 from symroof.verification.judge import judge_exercise
 
+pytestmark = pytest.mark.part(1)
+
 LLAMA = {"D": 8192, "F": 28672, "K": 8, "G": 8, "H": 128, "L": 80, "V": 128256}
 LANGUAGES = ("en", "ko", "zh")
 FORMS = ("to_text", "to_markdown", "to_latex")

@@ -11,7 +11,7 @@ import symroof as sr
 
 pytest.importorskip("matplotlib")
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(1)
 
 PEAK, HBM = Fraction(197 * 10**12), Fraction(82 * 10**10)  # those of a TPU v5e
 KINDS = {
@@ -148,6 +148,7 @@ def test_what_falls_is_not_at_the_peak_and_what_does_nothing_is_refused():
         assert sr.plot(nothing, on="tpu-v5e", over="N=1:100:log", kind=kind).drawn()
 
 
+@pytest.mark.thorough
 def test_an_axis_of_one_chip_sends_nothing():
     at = {"X": 4, "Y": 1, "B": 65536, "D": 8192, "F": 28672}
     shown = sr.plot("examples/mesh.toml", at=at, kind="breakdown")
@@ -158,6 +159,7 @@ def test_an_axis_of_one_chip_sends_nothing():
     assert "T_X takes longest from X = 4." in told
 
 
+@pytest.mark.thorough
 def test_names_of_a_table_give_way_to_its_numbers():
     pytest.importorskip("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
