@@ -163,6 +163,23 @@ def test_garbage_in_the_address_changes_nothing(browser, files, garbage):
     watched.close()
 
 
+def test_no_split_of_the_same_chips_is_faster_than_the_first(browser, files):
+    watched = Watched(browser, files("mesh"))
+    page = watched.page
+    page.click("#ofaxes summary")
+    rows = page.eval_on_selector_all("#splits tr", "all => all.map(one => one.innerText.split('\\t'))")
+    times = {}
+    for x in (1, 2, 4, 8, 16, 32, 64):
+        known = {"B": 65536, "D": 8192, "F": 32768}
+        at = sr.derive("fsdp-megatron", on="tpu-v5p", mesh=f"X={x},Y={64 // x}", at=known)
+        times[f"X = {x}, Y = {64 // x}"] = at.value("T_lower")
+    assert {row[0] for row in rows} == times.keys()
+    assert times[rows[0][0]] == min(times.values())
+    page.click("#splits button >> nth=-1")
+    assert page.evaluate("document.page.lower()") == pytest.approx(float(max(times.values())))
+    watched.close()
+
+
 def test_the_address_says_the_state(browser, files):
     watched = Watched(browser, files("program"), "#B=4096&D=1024&F=512&chip=h100-sxm&for=D&bandwidth=1e12")
     page = watched.page
@@ -221,13 +238,30 @@ def test_on_paper_everything_is_unfolded(browser, files, name, tmp_path):
     watched.close()
 
 
-def test_without_a_script_there_is_an_answer(browser, files):
-    context = browser.new_context(java_script_enabled=False, offline=True)
-    page = context.new_page()
-    page.goto(files("product").as_uri())
-    assert page.inner_text("#verdict") == "Memory-bound, 26.2 % of the peak"
-    assert page.is_visible("#derivation math")
-    context.close()
+@pytest.mark.parametrize("name", PAGES)
+def test_without_a_script_there_is_the_same_answer(browser, files, name):
+    said = {}
+    for script in (True, False):
+        context = browser.new_context(java_script_enabled=script, offline=True)
+        page = context.new_page()
+        page.goto(files(name).as_uri())
+        labels = page.eval_on_selector_all("#roof text", "all => all.map(one => one.textContent)")
+        said[script] = page.inner_text("#verdict"), page.text_content("#roof title"), " ".join(labels)
+        if not script:
+            assert page.locator("#derivation math >> visible=true").count() > 5
+            assert not page.is_visible("#hands")
+            assert page.eval_on_selector("#roof", MEETING) == []
+            shown = re.findall(r"(\w+): ([\d.,e]+) FLOPs/byte", said[script][2])
+        context.close()
+    assert said[True][:2] == said[False][:2]
+    assert shown
+    for link, number in shown:  # the script shows four digits
+        wanted = [part for part in said[True][2].replace(f"{link} ", "").split() if part[:1].isdigit()]
+        assert any(
+            abs(float(part.replace(",", "")) / float(number.replace(",", "")) - 1) < 6e-3
+            for part in wanted
+            if re.fullmatch(r"[\d.,]+(e-?\d+)?", part)
+        ), (link, number, said)
 
 
 @pytest.mark.parametrize("name", PAGES)

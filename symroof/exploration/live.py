@@ -86,6 +86,21 @@ class Live(Frozen):
         axes = {axis.name for axis in self.axes}
         return tuple(name for name in self.names if name not in axes)
 
+    def way_at(self, sizes: Mapping[str, int]) -> Way | None:
+        """The way of the first chip that has times, wired as so many chips are; None where no formula is about so many."""
+        ways = next(chip.ways for chip in self.chips if not chip.error)
+
+        def wirings(axis: MeshAxis) -> set[str]:
+            own = axis.numbered(sizes[axis.name]).wiring
+            return {str(own)} if sizes[axis.name] > 1 else {str(own), "ring"}
+
+        known = (
+            place
+            for key, place in ways.items()
+            if all(way in wirings(a) for way, a in zip(key, self.axes, strict=True))
+        )
+        return next((self.ways[place] for place in known), None)
+
 
 def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -> Live:
     """Everything that a page computes with, with the formulas for so many ``solved`` sizes; what is written of it is proved by

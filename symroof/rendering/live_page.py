@@ -30,10 +30,11 @@ from symroof.model.program_text import numbers, retyped
 from symroof.model.resources import time_name
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
-from symroof.rendering.pages.amounts import to_digits
+from symroof.rendering.pages.amounts import sizes, to_digits
 from symroof.rendering.pages.document import render_derivation
 from symroof.rendering.pages.environment import render, shipped_template, words
 from symroof.rendering.pages.pen import Pen, Style, claims_pen, pen_of
+from symroof.rendering.still import still
 from symroof.symbols import fraction, symbol
 
 # Where a page begins, for sizes of which nobody says a number.
@@ -57,6 +58,8 @@ HEIGHT, SEVERAL = 560, 12
 # What the formulas of a page leave to a reader of the screen.
 ALTTEXT = re.compile(r' alttext="[^"]*"')
 BETWEEN = re.compile(r'(</\w+>)<mo form="infix">([^<]*)</mo>(?=<m)')
+ROWS = re.compile(r"\n(</?(?:t[dhr]|thead|tbody|table)\b)")
+WRAPPED = re.compile(r'<span class="math">(<math[ >](?:(?!</?span).)*)</span>', re.DOTALL)
 STYLED = re.compile(r' style="[^"]*"')
 
 
@@ -245,7 +248,15 @@ class LivePage:
         numbers = {axis.name: list(way.numbers(axis.name)) for axis in known.axes}
         names = {"flops": setting.flops_name, "bytes": "bytes_per_chip" if setting.several_chips else "bytes"}
         where = [name for name in setting.problem.operation.where if name in way.values]
-        return {"w": where, "r": resources, "s": solved, "g": groups, "a": numbers, "k": names}
+        return {
+            "w": where,
+            "l": [name for name in setting.problem.let if name in way.values],
+            "r": resources,
+            "s": solved,
+            "g": groups,
+            "a": numbers,
+            "k": names,
+        }
 
     def _pen(self, setting: Setting) -> Pen:
         return pen_of("markdown", setting.layout, setting.problem.link, self.style)
@@ -309,21 +320,36 @@ class LivePage:
             "digest": self.digest,
             "w": self.words,
             "verdict": self._verdict(),
+            "begins": sizes({name: Fraction(size) for name, size in self._start(self.problem.operation).items()}),
+            "still": still(self._first.setting, *self._busy()),
+            "chip": next(one.chip.title for one in self.live.chips if not one.error),
         }
         page = render("page/live.html.j2", None, self.style.language, facts)
         if re.search(r"<[^>]+ (?:style|on\w+)=", page.replace(script, "")):
             raise CheckError("an attribute of the page would be blocked by its own policy")
         return page
 
+    @cached_property
+    def _first(self) -> Way:
+        """The way at the sizes with which the page begins."""
+        found = self.live.way_at(self._start(self.problem.operation))
+        return found or self.live.ways[0]
+
+    def _busy(self) -> tuple[dict[str, Fraction], Fraction]:
+        """The times of the resources, and the FLOPs, at the sizes with which the page begins."""
+        setting, values = self._first.setting, self._first.values
+        point = {symbol(name): Integer(size) for name, size in self._start(setting.problem.operation).items()}
+
+        def of(name: str) -> Fraction:
+            return fraction(setting.in_numbers(values[name].subs(point)))
+
+        times = {resource: of(time_name(resource)) for resource in setting.rates.resources}
+        return times, of(setting.flops_name)
+
     def _verdict(self) -> str:
         """What waits for what at the sizes with which the page begins, for readers without a script."""
-        setting, w = self.live.ways[0].setting, self.words
-        point = {symbol(name): Integer(size) for name, size in self._start(setting.problem.operation).items()}
-        values = self.live.ways[0].values
-        times = {
-            resource: fraction(setting.in_numbers(values[time_name(resource)].subs(point)))
-            for resource in setting.rates.resources
-        }
+        setting, w = self._first.setting, self.words
+        times, _ = self._busy()
         most = max(times.values())
         name = min(resource for resource, time in times.items() if time == most)
         if times["math"] == most:
@@ -334,9 +360,10 @@ class LivePage:
 
 
 def bare(html: str) -> str:
-    """HTML without what a policy of hashes blocks, without the LaTeX of its formulas, and without the form of operators that
-    is theirs already, between two others."""
-    return BETWEEN.sub(r"\1<mo>\2</mo>", STYLED.sub("", ALTTEXT.sub("", html)))
+    """HTML without what a policy of hashes blocks, without the LaTeX of its formulas and what is around them, and without the
+    form of operators that is theirs already, between two others."""
+    formulas = WRAPPED.sub(r"\1", STYLED.sub("", ALTTEXT.sub("", ROWS.sub(r"\1", html))))
+    return BETWEEN.sub(r"\1<mo>\2</mo>", formulas)
 
 
 def lean(text: str) -> str:

@@ -1,6 +1,6 @@
 // What is shown: everything that is written here was decided above; floats draw, and are read.
 const shown = (doc, page) => {
-  const { decide, boundOfAxis, float, decimal, whole, mul, turn, wiring, split, value, add, quotient } = engine(page);
+  const { decide, boundOfAxis, float, decimal, whole, mul, turn, wiring, split, value, add, less, quotient } = engine(page);
   const $ = (id) => doc.getElementById(id), w = page.words, LOG2 = 20, STEP = 8;
   const say = (key, facts = {}) => w[key].replace(/\{(\w+)\}/g, (_, name) => facts[name]);
   const esc = (text) => String(text).replace(/[<>&"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -191,6 +191,7 @@ const shown = (doc, page) => {
     rows.push(row([esc(w.flops), rate(float(of(m.way.k.flops)), ""), ""]), row([esc(w.bytes), rate(float(of(m.way.k.bytes)), "B"), ""]));
     if (held && float(held) > 0) rows.push(row([esc(w.memory), rate(float(held), "B"), m.figures.capacity ? percent(mul(held, turn(decimal(m.figures.capacity)))) : ""]));
     if ("tokens_per_second" in m.way.q) rows.push(row([esc(w.tokens), nice(float(of("tokens_per_second")), 4), ""]));
+    for (const name of [...m.way.l, ...m.way.w]) rows.push(row([esc(name), nice(float(of(name)), 4), ""]));
     $("times").innerHTML += rows.join("");
     $("ofstatements").hidden = !m.way.g.length;
     if (!$("ofstatements").open) return;
@@ -209,6 +210,17 @@ const shown = (doc, page) => {
       const v = verdict(m);
       return `<tr${one.n === state.chip ? ' class="now"' : ""}><td><button class="go" data-chip="${esc(one.n)}">${esc(one.t)}</button></td><td class="${v.ok ? "ok" : "no"}">${esc(v.text)}</td><td class="n">${time(float(m.lower))}</td></tr>`;
     }).join("");
+  };
+  // Every wired way to write the chips of two axes as a product, the fastest first.
+  const splitsTable = (m) => {
+    const [one, other] = page.axes.map((axis) => axis.n), n = m.state.sizes[one] * m.state.sizes[other], found = [];
+    for (let x = 1n; x <= n && n <= 65536n; x++) {
+      if (n % x) continue;
+      const sizes = { ...state.sizes, [one]: x, [other]: n / x }, at = decide({ ...state, sizes });
+      if (!at.refused && wiring(at.chip, 0, x) && wiring(at.chip, 1, n / x)) found.push([x, at]);
+    }
+    found.sort(([, p], [, q]) => (less(p.lower, q.lower) ? -1 : less(q.lower, p.lower) ? 1 : 0));
+    $("splits").innerHTML = found.slice(0, 12).map(([x, at]) => { const v = verdict(at); return `<tr${x === state.sizes[one] ? ' class="now"' : ""}><td><button class="go" data-x="${x}" data-y="${n / x}">${one} = ${grouped(x)}, ${other} = ${grouped(n / x)}</button></td><td class="${v.ok ? "ok" : "no"}">${esc(v.text)}</td><td class="n">${time(float(at.lower))}</td></tr>`; }).join("");
   };
   const refusal = (m) => (m.refused.why === "below" ? say("below", { n: m.refused.axis }) : m.refused.why === "joined" ? say("joined", { most: m.refused.most, chip: m.chip.t }) : say("unwired", { n: m.refused.axis, x: state.sizes[m.refused.axis], least: m.refused.least[0], each: m.refused.least[1] }));
   const knobs = (m) => {
@@ -234,6 +246,7 @@ const shown = (doc, page) => {
       $("bounds").innerHTML = ends_.map(([resource, spans]) => { const one = m.way.r.find((row) => row[0] === resource), edge = spans && spans.length === 1 && spans[0][1] === null && spans[0][0] > 1n && spans[0][0] < 10n ** 15n ? spans[0][0] : null; return `<li>${esc(say("against", { name: label(one) }) + w.colon)}${esc(ends(state.for, spans))}${edge ? ` <button class="go" data-go="${edge}">${esc(say("go", { n: state.for, a: grouped(edge) }))}</button>` : ""}${resource in solved ? `<div class="scroll">${page.formulas[solved[resource]]}</div>` : ""}</li>`; }).join("");
       over(m); bar(m); tables(m);
       if ($("chips").closest("details").open) chipsTable();
+      if ($("splits").closest("details").open) splitsTable(m);
       $("knobs").textContent = knobs(m);
     }
     later(v.text);
@@ -275,12 +288,14 @@ const shown = (doc, page) => {
   const set = (name, n) => { if (n !== null && n >= 1n) state.sizes[name] = n; };
   const copy = (text) => { const box = $("copied"); box.hidden = false; box.value = text; box.select(); if (typeof navigator !== "undefined" && navigator.clipboard) navigator.clipboard.writeText(text).catch(() => 0); };
   const begin = () => {
+    doc.documentElement.classList.remove("still");
     if (compact) doc.documentElement.classList.add("compact");
     $("sizes").insertAdjacentHTML("beforeend", page.names.map((name) => `<label class="size"><b>${esc(name)}</b><input type="range" id="r-${name}" min="0" step="1" aria-label="${esc(say("slider", { n: name }))}"><input id="n-${name}" inputmode="numeric" maxlength="15" aria-label="${esc(name)}"></label>`).join(""));
     $("solve").insertAdjacentHTML("beforeend", [...new Set([...page.turned, ...page.names])].map((name) => `<label><input type="radio" name="for" value="${esc(name)}">${esc(name)}</label>`).join(""));
     $("chip").innerHTML = chips().map((one) => `<option value="${esc(one.n)}"${one.e ? " disabled" : ""}>${esc(one.t)}</option>`).join("");
     $("kind").innerHTML = page.kinds.map((one, i) => `<option value="${i}">${esc(one.t)}</option>`).join("");
     $("kinds").hidden = page.kinds.length < 2;
+    $("ofaxes").hidden = page.axes.length !== 2;
     $("derivation").open = false;
     reading(location.hash);
     figures();
@@ -304,6 +319,7 @@ const shown = (doc, page) => {
       if (!t) return;
       if (t.dataset.go) { set(state.for, BigInt(t.dataset.go)); go(); }
       if (t.dataset.chip) { state.chip = t.dataset.chip; state.figures = {}; figures(); go(); }
+      if (t.dataset.x) { set(page.axes[0].n, BigInt(t.dataset.x)); set(page.axes[1].n, BigInt(t.dataset.y)); go(); }
       if (t.id === "pin") { state.pins = state.pins.length > 3 ? [] : [...state.pins, { kind: state.kind, chip: state.chip, sizes: { ...state.sizes }, figures: { ...state.figures } }]; draw(); }
       if (t.id === "link") copy(String(location.href).split("#")[0] + written());
       if (t.id === "command") copy(`symroof derive ${page.kinds[state.kind].asked.map((part) => (/^[\w-]+$/.test(part) ? part : `"${part}"`)).join(" ")} --on ${state.chip}${Object.entries(state.figures).map(([k, x]) => ` --given ${k === "bandwidth" ? figureName(decide(state), k) : k}=${x}`).join("")} --for ${state.for} --at ${page.names.map((name) => `${name}=${state.sizes[name]}`).join(",")}`);
