@@ -50,7 +50,7 @@ def still(setting: Setting, times: Mapping[str, Fraction], flops: Fraction) -> S
     >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e"})
     >>> found = still(setting_of(problem), {"math": Fraction(2), "comms": Fraction(4)}, Fraction(197 * 10**12 * 2))
     >>> [(mark.said, mark.intensity, mark.ridge) for mark in found.marks], found.peak[1]
-    ([('HBM', '120', '240')], '197 TFLOPs/s')
+    ([('HBM', '120', '240')], '1.97e14 FLOPs/s')
     """
     rates, top = setting.rates, 0.0
     if times[MATH] > 0:
