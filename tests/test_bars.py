@@ -165,3 +165,14 @@ def test_other_peaks_are_those_of_the_chip():
         sr.plot("matmul", on="h100", at="B=64,D=F=8192", peaks="fp9")
     with pytest.raises(ModelError, match="roofline of one chip"):
         sr.plot("matmul", on="h100,tpu-v5e", at="B=64,D=F=8192", peaks="int8")
+
+
+@pytest.mark.parametrize("link", ["X", "Y", "HBM"])
+def test_a_figure_is_raised_under_all_of_its_names(link):
+    """Whatever link is asked about: the bandwidth of the axes is one figure of the chip, and the changes are the same."""
+    ask = {"on": "tpu-v5p", "at": "B=256,D=8192,F=32768,X=16,Y=4", "kind": "sensitivity"}
+    joint, one = (sr.plot("fsdp-megatron", **ask, **options).drawing.points[0] for options in ({}, {"link": link}))
+    assert {change.what for change in one.changes} == {change.what for change in joint.changes} >= {"ICI", "HBM"}
+    effects = {change.what: change.effects for change in joint.changes}
+    assert all(change.effects == effects[change.what] for change in one.changes)
+    assert effects["ICI"][0].ratio < 1

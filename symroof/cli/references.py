@@ -20,7 +20,7 @@ STATEMENTS = (
     ("y = x + v", "a sum, or a difference, of tensors of one shape; y = a * b elementwise likewise"),
     ("a = gelu(h)", "a function of each element, from the table below"),
     ("p = softmax(s, S)", "a function of each row over S; norms take their gains: rms_norm(x, g)"),
-    ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange"),
+    ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
     (
         "w = windows(i) -> bf16[N, P, R, C]",
         "the same elements in other dimensions; rearrange(x), lookup(table, ids) likewise",

@@ -52,7 +52,7 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
     require_joined(problem, values)
     chips = {a.name: a.chips or int(values.get(a.name, 1)) for a in program.mesh}
     for label, axes in splits(program):
-        size, parts = values.get(label), prod(chips[axis] for axis in axes)
+        size, parts = int(label) if label.isdigit() else values.get(label), prod(chips[axis] for axis in axes)
         if size is not None and size % parts:
             raise _no_multiple(label, size, axes, parts)
 
@@ -103,7 +103,10 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
         return
     for label, axes in splits(program):
         known = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
-        parts, sizes = prod(lcm(*_all(chips)) for chips in known), runs.get(label, ())
+        parts, sizes = (
+            prod(lcm(*_all(chips)) for chips in known),
+            [int(label)] if label.isdigit() else runs.get(label, ()),
+        )
         if sizes and gcd(*_all(sizes)) % parts:
             raise _no_multiple(label, next((n for n in sizes if n % parts), sizes[0]), axes, parts)
 
@@ -115,16 +118,15 @@ def _all(values: Sequence[int]) -> Sequence[int]:
 
 def splits(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The sizes that some tensor splits, with the axes."""
-    yield from dict.fromkeys(
-        (dim.label, dim.axes) for t in program.held for dim in t.dims if dim.axes and not dim.fixed
-    )
+    yield from dict.fromkeys((dim.label, dim.axes) for t in program.held for dim in t.dims if dim.axes)
 
 
 def _no_multiple(label: str, size: int | Fraction, axes: tuple[str, ...], parts: int) -> ModelError:
-    over = "".join(axes)
+    over, multiple = "".join(axes), -(-size // parts) * parts
+    said, cure = (label, f"{multiple}") if label.isdigit() else (f"{label} = {size}", f"{label} = {multiple}")
     return ModelError(
-        f"{label} = {size} is not a multiple of {over} = {parts}: some chips of {over} would have more of it than others",
-        expected=f"a multiple, as {label} = {-(-size // parts) * parts}",
+        f"{said} is not a multiple of {over} = {parts}: some chips of {over} would have more of it than others",
+        expected=f"a multiple, as {cure}",
     )
 
 

@@ -9,7 +9,7 @@ from sympy import Add, Expr
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
-from symroof.model.cost import Counting
+from symroof.model.cost import Cost, Counting
 from symroof.model.program import SUM, Line, Program, turns_of
 from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement
 from symroof.model.tokens import tokens_of
@@ -44,9 +44,9 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
             draft = _of(draft, "work", Reason.STATEMENT_OPS, "ops", name, owner.ops, facts)
     ops = amounts(program, count)["ops"]
     draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
-    if program.vector and program.training:
+    if program.vector and program.training and ops != 0:
         return _of_passes(draft, program)
-    return _in_all(draft, "work", "flops", ops, "ops") if program.vector else draft
+    return _in_all(draft, "work", "flops", ops, "ops") if program.vector and ops != 0 else draft
 
 
 def _of_passes(draft: Draft, program: Program) -> Draft:
@@ -102,19 +102,25 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
         if owner.flops != 0 and moved != 0:
             draft = _intensity(draft, name, owner, moved)
     cost = draft.setting.cost
-    for what, value in (("reads", cost.reads), ("writes", cost.writes)):
-        draft = _in_all(draft, "traffic", what, value)
-    draft = draft.add(
-        Step("traffic", Reason.BYTES, BYTES, "=", Sum((READS, WRITES))),
-        Step("traffic", Reason.STATEMENTS, BYTES, "=", _summands(draft, "bytes")),
-        Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes_added"),
-        Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes"),
-    )
+    if cost.bytes != 0:
+        draft = _added_up(draft, cost)
     found = amounts(program, draft.setting.problem.count)
     for what in ("params", "weights", "caches", "saved", "gradients"):
         if found.get(what, 0) != 0 and draft.answer.step(amount_of(what)) is None:
             draft = _stock(draft, "traffic", what, found[what])
     return memory(draft, "memory")
+
+
+def _added_up(draft: Draft, cost: Cost) -> Draft:
+    """The bytes of all statements together."""
+    for what, value in (("reads", cost.reads), ("writes", cost.writes)):
+        draft = _in_all(draft, "traffic", what, value)
+    return draft.add(
+        Step("traffic", Reason.BYTES, BYTES, "=", Sum((READS, WRITES))),
+        Step("traffic", Reason.STATEMENTS, BYTES, "=", _summands(draft, "bytes")),
+        Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes_added"),
+        Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes"),
+    )
 
 
 def memory(draft: Draft, name: str) -> Draft:

@@ -78,6 +78,8 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
         return draft
     known = amounts(program, draft.setting.problem.count)
     draft = draft.add(chips_of(program, draft.write(known["chips"]), draft.ledger))
+    if program.idle:
+        return draft
     apart = program.vector and program.line is None
     for what in (
         ("ops_per_chip",) if apart else ("flops_per_chip", "ops_per_chip")[: None if program.line is None else 1]
@@ -104,7 +106,8 @@ def traffic_of_chips(draft: Draft, program: Program) -> Draft:
             draft = draft.add(
                 Step("traffic", Reason.HELD, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
-    return _each(memory(draft, "memory_per_chip"), "traffic", "bytes_per_chip", known, program)
+    draft = memory(draft, "memory_per_chip")
+    return draft if known["bytes_per_chip"] == 0 else _each(draft, "traffic", "bytes_per_chip", known, program)
 
 
 def exchanges_of_chips(draft: Draft, program: Program) -> Draft:

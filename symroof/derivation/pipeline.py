@@ -100,17 +100,14 @@ def derive(problem: Problem) -> Derivation:
 
     draft = work(draft)
     draft = traffic(draft)
-    draft = intensity(draft)
-    draft = regime(draft)
-    draft = ridge(draft)
-    draft = threshold(draft)
-    draft = rule(draft)
+    idle = draft.setting.idle
+    draft = draft if idle else rule(threshold(ridge(regime(intensity(draft)))))
     draft = at(draft)
     draft = time(draft)
-    draft = resources(draft)
+    draft = draft if idle else resources(draft)
     draft = formulas(draft)
     draft = numbers(draft)
-    draft = summary(draft)
+    draft = draft if idle else summary(draft)
     require_whole(draft)
 
     return Derivation(draft.setting, draft.steps, tuple(draft.ledger.established))
@@ -151,7 +148,7 @@ def counted(problem: Problem) -> Draft:
 
 
 def compared(draft: Draft) -> Draft:
-    """The sections up to the ridge."""
-    for section in (work, traffic, intensity, ridge):
+    """The sections up to the ridge; where nothing is computed those that count."""
+    for section in (work, traffic) if draft.setting.idle else (work, traffic, intensity, ridge):
         draft = section(draft)
     return draft

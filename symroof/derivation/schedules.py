@@ -36,7 +36,7 @@ class Timetable(Frozen):
     @property
     def moving(self) -> tuple[str, ...]:
         """The memory and the links."""
-        return tuple(resource for resource in self.resources[1:] if resource != VECTOR)
+        return tuple(resource for resource in self.resources if resource not in (MATH, VECTOR))
 
     def of(self, resource: str) -> Parts:
         return tuple(part for group in self.groups for part in group.get(resource, ()))
@@ -60,14 +60,10 @@ class Timetable(Frozen):
 
         each = {resource: taken(self.of(resource)) for resource in self.resources}
         comms = max(each[r] for r in self.moving) if self.joint else each[self.resources[-1]]
-        known = {
-            T_MATH: each[MATH],
-            T_COMMS: comms,
-            T_LOWER: max(each.values()),
-            T_UPPER: sum(each.values(), Fraction(0)),
-        }
+        known = {T_MATH: each[MATH]} if MATH in each else {}
+        known |= {T_COMMS: comms, T_LOWER: max(each.values()), T_UPPER: sum(each.values(), Fraction(0))}
         steps = sum((max(map(taken, group.values())) for group in self.groups), Fraction(0))
-        between = self.resources[1:] if self.joint else self.resources[1:-1]
+        between = [r for r in self.resources if r != MATH and (self.joint or r != self.resources[-1])]
         return known | {Name(time_name(resource)): each[resource] for resource in between} | {T_STEPS: steps}
 
 
@@ -151,10 +147,11 @@ def each_time(
     sums = tuple(values.values())
     longest_of = tuple(values[Name(time_name(resource))] for resource in table.moving)
     steps = said(T_STEPS, Reason.STEPS, total(*longest))
+    lower = Call("max", sums) if len(sums) > 1 else sums[0]
     comms = said(T_COMMS, Reason.DEFINE_TIMES, Call("max", longest_of) if table.joint else values[memory])
     bounds = (
         *(() if memory == T_COMMS else (comms,)),
-        said(T_LOWER, Reason.LOWER, Call("max", sums)),
+        said(T_LOWER, Reason.LOWER, lower),
         *((steps,) if draft.setting.problem.operation.line is None else ()),
         said(T_UPPER, Reason.UPPER, total(*sums)),
     )

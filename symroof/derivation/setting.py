@@ -19,7 +19,7 @@ from symroof.model.hardware import Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
 from symroof.model.resources import COMMS, MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
-from symroof.model.statement_costs import amounts, sent_over
+from symroof.model.statement_costs import amounts, busy_links, sent_over
 from symroof.model.wiring import is_network, link_over, uncrossed, wired
 from symroof.symbols import expression, rational, symbol
 
@@ -86,6 +86,11 @@ class Rated(Work):
         return self.rates.mixed
 
     @property
+    def idle(self) -> bool:
+        """Whether nothing is computed: then there is no intensity to compare with a ridge."""
+        return MATH in self.rates.idle
+
+    @property
     def joint(self) -> bool:
         """Whether T_comms is the longest time of the memory and all links."""
         return self.rates.joint
@@ -113,7 +118,7 @@ class Rated(Work):
     @property
     def timed(self) -> bool:
         """Whether every figure is known that a time needs."""
-        peaks = self.rates.names if self.rates.mixed else ("peak",)
+        peaks = self.rates.names if self.rates.mixed else () if self.idle else ("peak",)
         return {"bandwidth", *peaks} <= self.figures.keys()
 
     @property
@@ -217,10 +222,14 @@ def _work(problem: Problem) -> Work:
     """What is done, by one chip."""
     operation, link = problem.operation, problem.link
     cost, least_one = operation.cost(problem.count), _at_least_one(problem)
-    if cost.flops == 0:
+    if operation.idle:
+        link = _busy_link(problem)
+    elif cost.flops == 0:
         raise ModelError("the operation does no arithmetic: its intensity is 0")
-    _require_positive("FLOPs", cost.flops, least_one, (-1, 0))
-    _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
+    else:
+        _require_positive("FLOPs", cost.flops, least_one, (-1, 0))
+    if cost.bytes != 0 or not operation.idle:
+        _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
     if problem.mesh and not operation.axes:
         raise ModelError(
             "the operation is not split over the mesh",
@@ -241,11 +250,25 @@ def _work(problem: Problem) -> Work:
     return Work(problem, cost, known["chips"], flops, bytes_moved, moved, "HBM" if comms else link, comms, link)
 
 
+def _busy_link(problem: Problem) -> str:
+    """What a program is asked about that computes nothing: the link of the problem; where its memory has nothing to do, the first
+    axis that something is sent over. Raises :class:`ModelError` where nothing is."""
+    operation = problem.operation
+    if operation.cost(problem.count).bytes != 0 or is_network(problem.link) or problem.link in operation.axes:
+        return problem.link
+    busy = busy_links(wired(operation, problem.hardware, problem.link)) if operation.axes else ()
+    if not busy:
+        raise ModelError("the program computes nothing, and moves nothing", expected="a product, or an exchange")
+    return busy[0]
+
+
 def _rated(work: Work) -> Rated:
     """At which figures of the chip."""
     problem, chip = work.problem, work.problem.hardware
     rates = rates_of(problem.operation, chip, problem.compute, work.memory, work.comms, problem.joint)
-    name, peak = (", ".join(rates.names), None) if rates.mixed else peak_of(problem, chip)
+    name, peak = (", ".join(rates.names), None) if rates.mixed else ("peak", None)
+    if not rates.mixed and not problem.operation.idle:
+        name, peak = peak_of(problem, chip)
     bandwidth = bandwidth_of(chip, work.link)
     return Rated(**vars(work), peak=peak, peak_name=name, bandwidth=bandwidth, rates=rates)
 
@@ -292,6 +315,12 @@ def _layout(problem: Problem) -> Layout:
     named = () if problem.operation.line is not None else tuple(problem.operation.arrays)
     beside = frozenset(name[0] for name in named if not name[1:] or name[1:].isdigit())
     return Layout(order, problem.operation.shapes, beside)
+
+
+def require_arithmetic(setting: Setting, hint: str | None = None) -> None:
+    """Something is computed. Raises :class:`ModelError` where it is not: then there is no intensity to speak of."""
+    if setting.idle:
+        raise ModelError("the program computes nothing, so it has no intensity", hint=hint)
 
 
 def require_sizes_agree(setting: Setting, values: Mapping[str, Fraction]) -> None:

@@ -26,9 +26,10 @@ from symroof.symbols import fraction, rational, symbol
 
 
 def at(draft: Draft) -> Draft:
-    """The same with sizes put in."""
-    for point in range(len(draft.setting.problem.at)):
-        draft = _at_point(draft, point)
+    """The same with sizes put in; where nothing is computed only that these agree."""
+    for point, values in enumerate(draft.setting.problem.at):
+        require_agreement(draft.setting.regime, {symbol(name): rational(v) for name, v in values.items()})
+        draft = draft if draft.setting.idle else _at_point(draft, point)
     return draft
 
 
@@ -45,7 +46,6 @@ def valued(draft: Draft, value: Expr, values: Mapping[str, Fraction]) -> Expr:
 
 def _at_point(draft: Draft, point: int) -> Draft:
     setting, values, where = draft.setting, draft.setting.problem.at[point], put_in(draft, point)
-    require_agreement(setting.regime, {symbol(name): rational(v) for name, v in values.items()})
     value = reached = cancelled(valued(draft, setting.intensity, values))
     draft = draft.add(
         Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(reached), where, role="intensity", point=point)

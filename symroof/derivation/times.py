@@ -120,7 +120,7 @@ def _timed(draft: Draft, point: int) -> Draft:
     each, bounds = each_time(draft, table, where, point)
     draft = draft.add(*each, *bounds)
     x = at.variable or setting.variable.name
-    if not table.free <= {x} or not setting.problem.names:
+    if setting.idle or not table.free <= {x} or not setting.problem.names:
         return draft
     given = at.values.get(x)
     sizes = [given] if given is not None else _rows(draft, x, at, point)

@@ -10,6 +10,7 @@ from sympy import Expr
 
 from symroof.derivation.answer import Point
 from symroof.derivation.pipeline import Derivation, derive
+from symroof.derivation.setting import require_arithmetic
 from symroof.errors import SymroofError
 from symroof.formula import Frozen
 from symroof.model.dtype import Dtype
@@ -72,6 +73,7 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
     rows = tuple(_row(problem, accelerator, kind) for accelerator in chips for kind in dtypes or (None,))
     for row in rows:
         if row.derivation is not None:
+            require_arithmetic(row.derivation.setting, "each by itself: symroof derive")
             return Comparison(problem, row.derivation.setting.variable, row.derivation, rows)
     assert rows[0].error is not None, "a row has an answer or an error"
     raise rows[0].error

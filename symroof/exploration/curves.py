@@ -113,15 +113,23 @@ class Curves(Frozen):
 
 def roof_of(problem: Problem) -> Roof:
     """The roof of a problem's chip and link."""
+    setting = at_one_peak(problem)
+    if setting.peak is None or setting.bandwidth is None:
+        raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
+    return Roof(setting, setting.peak, setting.bandwidth)
+
+
+def at_one_peak(problem: Problem) -> Setting:
+    """What is known of a problem whose times are. Raises :class:`ModelError` where they are not, or at several peaks."""
     setting = counted(problem).setting
     if setting.mixed:
         raise ModelError(
             f"the contractions run at {setting.peak_name}, and no roof is that of all",
             hint=f"--compute {setting.problem.operation.compute} gives them one, and --kind breakdown shows their times",
         )
-    if setting.peak is None or setting.bandwidth is None:
+    if not setting.timed:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
-    return Roof(setting, setting.peak, setting.bandwidth)
+    return setting
 
 
 def require_numbers_of_chips(problem: Problem, known: Iterable[str] = ()) -> None:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from symroof.derivation.evaluation import function_of
 from symroof.derivation.figures_used import require_there
-from symroof.derivation.setting import require_sizes_agree, setting_of
+from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.best_split import BestSplit, best_split
 from symroof.exploration.breakdowns import Breakdown, breakdown
@@ -41,6 +41,8 @@ KINDS = {
     "latency": (1, 1),
     "split": (1, 1),
 }
+# Those of times alone, which something has that computes nothing.
+OF_TIMES = ("times", "breakdown", "sensitivity")
 Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit | Sensitivity | Latency"
 
 
@@ -86,6 +88,8 @@ def figure(
             expected=example,
         )
     setting = setting_of(replace(problem, at=()))
+    if kind not in OF_TIMES:
+        require_arithmetic(setting, "--kind times, breakdown or sensitivity")
     for axis in over:
         name = axis.names[0]
         if len(axis.names) > 1:

@@ -15,7 +15,7 @@ from symroof.algebra.rational import is_rational
 from symroof.derivation.evaluation import require_proved
 from symroof.derivation.figures_used import is_there
 from symroof.derivation.meanings import quantities
-from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.setting import Setting, require_arithmetic, setting_of
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import relation_solved
 from symroof.errors import AlgebraError, CheckError, ModelError, SymroofError
@@ -117,6 +117,7 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
     fitted = [_fitted(problem, chip, settings) for chip in chips]
     if not settings:
         raise ModelError(fitted[0].error if fitted else "there are no chips", expected="a chip with these figures")
+    require_arithmetic(next(iter(settings.values())), "its numbers: symroof derive")
     ways = tuple(_way(setting, solved) for setting in settings.values())
     setting = ways[0].setting
     axes = tuple(_axes(setting_of(replace(problem, hardware=next(c.chip for c in fitted if not c.error)))))

@@ -63,17 +63,17 @@ def require_changes(drawn: Sensitivity) -> None:
         put = {**figures, **floats(point.values)}
         for name, seconds in point.seconds.items():
             require_near(time(name, put), float(seconds), put, "the figure")
-        told = {drawn.figures.get(change.what, change.what) for change in point.changes}
+        told = {name for change in point.changes for name in drawn.figures.get(change.what, (change.what,))}
         if told != (names_in_times & put.keys()) - {*drawn.left_out}:
             raise CheckError("the figure leaves a figure or a size out, on which the time depends")
         for change, effect in ((c, e) for c in point.changes for e in c.effects):
-            name = drawn.figures.get(change.what, change.what)
-            if change.by != (TENTH if change.figure else DOUBLE) or change.figure != (name in figures):
+            moved = drawn.figures.get(change.what, (change.what,))
+            if change.by != (TENTH if change.figure else DOUBLE) or change.figure != (moved[0] in figures):
                 raise CheckError(f"the figure says that {change.what} is another figure")
             before = time(effect.time, put)
-            after = time(effect.time, {**put, name: put[name] * float(change.by)})
+            after = time(effect.time, {**put, **{name: put[name] * float(change.by) for name in moved}})
             require_near(after / before, float(effect.ratio), put, "the figure")
             for step, shown in ((-STEP, effect.below), (STEP, effect.above)):
-                near = time(effect.time, {**put, name: put[name] * (1 + step)})
+                near = time(effect.time, {**put, **{name: put[name] * (1 + step) for name in moved}})
                 if not isclose((near / before - 1) / step, float(shown), rel_tol=1e-4, abs_tol=1e-4):
                     raise CheckError(f"the figure says that {effect.time} follows {change.what} by {float(shown):g}")

@@ -16,7 +16,7 @@ from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, w
 from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import counted
 from symroof.derivation.schedules import times_defined
-from symroof.derivation.setting import Setting
+from symroof.derivation.setting import Setting, require_arithmetic
 from symroof.errors import AlgebraError
 from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.exploration.knobs import Knob, knobs
@@ -164,6 +164,8 @@ def outlined(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
     require_scalings(problem)
     draft = counted(problem)
     setting = draft.setting
+    if of == INTENSITY:
+        require_arithmetic(setting, "regimes of a time: --of T_lower")
     value = setting.intensity if of == INTENSITY else valued(of, setting)
     order = [symbol(name) for name in setting.problem.names]
     constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)

@@ -31,7 +31,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.errors import ModelError
-from symroof.exploration.curves import PLACES, along, require_numbers_of_chips, require_sizes, roof_of, spread
+from symroof.exploration.curves import PLACES, along, at_one_peak, require_numbers_of_chips, require_sizes, spread
 from symroof.exploration.regime_map import equality
 from symroof.formula import Compare, Formula, Frozen, Name, Number, nodes, number
 from symroof.model.mesh import stride
@@ -172,7 +172,7 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
 
 
 def _measured(problem: Problem, kind: str) -> Measured:
-    setting = roof_of(problem).setting
+    setting = at_one_peak(problem)
     names = (*map(time_name, setting.rates.resources), *(BOUNDS if kind == "times" else THROUGHPUT))
     functions = {function.name: function for function in functions_of(setting, names)}
     return Measured(times_defined(compared(drafted(setting)), setting.problem.operation), functions)

@@ -57,10 +57,10 @@ class Changes(Frozen):
 
 class Sensitivity(Frozen):
     """What changes do at each set of sizes. ``figures`` has the name of each figure in formulas by the one that is shown, and
-    ``left_out`` are sizes that cannot be doubled."""
+    ``figures`` are the names that each figure has in the times, ``left_out`` are sizes that cannot be doubled."""
 
     setting: Setting
-    figures: Mapping[str, str]
+    figures: Mapping[str, tuple[str, ...]]
     points: tuple[Changes, ...]
     left_out: tuple[str, ...] = ()
 
@@ -83,9 +83,13 @@ def sensitivity(problem: Problem) -> Sensitivity:
     times = {name: known[name] for name in TIMES if name in known}
     require_proved(setting, times)
     named = {"peak": setting.peak_name, "bandwidth": setting.bandwidth_name}
-    raised = {
-        name: named.get(name, name) for name in setting.figures if any(t.has(symbol(name)) for t in times.values())
-    }
+    raised: dict[str, tuple[str, ...]] = {}
+    for name in setting.figures:
+        if any(time.has(symbol(name)) for time in times.values()):
+            shown = named.get(name, name)
+            raised[shown] = (*raised.get(shown, ()), name)
+    same = {symbol(name): symbol(first) for first, *others in raised.values() for name in others}
+    times = {name: time.xreplace(same) for name, time in times.items()}
     figures = {symbol(name): known.value for name, known in setting.figures.items()}
     needed = {s.name for value in times.values() for s in value.free_symbols} - setting.figures.keys()
     points, left_out = [], dict[str, None]()
@@ -100,13 +104,13 @@ def sensitivity(problem: Problem) -> Sensitivity:
             else:
                 left_out[size] = None
         changes = [
-            *(_change(times, put, name, shown, TENTH) for name, shown in raised.items()),
+            *(_change(times, put, first, shown, TENTH) for shown, (first, *_) in raised.items()),
             *(_change(times, put, name, name, DOUBLE) for name in grown),
         ]
         changes.sort(key=lambda change: (not change.figure, -abs(change.effects[0].ratio - 1)))
         seconds = {name: Slope(put).of(value)[0] for name, value in times.items()}
         points.append(Changes(values, seconds, tuple(changes)))
-    return Sensitivity(setting, {shown: name for name, shown in raised.items()}, tuple(points), tuple(left_out))
+    return Sensitivity(setting, raised, tuple(points), tuple(left_out))
 
 
 def _grows(setting: Setting, values: Mapping[str, Fraction], size: str) -> bool:

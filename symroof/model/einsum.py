@@ -76,7 +76,10 @@ class Einsum(Frozen):
                 "a product of three or more operands with a contraction is several products", 2, hint=hint
             )
         if len(self.inputs) == 1:
-            raise OperandError("a copy does no arithmetic: its intensity is 0", 0, expected="at least two operands")
+            cure = "alone it is a program: input x: bf16[V_X]; y = x -> bf16[V]"
+            raise OperandError(
+                "a copy does no arithmetic: its intensity is 0", 0, expected="at least two operands", hint=cure
+            )
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

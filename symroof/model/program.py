@@ -229,6 +229,11 @@ class Program(Frozen):
         return not any(line.statement.contracts for line in self.lines)
 
     @property
+    def idle(self) -> bool:
+        """Whether it computes nothing: tensors are moved and split otherwise, and that is all."""
+        return self.line is None and all(cost.flops == 0 == cost.ops for cost in self.owners.values())
+
+    @property
     def computes(self) -> tuple[Dtype, ...]:
         """The types at whose rates the contractions run; those of the first operands where nothing is contracted."""
         products = [line.statement.product for line in self.lines if line.statement.contracts]

@@ -32,7 +32,8 @@ class Rates(Frozen):
     has none, or where there is nothing for it to do beside), the memory that is read and written, and the links that are
     sent over on a mesh, each with its figure. ``comms`` is the one of them that T_comms is the time of; where they are
     ``joint``, no link is named, and T_comms is the longest time of the memory and all links. The memory of a statement
-    without a name, on one chip, is all that there is beside the arithmetic: its time is T_comms, ``called`` by its name too."""
+    without a name, on one chip, is all that there is beside the arithmetic: its time is T_comms, ``called`` by its name too.
+    ``idle`` are the arithmetic and the memory of a program that gives them nothing to do."""
 
     peaks: tuple[tuple[str, str], ...]
     vector: str | None = None
@@ -41,6 +42,7 @@ class Rates(Frozen):
     comms: str = "HBM"
     joint: bool = False
     called: str = ""
+    idle: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,9 +62,14 @@ class Rates(Frozen):
     @property
     def resources(self) -> tuple[str, ...]:
         """What can be busy, in the order of reading."""
-        moving = (self.memory, *(name for name, _ in self.links))
-        others = (name for name in moving if name != self.comms)
-        return (MATH, *((VECTOR,) if self.vector else ()), *others, self.comms)
+        others = (name for name in (self.memory, *(name for name, _ in self.links)) if name != self.comms)
+        found = (MATH, *((VECTOR,) if self.vector else ()), *others, self.comms)
+        return tuple(name for name in found if name not in self.idle)
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The memory and the links, as far as they can be busy."""
+        return tuple(name for name in (self.memory, *(link for link, _ in self.links)) if name not in self.idle)
 
     def rate(self, resource: str) -> str:
         """The figure of a memory or a link."""
@@ -86,6 +93,10 @@ def rates_of(
         str(axis.link): str(axis.link) for axis in program.mesh
     }
     links = tuple((name, figures[name]) for name in busy_links(program))
+    if program.idle:
+        still = all(cost.loads == () == cost.stores for cost in program.owners.values())
+        idle = (MATH, memory) if still else (MATH,)
+        return Rates((), None, memory, links, comms or memory, joint and bool(links) and not still, idle=idle)
     joint = joint and bool(links) and len(set(peaks.values())) == 1
     return Rates(tuple(peaks.items()), vector_peak(program, chip), memory, links, comms or memory, joint)
 
@@ -132,9 +143,9 @@ def time_names(program: Program, memory: str, chip: Accelerator | None) -> tuple
     if program.alone:
         return (time_name(memory),)
     vector = (VECTOR,) if vector_peak(program, chip) else ()
-    resources = (MATH, *vector, memory, *busy_links(program))
+    resources = (*(() if program.idle else (MATH,)), *vector, memory, *busy_links(program))
     each = (time_name(r, name) for name in program.owners for r in resources)
-    return (*dict.fromkeys(each), *(time_name(r) for r in resources[1:]), "T_steps")
+    return (*dict.fromkeys(each), *(time_name(r) for r in resources if r != MATH), "T_steps")
 
 
 def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
@@ -148,28 +159,31 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     for name, cost in owners.items():
         flops, moved = cost.ops if ops else cost.flops, (*cost.loads, *cost.stores)
         work = of_statement(f"{'ops' if ops else 'flops'}{each}", name)
-        found[time_name(MATH, name)] = _over(work, at.get(name, "peak"), flops != 0)
+        if MATH not in rates.idle:
+            found[time_name(MATH, name)] = _over(work, at.get(name, "peak"), flops != 0)
         if rates.vector is not None:
             found[time_name(VECTOR, name)] = _over(of_statement(f"ops{each}", name), rates.vector, cost.ops != 0)
-        found[time_name(rates.memory, name)] = _over(
-            of_statement(f"bytes{each}", name), rates.rate(rates.memory), bool(moved)
-        )
+        if rates.memory not in rates.idle:
+            bytes_moved = of_statement(f"bytes{each}", name)
+            found[time_name(rates.memory, name)] = _over(bytes_moved, rates.rate(rates.memory), bool(moved))
         for link, _ in rates.links:
             sends = program.on_chip[name].sent.get(link, 0) != 0
             found[time_name(link, name)] = _over(sent_over(link, name), rates.rate(link), sends)
     parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
-    found["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{each}"), PEAK)
-    found[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
+    if MATH not in rates.idle:
+        found["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{each}"), PEAK)
+    if rates.memory not in rates.idle:
+        found[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
     for link, _ in rates.links:
         found[time_name(link)] = Quotient(Name(sent_over(link)), Name(rates.rate(link)))
-    moving = tuple(Name(time_name(name)) for name in (rates.memory, *(link for link, _ in rates.links)))
+    moving = tuple(Name(time_name(name)) for name in rates.moving)
     found["T_comms"] = Call("max", moving) if rates.joint else found[time_name(rates.comms)]
     if rates.vector is not None:
         found["T_vector"] = Quotient(Name(f"ops{each}"), Name(rates.vector))
     if rates.called:
         found[time_name(rates.called)] = found["T_comms"]
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
-    return found | {"T_lower": Call("max", sums), "T_upper": total(*sums)}
+    return found | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": total(*sums)}
 
 
 def every_time(program: Program, rates: Rates) -> dict[str, Formula]:

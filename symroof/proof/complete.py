@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
 from symroof.proof.ledger import Ledger
+from symroof.proof.running import Run
 from symroof.proof.script import PARTS
 from symroof.proof.step import Step, against, number_of
 
@@ -43,7 +44,8 @@ class Owed(Frozen):
     def amounts(self, ledger: Ledger) -> dict[str, str]:
         """The amount that keeps each resource but the arithmetic busy, and the figure that it is done at."""
         each = "" if self.meshed is None else "_per_chip"
-        found = {f"bytes{each}": self.memory} | self.sent(ledger)
+        moves = self.script.idle and not any(True for _ in self.script.run.moves("bytes"))
+        found = ({} if moves else {f"bytes{each}": self.memory}) | self.sent(ledger)
         contracting = [act for act in self.script.acts if self.script.contracts(act)]
         others = (act for act in self.script.acts if act not in contracting and not act.exchanges)
         if self.vector is not None and contracting and any(act.each or act.row for act in others):
@@ -76,6 +78,8 @@ def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
 
     Raises :class:`~symroof.errors.CheckError` where it is not.
     """
+    if isinstance(run := ledger.meanings.get("params"), Run) and run.script.idle:
+        return  # nothing is computed
     said = {(step.role, step.point) for step in steps}
     if ("threshold", None) not in said:
         raise CheckError("nothing is said of where the arithmetic takes longer")
@@ -122,10 +126,11 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
     """Raises :class:`~symroof.errors.CheckError` where something that is kept busy is not spoken of."""
     wanted, known = owed.amounts(ledger), ledger.definitions
     for bound, kind in (("T_lower", Call), ("T_upper", Sum)):
-        parts = list(_parts(known.get(bound), kind))
-        told = {amount.name: rate.name for amount, rate in map(_taken, (known.get(name) for name in parts[1:]))}
+        parts, idle = list(_parts(known.get(bound), kind)), owed.script.idle
+        moving = parts if idle else parts[1:]
+        told = {amount.name: rate.name for amount, rate in map(_taken, (known.get(name) for name in moving))}
         rates = {amount: owed.bandwidth if rate == "bandwidth" else rate for amount, rate in told.items()}
-        if parts[:1] != [T_MATH.name] or len(told) < len(parts) - 1 or rates != wanted:
+        if (not idle and parts[:1] != [T_MATH.name]) or len(told) < len(moving) or rates != wanted:
             raise CheckError(
                 f"{bound} is not over all that the program keeps busy, and nothing else: {', '.join(wanted)}"
             )
@@ -134,8 +139,8 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
     for amount in wanted:
         if Name(amount) not in said:
             raise CheckError(f"{amount} is not said")
-    if len(list(_parts(known.get(T_MATH.name), Sum))) > 1:
-        return  # at several peaks no resource is compared by itself
+    if owed.script.idle or len(list(_parts(known.get(T_MATH.name), Sum))) > 1:
+        return  # there is no arithmetic to compare with; at several peaks no resource is compared by itself
     joint = isinstance(known.get("T_comms"), Call)
     for amount, link in owed.sent(ledger).items():
         if _is(known.get("T_comms"), amount) or (link not in ledger.figures and _is_level(amount, ledger)):
@@ -156,6 +161,8 @@ def _parts(formula: Formula | None, kind: type[Formula]) -> Iterator[str]:
     parts = formula.arguments if isinstance(formula, Call) else formula.terms if isinstance(formula, Sum) else ()
     if isinstance(formula, kind):
         yield from (part.name for part in parts if isinstance(part, Name))
+    elif isinstance(formula, Name):
+        yield formula.name  # the longest, and the sum, of one
 
 
 def _taken(meaning: Formula | None) -> tuple[Name, Name]:

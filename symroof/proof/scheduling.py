@@ -75,6 +75,7 @@ class Overlap(Evidence):
         elif step.right == STEPS and isinstance(step.left, Name):
             bound = ledger.definitions[step.left.name]
             whole = bound.arguments if isinstance(bound, Call) and bound.function == "max" else ()
+            whole = (bound,) if isinstance(bound, Name) else whole  # the longest of one
             sums = [(one, [part for part in every if _is_of(part, one)]) for one in whole]
         else:
             raise refuted(step, "this is no bound of T_steps")

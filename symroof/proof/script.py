@@ -132,6 +132,13 @@ class Script(Frozen):
     def act(self) -> Mapping[str, Act]:
         return {act.result: act for act in self.acts}
 
+    @property
+    def idle(self) -> bool:
+        """Whether no act computes anything: arrays are moved, and split otherwise."""
+        return bool(self.acts) and not any(
+            self.contracts(act) or (not act.exchanges and (act.each or act.row)) for act in self.acts
+        )
+
     def part(self, name: str) -> str:
         """What the bytes of an array belong to: weights, caches, the gradients of weights, or else activations."""
         of = {gradient: name for name, gradient in self.gradients}

@@ -121,6 +121,26 @@ class EinsumReader(Reader):
             )
         return self.element
 
+    def _braced_axis(self) -> str:
+        """The axis between braces."""
+        self.expect("{")
+        axis = self._name()
+        self.expect("}")
+        if not AXIS.fullmatch(axis):
+            raise self.error(f"{axis} is not a mesh axis", "capitals, as in D_X")
+        return axis
+
+    def _axes_behind(self, number: Token) -> tuple[str, ...]:
+        """The axis that splits a size which is a number: 2048_X is read as 2048_ and X."""
+        if not number.text.endswith("_"):
+            return ()
+        if self.at("{"):
+            return (self._braced_axis(),)
+        axis = self.next()
+        if axis.kind != "word" or axis.start != number.end or not AXIS.fullmatch(axis.text):
+            raise self.error(f"{axis.text or 'the end'} is not a mesh axis", "capitals, as in 2048_X", token=axis)
+        return (axis.text,)
+
     def _dim(self) -> Dim:
         token = self.next()
         if token.kind == "number":
@@ -129,7 +149,7 @@ class EinsumReader(Reader):
                 raise self.error("the number is too long", f"at most {MOST_DIGITS} digits", token=token)
             if not digits.isdigit() or int(digits) == 0:
                 raise self.error(f"{token.text} is not a size", "a whole number above 0", token=token)
-            return Dim(str(int(digits)))
+            return Dim(str(int(digits)), self._axes_behind(token))
         if token.kind != "word" or token.text in KEYWORDS or token.text in FUNCTIONS:
             raise self.error(
                 None if token.kind != "word" else f"{token.text} is a word of the language",
@@ -137,11 +157,7 @@ class EinsumReader(Reader):
                 expected="a dimension: a name or a whole number",
             )
         if self.at("_") and self.following.text == "{":
-            self.go_to(self.index + 2)
-            axis = self._name()
-            self.expect("}")
-            if not AXIS.fullmatch(axis):
-                raise self.error(f"{axis} is not a mesh axis", "capitals, as in D_X")
-            return Dim(token.text, (axis,))
+            self.next()
+            return Dim(token.text, (self._braced_axis(),))
         label, _, axis = token.text.rpartition("_")
         return Dim(label, (axis,)) if label and AXIS.fullmatch(axis) else Dim(token.text)

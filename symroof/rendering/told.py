@@ -47,7 +47,7 @@ from symroof.proof.recounts import Arrays
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Reason, Step
 from symroof.reading.numbers import measured
-from symroof.rendering.pages.exchanges import moved_by
+from symroof.rendering.pages.exchanges import labelled, moved_by
 
 PRIME = 2**61 - 1
 RELATIONS = ("<=", ">=", "<", ">", "=")
@@ -191,7 +191,9 @@ class Told:
     def _note(self, step: Step) -> None:
         if isinstance(step.evidence, Arrays):
             self.numbers.update(step.evidence.widths.values())
-        self.moved |= {(one.collective, *one.axes) for one in moved_by(step)}
+        for one in moved_by(step):
+            self.moved.add((one.collective, *one.axes))
+            self.take(*map(labelled, (*one.before, *one.after)))
         whole = taken_apart(step)
         told = _told(step.facts) if whole is None else nodes(whole)
         self.take(step.left, step.right, *step.assumptions, *told)

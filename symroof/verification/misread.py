@@ -27,7 +27,7 @@ def other_figure(link: Compare, context: Context) -> Worlds:
         return
     used = {name: name for name in chip.figures}
     if setting is not None:
-        used = {"peak": setting.peak_name, "bandwidth": setting.problem.link}
+        used = {"peak": setting.peak_name, "bandwidth": setting.bandwidth_name}
     for name, instead in used.items():
         known = chip.figures.get(instead)
         if known is None or name not in context.definitions:

@@ -56,7 +56,7 @@ const shown = (doc, page) => {
     if (!m.longest.includes("math")) text += w.semicolon + say("left", { x: nice(float(left), 3) });
     return text;
   };
-  const uneven = () => page.names.filter((name) => !axes.has(name) && state.sizes[name] % split(state.sizes, name)).map((name) => say("uneven", { n: name, each: grouped(split(state.sizes, name)) }));
+  const uneven = () => [...new Set([...page.sizes, ...page.splits.map(([n]) => n)])].filter((name) => (state.sizes[name] ?? BigInt(name)) % split(state.sizes, name)).map((name) => say("uneven", { n: name, each: grouped(split(state.sizes, name)) }));
 
   // Labels look for a free place beside their mark; a mark of two points nearer than its width is one.
   const frames = new Map();
@@ -185,9 +185,9 @@ const shown = (doc, page) => {
   };
 
   const tables = (m) => {
-    const most = m.lower, row = (cells, now) => `<tr${now ? ' class="now"' : ""}>${cells.map((cell, i) => `<td${i ? ' class="n"' : ""}>${cell}</td>`).join("")}</tr>`;
-    $("times").innerHTML = m.way.r.map((one, i) => row([esc(label(one)), time(float(m.times[i])), percent(mul(m.times[i], turn(most)))], m.longest.includes(one[0]))).join("") + ["T_steps", "T_upper"].filter((name) => name in m.way.q).map((name) => row([esc(name), time(float(m.of(name))), percent(mul(m.of(name), turn(most)))])).join("");
-    const of = (key) => m.of(key), held = of("memory_per_chip") || of("memory"), rows = [];
+    const row = (cells, now) => `<tr${now ? ' class="now"' : ""}>${cells.map((cell, i) => `<td${i ? ' class="n"' : ""}>${cell}</td>`).join("")}</tr>`;
+    $("times").innerHTML = m.way.r.map((one, i) => row([esc(label(one)), time(float(m.times[i])), percent(mul(m.times[i], turn(m.lower)))], m.longest.includes(one[0]))).join("") + ["T_steps", "T_upper"].filter((name) => name in m.way.q).map((name) => row([esc(name), time(float(m.of(name))), percent(mul(m.of(name), turn(m.lower)))])).join("");
+    const { of } = m, held = of("memory_per_chip") || of("memory"), rows = [];
     rows.push(row([esc(w.flops), rate(float(of(m.way.k.flops)), ""), ""]), row([esc(w.bytes), rate(float(of(m.way.k.bytes)), "B"), ""]));
     if (held && float(held) > 0) rows.push(row([esc(w.memory), rate(float(held), "B"), m.figures.capacity ? percent(mul(held, turn(decimal(m.figures.capacity)))) : ""]));
     if ("tokens_per_second" in m.way.q) rows.push(row([esc(w.tokens), nice(float(of("tokens_per_second")), 4), ""]));
@@ -214,8 +214,7 @@ const shown = (doc, page) => {
   // Every wired way to write the chips of two axes as a product, the fastest first.
   const splitsTable = (m) => {
     const [one, other] = page.axes.map((axis) => axis.n), n = m.state.sizes[one] * m.state.sizes[other], found = [];
-    for (let x = 1n; x <= n && n <= 65536n; x++) {
-      if (n % x) continue;
+    for (let x = 1n; x <= n && n <= 65536n; x++) if (n % x === 0n) {
       const sizes = { ...state.sizes, [one]: x, [other]: n / x }, at = decide({ ...state, sizes });
       if (!at.refused && wiring(at.chip, 0, x) && wiring(at.chip, 1, n / x)) found.push([x, at]);
     }

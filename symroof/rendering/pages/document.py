@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
+from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_LOWER, T_MATH
 from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError
 from symroof.formula import Compare, Name, Number, Sum, nodes
@@ -56,6 +56,7 @@ class Writer:
             "bandwidth": BANDWIDTH,
             "t_math": T_MATH,
             "t_comms": T_COMMS,
+            "t_lower": T_LOWER,
             "moving": Name(time_name(view.rates.comms)) if not view.rates.joint else T_COMMS,
             "labelled": labelled,
         }
@@ -136,6 +137,8 @@ class Writer:
         besides = view.said("ops") and not text and not view.operation.vector and view.mesh is None
         work = ["flops", "ops"] if besides else ["flops"]
         names = [*stocks, *work, "bytes", "intensity", "compute"]
+        if view.setting.idle:
+            names = [*stocks, "bytes", "lower"]
         if view.ridge is not None and (view.setting.over_network or text):
             names.insert(-1, "ridge")
         names += [name for name, role in ASKED if view.said(role)]
@@ -144,7 +147,8 @@ class Writer:
         bounds = [tuple(self.say(f"{part}_point", p) for part in parts) for p in apart if not p["same"]]
         rows: list[tuple[str, ...]] = []
         for name in names:
-            rows.append(tuple(self.say(f"{part}_{name}") for part in parts))
+            if name != "bytes" or not view.setting.idle or view.said("bytes"):
+                rows.append(tuple(self.say(f"{part}_{name}") for part in parts))
             rows += bounds if name == "compute" and text else []  # on a terminal they have no label of their own
             of_links = view.mesh.rows(name) if view.mesh is not None else ()
             rows += [tuple(self.of_chips(f"{part}_{about}", link) for part in parts) for about, link in of_links]

@@ -47,7 +47,7 @@ class Mesh:
     def __init__(self, derivation: Derivation, program: Program) -> None:
         self.program, self.resources = program, busy_links(program)
         rates = derivation.setting.rates
-        self.comms = "" if rates.joint else rates.comms  # the link that the answer is about
+        self.comms = "" if rates.joint or derivation.setting.idle else rates.comms  # the link that the answer is about
         self.right = {step.left: step.right for step in derivation.written if step.point is None}
         self.steps = {reason: tuple(s for s in derivation.written if s.reason is reason) for reason in Reason}
         line = () if program.line is None else enumerate(program.line.tensors)

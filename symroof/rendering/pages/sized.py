@@ -72,7 +72,8 @@ class Sized:
             if value is not None:
                 yield self.pen.code(name), self.named(name, value), "", self.pen.inline(formula)
         yield from self._solution(self.view.points.index(point))
-        yield from self._compute_bound(self.view.points.index(point))
+        if not self.view.setting.idle:
+            yield from self._compute_bound(self.view.points.index(point))
 
     def _solution(self, place: int) -> Iterator[tuple[str, str, str, str]]:
         """The relation that was to be solved, at these sizes where they are other ones; with its own size set free where

@@ -147,7 +147,7 @@ class View(Splitting):
         }
 
     def _point(self, point: Point) -> dict[str, Any]:
-        value, solution = numeric(point.intensity), point.threshold
+        value, solution = numeric(point.value("intensity")), point.threshold
         return {
             "said": point,
             "variable": self.variable if solution is None else Name(solution.variable),
