@@ -167,6 +167,7 @@ def test_no_split_of_the_same_chips_is_faster_than_the_first(browser, files):
     watched = Watched(browser, files("mesh"))
     page = watched.page
     page.click("#ofaxes summary")
+    page.wait_for_selector("#splits tr")
     rows = page.eval_on_selector_all("#splits tr", "all => all.map(one => one.innerText.split('\\t'))")
     times = {}
     for x in (1, 2, 4, 8, 16, 32, 64):
