@@ -367,7 +367,7 @@ def differences(
 ) -> dict[tuple[str, tuple[int, ...]], np.ndarray]:
     """The gradient of the loss by central differences."""
     found = {}
-    integers = {str(d.tensor.name) for d in program.declared if d.tensor.dtype.integer}
+    integers = {str(d.tensor.name) for d in program.declared if d.tensor.dtype.integer or d.frozen}
     for key, array in declared.items():
         if key[0] in integers:
             continue

@@ -30,6 +30,8 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
     draft = draft.add(*(Step("work", Reason.WHERE, Name(n), "=", f) for n, f in program.where.items()))
     if not program.vector and (params := amounts(program, count)["params"]) != 0:
         draft = _stock(draft, "work", "params", params)
+        if "trainable" in draft.ledger.meanings:
+            draft = _stock(draft, "work", "trainable", amounts(program, count)["trainable"])
     for name, owner in program.owners.items():
         if owner.flops != 0:
             draft = _contraction(draft, name, owner, count)
@@ -67,7 +69,7 @@ def _of_passes(draft: Draft, program: Program) -> Draft:
 def _per_parameter(draft: Draft, program: Program) -> Draft:
     """FLOPs by parameters: 2 for each parameter and token, 6 with the backward pass, and what is beside that."""
     found, tokens = amounts(program, draft.setting.problem.count), tokens_of(program)
-    if found["params"] == 0 or tokens is None or draft.setting.problem.count == "exact":
+    if found["params"] == 0 or program.frozen or tokens is None or draft.setting.problem.count == "exact":
         return draft
     each = 6 if program.training else 2
     rest = (draft.setting.cost.flops - each * tokens * found["params"]).expand()

@@ -212,13 +212,21 @@ def in_ridge(value: Expr) -> Expr:
 def script_of(program: Program) -> Script:
     """The program in the plain values of the second engine: nothing that was counted. Its backward pass is what was worked out
     of it, which the second engine holds against the program."""
-    backward = program.backward
+    backward, frozen = program.backward, program.frozen
     roles = {str(d.tensor.name): d.role for d in program.declared}
     if backward is not None:
         roles |= {str(tensor.name): "before" for tensor in backward.incoming}
         roles |= {str(tensor.name): "gradient" for tensor in backward.arriving.values()}
     arrays = (
-        Array(name, tensor.labels, tensor.dtype.bits, roles.get(name, ""), tensor.dtype.name, split_of(tensor))
+        Array(
+            name,
+            tensor.labels,
+            tensor.dtype.bits,
+            roles.get(name, ""),
+            tensor.dtype.name,
+            split_of(tensor),
+            name in frozen,
+        )
         for name, tensor in program.arrays.items()
     )
     both = () if backward is None else (backward.gradients, backward.arriving)
@@ -300,6 +308,8 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     found |= {moved_of(part, program): Transfers(script, "moved", part=part) for part in MOVED}
     found |= costs_of_chips(program, script, count)  # on a mesh what moves is what one chip moves
     stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
+    if program.frozen:
+        stocks["trainable"] = "trainable elements"
     if program.training:
         part = "ops" if program.vector else kinds.get("flops", "flops")
         found |= {name: Run(script, part, back=back) for name, back in PASSES.items()}

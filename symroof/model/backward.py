@@ -63,17 +63,21 @@ def backward_of(program: Program) -> Backward:
 
 
 def _asked(program: Program) -> frozenset[str]:
-    """The tensors that have a gradient: all but integers, and what is made of integers alone."""
-    asked = {str(d.tensor.name) for d in program.declared if not d.tensor.dtype.integer}
-    for line in program.forward:
-        statement = line.statement
-        if not asked.isdisjoint(str(t.name) for t in statement.operands):
-            if statement.result.dtype.integer:
-                problem = f"{statement.name} is {statement.result}, and integers have no gradient"
-                raise ModelError(problem, expected="a floating-point type of what is trained")
-            asked.add(statement.name)
+    """The tensors that have a gradient: all but integers, what is frozen, and what is made of these alone."""
+    asked = {str(d.tensor.name) for d in program.declared if not d.tensor.dtype.integer and not d.frozen}
+    before = -1
+    while before < len(asked):  # what enters a turn after the first is what left the one before
+        before = len(asked)
+        for line in program.forward:
+            statement, carried = line.statement, {r.enters for r in line.repeats if r.leaves in asked}
+            if not (asked | carried).isdisjoint(str(t.name) for t in statement.operands):
+                if statement.result.dtype.integer:
+                    problem = f"{statement.name} is {statement.result}, and integers have no gradient"
+                    raise ModelError(problem, expected="a floating-point type of what is trained")
+                asked.add(statement.name)
     if asked.isdisjoint(line.statement.name for line in program.forward):
-        raise ModelError("every tensor is of integers: there is nothing to train", expected="a floating-point type")
+        every = "frozen, or of integers" if program.frozen else "of integers"
+        raise ModelError(f"every tensor is {every}: there is nothing to train", expected="a floating-point type")
     return frozenset(asked)
 
 
@@ -130,9 +134,19 @@ class _Reverse:
     def _statement(self, statement: Statement, scope: _Scope, found: list[Node]) -> None:
         gradient = self._total(statement.name, scope, found)
         for place, operand in enumerate(statement.operands):
-            if operand.name in self.asked:
+            if self._is_asked(str(operand.name), scope):
                 contribution = self._through(statement, place, gradient, scope, found)
                 scope.arrived.setdefault(str(operand.name), []).append(contribution)
+
+    def _is_asked(self, name: str, scope: _Scope | None) -> bool:
+        """Whether a tensor has a gradient here: in the turns of a repeat also what enters them, of whatever that is made at first."""
+        if name in self.asked:
+            return True
+        while scope is not None:
+            if scope.enters == name:
+                return True
+            scope = scope.around
+        return False
 
     def _through(self, statement: Statement, place: int, gradient: Tensor, scope: _Scope, found: list[Node]) -> Tensor:
         """What the gradient of a result gives to that of one operand; the statements that it takes are added."""
@@ -144,7 +158,7 @@ class _Reverse:
         name = self._new(self._contribution(str(operand.name), statement.name, scope))
         result = replace(operand, name=name)
         if statement.function is not None:
-            before = (t.name in self.asked for t in statement.operands[:place])
+            before = (self._is_asked(str(t.name), scope) for t in statement.operands[:place])
             made = through_function(statement, place, gradient, result, not any(before))
         elif statement.kind == EXCHANGE:
             made = Statement(EXCHANGE, (gradient,), result)
@@ -185,7 +199,8 @@ class _Reverse:
                 self.gradients[name] = self._total(name, inner, body)
             else:
                 scope.arrived.setdefault(name, []).append(self._added_up(name, inner, body))
-        scope.arrived.setdefault(repeat.enters, []).append(leaving)
+        if self._is_asked(repeat.enters, scope):
+            scope.arrived.setdefault(repeat.enters, []).append(leaving)
         if body:
             found.append(Repeat(repeat.times, str(entering.name), str(leaving.name), tuple(body), repeat))
 

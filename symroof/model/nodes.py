@@ -27,10 +27,16 @@ NAMELESS = ""
 
 
 class Declared(Frozen):
-    """A tensor that comes from outside: its role says what it is for."""
+    """A tensor that comes from outside: its role says what it is for. A ``frozen`` one is not trained: it has no gradient."""
 
     role: str
     tensor: Tensor
+    frozen: bool = False
+
+    @property
+    def head(self) -> str:
+        """How its declaration begins: weight, frozen weight."""
+        return f"frozen {self.role}" if self.frozen else self.role
 
 
 class Undone(Frozen):

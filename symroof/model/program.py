@@ -179,6 +179,16 @@ class Program(Frozen):
         return tuple(d.tensor for d in self.declared if d.role == role)
 
     @property
+    def frozen(self) -> tuple[str, ...]:
+        """What is not trained, by name."""
+        return tuple(str(d.tensor.name) for d in self.declared if d.frozen)
+
+    @property
+    def trainable(self) -> tuple[Tensor, ...]:
+        """The weights that have gradients in training: those of integers, and frozen ones, have none."""
+        return tuple(t for t in self.declared_as("weight") if not t.dtype.integer and t.name not in self.frozen)
+
+    @property
     def results(self) -> tuple[Tensor, ...]:
         """What the program returns: what no statement uses, and what it says."""
         used = {t.name for line in self.forward for t in line.statement.operands}

@@ -34,10 +34,9 @@ def spelled_backward(program: Program) -> tuple[str, ...]:
 
 
 def _declared(program: Program) -> Iterator[str]:
-    roles = [d.role for d in program.declared]
-    width = max(map(len, roles))
+    width = max(len(d.head) for d in program.declared)
     for declared in program.declared:
-        yield f"{declared.role:{width}} {declared.tensor.name}: {declared.tensor}"
+        yield f"{declared.head:{width}} {declared.tensor.name}: {declared.tensor}"
 
 
 def _mesh(program: Program) -> Iterator[str]:

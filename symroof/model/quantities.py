@@ -60,6 +60,7 @@ QUANTITIES = tuple(name for name in TABLE if name != "flops_exact")
 # What only programs have, with its unit: stocks, work of the passes, what one chip of a mesh holds and does.
 OF_PROGRAMS: Mapping[str, str] = {
     "params": "1",
+    "trainable": "1",
     **dict.fromkeys(("weights", "caches", "saved", "gradients", "memory"), "bytes"),
     **dict.fromkeys(("ops", "flops_forward", "flops_backward"), "FLOPs"),
     **dict.fromkeys(("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip"), "bytes"),

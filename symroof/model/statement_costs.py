@@ -94,6 +94,8 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     found |= {"params": program.stock("weight"), "weights": weights, "caches": caches, "ops": ops}
     if program.training:
         found |= _of_training(program, count)
+    if program.frozen:
+        found["trainable"] = Add(*(program.turns(tensor) * tensor.elements for tensor in program.trainable))
     found |= _on_a_chip(program, count)
     found |= _moved(program)
     for each in ("", "_per_chip"):
@@ -150,7 +152,7 @@ def _held(program: Program) -> dict[str, Expr]:
         for name, role in (("weights_per_chip", "weight"), ("caches_per_chip", "cache"))
     }
     if program.training:
-        stays["gradients_per_chip"] = [(t, n) for t, n in stays["weights_per_chip"] if not t.dtype.integer]
+        stays["gradients_per_chip"] = [(tensor, program.turns(tensor)) for tensor in program.trainable]
         stays["saved_per_chip"] = kept_for_backward(program)
     gathered = kept_forms(program) if program.training else {}
 
@@ -175,8 +177,7 @@ def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
         rounded = cost.flops_exact if count == "exact" else cost.flops
         flops[cost.backward] += cost.ops if program.vector else rounded
     kept = Add(*(turns * tensor.bytes for tensor, turns in kept_for_backward(program)))
-    gradients = (t for t in program.declared_as("weight") if not t.dtype.integer)
-    stored = Add(*(program.turns(tensor) * tensor.bytes for tensor in gradients))
+    stored = Add(*(program.turns(tensor) * tensor.bytes for tensor in program.trainable))
     return {"flops_forward": flops[False], "flops_backward": flops[True], "saved": kept, "gradients": stored}
 
 

@@ -87,6 +87,8 @@ def _require_read_off(script: Script) -> None:
     for name, parts in undone.items():
         _require_counted_once(script.act[name], parts)
     for name, gradient in script.gradients:
+        if script.array[name].still:
+            raise CheckError(f"{name} is not trained, and has the gradient {gradient}")
         if not _alike(script.array[gradient], script.array[name]):
             raise CheckError(f"{gradient} is not laid out as {name}, of which it is the gradient")
     used = {name for act in script.acts if act.back for name in act.operands} | {
@@ -184,12 +186,12 @@ class _Machine:
         """What the program returns that depends on something real: what nothing uses, and what it says."""
         ahead = [act for act in self.script.acts if not act.back]
         used = {name for act in ahead for name in act.operands} - {*self.script.kept}
-        real = {a.name for a in self.script.arrays if a.role in DECLARED and not a.integer}
-        for act in ahead:
-            if real & {*act.operands}:
-                real.add(act.result)
-                if act.result not in used:
-                    yield act.result
+        real = {a.name for a in self.script.arrays if a.role in DECLARED and not a.still}
+        for _ in range(2 + DEEP):  # what enters a turn after the first is what left the one before
+            for act in ahead:
+                if (real | {turn.enters for turn in act.turns if turn.leaves in real}) & {*act.operands}:
+                    real.add(act.result)
+        yield from (act.result for act in ahead if act.result in real and act.result not in used)
 
     def _around(self, name: str) -> tuple[Turn, ...]:
         """The turns in each of which a result is another: what leaves a repeat is one."""
@@ -231,7 +233,7 @@ class _Machine:
         """Numbers that come from outside."""
         if (name, at) not in self.made:
             array = self.script.array[name]
-            places, still = range(size(array.labels)), array.integer or array.role not in DECLARED
+            places, still = range(size(array.labels)), array.still or array.role not in DECLARED
             values, changes = ([drawn(kind, name, at, i) for i in places] for kind in ("value", "change"))
             self.made[name, at] = values, [0] * len(values) if still else changes
         return self.made[name, at]

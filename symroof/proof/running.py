@@ -22,7 +22,10 @@ STOCKS = {
     **dict.fromkeys(("weight", "cache", "weight elements"), "declared tensors added up"),
     "saved": "loads of the backward pass counted",
     "gradients": "gradients of weights added up",
+    "trainable elements": "weights with gradients added up",
 }
+# Those of the weights that have gradients.
+TRAINED = ("gradients", "trainable elements")
 WIDEST_QUANTISED = 8  # bits: wider whole numbers are indices, and stay what they are
 
 
@@ -100,9 +103,10 @@ class Run(Evidence):
         """The arrays of a stock, each with the turns in which it is another one."""
         if self.what == "saved":
             return self._saved().items()
-        role = "weight" if self.what == "gradients" else self.what.partition(" ")[0]
-        chosen = (a for a in self.script.arrays if a.role == role and self.name in (None, a.name))
-        return [(a.name, self._copies(a.name)) for a in chosen if self.what != "gradients" or not a.integer]
+        role, trained = self.what.partition(" ")[0], self.what in TRAINED
+        chosen = (a for a in self.script.arrays if a.role == ("weight" if trained else role))
+        named = (a for a in chosen if self.name in (None, a.name))
+        return [(a.name, self._copies(a.name)) for a in named if not trained or not a.still]
 
     def _saved(self) -> Mapping[str, tuple[Turn, ...]]:
         """What the acts of the backward pass load of the forward one, beside weights and caches: once for each of the

@@ -19,7 +19,7 @@ Moved = tuple[str, str, str | None]
 
 class Array(Frozen):
     """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type,
-    ``split`` its labels with the axes of a mesh that split them."""
+    ``split`` its labels with the axes of a mesh that split them, ``frozen`` whether it comes from outside and is not trained."""
 
     name: str
     labels: tuple[str, ...]
@@ -27,10 +27,16 @@ class Array(Frozen):
     role: str
     dtype: str = ""
     split: frozenset[tuple[str, str]] = frozenset()
+    frozen: bool = False
 
     @property
     def integer(self) -> bool:
         return self.dtype.startswith("int")
+
+    @property
+    def still(self) -> bool:
+        """Whether it has no gradient, whatever is made of it."""
+        return self.integer or self.frozen
 
 
 class Turn(Frozen):

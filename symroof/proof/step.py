@@ -120,6 +120,7 @@ Role = Literal[
     "bytes",
     "bytes_added",
     "params",
+    "trainable",
     "weights",
     "caches",
     "saved",

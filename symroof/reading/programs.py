@@ -1,7 +1,7 @@
 """Programs: statements on lines, or between semicolons; ``#`` starts a comment.
 
     program   = { statement (NEWLINE | ";") }
-    statement = role names ":" type { "," names ":" type }         weight W1, W3: bf16[D, F]
+    statement = ["frozen"] role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
               | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type]
               | NAME "=" NAME "->" type                                the same tensor, split otherwise
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
@@ -12,7 +12,7 @@
               | "output" NAME { "," NAME }                             what is returned although it is used
     role      = "input" | "weight" | "cache"
 
-The words input, weight, cache, output, fuse, repeat, block, where are words only where a statement starts that is not
+The words frozen, input, weight, cache, output, fuse, repeat, block, where are words only where a statement starts that is not
 ``word = …``. Tensors have names of their own, beside those of sizes.
 """
 
@@ -190,6 +190,12 @@ class ProgramReader(SizeReader):
             return [self._made(word)]
         if word.text in ROLES:
             self._declaration(word.text)
+        elif word.text == "frozen":
+            role = self.take("word", "what is frozen: frozen weight W: …")
+            if role.text not in ROLES:
+                near = suggestion(role.text, ROLES)
+                raise self.error(f"{role.text} cannot be frozen", f"one of {', '.join(ROLES)}", near, token=role)
+            self._declaration(role.text, frozen=True)
         elif word.text == "where":
             self.separated(self._size_defined, ",")
         elif word.text == "fuse":
@@ -236,14 +242,14 @@ class ProgramReader(SizeReader):
             raise self.error("there is nothing between the braces", "a statement", token=word)
         return body
 
-    def _declaration(self, role: str) -> None:
+    def _declaration(self, role: str, frozen: bool = False) -> None:
         while True:
             tokens, _ = self.separated(lambda: self.take("word", "a name"), ",")
             self.expect(":", "',' or ':' and a type such as bf16[B, D]")
             tensor = self._type()
             for token in tokens:
                 named = replace(tensor, name=self._new(token))
-                self.declared.append((Declared(role, named), token))
+                self.declared.append((Declared(role, named, frozen), token))
                 self.known[token.text] = named
             if not self.accept(","):
                 return

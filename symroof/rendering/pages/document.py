@@ -133,7 +133,7 @@ class Writer:
 
     def _answer(self, sized: list[dict[str, Any]]) -> Grid:
         view, text = self.view, self.pen.form == "text"
-        stocks = [name for name in ("params", "caches", "saved") if view.said(name)]
+        stocks = [name for name in ("params", "trainable", "caches", "saved") if view.said(name)]
         besides = view.said("ops") and not text and not view.operation.vector and view.mesh is None
         work = ["flops", "ops"] if besides else ["flops"]
         names = [*stocks, *work, "bytes", "intensity", "compute"]

@@ -97,7 +97,7 @@ def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
     if form == "text":
         lines = tuple(_short(program, say, width))
         whole = " ".join(" ".join(lines).split())
-        body = [line for line in written.split("\n") if not line.startswith(ROLES)]
+        body = [line for line in written.split("\n") if not line.startswith((*ROLES, "frozen "))]
         if any(" ".join(line.split()) not in whole for line in body) or whole.count("{") != whole.count("}"):
             raise CheckError("the listing of the program leaves a line out")
     else:
@@ -126,7 +126,7 @@ def _shape(program: Program) -> Any:
     """What a program says, whatever the order of the axes that split a size."""
     return (
         {axis.name: (axis.chips, axis.link, axis.wiring) for axis in program.mesh},
-        [(one.role, _typed(one.tensor)) for one in program.declared],
+        [(one.head, _typed(one.tensor)) for one in program.declared],
         [_said(node) for node in program.body],
         (program.returned, {name: fold(size, Spelled()) for name, size in program.where.items()}),
     )
@@ -170,6 +170,8 @@ def _short(program: Program, say: Sentences, width: int) -> Iterator[str]:
     for role in ("weight", "cache"):
         if names := [str(tensor.name) for tensor in program.declared_as(role)]:
             declared.append(say("declared", role, names).replace(" ", "\N{NO-BREAK SPACE}"))
+    if program.frozen:
+        declared.append(say("declared", "frozen", program.frozen).replace(" ", "\N{NO-BREAK SPACE}"))
     before, behind = spelled_parts(program)
     yield from before
     yield from folded("    ".join(declared), width)

@@ -48,7 +48,7 @@ class Sized:
     def names(self) -> Iterator[str]:
         """The quantities of the answer, in the order of reading."""
         rates, each = self.view.rates, self.each
-        yield from ("params", *(stock + each for stock in STOCKS), f"memory{each}")
+        yield from ("params", "trainable", *(stock + each for stock in STOCKS), f"memory{each}")
         yield from (f"flops{each}", f"bytes{each}")
         yield from (sent_over(resource) for resource in (self.view.mesh.resources if self.view.mesh else ()))
         yield from ("intensity", *dict.fromkeys((*map(time_name, rates.resources), "T_lower", T_STEPS.name)))
