@@ -230,12 +230,20 @@ class Interpreter:
     def _noted(self, tensor: Tensor, values: Values) -> None:
         """What is read of the forward pass, once for each array."""
         stocks = {d.tensor.name for d in self.program.declared if d.role != "input"}
-        if tensor.name in self.program.written and tensor.name not in stocks:
+        root, lines = str(tensor.name), {s.name: s for s in statements(self.program.body)}
+        while root in lines and lines[root].function is not None and lines[root].function.name == "view":
+            root = str(lines[root].operands[0].name)
+        if tensor.name in self.program.written and root not in stocks:
             array = values[str(tensor.name)]
+            while array.base is not None and array.base.size == array.size:  # a view is what it is of
+                array = array.base
             self.kept[id(array)] = int(array.size * tensor.dtype.bytes)
 
     def _done(self, statement: Statement, values: Values) -> np.ndarray:
         arrays = [values[str(t.name)] for t in statement.operands]
+        if statement.function is not None and statement.function.name.rstrip("'") == "view":
+            self.applied[statement.name] = 0
+            return arrays[0].reshape([self._size(label) for label in statement.result.labels])
         if statement.function is not None and statement.function.name.rstrip("'").removesuffix("_gain") in OTHERS:
             return self._other(statement, arrays)
         if statement.function is not None:

@@ -10,7 +10,7 @@ import symroof as sr
 from symroof.model.dtype import dtype
 from symroof.reading.operations import programs, read_operation
 from symroof.reading.programs import read_program
-from symroof.reading.statements import is_program
+from symroof.reading.tensors import is_program
 
 pytestmark = pytest.mark.part(6)
 

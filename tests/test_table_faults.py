@@ -20,7 +20,7 @@ from test_gate import _nothing_is_remembered  # noqa: F401
 import symroof as sr
 from symroof.derivation import meanings
 from symroof.errors import CheckError
-from symroof.model import backward, dtype, functions, library, mesh_axes, placing, quantities, statement_costs
+from symroof.model import derivatives, dtype, functions, library, mesh_axes, placing, quantities, statement_costs
 from symroof.model.backward import in_training
 from symroof.model.statement_costs import amounts
 from symroof.reading import operations
@@ -375,8 +375,8 @@ FAULTS = {
 # Why no number of a table can be wrong unseen: it has none, or it is a part of one that is above.
 SAFE = {
     "cost.COUNTINGS": "words of the command line",
-    "backward.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
-    "dtype.BY_NAME": "made of DTYPES",
+    "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
+    "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py",
     "given.GIVEN": "the list of what is given, which tests/test_given.py compares with this one",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
@@ -414,7 +414,7 @@ def test_every_table_of_the_model_has_a_fault():
 
 def test_a_gain_is_a_product_and_a_sum(monkeypatch):
     a_gain_is_a_product_and_a_sum()
-    monkeypatch.setattr(backward, "GAIN", backward.GAIN[:1])
+    monkeypatch.setattr(derivatives, "GAIN", derivatives.GAIN[:1])
     with pytest.raises((AssertionError, CheckError)):
         a_gain_is_a_product_and_a_sum()
 

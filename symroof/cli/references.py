@@ -22,6 +22,8 @@ STATEMENTS = (
     ("a = gelu(h)", "a function of each element, from the table below"),
     ("p = softmax(s, S)", "a function of each row over S; norms take their gains: rms_norm(x, g)"),
     ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
+    ("v = t -> bf16[B, K, H]", "the same tensor in other dimensions, where D = K*H: nothing moves"),
+    ("s = q * k[T -> S] -> bf16[T, S]", "a dimension by another name, of the same size; where it is new, S = T"),
     (
         "w = windows(i) -> bf16[N, P, R, C]",
         "the same elements in other dimensions; rearrange(x), lookup(table, ids) likewise",

@@ -265,7 +265,7 @@ class _Acts:
         if function is None:
             return act
         act = replace(act, row=function.row, function=function.name, kept=function.needs)
-        act = replace(act, gathers=function.gathers, reshapes=function.reshapes)
+        act = replace(act, gathers=function.gathers, reshapes=function.reshapes, views=function.views)
         if line.backward:
             return act
         gains = max(len(operands) - function.operands, 0)

@@ -311,7 +311,10 @@ def _require_positive(name: str, value: Expr, least_one: frozenset[Expr], refuse
 
 
 def _layout(problem: Problem) -> Layout:
-    order = (*problem.operation.dimensions, *open_axes(problem.mesh))
+    program = problem.operation
+    shaped = (dim.label for tensor in program.arrays.values() for dim in tensor.dims) if program.where else ()
+    derived = tuple(label for label in shaped if label in program.where or label in program.dimensions)
+    order = tuple(dict.fromkeys((*derived, *program.dimensions, *open_axes(problem.mesh))))
     named = () if problem.operation.line is not None else tuple(problem.operation.arrays)
     beside = frozenset(name[0] for name in named if not name[1:] or name[1:].isdigit())
     return Layout(order, problem.operation.shapes, beside)

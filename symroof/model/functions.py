@@ -48,7 +48,7 @@ class Function(Frozen):
     """What a function takes, forward and ``back``; a function without ``back`` has no derivative that is known.
 
     It works on whole ``rows`` or on elements, takes ``operands`` and at most as many ``gains`` behind them. One that
-    ``reshapes`` makes a tensor of the type that is stated, one that ``gathers`` reads rows of a table. ``needs`` is what the
+    ``reshapes`` makes a tensor of the type that is stated, one that ``views`` leaves it where it lies, one that ``gathers`` reads rows of a table. ``needs`` is what the
     derivative reads: what a backward pass keeps.
     """
 
@@ -60,6 +60,7 @@ class Function(Frozen):
     operands: int = 1
     gains: int = 0
     reshapes: bool = False
+    views: bool = False
     gathers: bool = False
     needs: str = OPERANDS
 
@@ -78,6 +79,10 @@ class Function(Frozen):
     @property
     def back_row(self) -> Fraction:
         return sum((kind.row for kind in self.back or ()), Fraction(0))
+
+
+# The same tensor in other dimensions: nothing is done, and nothing moves.
+VIEW = Function("view", (), ROGOZHNIKOV, (), reshapes=True, views=True)
 
 
 def given(name: str, each: Fraction, back: Fraction | None = None) -> Function:

@@ -71,6 +71,16 @@ class Statement(Frozen):
         """The product that the statement is, None for sums and functions."""
         return Einsum(self.operands, self.result) if self.kind == PRODUCT else None
 
+    @property
+    def views(self) -> bool:
+        """Whether it is its operand in other dimensions."""
+        return self.function is not None and self.function.views
+
+    @property
+    def lies(self) -> bool:
+        """Whether what it makes lies in memory where its operand does: the same split otherwise, or in other dimensions."""
+        return self.kind == EXCHANGE or self.views
+
     @cached_property
     def contracts(self) -> bool:
         return self.product is not None and bool(self.product.contracted)
@@ -84,7 +94,9 @@ class Statement(Frozen):
 
     def __str__(self) -> str:
         names = [str(tensor.name) for tensor in self.operands]
-        if self.function is not None:
+        if self.views:
+            right = names[0]
+        elif self.function is not None:
             over = (self.over,) if self.over is not None and self.over != self.operands[0].labels[-1] else ()
             right = f"{self.function.name}({', '.join((*names, *over))})"
         elif self.kind == EXCHANGE:
@@ -95,6 +107,7 @@ class Statement(Frozen):
             right = f" {self.kind} ".join(names)
         typed = (
             self.kind in (PRODUCT, EXCHANGE)
+            or self.views
             or self.result.dims != self.operands[0].dims
             or self.result.dtype != self.operands[0].dtype
         )
@@ -148,10 +161,20 @@ class Line(Frozen):
 
 
 def sources_of(lines: Iterable[Line]) -> Mapping[str, str]:
-    """What an exchange makes, by name, with the tensor that it is split otherwise."""
+    """What an exchange or a view makes, by name, with the tensor that it is: split otherwise, or in other dimensions."""
     found: dict[str, str] = {}
     for line in lines:
-        if line.statement.kind == EXCHANGE:
+        if line.statement.lies:
+            source = str(line.statement.operands[0].name)
+            found[line.statement.name] = found.get(source, source)
+    return found
+
+
+def viewed_of(lines: Iterable[Line]) -> Mapping[str, str]:
+    """What a view makes, by name, with the tensor that it is in other dimensions."""
+    found: dict[str, str] = {}
+    for line in lines:
+        if line.statement.views:
             source = str(line.statement.operands[0].name)
             found[line.statement.name] = found.get(source, source)
     return found

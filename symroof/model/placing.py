@@ -74,7 +74,8 @@ def kept_forms(program: Program) -> Mapping[str, Split]:
             for tensor in statement.read:
                 name, own, needs = str(tensor.name), split_of(tensor), shared_split(tensor, divisions[statement.name])
                 form = own if own <= needs else next((f for f in chips.turned.get(name, ()) if f <= needs), own)
-                kept[name] = min(kept.get(name, own), form, key=len)
+                root = program.root(name)
+                kept[root] = min(kept.get(root, own), form, key=len)
     return kept
 
 
@@ -84,7 +85,7 @@ def multiplies(line: Line) -> bool:
     if statement.function is None:
         return statement.kind == PRODUCT or (len(statement.operands) == 1 and statement.kind != EXCHANGE)
     of = FUNCTIONS.get(statement.function.name.rstrip("'"), statement.function)
-    return line.backward and not of.reshapes
+    return line.backward and not (of.reshapes or of.views)
 
 
 @dataclass

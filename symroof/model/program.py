@@ -38,6 +38,7 @@ from symroof.model.nodes import (
     lines_of,
     sources_of,
     turns_of,
+    viewed_of,
 )
 from symroof.model.operation import Operation
 from symroof.symbols import expression, rational, symbol
@@ -147,8 +148,17 @@ class Program(Frozen):
 
     @cached_property
     def sources(self) -> Mapping[str, str]:
-        """What exchanges make, with the tensors that they move: one and the same for every memory."""
+        """What exchanges and views make, with the tensors that they are of: one and the same for every memory."""
         return sources_of(self.lines)
+
+    @cached_property
+    def viewed(self) -> Mapping[str, str]:
+        """What views make, with the tensors that they are: one and the same for every chip."""
+        return viewed_of(self.lines)
+
+    def root(self, name: str) -> str:
+        """The tensor that a name stands for, whatever dimensions it is seen in."""
+        return self.viewed.get(name, name)
 
     @cached_property
     def backward(self) -> Backward | None:

@@ -26,7 +26,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.mesh import split_of
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms
-from symroof.model.program import EXCHANGE, NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
+from symroof.model.program import NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
 from symroof.model.quantities import MOVED, STOCKS
 from symroof.symbols import rational
 
@@ -117,7 +117,8 @@ def _moved(program: Program) -> dict[str, Expr]:
     backward = program.backward
     gradients = {str(t.name) for n, t in (backward.gradients if backward else {}).items() if n in weights}
     found = {moved_of(part, program): Integer(0) for part in MOVED}
-    for name, amount in traffic_of_tensors(program).items():
+    for moved, amount in traffic_of_tensors(program).items():
+        name = program.root(moved)
         each = zip(MOVED, (name in weights, name in caches, name in gradients, True), strict=True)
         found[moved_of(next(part for part, here in each if here), program)] += amount
     return {name: amount for name, amount in found.items() if amount != 0}
@@ -188,8 +189,9 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
     stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
     inputs = {t.name for t in program.declared_as("input")}
     kept: dict[str, tuple[Tensor, tuple[Repeat, ...]]] = {}
-    for line, tensor in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
-        name = str(tensor.name)
+    for line, seen in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
+        name = program.root(str(seen.name))
+        tensor = program.arrays[name] if name != seen.name else seen
         if not line.backward or name in stocks or name not in (*makers, *inputs):
             continue
         around = makers[name].repeats if name in makers else ()
@@ -282,7 +284,7 @@ def elementwise(statement: Statement) -> Expr:
     if statement.contracts:
         return Integer(0)
     first, function = statement.operands[0], statement.function
-    if statement.kind == EXCHANGE:
+    if statement.lies:
         return Integer(0)
     if function is None and len(statement.operands) == 1:
         return first.elements - (statement.result.elements if statement.kind == SUM else 0)
@@ -316,7 +318,7 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
     for line in program.lines:
         statement, fuse = line.statement, line.fuse
         together = fuse is not None and fuse.contracts
-        if statement.kind == EXCHANGE:
+        if statement.lies:
             kernels.append(_Kernel([line]))
             continue
         feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
@@ -343,17 +345,17 @@ def _same_turn(one: Line, other: Line) -> bool:
 
 def fetched(lines: tuple[Line, ...], program: Program) -> tuple[tuple[Line, Tensor], ...]:
     """What a kernel reads from memory, each tensor once, with the line that needs it first."""
-    if any(line.statement.kind == EXCHANGE for line in lines):
+    if any(line.statement.lies for line in lines):
         return ()
     on_chip = {line.statement.name for line in lines}
-    on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if s.kind != EXCHANGE}
+    on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
     on_chip |= {name for name, source in program.sources.items() if source in on_chip}
     found: list[tuple[Line, Tensor]] = []
     for line in lines:
-        again = () if line.fuse is None else (s for s in line.fuse.again if s.kind != EXCHANGE)
+        again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
         for tensor, whole in (both for s in (line.statement, *again) for both in zip(s.read, s.operands, strict=True)):
-            if tensor.name not in on_chip:
-                on_chip |= {str(tensor.name)} if tensor is whole else set()
+            if not on_chip & {str(tensor.name), program.root(str(tensor.name))}:
+                on_chip |= {program.root(str(tensor.name))} if tensor is whole else set()
                 found.append((line, tensor))
     return tuple(found)
 

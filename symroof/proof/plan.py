@@ -252,7 +252,8 @@ class Chips:
         """Something of the forward pass is taken back: in a form that was there, else as it is declared."""
         there = place if place is not None and place < self.turned[name] else 0
         axes = _axes(pair for held in self.forms[name][there] for pair in held.blocks)
-        self.saved[name] = min(self.saved.get(name, axes), axes, key=len)
+        root = self.script.root(name)
+        self.saved[root] = min(self.saved.get(root, axes), axes, key=len)
 
     def _sliced(self, form: Form, boxes: Sequence[Box], moves: Iterable[Move]) -> Form:
         """A chip leaves out, free, what no chip needs that it exchanges something with."""

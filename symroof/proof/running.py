@@ -114,7 +114,8 @@ class Run(Evidence):
         script = self.script
         acts, arrays = {act.result: act for act in script.acts}, script.array
         kept: dict[str, tuple[Turn, ...]] = {}
-        for payer, name in script.run.loads:
+        for payer, seen in script.run.loads:
+            name = script.root(seen)
             made = acts.get(name)
             ours = (made is not None and not made.back) or arrays[name].role == "input"
             if acts[payer].back and ours:

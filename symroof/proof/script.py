@@ -54,7 +54,7 @@ class Act(Frozen):
     With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations; a function is counted by
     its first operand. ``back_each`` and ``back_row`` are what the derivative of a function takes, and ``kept`` is what that reads
     beside the gradient: operands, result, nothing, or divisor. The last operands of a function may be ``gains``; one that
-    ``reshapes`` makes other dimensions of the same elements. What a fuse of the number ~n works on is made as in the fuse n.
+    ``reshapes`` makes other dimensions of the same elements, and where it ``views`` these lie where they lay. What a fuse of the number ~n works on is made as in the fuse n.
 
     One that goes ``back`` is of the backward pass: it makes a part of the gradient ``of`` an array, or all of it, and
     ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave.
@@ -71,6 +71,7 @@ class Act(Frozen):
     fuse: int | None = None
     gathers: bool = False  # rows of the first operand alone are read, as many as the result has
     reshapes: bool = False
+    views: bool = False
     gains: int = 0
     back_each: Fraction = Fraction(0)
     back_row: Fraction = Fraction(0)
@@ -89,6 +90,11 @@ class Act(Frozen):
         return self.kind == EXCHANGE
 
     @property
+    def lies(self) -> bool:
+        """Whether its result is in memory what its operand is: nothing is read or written."""
+        return self.exchanges or self.views
+
+    @property
     def sums(self) -> bool:
         """Whether it sums a single operand: one operation less for each element of the result."""
         return self.kind == SUM and len(self.operands) == 1
@@ -102,7 +108,7 @@ class Act(Frozen):
     def shares_out(self) -> bool:
         """Whether the chips of a mesh may share the work out otherwise than the result lies: what multiplies or sums, and
         what goes back, but for other dimensions of the same elements."""
-        return self.multiplies or self.sums or (self.back and not (self.reshapes or self.exchanges))
+        return self.multiplies or self.sums or (self.back and not (self.reshapes or self.lies))
 
     @property
     def adds(self) -> bool:
@@ -147,7 +153,7 @@ class Script(Frozen):
 
     def part(self, name: str) -> str:
         """What the bytes of an array belong to: weights, caches, the gradients of weights, or else activations."""
-        of = {gradient: name for name, gradient in self.gradients}
+        of, name = {gradient: name for name, gradient in self.gradients}, self.root(name)
         role = self.array[name].role
         if role in ("weight", "cache"):
             return f"{role}s"
@@ -182,9 +188,9 @@ class Script(Frozen):
             feeding = [maker[name] for name in map(self.origin, act.operands) if name in maker]
             last = max((k for j in feeding if (k := kernel[j][1]) is not None), default=None)
             here = last is not None and self._joins(act, self.acts[last])
-            inside = (j for j, other in enumerate(self.acts) if other.fuse == act.fuse and not other.exchanges)
+            inside = (j for j, other in enumerate(self.acts) if other.fuse == act.fuse and not other.lies)
             together = next(inside, i)
-            if act.exchanges:
+            if act.lies:
                 where, here = ~i, False
             elif act.fuse in self._busy:
                 where = together
@@ -195,7 +201,7 @@ class Script(Frozen):
             else:
                 where = i
             behind = here or act.fuse in self._busy or self.contracts(act) or last is not None
-            kernel.append((where, where if behind and not act.exchanges else last))
+            kernel.append((where, where if behind and not act.lies else last))
         return self._noted([where for where, _ in kernel], maker)
 
     def _joins(self, act: Act, first: Act) -> bool:
@@ -205,7 +211,12 @@ class Script(Frozen):
 
     def origin(self, name: str) -> str:
         """The array of which another is an exchanged copy: in memory there is one of them."""
-        return next((self.origin(act.operands[0]) for act in self.acts if act.exchanges and act.result == name), name)
+        return next((self.origin(act.operands[0]) for act in self.acts if act.lies and act.result == name), name)
+
+    def root(self, name: str) -> str:
+        """The array that a name stands for, in whatever dimensions it is seen."""
+        act = self.act.get(name)
+        return self.root(act.operands[0]) if act is not None and act.views else name
 
     @cached_property
     def _busy(self) -> frozenset[int]:
@@ -225,11 +236,11 @@ class Script(Frozen):
             if act.fuse == fuse and act.result in wanted:
                 made.insert(0, act)
                 wanted.update(act.operands)
-        return [act for act in made if not act.exchanges]
+        return [act for act in made if not act.lies]
 
     def _first_alone(self, fuse: int, kernel: list[tuple[int, int | None]], here: int) -> int:
         """The first of the elementwise statements of a fuse that join no contraction outside of it."""
-        own = (j for j in range(here) if self.acts[j].fuse == fuse and not self.acts[j].exchanges)
+        own = (j for j in range(here) if self.acts[j].fuse == fuse and not self.acts[j].lies)
         alone = (j for j in own if self.acts[kernel[j][0]].fuse == fuse)
         return next(alone, here)
 
@@ -252,16 +263,16 @@ class Script(Frozen):
                 heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
                 own = self.contracts(act) or not heads
                 payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
-                again = self.made_again(act)
+                again = [] if act.lies else self.made_again(act)
                 chip |= {a.result for a in again}
                 made |= {a.result for a in again}
                 for one in (act, *again):
-                    for name, rows in () if one.exchanges else one.needs:
-                        if name not in chip and self.origin(name) not in made:
+                    for name, rows in () if one.lies else one.needs:
+                        if self.root(name) not in chip and self.origin(name) not in made:
                             loads.append((payer[act.result], name))
                             gathered.append(rows)
                             users.append(one.result)
-                        chip |= {name} if rows is None else set()
+                        chip |= {self.root(name)} if rows is None else set()
                 chip.add(act.result)
                 made.add(act.result)
         fetched, touched = {name for _, name in loads}, {n for act in self.acts if not act.back for n in act.operands}

@@ -34,7 +34,7 @@ from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
-from symroof.reading.statements import is_program
+from symroof.reading.tensors import is_program
 from symroof.reading.toml import read_table
 
 ARROW = r"->|→|\\rightarrow|\\to"

@@ -35,7 +35,7 @@ from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh
 from symroof.reading.operation_keys import dtype_of, operation_of
 from symroof.reading.scope import Scope
-from symroof.reading.statements import COMMENT
+from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import contents, flatten, read_table, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
 from symroof.weight import depth

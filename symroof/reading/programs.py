@@ -3,7 +3,8 @@
     program   = { statement (NEWLINE | ";") }
     statement = ["frozen"] role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
               | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type]
-              | NAME "=" NAME "->" type                                the same tensor, split otherwise
+              | NAME "=" NAME "->" type                                the same tensor, split otherwise, or in other dimensions
+              | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
               | "fuse" "{" program "}"
               | "repeat" size ["as" NAME "=" NAME] "{" program "}"
@@ -35,7 +36,8 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
 from symroof.reading.scope import Scope
-from symroof.reading.statements import END, WORDS, StatementReader
+from symroof.reading.statements import StatementReader
+from symroof.reading.tensors import END, WORDS
 from symroof.symbols import expression
 from symroof.weight import Terms, depth, terms
 
@@ -46,11 +48,6 @@ DEEPEST = 16
 
 
 class SizeReader(StatementReader):
-    def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
-        super().__init__(source, element, functions)
-        self.where: dict[str, Formula] = {}
-        self.defined: dict[str, Token] = {}
-
     def _size_defined(self) -> None:
         token = self.take("word", "a size, as in c = B*k/E")
         if token.text in self.where:
@@ -187,7 +184,9 @@ class ProgramReader(SizeReader):
     def _statement(self) -> Sequence[Node]:
         word = self.take("word", "a statement")
         if self.at("="):
-            return [self._made(word)]
+            made = self._made(word)
+            before, self.seen = self.seen, []
+            return [*before, made]
         if word.text in ROLES:
             self._declaration(word.text)
         elif word.text == "frozen":

@@ -2,142 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from symroof.errors import ReadingError, suggestion
-from symroof.formula import FUNCTIONS, KEYWORDS
-from symroof.model.dtype import Dim, Dtype, Tensor
+from symroof.errors import suggestion
+from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum, OperandError
 from symroof.model.functions import Function
-from symroof.model.nodes import ROLES
 from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, SUM, Statement
-from symroof.reading.einsums import TIMES, EinsumReader
-from symroof.reading.scanner import Token, scan_long
+from symroof.reading.einsums import TIMES
+from symroof.reading.scanner import Token
+from symroof.reading.tensors import END, ViewReader
 
-COMMENT = re.compile(r"#[^\n]*")
-END = ";"
-WORDS = (*ROLES, "frozen", "output", "fuse", "repeat", "block", "where", "mesh")
-STATEMENT = re.compile(rf"(?:^|[;{{])\s*(?:({'|'.join(WORDS)})\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE)
-# A statement goes on in the next line behind one of these, and where that begins with one.
-OPEN = ("*", "+", "-", ",", "->", "=", ":", "(", "[", "@", ".", "{")
-JOINS = ("*", "+", "-", ",", "->", "@", ".", "]", ")", "{")
-LONGEST_PROGRAM = 65_536
 CONSTANTS = "scale(x) is a product with a number, shift(x) a sum with one"
 
 
-def is_program(text: str) -> bool:
-    """Whether a text is written in statements.
-
-    >>> is_program("input x: bf16[B, D]; y = relu(x)"), is_program("bf16[B, D] * bf16[D, F] -> bf16[B, F]")
-    (True, False)
-    """
-    return STATEMENT.search(COMMENT.sub("", text)) is not None
-
-
-class TensorReader(EinsumReader):
-    def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
-        self.whole, self.functions = source, functions
-        blanked = COMMENT.sub(lambda m: " " * len(m.group()), source).replace(END, "\n")
-        super().__init__(blanked, element)
-        self.known: dict[str, Tensor] = {}
-        self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
-        self.used: set[str] = set()
-        self.sized: dict[str, Token] = {}
-
-    def scanned(self) -> Sequence[Token]:
-        if len(self.whole) > LONGEST_PROGRAM:
-            shown, span = f"the program has {len(self.whole)} characters", (0, 1)
-            raise ReadingError(shown, expected=f"at most {LONGEST_PROGRAM}", source=self.whole[:1], span=span)
-        try:
-            return tuple(self._ended(scan_long(self.source)))
-        except ReadingError as error:
-            raise self._placed(error.problem, error.expected, error.hint, *(error.span or (0, 1))) from None
-
-    def _ended(self, tokens: Sequence[Token]) -> Iterator[Token]:
-        """The tokens with the ends of statements among them: where a line ends, outside of brackets."""
-        depth, before = 0, tokens[0]
-        for token in tokens:
-            ended = "\n" in self.source[before.end : token.start] and depth <= 0
-            if ended and before.text not in OPEN and token.text not in JOINS:
-                yield Token("symbol", END, before.end, before.end, spaced=True)
-            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-            yield token
-            before = token
-
-    def error(
-        self,
-        problem: str | None = None,
-        expected: str | None = None,
-        hint: str | None = None,
-        *,
-        token: Token | None = None,
-        span: tuple[int, int] | None = None,
-    ) -> ReadingError:
-        """As for every text; of several lines the error shows the one at fault."""
-        token = token or self.token
-        start, end = span or token.span
-        if problem is None:
-            before = self.tokens[self.index - 1] if self.index and token is self.token else token
-            ended = token.kind == "end" or token.text == END or "\n" in self.source[before.end : token.start]
-            problem = "the statement ends too early" if ended else f"unexpected {token.text!r}"
-            start, end = (before.end, before.end + 1) if ended else (start, end)
-        return self._placed(problem, expected, hint, start, end)
-
-    def _placed(self, problem: str, expected: str | None, hint: str | None, start: int, end: int) -> ReadingError:
-        first = self.whole.rfind("\n", 0, start) + 1
-        stop = self.whole.find("\n", start)
-        line = self.whole[first : stop if stop >= 0 else len(self.whole)]
-        if "\n" in self.whole.strip():
-            problem = f"line {self.whole.count(chr(10), 0, start) + 1}: {problem}"
-        here = (start - first, max(min(end - first, len(line)), start - first))
-        return ReadingError(problem, source=line, span=here, expected=expected, hint=hint)
-
-    def _new(self, token: Token) -> str:
-        if token.text in self.known:
-            raise self.error(f"{token.text} is made twice", "a name of its own for each tensor", token=token)
-        if token.text in {*KEYWORDS, *FUNCTIONS}:
-            raise self.error(f"{token.text} is a word of the language", "the name of a tensor", token=token)
-        return token.text
-
-    def _type(self, operands: Sequence[Tensor] = ()) -> Tensor:
-        """A type; one without a dtype has that of the operands, if it is one, or that of the problem."""
-        start = self.token
-        if self.at("["):
-            types = {tensor.dtype for tensor in operands}
-            element = types.pop() if len(types) == 1 else self.element
-            if element is None:
-                hint = "or one for all of them: --dtype bf16"
-                raise self.error("a type without a dtype", "a type, as in bf16[B, D]", hint, token=start)
-            tensor = Tensor(element, self._dims(start))
-        else:
-            tensor = replace(self._tensor(), name=None)
-        for dim in tensor.dims:
-            if tensor.labels.count(dim.label) > 1:
-                hint = f"say that two sizes are equal: where E = {dim.label}"
-                shown = f"{dim.label} appears twice in one tensor"
-                raise self.error(shown, "a name of its own for each size", hint, token=start)
-        return tensor
-
-    def _dim(self) -> Dim:
-        token = self.token
-        dim = super()._dim()
-        self.sized.setdefault(dim.label, token)
-        return dim
-
-    def _operand(self, token: Token) -> Tensor:
-        if token.text not in self.known:
-            hint = suggestion(token.text, self.known) or f"declare it: input {token.text}: bf16[…]"
-            if token.text in self.functions:
-                hint = f"a function has brackets: {token.text}(x)"
-            expected = f"one of {', '.join(self.known)}" if self.known else "a declared tensor"
-            raise self.error(f"there is no tensor {token.text} before this line", expected, hint, token=token)
-        self.used.add(token.text)
-        return self.known[token.text]
-
-
-class CallReader(TensorReader):
+class CallReader(ViewReader):
     def _applied(self, name: Token, function: Token) -> Statement:
         """A function of tensors, over a dimension where it works on rows."""
         known = self.functions.get(function.text)
@@ -173,9 +52,11 @@ class CallReader(TensorReader):
         """The tensors that a function is of, and the dimension that it is over."""
         self.expect("(")
         most = known.operands + known.gains
-        tokens, over = [self.take("word", "a tensor")], None
+        first = self.take("word", "a tensor")
+        tokens, over = [self._seen(first, self._renamed(first))], None
         while self.accept(","):
             token = self.take("word", "a dimension" if known.rows else "a tensor")
+            token = self._seen(token, self._renamed(token))
             taken = token.text in self.known and len(tokens) < most
             if taken and (len(tokens) < known.operands or token.text not in self._operand(tokens[0]).labels):
                 tokens.append(token)
@@ -236,7 +117,12 @@ class StatementReader(CallReader):
         if self.at("-"):
             raise self.error("a sign before a tensor", "a tensor or a function", "scale(x) is a product with a number")
         first = self.take("word", "a tensor or a function")
-        statement = self._applied(name, first) if self.at("(") else self._joined(name, first)
+        if self.at("("):
+            statement = self._applied(name, first)
+        elif (renamed := self._renamed(first)) is not None and (self.token.kind == "end" or self.at(END, "}")):
+            statement = self._view(name.text, first, *renamed)
+        else:
+            statement = self._joined(name, self._seen(first, renamed))
         self._new(name)
         self.known[name.text] = statement.result
         return statement
@@ -262,7 +148,9 @@ class StatementReader(CallReader):
         if not signs and not stated and not self.at(END, "}") and self.token.kind != "end":
             raise self.error(expected="a sign such as '*' or '+', '->', or the end of the statement")
         split = stated is not None and any(dim.axes for dim in (*stated.dims, *operands[0].dims))
-        if not signs and stated and split and set(stated.labels) == set(operands[0].labels):
+        if not signs and stated and set(stated.labels) != set(operands[0].labels):
+            return self._view(name.text, first, operands[0], stated)
+        if not signs and stated and split:
             return self._exchanged(name, first, operands[0], stated)
         if not signs:
             hint = f"write {first.text} itself where {name.text} would stand"
@@ -294,7 +182,7 @@ class StatementReader(CallReader):
         if self.at("("):
             cure = f"a statement of its own: a = {token.text}(…)"
             raise self.error(f"{token.text}(…) stands in a longer statement", cure, token=token)
-        return token
+        return self._seen(token, self._renamed(token))
 
     def _require_no_sign(self, name: Token) -> None:
         """Divisions and powers are functions of the table."""

@@ -30,7 +30,7 @@ class Statements:
     """What the steps of a derivation say of the statements of a program, by their names."""
 
     def __init__(self, derivation: Derivation, program: Program) -> None:
-        self.program, self.names = program, tuple(program.owners)
+        self.program, self.names = program, tuple(name for name in program.owners if name not in program.viewed)
         self.right = {step.left: step.right for step in derivation.written if step.point is None}
         shares = ((step.left, step) for step in derivation.written if step.reason is Reason.EXCESS)
         self.passes = (Name("flops_forward"), Name("flops_backward"))

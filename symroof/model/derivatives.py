@@ -1,0 +1,74 @@
+"""The gradient through one statement that is a function: what takes it back, and what that reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from symroof.errors import ModelError
+from symroof.model import functions
+from symroof.model.dtype import Tensor
+from symroof.model.functions import FUNCTIONS, Function, Kind
+from symroof.model.program import SUM, Statement
+
+# The gradient of a gain: what it multiplied, times the gradient of the result, added over the rows.
+GAIN = tuple(Kind(name, Fraction(1), Fraction(0)) for name in ("multiplications", "additions"))
+
+
+def derivative(function: Function) -> Function:
+    """What takes a gradient back through a function: of the operands and the gradient of the result.
+
+    >>> derivative(FUNCTIONS["relu"]).name
+    "relu'"
+    """
+    if function.back is None:
+        raise ModelError(
+            f"{function.name} has no derivative, so there is no gradient of its operand",
+            expected=f"one of {', '.join(name for name, known in FUNCTIONS.items() if known.back is not None)}",
+            hint=f"or give both: functions = {{ {function.name} = [3, 5] }}",
+        )
+    plain = {"operands": 1, "gains": 0, "reshapes": False, "gathers": False}
+    return replace(function, name=f"{function.name}'", kinds=function.back, **plain)  # type: ignore[arg-type]
+
+
+def passes_on(statement: Statement) -> bool:
+    """Whether a function leaves the gradient as it is: one whose derivative takes nothing."""
+    function = statement.function
+    return function is not None and function.back == () and not (function.reshapes or function.gathers)
+
+
+def through_function(statement: Statement, place: int, gradient: Tensor, result: Tensor, first: bool) -> Statement:
+    """The gradient of the operand at a place. That of the ``first`` one takes what the derivative takes for all operands;
+    that of a gain adds up products, that of a shift the gradient alone. A table gets the rows that were looked up, and
+    what was rearranged is put back."""
+    function, operands = statement.function, statement.operands
+    assert function is not None
+    back = derivative(function)
+    if place > function.operands:
+        return Statement(SUM, (gradient,), result)
+    if place == function.operands:
+        return Statement(
+            "function",
+            (operands[0], gradient),
+            result,
+            replace(back, name=f"{function.name}_gain'", kinds=GAIN, rows=False),
+        )
+    if function.reshapes or passes_on(statement):
+        return Statement("function", (gradient,), result, back)
+    if function.gathers:
+        return Statement("function", (*operands[1:], gradient), result, back)
+    back = back if first else replace(back, kinds=())
+    return Statement("function", (*_kept(statement, place), gradient), result, back, statement.over)
+
+
+def _kept(statement: Statement, place: int) -> tuple[Tensor, ...]:
+    """What the derivative for an operand reads beside the gradient of the result."""
+    assert statement.function is not None
+    match statement.function.needs:
+        case functions.NOTHING:
+            return ()
+        case functions.RESULT:
+            return (statement.result, *statement.operands[1:])
+        case functions.DIVISOR:
+            return (statement.operands[1], *((statement.result,) if place else ()))
+    return statement.operands

@@ -1,0 +1,205 @@
+"""The tensors of a program as its statements name them: their types, and other dimensions that they are seen in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from symroof.errors import ReadingError, suggestion
+from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Name
+from symroof.model.dtype import Dim, Dtype, Tensor
+from symroof.model.functions import VIEW, Function
+from symroof.model.nodes import ROLES
+from symroof.model.program import Statement
+from symroof.reading.einsums import EinsumReader
+from symroof.reading.scanner import Token, scan_long
+
+COMMENT = re.compile(r"#[^\n]*")
+END = ";"
+WORDS = (*ROLES, "frozen", "output", "fuse", "repeat", "block", "where", "mesh")
+STATEMENT = re.compile(rf"(?:^|[;{{])\s*(?:({'|'.join(WORDS)})\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE)
+# A statement goes on in the next line behind one of these, and where that begins with one.
+OPEN = ("*", "+", "-", ",", "->", "=", ":", "(", "[", "@", ".", "{")
+JOINS = ("*", "+", "-", ",", "->", "@", ".", "]", ")", "{")
+LONGEST_PROGRAM = 65_536
+
+
+def is_program(text: str) -> bool:
+    """Whether a text is written in statements.
+
+    >>> is_program("input x: bf16[B, D]; y = relu(x)"), is_program("bf16[B, D] * bf16[D, F] -> bf16[B, F]")
+    (True, False)
+    """
+    return STATEMENT.search(COMMENT.sub("", text)) is not None
+
+
+class TensorReader(EinsumReader):
+    def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
+        self.whole, self.functions = source, functions
+        blanked = COMMENT.sub(lambda m: " " * len(m.group()), source).replace(END, "\n")
+        super().__init__(blanked, element)
+        self.known: dict[str, Tensor] = {}
+        self.where: dict[str, Formula] = {}
+        self.defined: dict[str, Token] = {}
+        self.seen: list[Statement] = []  # what operands are seen as, before the statement that has them
+        self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
+        self.used: set[str] = set()
+        self.sized: dict[str, Token] = {}
+
+    def scanned(self) -> Sequence[Token]:
+        if len(self.whole) > LONGEST_PROGRAM:
+            shown, span = f"the program has {len(self.whole)} characters", (0, 1)
+            raise ReadingError(shown, expected=f"at most {LONGEST_PROGRAM}", source=self.whole[:1], span=span)
+        try:
+            return tuple(self._ended(scan_long(self.source)))
+        except ReadingError as error:
+            raise self._placed(error.problem, error.expected, error.hint, *(error.span or (0, 1))) from None
+
+    def _ended(self, tokens: Sequence[Token]) -> Iterator[Token]:
+        """The tokens with the ends of statements among them: where a line ends, outside of brackets."""
+        depth, before = 0, tokens[0]
+        for token in tokens:
+            ended = "\n" in self.source[before.end : token.start] and depth <= 0
+            if ended and before.text not in OPEN and token.text not in JOINS:
+                yield Token("symbol", END, before.end, before.end, spaced=True)
+            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+            yield token
+            before = token
+
+    def error(
+        self,
+        problem: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+        *,
+        token: Token | None = None,
+        span: tuple[int, int] | None = None,
+    ) -> ReadingError:
+        """As for every text; of several lines the error shows the one at fault."""
+        token = token or self.token
+        start, end = span or token.span
+        if problem is None:
+            before = self.tokens[self.index - 1] if self.index and token is self.token else token
+            ended = token.kind == "end" or token.text == END or "\n" in self.source[before.end : token.start]
+            problem = "the statement ends too early" if ended else f"unexpected {token.text!r}"
+            start, end = (before.end, before.end + 1) if ended else (start, end)
+        return self._placed(problem, expected, hint, start, end)
+
+    def _placed(self, problem: str, expected: str | None, hint: str | None, start: int, end: int) -> ReadingError:
+        first = self.whole.rfind("\n", 0, start) + 1
+        stop = self.whole.find("\n", start)
+        line = self.whole[first : stop if stop >= 0 else len(self.whole)]
+        if "\n" in self.whole.strip():
+            problem = f"line {self.whole.count(chr(10), 0, start) + 1}: {problem}"
+        here = (start - first, max(min(end - first, len(line)), start - first))
+        return ReadingError(problem, source=line, span=here, expected=expected, hint=hint)
+
+    def _new(self, token: Token) -> str:
+        if token.text in self.known:
+            raise self.error(f"{token.text} is made twice", "a name of its own for each tensor", token=token)
+        if token.text in {*KEYWORDS, *FUNCTIONS}:
+            raise self.error(f"{token.text} is a word of the language", "the name of a tensor", token=token)
+        return token.text
+
+    def _type(self, operands: Sequence[Tensor] = ()) -> Tensor:
+        """A type; one without a dtype has that of the operands, if it is one, or that of the problem."""
+        start = self.token
+        if self.at("["):
+            types = {tensor.dtype for tensor in operands}
+            element = types.pop() if len(types) == 1 else self.element
+            if element is None:
+                hint = "or one for all of them: --dtype bf16"
+                raise self.error("a type without a dtype", "a type, as in bf16[B, D]", hint, token=start)
+            tensor = Tensor(element, self._dims(start))
+        else:
+            tensor = replace(self._tensor(), name=None)
+        for dim in tensor.dims:
+            if tensor.labels.count(dim.label) > 1:
+                hint = f"say that two sizes are equal: where E = {dim.label}"
+                shown = f"{dim.label} appears twice in one tensor"
+                raise self.error(shown, "a name of its own for each size", hint, token=start)
+        return tensor
+
+    def _dim(self) -> Dim:
+        token = self.token
+        dim = super()._dim()
+        self.sized.setdefault(dim.label, token)
+        return dim
+
+    def _operand(self, token: Token) -> Tensor:
+        if token.text not in self.known:
+            hint = suggestion(token.text, self.known) or f"declare it: input {token.text}: bf16[…]"
+            if token.text in self.functions:
+                hint = f"a function has brackets: {token.text}(x)"
+            expected = f"one of {', '.join(self.known)}" if self.known else "a declared tensor"
+            raise self.error(f"there is no tensor {token.text} before this line", expected, hint, token=token)
+        self.used.add(token.text)
+        return self.known[token.text]
+
+
+class ViewReader(TensorReader):
+    """Operands in other dimensions: x[T -> S]."""
+
+    def _renamed(self, token: Token) -> tuple[Tensor, Tensor] | None:
+        """A tensor before and after some of its dimensions have other names; None where it is as it is."""
+        if token.text not in self.known or not self.accept("["):
+            return None
+        tensor = self._operand(token)
+        names: dict[str, str] = {}
+        while True:
+            old = self.take("word", "a dimension, as in x[T -> S]")
+            if old.text not in tensor.labels or old.text in names:
+                expected, near = f"one of {', '.join(tensor.labels)}", suggestion(old.text, tensor.labels)
+                raise self.error(f"{token.text} has no dimension {old.text}", expected, near, token=old)
+            self.expect("->")
+            new = self._dim()
+            names[old.text] = new.label
+            if new.axes or new.fixed:
+                raise self.error(f"{new} is no name of a size", "a name, as in x[T -> S]")
+            self._require_equal(old, new.label)
+            if not self.accept(","):
+                break
+        self.expect("]", "',' or ']'")
+        dims = tuple(replace(dim, label=names.get(dim.label, dim.label)) for dim in tensor.dims)
+        seen = replace(tensor, dims=dims)
+        for label in seen.labels:
+            if seen.labels.count(label) > 1:
+                raise self.error(f"{label} appears twice in {seen}", "a name of its own for each size", token=token)
+        return tensor, seen
+
+    def _require_equal(self, old: Token, label: str) -> None:
+        """The new name is that of a size that equals the old one: by a definition, or as one that is new."""
+        known = self.where.get(label)
+        if known == Name(old.text) or self.where.get(old.text) == Name(label):
+            return
+        shaped = {dim.label for tensor in self.known.values() for dim in tensor.dims}
+        if known is not None or label in shaped:
+            shown = f"{label} is a size of its own"
+            raise self.error(shown, f"a new name, or where {label} = {old.text} before", token=old)
+        self.where[label], self.defined[label] = Name(old.text), old
+
+    def _seen(self, token: Token, renamed: tuple[Tensor, Tensor] | None) -> Token:
+        """The name of an operand, which is that of a view where its dimensions have other names."""
+        if renamed is None:
+            return token
+        tensor, seen = renamed
+        new = [dim.label for dim, old in zip(seen.dims, tensor.dims, strict=True) if dim != old]
+        plain = name = f"{token.text}_{''.join(new)}"
+        number = 1
+        while name in self.known and self.known[name] != replace(seen, name=name):
+            number += 1
+            name = f"{plain}{number}"
+        if name not in self.known:
+            self.seen.append(self._view(name, token, tensor, seen))
+            self.known[name] = self.seen[-1].result
+        self.used.add(name)
+        return token._replace(text=name)
+
+    def _view(self, name: str, token: Token, tensor: Tensor, seen: Tensor) -> Statement:
+        """The same elements in other dimensions."""
+        if seen.dtype != tensor.dtype:
+            cure = f"{tensor.dtype.name}, or a statement of its own: {name} = convert({token.text}) -> {tensor.dtype.name}[…]"
+            raise self.error(f"{token.text} is {tensor}, and in other dimensions keeps its type", cure, token=token)
+        self.reshaped.append((VIEW, tensor, seen, token))
+        return Statement("function", (tensor,), replace(seen, name=name), VIEW)

@@ -1,0 +1,175 @@
+"""The same tensor in other dimensions: nothing is done and nothing moves, it is read and kept once, and its gradients under all its
+names are added. Against loops and finite differences, and against programs that say it without views."""
+
+import re
+
+import numpy as np
+import pytest
+from interpreter import differences
+from test_training import _held_against, at, counted, run, trained
+
+import symroof as sr
+from symroof.errors import CheckError, ReadingError, SymroofError
+from symroof.model import functions
+from symroof.model.statement_costs import amounts
+from symroof.reading.programs import read_program
+
+ATTENTION = """
+input x: bf16[B, T, D]
+weight Wq, Wk, Wv: bf16[D, E]
+weight Wo: bf16[E, D]
+where E = K*H
+q = x * Wq -> bf16[B, T, E]
+k = x * Wk -> bf16[B, T, E]
+v = x * Wv -> bf16[B, T, E]
+qh = q -> bf16[B, T, K, H]
+kh = k -> bf16[B, T, K, H]
+vh = v -> bf16[B, T, K, H]
+fuse {
+  s = qh * kh[T -> S] -> bf16[B, T, S, K]
+  p = softmax(s, S)
+  o = p * vh[T -> S] -> bf16[B, T, K, H]
+}
+oh = o -> bf16[B, T, E]
+y = oh * Wo -> bf16[B, T, D]
+"""
+# The same with weights that have heads, and without a word of views but for the second name of the time.
+SPLIT_HEADS = """
+input x: bf16[B, T, D]
+input x2: bf16[B, S, D]
+weight Wq, Wk, Wv: bf16[D, K, H]
+weight Wo: bf16[K, H, D]
+q = x * Wq -> bf16[B, T, K, H]
+k = x2 * Wk -> bf16[B, S, K, H]
+v = x2 * Wv -> bf16[B, S, K, H]
+fuse {
+  s = q * k -> bf16[B, T, S, K]
+  p = softmax(s, S)
+  o = p * v -> bf16[B, T, K, H]
+}
+y = o * Wo -> bf16[B, T, D]
+"""
+PROGRAMS = {
+    "attention": ATTENTION,
+    "gram": "input x: bf16[B, D]; g = x * x[B -> P] -> bf16[B, P]",
+    "kept once": "input x: bf16[B, D]; weight W: bf16[D, F]; h = x * W -> bf16[B, F]; a = silu(h); g = a * a[B -> P] -> bf16[B, P]",
+    "heads": "input x: bf16[B, D]; weight W: bf16[H, N]; where D = K*H; v = x -> bf16[B, K, H]; y = v * W -> bf16[B, K, N]; z = gelu(y)",
+    "of a view": "input x: bf16[B, D]; where D = K*H; v = x -> bf16[B, K, H]; w = v -> bf16[B, D]; y = w * x[B -> P] -> bf16[B, P]",
+    "of a weight": "input x: bf16[B, K, H]; weight W: bf16[D, F]; where D = K*H; U = W -> bf16[K, H, F]; y = x * U -> bf16[B, F]",
+    "between": "input x: bf16[B, D]; weight W: bf16[D, F]; where F = K*H; h = x * W -> bf16[B, F]; v = h -> bf16[B, K, H]; p = softmax(v, H); r = p -> bf16[B, F]; s = h + r",
+    "repeated": "input x: bf16[B, D]; weight W: bf16[D, F]; weight U: bf16[K, H, D]; where F = K*H; repeat 2 as x = y { h = x * W -> bf16[B, F]; v = h -> bf16[B, K, H]; y = v * U -> bf16[B, D] }",
+}
+VIEW = re.compile(r"(\w+)\[(\w+) -> (\w+)\]")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_finite_differences_and_everything_is_counted_in_loops(name):
+    program = trained(PROGRAMS[name])
+    found, sizes, given = run(program, 3)
+    expected = differences(program, sizes, found.declared, given)
+    assert expected.keys() == found.gradients.keys()
+    for key, gradient in expected.items():
+        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-5, atol=1e-5, err_msg=str(key))
+    _held_against(program, found, sizes)
+    assert {step.check.status for step in counted(PROGRAMS[name])} == {"proved"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_printed_is_read_back(name):
+    program = read_program(PROGRAMS[name])
+    again = read_program(str(program))
+    assert str(again) == str(program)
+    assert again == program
+
+
+def test_attention_with_views_costs_what_it_costs_without():
+    """At the same sizes, but for the second input, which is the first."""
+    sizes = {"B": 2, "T": 96, "D": 64, "K": 4, "H": 16, "E": 64, "S": 96}
+    one, other = (amounts(read_program(text), "fma") for text in (ATTENTION, SPLIT_HEADS))
+    costs = {name: tuple(read_program(text).cost("fma") for text in (ATTENTION, SPLIT_HEADS)) for name in ("cost",)}
+    mine, theirs = costs["cost"]
+    assert at(mine.flops, sizes) == at(theirs.flops, sizes)
+    assert at(mine.bytes, sizes) == at(theirs.bytes, sizes)
+    for name in ("params", "weights", "ops"):
+        assert at(one[name], sizes) == at(other[name], sizes), name
+    trained_one, trained_other = (amounts(trained(text), "fma") for text in (ATTENTION, SPLIT_HEADS))
+    assert at(trained_one["flops_backward"], sizes) == at(trained_other["flops_backward"], sizes)
+    again = 2 * 2 * 96 * 64  # the second input is kept as well, where it is another
+    assert at(trained_other["saved"], sizes) - at(trained_one["saved"], sizes) == again
+
+
+def test_a_tensor_is_read_once_under_all_of_its_names():
+    d = sr.derive(PROGRAMS["gram"], on="tpu-v5e", at="B=512,D=256")
+    assert d.value("reads") == 2 * 512 * 256
+    assert d.value("writes") == 2 * 512 * 512
+    assert d.value("flops") == 2 * 512 * 512 * 256
+    with_two = sr.derive(
+        "input x: bf16[B, D]; input z: bf16[P, D]; g = x * z -> bf16[B, P]", on="tpu-v5e", at="B=512,P=512,D=256"
+    )
+    assert with_two.value("reads") == 2 * d.value("reads")
+
+
+def test_what_belongs_to_weights_does_so_under_other_names():
+    d = sr.derive(PROGRAMS["of a weight"], on="tpu-v5e", at="B=8,K=4,H=16,F=32")
+    assert d.value("weights_moved") == d.value("weights") == 2 * 4 * 16 * 32
+
+
+def test_a_page_says_no_more_of_a_view_than_its_line():
+    d = sr.derive(ATTENTION, on="tpu-v5e")
+    text = d.to_text()
+    assert "kh_S = kh -> bf16[B, S, K, H]" in text
+    assert text.count("kh_S") == 3  # the line, where it is used, and what that reads
+    assert "where S = T" in text
+
+
+def test_batches_of_views_are_shared_out():
+    """Dimensions that a view leaves as they are may be split; those that it changes are gathered first, in words."""
+    text = ATTENTION.replace("B, T", "B_X, T").replace("B, S", "B_X, S").strip()
+    split = sr.derive(f"mesh X = 4 on ICI\n{text}", on="tpu-v5p", training=True, at="B=8,T=64,D=32,K=2,H=16")
+    whole = sr.derive(ATTENTION, on="tpu-v5p", training=True, at="B=8,T=64,D=32,K=2,H=16")
+    assert 4 * split.value("flops_per_chip") == whole.value("flops")
+    assert 4 * split.value("saved_per_chip") == whole.value("saved")
+    weights = 2 * 4 * 32 * 32
+    assert split.value("sent(X)") == 2 * weights * 3 / 4 / 2
+    with pytest.raises(SymroofError, match="exchanges nothing"):
+        sr.derive("mesh X = 4 on ICI; input x: bf16[B_X, D]; g = x * x[B -> P] -> bf16[B_X, P]", on="tpu-v5p")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("input x: bf16[B, D]; v = x -> bf16[B, K, H]; y = relu(v)", "do not have as many elements"),
+        ("input x: bf16[B, D]; where D = K*H; v = x -> fp32[B, K, H]; y = relu(v)", "keeps its type"),
+        ("input x: bf16[B, D]; y = x * x[C -> P] -> bf16[B, P]", "x has no dimension C"),
+        ("input x: bf16[B, D]; y = x * x[B -> D] -> bf16[B, D]", "D is a size of its own"),
+        ("input x: bf16[B, D]; y = x * x[B -> 4] -> bf16[B, 4]", "4 is no name of a size"),
+        ("input x: bf16[B, D]; y = x * x[B -> P_X] -> bf16[B, P]", "P_X is no name of a size"),
+        ("input x: bf16[B, D]; input u: bf16[P, D]; y = u * x[B -> P] -> bf16[P]", "P is a size of its own"),
+        ("input x: bf16[B, D]; y = x * x[B] -> bf16[B]", "expected '->'"),
+        ("input x: bf16[B, D]; y = x * x[B -> P", "expected ',' or ']'"),
+    ],
+)
+def test_what_is_no_view_is_said(text, said):
+    with pytest.raises(ReadingError) as caught:
+        read_program(text)
+    assert said in str(caught.value)
+
+
+def test_a_view_that_is_counted_is_noticed():
+    """Were a view a tensor of its own, the bytes would be others: the second engine reads the same word of it, so this law does
+    not rest on that."""
+    honest = read_program(PROGRAMS["heads"]).cost("fma").bytes
+    changed = functions.VIEW
+    object.__setattr__(changed, "views", False)
+    try:
+        assert (read_program(PROGRAMS["heads"]).cost("fma").bytes - honest).expand() != 0
+    finally:
+        object.__setattr__(changed, "views", True)
+
+
+def test_a_producer_that_reads_a_view_as_another_tensor_is_refused(monkeypatch):
+    from symroof.model.program import Program
+
+    monkeypatch.setattr(Program, "root", lambda self, name: name)
+    with pytest.raises(CheckError):
+        counted(PROGRAMS["gram"])
