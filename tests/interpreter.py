@@ -40,6 +40,11 @@ def _gelu(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 FUNCTIONS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "scale": lambda x, axis: x / 2,
+    "exp": lambda x, axis: np.exp(x),
+    "log": lambda x, axis: np.log(x),
+    "reciprocal": lambda x, axis: 1 / x,
+    "rsqrt": lambda x, axis: x**-0.5,
     "gelu": _gelu,
     "silu": lambda x, axis: x / (1 + np.exp(-x)),
     "sigmoid": lambda x, axis: 1 / (1 + np.exp(-x)),
@@ -76,6 +81,11 @@ def _silu_back(x: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
 
 # Of what the backward pass keeps: the operand of most, the result of those that have the same name for it, else nothing.
 DERIVATIVES: dict[str, Callable[..., np.ndarray]] = {
+    "scale'": lambda dy, axis: dy / 2,
+    "exp'": lambda y, dy, axis: dy * y,
+    "log'": lambda x, dy, axis: dy / x,
+    "reciprocal'": lambda y, dy, axis: -dy * y**2,
+    "rsqrt'": lambda y, dy, axis: -dy * y**3 / 2,
     "gelu'": _gelu_back,
     "silu'": _silu_back,
     "sigmoid'": lambda s, dy, axis: dy * s * (1 - s),
@@ -241,6 +251,15 @@ class Interpreter:
 
     def _done(self, statement: Statement, values: Values) -> np.ndarray:
         arrays = [values[str(t.name)] for t in statement.operands]
+        shape = [self._size(label) for label in statement.result.labels]
+        if statement.function is not None and statement.function.name == "broadcast":
+            self.applied[statement.name] = 0
+            return _broadcast(arrays[0], statement.operands[0].labels, statement.result.labels, shape).copy()
+        if statement.kind == "max":
+            labels, kept = statement.operands[0].labels, statement.result.labels
+            done = arrays[0].max(axis=tuple(i for i, label in enumerate(labels) if label not in kept))
+            self.added[statement.name] = self.added.get(statement.name, 0) + arrays[0].size - done.size
+            return _aligned(done, tuple(label for label in labels if label in kept), kept)
         if statement.function is not None and statement.function.name.rstrip("'") == "view":
             self.applied[statement.name] = 0
             return arrays[0].reshape([self._size(label) for label in statement.result.labels])

@@ -21,6 +21,7 @@ STATEMENTS = (
     ("y = x + v", "a sum, or a difference, of tensors of one shape; y = a * b elementwise likewise"),
     ("a = gelu(h)", "a function of each element, from the table below"),
     ("p = softmax(s, S)", "a function of each row over S; norms take their gains: rms_norm(x, g)"),
+    ("y = sum(x, D)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),
     ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
     ("v = t -> bf16[B, K, H]", "the same tensor in other dimensions, where D = K*H: nothing moves"),
     ("s = q * k[T -> S] -> bf16[T, S]", "a dimension by another name, of the same size; where it is new, S = T"),

@@ -10,7 +10,7 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
 from symroof.model.cost import Cost, Counting
-from symroof.model.program import SUM, Line, Program, turns_of
+from symroof.model.program import Line, Program, turns_of
 from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement
 from symroof.model.tokens import tokens_of
 from symroof.proof.evidence import Excess
@@ -170,8 +170,8 @@ def _applied(draft: Draft, line: Line) -> Applied:
     """What an elementwise statement takes for each element, or for each row where rows take something of their own."""
     statement, function = line.statement, line.statement.function
     if function is None:
-        sums = statement.kind == SUM and len(statement.operands) == 1
-        return Applied(statement.name, draft.write(max(len(statement.operands) - 1, 1)), sums=sums)
+        each = draft.write(max(len(statement.operands) - 1, 1))
+        return Applied(statement.name, each, sums=statement.reduces)
     if function.row == 0:
         return Applied(statement.name, draft.write(function.each))
     length = next(dim.size for dim in statement.operands[0].dims if dim.label == statement.over)

@@ -25,7 +25,7 @@ from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.cost import Counting
 from symroof.model.einsum import Einsum
 from symroof.model.mesh import split_of
-from symroof.model.program import DIFFERENCE, SUM, Fuse, Line, Program, Repeat, Undone
+from symroof.model.program import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Program, Repeat, Undone
 from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOKENS, meaning
 from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
 from symroof.model.statement_costs import amounts, moved_of, of_statement, traffic_of_tensors
@@ -258,7 +258,7 @@ class _Acts:
         operands = tuple(str(tensor.name) for tensor in statement.operands)
         turns, fuse = tuple(map(self.turn, line.repeats)), self.fuse(line.fuse)
         kind = FUNCTION if function is not None else statement.kind
-        alone = function is None and len(operands) == 1 and statement.kind in (SUM, DIFFERENCE)
+        alone = function is None and len(operands) == 1 and statement.kind in (SUM, DIFFERENCE, MAXIMUM)
         each = function.each if function is not None else Fraction(1 if alone else len(operands) - 1)
         act = Act(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
         act = replace(act, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)

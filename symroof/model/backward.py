@@ -15,10 +15,11 @@ from symroof.formula import Frozen
 from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
-from symroof.model.functions import FUNCTIONS
+from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.program import (
     DIFFERENCE,
     EXCHANGE,
+    MAXIMUM,
     PRODUCT,
     SUM,
     Block,
@@ -149,6 +150,9 @@ class _Reverse:
         """What the gradient of a result gives to that of one operand; the statements that it takes are added."""
         operand = statement.operands[place]
         same = operand.dtype == gradient.dtype and set(operand.labels) == set(gradient.labels)
+        if statement.kind == MAXIMUM:
+            problem = f"{statement.name} = {str(statement).partition(' = ')[2]} has no derivative here"
+            raise ModelError(problem, hint="freeze what it is of, or leave it out: softmax, sum and mean have one")
         first = statement.kind in (SUM, DIFFERENCE) and not (statement.kind == DIFFERENCE and place)
         if same and (first or passes_on(statement)):
             return gradient
@@ -162,6 +166,8 @@ class _Reverse:
         elif statement.kind == PRODUCT:
             *rest, made = self._factors(statement, place, gradient, result)
             found += (replace(one, undone=Undone("", statement.name, place)) for one in rest)
+        elif statement.reduces:
+            made = Statement("function", (gradient,), result, BROADCAST)
         elif first and set(operand.labels) == set(gradient.labels):
             made = Statement("function", (gradient,), result, FUNCTIONS["convert"])
         else:

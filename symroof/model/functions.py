@@ -85,6 +85,10 @@ class Function(Frozen):
 VIEW = Function("view", (), ROGOZHNIKOV, (), reshapes=True, views=True)
 
 
+# What is the same along dimensions that it lacked: the gradient of a sum.
+BROADCAST = Function("broadcast", (), IEEE, reshapes=True)
+
+
 def given(name: str, each: Fraction, back: Fraction | None = None) -> Function:
     """A function of a user's own: so many operations for each element.
 

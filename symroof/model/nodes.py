@@ -21,7 +21,7 @@ from symroof.model.functions import Function
 from symroof.symbols import expression
 
 ROLES = ("input", "weight", "cache")
-PRODUCT, SUM, DIFFERENCE, EXCHANGE = "*", "+", "-", "->"
+PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE = "*", "+", "-", "max", "->"
 # What a product on one line is called: what it costs is what the whole costs.
 NAMELESS = ""
 
@@ -51,8 +51,8 @@ class Undone(Frozen):
 class Statement(Frozen):
     """``result = operands[0] * operands[1] …``, a sum of them, or a function of them, ``over`` a dimension for rows.
 
-    Of one operand a sum is taken over what the result lacks; a difference is that with its sign turned; an exchange is the
-    operand, split as the result is.
+    Of one operand a sum, or a maximum, is taken over what the result lacks; a difference is that with its sign turned; an
+    exchange is the operand, split as the result is.
     """
 
     kind: str
@@ -81,6 +81,11 @@ class Statement(Frozen):
         """Whether what it makes lies in memory where its operand does: the same split otherwise, or in other dimensions."""
         return self.kind == EXCHANGE or self.views
 
+    @property
+    def reduces(self) -> bool:
+        """Whether it adds up, or compares, the elements of a single operand: one operation less for each of its result."""
+        return self.kind in (SUM, MAXIMUM) and len(self.operands) == 1
+
     @cached_property
     def contracts(self) -> bool:
         return self.product is not None and bool(self.product.contracted)
@@ -102,7 +107,8 @@ class Statement(Frozen):
         elif self.kind == EXCHANGE:
             right = names[0]
         elif len(names) == 1:
-            right = f"sum({names[0]})" if self.kind == SUM else f"-{names[0]}"
+            called = {SUM: "sum", MAXIMUM: "max"}.get(self.kind)
+            right = f"{called}({names[0]})" if called else f"-{names[0]}"
         else:
             right = f" {self.kind} ".join(names)
         typed = (

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
-from symroof.model.functions import FUNCTIONS
+from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, shared_split, split_of
 from symroof.model.mesh_axes import MeshAxis, fast_first
 from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line
@@ -85,7 +85,7 @@ def multiplies(line: Line) -> bool:
     if statement.function is None:
         return statement.kind == PRODUCT or (len(statement.operands) == 1 and statement.kind != EXCHANGE)
     of = FUNCTIONS.get(statement.function.name.rstrip("'"), statement.function)
-    return line.backward and not (of.reshapes or of.views)
+    return line.backward and not (of.reshapes or of.views or statement.function.reshapes)
 
 
 @dataclass
@@ -195,7 +195,8 @@ class _Chips:
         """The exchanges that bring an operand to the chips that need it: all-to-all first, then gathered. What a chip holds
         and does not need is left out, free; what was gathered before is there."""
         name, own, needs = str(tensor.name), split_of(tensor), shared_split(tensor, division)
-        exchanges = multiplies(line) or line.statement.kind == EXCHANGE
+        broadcast = line.statement.function is not None and line.statement.function.name == BROADCAST.name
+        exchanges = multiplies(line) or line.statement.kind == EXCHANGE or broadcast
         forms = (own, *self.held.get(name, ())) if exchanges or line.backward or own == needs else ()
         if any(form <= needs for form in forms):
             return

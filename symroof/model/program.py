@@ -23,6 +23,7 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import (
     DIFFERENCE,
     EXCHANGE,
+    MAXIMUM,
     NAMELESS,
     PRODUCT,
     ROLES,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DIFFERENCE",
     "EXCHANGE",
+    "MAXIMUM",
     "NAMELESS",
     "PRODUCT",
     "ROLES",

@@ -26,7 +26,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.mesh import split_of
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms
-from symroof.model.program import NAMELESS, SUM, Line, Program, Repeat, Statement, turns_of
+from symroof.model.program import NAMELESS, Line, Program, Repeat, Statement, turns_of
 from symroof.model.quantities import MOVED, STOCKS
 from symroof.symbols import rational
 
@@ -287,7 +287,7 @@ def elementwise(statement: Statement) -> Expr:
     if statement.lies:
         return Integer(0)
     if function is None and len(statement.operands) == 1:
-        return first.elements - (statement.result.elements if statement.kind == SUM else 0)
+        return first.elements - (statement.result.elements if statement.reduces else 0)
     if function is None:
         return (len(statement.operands) - 1) * statement.result.elements
     rows = _rows(first, statement.over)

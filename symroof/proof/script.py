@@ -13,7 +13,7 @@ from functools import cached_property
 from symroof.formula import Formula, Frozen
 from symroof.proof.recounts import Loops
 
-PRODUCT, SUM, DIFFERENCE, EXCHANGE, FUNCTION = "*", "+", "-", "->", "function"
+PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE, FUNCTION = "*", "+", "-", "max", "->", "function"
 Moved = tuple[str, str, str | None]
 
 
@@ -96,8 +96,8 @@ class Act(Frozen):
 
     @property
     def sums(self) -> bool:
-        """Whether it sums a single operand: one operation less for each element of the result."""
-        return self.kind == SUM and len(self.operands) == 1
+        """Whether it sums a single operand, or takes its maximum: one operation less for each element of the result."""
+        return self.kind in (SUM, MAXIMUM) and len(self.operands) == 1
 
     @property
     def without_elements(self) -> Act:

@@ -6,6 +6,7 @@
               | NAME "=" NAME "->" type                                the same tensor, split otherwise, or in other dimensions
               | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
+              | NAME "=" ("sum" | "mean" | "max") "(" NAME { "," DIM } ")" ["->" type]
               | "fuse" "{" program "}"
               | "repeat" size ["as" NAME "=" NAME] "{" program "}"
               | "block" NAME "{" program "}"

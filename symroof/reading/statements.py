@@ -7,12 +7,15 @@ from dataclasses import replace
 from symroof.errors import suggestion
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum, OperandError
+from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
-from symroof.model.program import DIFFERENCE, EXCHANGE, PRODUCT, SUM, Statement
+from symroof.model.program import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Statement
 from symroof.reading.einsums import TIMES
 from symroof.reading.scanner import Token
 from symroof.reading.tensors import END, ViewReader
 
+# What one tensor comes to over some of its dimensions.
+REDUCTIONS = ("sum", "mean", "max")
 CONSTANTS = "scale(x) is a product with a number, shift(x) a sum with one"
 
 
@@ -117,7 +120,9 @@ class StatementReader(CallReader):
         if self.at("-"):
             raise self.error("a sign before a tensor", "a tensor or a function", "scale(x) is a product with a number")
         first = self.take("word", "a tensor or a function")
-        if self.at("("):
+        if self.at("(") and first.text in REDUCTIONS and first.text not in self.functions:
+            statement = self._reduced(name, first)
+        elif self.at("("):
             statement = self._applied(name, first)
         elif (renamed := self._renamed(first)) is not None and (self.token.kind == "end" or self.at(END, "}")):
             statement = self._view(name.text, first, *renamed)
@@ -126,6 +131,48 @@ class StatementReader(CallReader):
         self._new(name)
         self.known[name.text] = statement.result
         return statement
+
+    def _reduced(self, name: Token, function: Token) -> Statement:
+        """The sum, the mean or the maximum of a tensor over some of its dimensions: those that are said, or that the type lacks."""
+        self.expect("(")
+        first = self.take("word", "a tensor")
+        token = self._seen(first, self._renamed(first))
+        tensor, over = self._operand(token), list[str]()
+        while self.accept(","):
+            label = self.take("word", "a dimension")
+            if label.text not in tensor.labels or label.text in over:
+                expected, near = f"one of {', '.join(tensor.labels)}", suggestion(label.text, tensor.labels)
+                raise self.error(f"{first.text} has no dimension {label.text} to add up", expected, near, token=label)
+            over.append(label.text)
+        self.expect(")")
+        place = self.following
+        stated = self._type((tensor,)) if self.accept("->") else None
+        left = tuple(dim for dim in tensor.dims if dim.label not in over)
+        result = replace(tensor, dims=left) if stated is None else stated
+        kept = [label for label in tensor.labels if label not in over] if over else list(result.labels)
+        if sorted(result.labels) != sorted(kept) or not {*result.labels} < {*tensor.labels}:
+            shown = f"{function.text}({', '.join((first.text, *over))}) of {tensor} is not {result}"
+            raise self.error(
+                shown,
+                f"fewer dimensions of {tensor}: {function.text}({first.text}, {tensor.labels[-1] if tensor.labels else 'D'})",
+                token=place,
+            )
+        if function.text != "mean":
+            kind = MAXIMUM if function.text == "max" else SUM
+            return Statement(kind, (tensor,), replace(result, name=name.text))
+        total = replace(result, name=self._free(f"{name.text}_sum"))
+        self.seen.append(Statement(SUM, (tensor,), total))
+        self.known[str(total.name)] = total
+        self.used.add(str(total.name))
+        return Statement("function", (total,), replace(result, name=name.text), TABLE["scale"])
+
+    def _free(self, name: str) -> str:
+        """A name that no tensor has yet."""
+        found, number = name, 1
+        while found in self.known:
+            number += 1
+            found = f"{name}{number}"
+        return found
 
     def _joined(self, name: Token, first: Token) -> Statement:
         """A product, a sum or a difference of tensors."""
