@@ -72,11 +72,21 @@ def test_every_page_of_the_documentation_is_in_its_contents():
 PROGRAM = """
 mesh X, Y=4 on ICI
 input x: bf16[B, D]; input t: bf16[B_X, D]; input s: bf16[B, S]; input i: bf16[N, P, C]; input e: bf16[E, c, D]
-weight W: bf16[D, F]
+frozen weight W: bf16[D, F]
 weight U: bf16[B, F]
 cache C: bf16[B, S, D]
+input q: bf16[B, T, H]; input k: bf16[B, S, H]; input f: bf16[B, T]
 where c = B*k/E
+where S = T
+where D = K*H
 v = t -> bf16[B, D]
+u = v -> bf16[B, K, H]
+d = q * q[T -> Z] -> bf16[B, T, Z]
+n = sum(f, T)
+fuse {
+  g = q * k -> bf16[B, T, S] masked S <= T
+  l = softmax(g, S)
+}
 h = x * W -> bf16[B, F]
 a = gelu(h)
 y = x + v
@@ -105,7 +115,7 @@ def test_a_statement_of_the_reference_is_read(text):
 
 
 def test_the_program_of_the_reference_is_read():
-    assert len(read_program(PROGRAM).lines) == 11
+    assert len(read_program(PROGRAM).lines) == 17
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CLAIMS])

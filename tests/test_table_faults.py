@@ -290,9 +290,11 @@ def the_textbook_names():
 
 
 TRAINED = """mesh X = 2
-input x: bf16[N_X, D]; weight W: bf16[D, F]; cache K: bf16[N_X, D]
+input x: bf16[N_X, D]; weight W: bf16[D, F]; frozen cache K: bf16[N_X, D]
 k = x * K -> bf16[N_X, D]; h = k * W -> bf16[N_X, F]; y = relu(h)"""
 SPELLED = {"1": "params", "bytes": "bytes", "FLOPs": "FLOPs", "1/s": "tokens/s"}
+MASKED = """weight q: bf16[N, D]; input k: bf16[S, D]; where S = N + F
+fuse { s = q * k -> bf16[N, S] masked S <= N; p = softmax(s, S); o = p * k -> bf16[N, D] }"""
 ON_ONE = TRAINED.replace("_X", "").partition("\n")[2]
 
 
@@ -341,7 +343,13 @@ FAULTS = {
     "library.LIBRARY": [(name, entry_of_another(name), sized(name)) for name in library.LIBRARY],
     **{
         table: [
-            (name, in_another_unit(table, name), lambda of=of, name=name, unit=unit: in_its_unit(name + of, unit))
+            (
+                name,
+                in_another_unit(table, name),
+                lambda of=of, name=name, unit=unit: in_its_unit(
+                    *(("pairs(s)", unit, MASKED) if name == "pairs" else (name + of, unit))
+                ),
+            )
             for name, unit in rows.items()
         ]
         for table, rows, of in (

@@ -21,10 +21,14 @@ STATEMENTS = (
     ("y = x + v", "a sum, or a difference, of tensors of one shape; y = a * b elementwise likewise"),
     ("a = gelu(h)", "a function of each element, from the table below"),
     ("p = softmax(s, S)", "a function of each row over S; norms take their gains: rms_norm(x, g)"),
-    ("y = sum(x, D)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),
+    (
+        "g = q * k -> bf16[B, T, S] masked S <= T",
+        "in a fuse: the pairs that a causal mask leaves; … from the first: row t meets t",
+    ),
+    ("n = sum(f, T)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),
     ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
-    ("v = t -> bf16[B, K, H]", "the same tensor in other dimensions, where D = K*H: nothing moves"),
-    ("s = q * k[T -> S] -> bf16[T, S]", "a dimension by another name, of the same size; where it is new, S = T"),
+    ("u = v -> bf16[B, K, H]", "the same tensor in other dimensions, where D = K*H: nothing moves"),
+    ("d = q * q[T -> Z] -> bf16[B, T, Z]", "a dimension by another name, of the same size; where it is new, Z = T"),
     (
         "w = windows(i) -> bf16[N, P, R, C]",
         "the same elements in other dimensions; rearrange(x), lookup(table, ids) likewise",

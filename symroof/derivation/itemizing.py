@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from sympy import Add, Expr
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancelled, sign_of
 from symroof.derivation.draft import Draft
-from symroof.formula import Formula, Name, Quotient, Sum, number, product, total
+from symroof.formula import Formula, Name, Negative, Quotient, Sum, number, product, total
 from symroof.model.cost import Cost, Counting
+from symroof.model.nodes import Mask
 from symroof.model.program import Line, Program, turns_of
 from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement
 from symroof.model.tokens import tokens_of
@@ -17,7 +18,7 @@ from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
 from symroof.proof.running import Applied, Dots, Members, Moves
 from symroof.proof.step import Reason, Step, amount_of
-from symroof.symbols import rational
+from symroof.symbols import rational, symbol
 
 # The FLOPs of each pass: whether it goes back.
 PASSES = {"flops_forward": False, "flops_backward": True}
@@ -32,6 +33,7 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
         draft = _stock(draft, "work", "params", params)
         if "trainable" in draft.ledger.meanings:
             draft = _stock(draft, "work", "trainable", amounts(program, count)["trainable"])
+    draft = _masked(draft, program)
     for name, owner in program.owners.items():
         if owner.flops != 0:
             draft = _contraction(draft, name, owner, count)
@@ -42,13 +44,31 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
         draft = _per_parameter(draft, program)
     for name, owner in program.owners.items():
         if owner.ops != 0:
-            facts = Members(tuple(_applied(draft, line) for line in owner.members if elementwise(line.statement) != 0))
+            facts = Members(tuple(_applied(draft, line) for line in owner.members if elementwise(line) != 0))
             draft = _of(draft, "work", Reason.STATEMENT_OPS, "ops", name, owner.ops, facts)
     ops = amounts(program, count)["ops"]
     draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
     if program.vector and program.training and ops != 0:
         return _of_passes(draft, program)
     return _in_all(draft, "work", "flops", ops, "ops") if program.vector and ops != 0 else draft
+
+
+def _masked(draft: Draft, program: Program) -> Draft:
+    """How many pairs the masks of fuses leave."""
+    for line in program.forward:
+        if line.statement.mask is not None and line.mask is not None:
+            name = of_statement("pairs", line.statement.name)
+            shown, evidence = _pairs(line.statement.mask), draft.ledger.meanings[name]
+            draft = draft.add(Step("work", Reason.PAIRS, Name(name), "=", shown, evidence=evidence))
+    return draft
+
+
+def _pairs(mask: Mask) -> Formula:
+    """TS - T(T - 1)/2, or T(T + 1)/2."""
+    rows, columns, one = Name(mask.rows), Name(mask.columns), number(1)
+    if mask.from_first:
+        return Quotient(product(rows, Sum((rows, one))), number(2))
+    return Sum((product(rows, columns), Negative(Quotient(product(rows, Sum((rows, Negative(one)))), number(2)))))
 
 
 def _of_passes(draft: Draft, program: Program) -> Draft:
@@ -149,9 +169,14 @@ def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting)
     value = draft.write(owner.flops)
     draft = _of(draft, "work", Reason.STATEMENT_FLOPS, "flops_exact", name, owner.flops_exact, facts)
     excess = (owner.flops - owner.flops_exact).expand()
+    counted = Step("work", Reason.STATEMENT_FLOPS, Name(flops), "=", value, evidence=draft.ledger.meanings[flops])
+    setting, program = draft.setting, draft.setting.problem.operation
+    signs = {sign_of(setting.regime.apply(program.resolved(x)), setting.least_one) for x in (excess, owner.flops)}
+    if owner.masked and signs != {1}:
+        return draft.add(counted)  # of a mask whose columns are at least its rows, which no size says
     return draft.add(
         Step("work", Reason.STATEMENT_ROUNDED, Name(exact), "~", value, evidence=Excess(draft.write(excess))),
-        Step("work", Reason.STATEMENT_FLOPS, Name(flops), "=", value, evidence=draft.ledger.meanings[flops]),
+        counted,
         Step("work", Reason.EXCESS, Quotient(draft.write(excess), Name(flops)), "=", draft.write(excess / owner.flops)),
     )
 
@@ -162,7 +187,12 @@ def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
     product = line.statement.product
     if product is None:
         return None
-    outputs, length = product.output.elements, product.length
+    outputs = product.output.elements * line.worked(product.output.labels)
+    every = {label for tensor in product.tensors for label in tensor.labels}
+    length = (
+        product.output.elements * product.length * line.worked(every) / outputs
+    )  # the mean, where pairs are left out
+    length = length.expand() if line.mask else product.length
     return Dots(draft.write(outputs), draft.write(length), draft.write(length - 1), turns_written(draft, line))
 
 
@@ -175,6 +205,9 @@ def _applied(draft: Draft, line: Line) -> Applied:
     if function.row == 0:
         return Applied(statement.name, draft.write(function.each))
     length = next(dim.size for dim in statement.operands[0].dims if dim.label == statement.over)
+    if line.mask is not None and statement.over in line.mask.labels:
+        (other,) = line.mask.labels - {statement.over}
+        length = (line.mask.pairs / symbol(other)).expand()  # the mean of the rows
     return Applied(
         statement.name, draft.write(rational(function.each) * length + rational(function.row)), statement.over
     )

@@ -33,7 +33,7 @@ from symroof.model.tokens import served_of
 from symroof.proof.ledger import Ledger
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
-from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
+from symroof.proof.script import FUNCTION, Act, Array, Masked, Script, Turn
 from symroof.proof.wholes import Multiples
 from symroof.symbols import expression, symbol
 
@@ -261,6 +261,8 @@ class _Acts:
         alone = function is None and len(operands) == 1 and statement.kind in (SUM, DIFFERENCE, MAXIMUM)
         each = function.each if function is not None else Fraction(1 if alone else len(operands) - 1)
         act = Act(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
+        if line.mask is not None:
+            act = replace(act, masked=Masked(line.mask.rows, line.mask.columns, line.mask.from_first))
         act = replace(act, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)
         if function is None:
             return act
@@ -301,6 +303,9 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     for name in program.arrays if program.line is None else ():
         for what in ("elements", "size"):
             found[of_statement(what, name)] = Run(script, what, name)
+    for line in program.forward:
+        if line.statement.mask is not None and line.mask is not None:
+            found[of_statement("pairs", line.statement.name)] = Run(script, "pairs", line.statement.name)
     for tensor in program.declared_as("weight"):
         found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
     for name in traffic_of_tensors(program):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from sympy import Add, Expr, Integer, Mul
 
+from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.mesh import axes_in, shared_split
@@ -18,7 +19,7 @@ from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
 from symroof.model.nodes import Line, turns_of
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
-from symroof.model.statement_costs import elementwise, fetched, kernels_of, owners_of, stored
+from symroof.model.statement_costs import contraction, elementwise, fetched, kernels_of, owners_of, stored
 from symroof.symbols import rational
 
 
@@ -43,6 +44,8 @@ class ChipCost(Frozen):
 def chip_costs(program: Program) -> Mapping[str, ChipCost]:
     """By the name of each statement that has costs of its own."""
     size = {axis.name: axis.size for axis in program.mesh}
+    for line in program.lines:
+        _require_whole_masks(line)
     places = {place.line.statement.name: place for place in placed(program)}
     kept = stored(program)
     found: dict[str, ChipCost] = {}
@@ -75,6 +78,18 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             found[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
+
+
+def _require_whole_masks(line: Line) -> None:
+    """Chips that share out the rows of a mask would have more to do than others."""
+    masked = line.mask.labels if line.mask is not None else frozenset[str]()
+    for tensor in (*line.statement.operands, line.statement.result):
+        if cut := next((dim for dim in tensor.dims if dim.label in masked and dim.axes), None):
+            raise ModelError(
+                f"{line.mask} leaves out more of some parts of {cut} than of others",
+                expected=f"{cut.label} whole on every chip",
+                hint="split the batch or the heads, or leave the mask out",
+            )
 
 
 def _user(line: Line, tensor: Tensor) -> str:
@@ -131,9 +146,8 @@ def _sent(moves: Iterable[Move], program: Program) -> Mapping[str, Expr]:
 
 def _contraction(mine: Iterable[Placed], part: Callable[[Iterable[str]], Expr]) -> tuple[Expr, Expr]:
     for place in mine:
-        product = place.line.statement.product
-        if product is not None and product.contracted:
-            exact, flops = (product.cost(count).flops / part(axes_in(place.division)) for count in ("exact", "fma"))
+        if place.line.statement.contracts:
+            exact, flops = (flops / part(axes_in(place.division)) for flops in contraction(place.line))
             return exact, flops
     return Integer(0), Integer(0)
 
@@ -141,10 +155,10 @@ def _contraction(mine: Iterable[Placed], part: Callable[[Iterable[str]], Expr]) 
 def _elementwise(place: Placed, part: Callable[[Iterable[str]], Expr]) -> Expr:
     """The elementwise work of a chip: its elements, and its part of the rows."""
     statement = place.line.statement
-    whole = elementwise(statement)
+    whole = elementwise(place.line)
     if statement.function is None or not statement.function.row:
         return whole / part(axes_in(place.division))
     first = statement.operands[0]
-    each = rational(statement.function.each) * first.elements
+    each = rational(statement.function.each) * first.elements * place.line.worked(first.labels)
     rows = axes_in(pair for pair in place.division if pair[0] != statement.over)
     return each / part(axes_in(place.division)) + (whole - each) / part(rows)

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from sympy import Expr, Mul
+from sympy import Expr, Integer, Mul
 
 from symroof.formula import Formula, Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.functions import Function
-from symroof.symbols import expression
+from symroof.symbols import expression, symbol
 
 ROLES = ("input", "weight", "cache")
 PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE = "*", "+", "-", "max", "->"
@@ -37,6 +37,32 @@ class Declared(Frozen):
     def head(self) -> str:
         """How its declaration begins: weight, frozen weight."""
         return f"frozen {self.role}" if self.frozen else self.role
+
+
+class Mask(Frozen):
+    """Which pairs of two dimensions are there: row t (from 1) of ``rows`` meets the first S - T + t of ``columns``, the last row
+    all of them; ``from_first`` it meets the first t. There are at least as many columns as rows."""
+
+    rows: str
+    columns: str
+    from_first: bool = False
+
+    @property
+    def labels(self) -> frozenset[str]:
+        return frozenset((self.rows, self.columns))
+
+    @property
+    def pairs(self) -> Expr:
+        """How many there are: TS - T(T - 1)/2, or T(T + 1)/2.
+
+        >>> Mask("T", "S").pairs, Mask("T", "S", True).pairs
+        (S*T - T*(T - 1)/2, T*(T + 1)/2)
+        """
+        rows, columns = symbol(self.rows), symbol(self.columns)
+        return rows * (rows + 1) / 2 if self.from_first else rows * columns - rows * (rows - 1) / 2
+
+    def __str__(self) -> str:
+        return f"masked {self.columns} <= {self.rows}" + (" from the first" if self.from_first else "")
 
 
 class Undone(Frozen):
@@ -61,6 +87,7 @@ class Statement(Frozen):
     function: Function | None = None
     over: str | None = None
     undone: Undone | None = None
+    mask: Mask | None = None
 
     @property
     def name(self) -> str:
@@ -117,7 +144,8 @@ class Statement(Frozen):
             or self.result.dims != self.operands[0].dims
             or self.result.dtype != self.operands[0].dtype
         )
-        return f"{self.name} = {right}" + (f" -> {self.result}" if typed else "")
+        masked = "" if self.mask is None else f" {self.mask}"
+        return f"{self.name} = {right}" + (f" -> {self.result}" if typed else "") + masked
 
 
 class Fuse(Frozen):
@@ -134,6 +162,13 @@ class Fuse(Frozen):
         pass of one that does is one kernel, whatever stands in it."""
         ahead = self.undoes is not None and self.undoes.contracts
         return ahead or any(isinstance(s, Statement) and s.contracts for s in self.body)
+
+    @property
+    def masks(self) -> tuple[Mask, ...]:
+        """Those of its products: what they leave out no statement of it works on, and none of its backward pass."""
+        ahead = () if self.undoes is None else self.undoes.masks
+        own = (s.mask for s in self.body if isinstance(s, Statement) and s.mask is not None)
+        return tuple(dict.fromkeys((*ahead, *own)))
 
 
 class Block(Frozen):
@@ -164,6 +199,23 @@ class Line(Frozen):
     fuse: Fuse | None
     block: str | None
     backward: bool = False
+
+    @property
+    def mask(self) -> Mask | None:
+        """What leaves out pairs of the dimensions that the statement works on, inside a fuse."""
+        labels = {label for tensor in (*self.statement.operands, self.statement.result) for label in tensor.labels}
+        masks = () if self.fuse is None or self.statement.lies else self.fuse.masks
+        return next((mask for mask in masks if mask.labels <= labels), None)
+
+    def worked(self, labels: Iterable[str]) -> Expr:
+        """The part that is worked on of what has these dimensions: all of it, but where a mask leaves out pairs of them, or
+        columns that no row meets."""
+        mask, found = self.mask, {*labels}
+        if mask is None or mask.columns not in found:
+            return Integer(1)
+        if mask.rows in found:
+            return mask.pairs / (symbol(mask.rows) * symbol(mask.columns))
+        return symbol(mask.rows) / symbol(mask.columns) if mask.from_first else Integer(1)
 
 
 def sources_of(lines: Iterable[Line]) -> Mapping[str, str]:

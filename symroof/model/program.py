@@ -211,7 +211,7 @@ class Program(Frozen):
     def scores(self) -> tuple[str, ...]:
         """The products of two activations that a softmax is taken of: scores of attention, of which some may be masked."""
         weights = {tensor.name for tensor in self.declared_as("weight")}
-        made = {line.statement.result.name: line.statement for line in self.forward}
+        made = {line.statement.result.name: line.statement for line in self.forward if line.mask is None}
         taken = (
             o.name for one in made.values() if one.function and one.function.name == "softmax" for o in one.operands
         )

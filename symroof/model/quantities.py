@@ -78,7 +78,7 @@ AT_SIZES: Mapping[str, str] = {
 # What stays in memory: together it is the memory that is needed.
 STOCKS = ("weights", "caches", "gradients", "saved")
 # The same of one tensor.
-OF_TENSORS: Mapping[str, str] = {"size": "bytes", "elements": "1"}
+OF_TENSORS: Mapping[str, str] = {"size": "bytes", "elements": "1", "pairs": "1"}
 # What is worked out from the counts and the figures, in the order in which each rests on those before.
 DERIVED = tuple(name for name, row in TABLE.items() if row.formula is not None and name != "bytes")
 

@@ -26,7 +26,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.mesh import split_of
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms
-from symroof.model.program import NAMELESS, Line, Program, Repeat, Statement, turns_of
+from symroof.model.program import NAMELESS, Line, Program, Repeat, turns_of
 from symroof.model.quantities import MOVED, STOCKS
 from symroof.symbols import rational
 
@@ -64,6 +64,11 @@ class StatementCost(Frozen):
     stores: tuple[tuple[str, Expr], ...]
 
     @property
+    def masked(self) -> bool:
+        """Whether pairs are left out of it."""
+        return any(line.mask is not None for line in self.members)
+
+    @property
     def backward(self) -> bool:
         return any(line.backward for line in self.members)
 
@@ -87,6 +92,9 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
         found |= {of_statement(what, name): value for what, value in costs.items()}
     for name, tensor in program.arrays.items() if program.line is None else ():
         found |= {of_statement("elements", name): tensor.elements, of_statement("size", name): tensor.bytes}
+    for line in program.forward:
+        if line.statement.mask is not None and line.mask is not None:
+            found[of_statement("pairs", line.statement.name)] = line.statement.mask.pairs
     for tensor in program.declared_as("weight"):
         found[of_statement("params", str(tensor.name))] = program.turns(tensor) * tensor.elements
     weights, caches = (program.stock(role, bytes_of=True) for role in ("weight", "cache"))
@@ -240,7 +248,7 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
         for owner in dict.fromkeys(owners.values()):
             members = tuple(line for line in kernel if owners[line.statement.name] == owner)
             exact, flops = _contraction(members)
-            ops = sum((elementwise(line.statement) for line in members), Integer(0))
+            ops = sum((elementwise(line) for line in members), Integer(0))
             both = (tuple(found.get(owner, ())) for found in (loads, stores))
             costs[owner] = StatementCost(owner, members, turns * exact, turns * flops, turns * ops, *both)
     order = [line.statement.name for line in program.lines]
@@ -272,26 +280,36 @@ def stored(program: Program) -> frozenset[str]:
 
 def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:
     """The FLOPs of the contraction among statements: exactly, and with an addition for every multiplication."""
-    for line in members:
-        product = line.statement.product
-        if product is not None and product.contracted:
-            return product.cost("exact").flops, product.cost("fma").flops
-    return Integer(0), Integer(0)
+    return next((contraction(line) for line in members if line.statement.contracts), (Integer(0), Integer(0)))
 
 
-def elementwise(statement: Statement) -> Expr:
+def contraction(line: Line) -> tuple[Expr, Expr]:
+    """The FLOPs of one that contracts: exactly, and with an addition for every multiplication."""
+    product = line.statement.product
+    assert product is not None
+    outputs = product.output.elements * line.worked(product.output.labels)
+    every = {label for tensor in product.tensors for label in tensor.labels}
+    flops = product.cost("fma").flops * line.worked(every)
+    return (flops - outputs).expand() if line.mask else product.cost(
+        "exact"
+    ).flops, flops.expand() if line.mask else flops
+
+
+def elementwise(line: Line) -> Expr:
     """The operations of a statement that contracts nothing; 0 for one that does."""
+    statement = line.statement
     if statement.contracts:
         return Integer(0)
     first, function = statement.operands[0], statement.function
     if statement.lies:
         return Integer(0)
     if function is None and len(statement.operands) == 1:
-        return first.elements - (statement.result.elements if statement.reduces else 0)
+        results = statement.result.elements * line.worked(statement.result.labels)
+        return first.elements * line.worked(first.labels) - (results if statement.reduces else 0)
     if function is None:
-        return (len(statement.operands) - 1) * statement.result.elements
-    rows = _rows(first, statement.over)
-    return rational(function.each) * first.elements + rational(function.row) * rows
+        return (len(statement.operands) - 1) * statement.result.elements * line.worked(statement.result.labels)
+    rows = _rows(first, statement.over) * line.worked(x for x in first.labels if x != statement.over)
+    return rational(function.each) * first.elements * line.worked(first.labels) + rational(function.row) * rows
 
 
 def _rows(tensor: Tensor, over: str | None) -> Expr:

@@ -12,6 +12,7 @@ from symroof.formula import Formula, Name, Quotient, Sum, number, product
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
+from symroof.proof.masks import pairs_of, worked
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
 from symroof.proof.step import Check, Step
@@ -58,6 +59,9 @@ class Run(Evidence):
             for name, turns in self.stays():
                 size = self._elements(script.array[name], exact) if " " in self.what else self.size(name, exact)
                 total += size * self.turned(turns, exact)
+        if self.what == "pairs":
+            masked = script.act[str(self.name)].masked
+            total, by = ZERO if masked is None else pairs_of(masked, exact), "every row gone through"
         if self.what in ("elements", "size") and self.name is not None:
             array, by = script.array[self.name], "elements multiplied out"
             total = self._elements(array, exact) if self.what == "elements" else self.size(array.name, exact)
@@ -78,10 +82,10 @@ class Run(Evidence):
         if self.what != "ops":
             return ZERO
         array = script.array[act.operands[0] if len(act.operands) == 1 or act.kind == FUNCTION else act.result]
-        rows = replace(array, labels=tuple(label for label in array.labels if label != act.over))
-        each = Rat(Poly.number(act.each)) * self._elements(array, exact)
-        saved = self._elements(script.array[act.result], exact) if act.sums else ZERO
-        return each + Rat(Poly.number(act.row)) * self._elements(rows, exact) - saved
+        rows = tuple(label for label in array.labels if label != act.over)
+        each = Rat(Poly.number(act.each)) * worked(act.masked, array.labels, exact)
+        saved = worked(act.masked, script.array[act.result].labels, exact) if act.sums else ZERO
+        return each + Rat(Poly.number(act.row)) * worked(act.masked, rows, exact) - saved
 
     def _contraction(self, act: Act, exact: Exact, step: Step) -> Rat:
         """Two operations for each product, one less for each output where additions are counted exactly: as the loops
@@ -96,8 +100,8 @@ class Run(Evidence):
             value = counted.above.at({name: Fraction(size) for name, size in point.items()})
             if nest["outputs"] * (nest["multiplications"] + nest["additions"]) != value:
                 raise refuted(step, f"the loops count something else at {point}")
-        both = self._product((*output, *loops.missing_in(output)), exact)
-        return Rat(Poly.number(Fraction(2))) * both - (ZERO if fused else self._product(output, exact))
+        both = worked(act.masked, (*output, *loops.missing_in(output)), exact)
+        return Rat(Poly.number(Fraction(2))) * both - (ZERO if fused else worked(act.masked, output, exact))
 
     def stays(self) -> Iterable[tuple[str, tuple[Turn, ...]]]:
         """The arrays of a stock, each with the turns in which it is another one."""
@@ -250,8 +254,10 @@ class Dots(Facts):
             return False
         script, exact = run.script, ledger.exact(figures=False)
         output = script.array[act.result].labels
-        told = ((self.outputs, output), (self.length, script.loops(act).missing_in(output)))
-        counted = all(exact.difference(formula, _elements(labels)).is_zero() for formula, labels in told)
+        outputs = worked(act.masked, output, exact)
+        turns = worked(act.masked, (*output, *script.loops(act).missing_in(output)), exact)
+        counted = (exact.rational(self.outputs) - outputs).is_zero()
+        counted &= (exact.rational(self.length) * outputs - turns).is_zero()
         counted &= exact.difference(Sum((self.additions, number(1))), self.length).is_zero()
         return counted and run.runs(act, self.turns, exact)
 
@@ -274,6 +280,9 @@ class Applied(Facts):
             return False
         exact = ledger.exact(figures=False)
         length = Rat(ONE) if self.over is None else exact.rational(_elements((self.over,)))
+        if act.masked is not None and self.over in act.masked.labels:  # the mean of the rows
+            (other,) = act.masked.labels - {self.over}
+            length = pairs_of(act.masked, exact) / exact.rational(_elements((other,)))
         told = Rat(Poly.number(act.each)) * length + Rat(Poly.number(act.row))
         return (exact.rational(self.each) - told).is_zero()
 

@@ -48,6 +48,31 @@ class Turn(Frozen):
     enters: str = ""
 
 
+class Masked(Frozen):
+    """Which pairs of two labels are worked on: of so many ``rows`` and ``columns``, as each row is gone through."""
+
+    rows: str
+    columns: str
+    from_first: bool
+
+    @property
+    def labels(self) -> frozenset[str]:
+        return frozenset((self.rows, self.columns))
+
+    def counted(self, rows: int, columns: int) -> int:
+        """Every row with every column that it meets: the last row meets all, each before it one fewer; or each row as many as
+        there are rows up to it."""
+        pairs = 0
+        for row in range(rows):
+            last = row if self.from_first else columns - rows + row
+            pairs += sum(column <= last for column in range(columns))
+        return pairs
+
+    def reached(self, rows: int, columns: int) -> int:
+        """The columns that some row meets."""
+        return max(row + 1 if self.from_first else columns - rows + row + 1 for row in range(rows))
+
+
 class Act(Frozen):
     """A statement: a product, a sum, a difference, an exchange of layouts, or a function, by its ``kind``.
 
@@ -57,7 +82,8 @@ class Act(Frozen):
     ``reshapes`` makes other dimensions of the same elements, and where it ``views`` these lie where they lay. What a fuse of the number ~n works on is made as in the fuse n.
 
     One that goes ``back`` is of the backward pass: it makes a part of the gradient ``of`` an array, or all of it, and
-    ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave.
+    ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave. What is ``masked`` is what its fuse
+    leaves out of it.
     """
 
     result: str
@@ -80,6 +106,7 @@ class Act(Frozen):
     of: str = ""
     undoes: str = ""
     place: int = 0
+    masked: Masked | None = None
 
     @property
     def multiplies(self) -> bool:

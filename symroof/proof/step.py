@@ -26,6 +26,7 @@ class Reason(Enum):
     PASSES = "passes"
     TOKENS = "tokens"
     WHERE = "where"
+    PAIRS = "pairs"
     CHIPS = "chips"
     ON_EACH = "on_each"
     HELD = "held"

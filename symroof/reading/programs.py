@@ -2,7 +2,7 @@
 
     program   = { statement (NEWLINE | ";") }
     statement = ["frozen"] role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
-              | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type]
+              | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type] ["masked" DIM "<=" DIM ["from the first"]]
               | NAME "=" NAME "->" type                                the same tensor, split otherwise, or in other dimensions
               | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
+from symroof.algebra.rational import sign_of
 from symroof.errors import AlgebraError, ReadingError, SymroofError, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
 from symroof.model.dtype import Dtype
@@ -39,7 +40,7 @@ from symroof.reading.scanner import Token
 from symroof.reading.scope import Scope
 from symroof.reading.statements import StatementReader
 from symroof.reading.tensors import END, WORDS
-from symroof.symbols import expression
+from symroof.symbols import expression, symbol
 from symroof.weight import Terms, depth, terms
 
 WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
@@ -145,7 +146,21 @@ class ProgramReader(SizeReader):
                 raise self.error(shown, cure, token=token)
         self._require_sizes(program)
         self._require_whole(program)
+        self._require_masks(program)
         return program
+
+    def _require_masks(self, program: Program) -> None:
+        """A mask has at least as many columns as rows, whatever the sizes are: its last row meets all of them."""
+        least_one = frozenset(map(symbol, program.sizes))
+        for mask, token in self.masked:
+            columns, rows = (program.resolved(symbol(label)) for label in (mask.columns, mask.rows))
+            more = (columns - rows).expand()
+            if more != 0 and sign_of(more, least_one) not in (0, 1):
+                shown, ends = (
+                    f"nothing says that {mask.columns} is at least {mask.rows}",
+                    f"where {mask.columns} = {mask.rows}",
+                )
+                raise self.error(shown, f"{ends}, or {ends} + P with P entries before", token=token)
 
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}

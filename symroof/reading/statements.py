@@ -9,6 +9,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum, OperandError
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
+from symroof.model.nodes import Mask
 from symroof.model.program import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Statement
 from symroof.reading.einsums import TIMES
 from symroof.reading.scanner import Token
@@ -128,9 +129,34 @@ class StatementReader(CallReader):
             statement = self._view(name.text, first, *renamed)
         else:
             statement = self._joined(name, self._seen(first, renamed))
+        if self.at("masked"):
+            statement = self._masked(statement)
         self._new(name)
         self.known[name.text] = statement.result
         return statement
+
+    def _masked(self, statement: Statement) -> Statement:
+        """Which pairs of two dimensions of a product are there: masked S <= T."""
+        word = self.take("word", "masked")
+        if not statement.contracts:
+            raise self.error(f"{statement.name} is no contraction", "a product such as s = q * k -> …", token=word)
+        columns = self._dim()
+        self.expect("<=")
+        rows = self._dim()
+        for dim in (columns, rows):
+            if dim.label not in statement.result.labels:
+                expected = f"one of {', '.join(statement.result.labels)}"
+                raise self.error(f"{statement.name} has no dimension {dim.label}", expected, token=word)
+        if rows.label == columns.label:
+            raise self.error(f"{rows.label} masks itself", "two dimensions", token=word)
+        first = self.accept("from") is not None
+        if first:
+            for part in ("the", "first"):
+                if not self.accept(part):
+                    raise self.error(expected="from the first")
+        mask = Mask(rows.label, columns.label, first)
+        self.masked.append((mask, word))
+        return replace(statement, mask=mask)
 
     def _reduced(self, name: Token, function: Token) -> Statement:
         """The sum, the mean or the maximum of a tensor over some of its dimensions: those that are said, or that the type lacks."""

@@ -10,7 +10,7 @@ from symroof.errors import ReadingError, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Name
 from symroof.model.dtype import Dim, Dtype, Tensor
 from symroof.model.functions import VIEW, Function
-from symroof.model.nodes import ROLES
+from symroof.model.nodes import ROLES, Mask
 from symroof.model.program import Statement
 from symroof.reading.einsums import EinsumReader
 from symroof.reading.scanner import Token, scan_long
@@ -42,6 +42,7 @@ class TensorReader(EinsumReader):
         self.known: dict[str, Tensor] = {}
         self.where: dict[str, Formula] = {}
         self.defined: dict[str, Token] = {}
+        self.masked: list[tuple[Mask, Token]] = []
         self.seen: list[Statement] = []  # what operands are seen as, before the statement that has them
         self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
         self.used: set[str] = set()

@@ -135,7 +135,8 @@ def _shape(program: Program) -> Any:
 def _said(node: Node) -> Any:
     match node:
         case Statement(kind=kind, operands=operands, result=result, function=function):
-            return kind, function and function.name, node.over, _typed(result), tuple(map(_typed, operands))
+            said = kind, function and function.name, node.over, _typed(result), tuple(map(_typed, operands))
+            return said if node.mask is None else (*said, str(node.mask))
         case Repeat(times=times, enters=enters, leaves=leaves):
             return fold(times, Spelled()), enters, leaves, [*map(_said, node.body)]
         case Block(name=name):

@@ -1,0 +1,168 @@
+"""Masks of fuses: what they leave out is not worked on, forward and backward. Against loops that go through every pair."""
+
+from itertools import product as tuples
+
+import pytest
+from test_training import at, counted, trained
+
+import symroof as sr
+from symroof.errors import CheckError, ModelError, ReadingError
+from symroof.model.nodes import Mask
+from symroof.model.statement_costs import amounts
+from symroof.reading.programs import read_program
+
+HEAD = "input q: bf16[B, T, K, H]; input k: bf16[B, S, K, H]; input v: bf16[B, S, K, H]; where S = {}"
+BODY = "fuse {{ s = q * k -> bf16[B, T, S, K]{}; p = softmax(s, S); o = p * v -> bf16[B, T, K, H] }}"
+GATED = "fuse {{ s = q * k -> bf16[B, T, S, K]{}; e = exp(s); n = sum(e, S); i = reciprocal(n); u = e * v -> bf16[B, T, K, H]; o = u * i -> bf16[B, T, K, H] }}"
+
+
+def attention(columns="T", mask=" masked S <= T", body=BODY):
+    return f"{HEAD.format(columns)}; {body.format(mask)}"
+
+
+def met(mask, row, column, sizes):
+    """Whether a row meets a column: in words, row by row."""
+    rows, columns = sizes["T"], sizes["S"]
+    return column <= row if "first" in mask else column <= columns - rows + row
+
+
+def looped(line, mask, sizes):
+    """The multiplications and additions of a contraction, or the operations of what contracts nothing, gone through one by one."""
+    statement = line.statement
+    labels = list(dict.fromkeys(x for t in (*statement.operands, statement.result) for x in t.labels))
+    masked = {"T", "S"} <= {*labels}
+    seen, multiplied, added, elements, rows = set(), 0, 0, 0, set()
+    for place in tuples(*(range(sizes[x]) for x in labels)):
+        here = dict(zip(labels, place, strict=True))
+        if masked and not met(mask, here["T"], here["S"], sizes):
+            continue
+        out = tuple(here[x] for x in statement.result.labels)
+        elements += 1
+        rows.add(tuple(here[x] for x in labels if x != statement.over))
+        multiplied += statement.kind == "*"
+        added += out in seen
+        seen.add(out)
+    if statement.contracts:
+        return multiplied, added
+    if statement.function is not None:
+        return statement.function.each * elements + statement.function.row * len(rows)
+    return added if statement.reduces else (len(statement.operands) - 1) * elements
+
+
+@pytest.mark.parametrize("body", [BODY, GATED], ids=["softmax", "by hand"])
+@pytest.mark.parametrize("columns", ["T", "T + P", "2*T"])
+@pytest.mark.parametrize("mask", [" masked S <= T", " masked S <= T from the first"])
+def test_every_pair_is_gone_through(columns, mask, body):
+    text = attention(columns, mask, body)
+    program = trained(text)
+    for base in (
+        {"B": 1, "T": 3, "K": 2, "H": 2, "P": 2},
+        {"B": 2, "T": 2, "K": 1, "H": 3, "P": 1},
+        {"B": 1, "T": 1, "K": 1, "H": 2, "P": 3},
+    ):
+        sizes = {**base, "S": {"T": base["T"], "T + P": base["T"] + base["P"], "2*T": 2 * base["T"]}[columns]}
+        contracted = {True: 0, False: 0}
+        exactly, ops = 0, 0
+        for line in program.lines:
+            if line.statement.contracts:
+                multiplied, added = looped(line, mask, sizes)
+                contracted[line.backward] += 2 * multiplied
+                exactly += multiplied + added
+            else:
+                ops += looped(line, mask, sizes)
+        costs, exact = amounts(program, "fma"), amounts(program, "exact")
+        assert at(costs["flops_forward"], sizes) == contracted[False]
+        assert at(costs["flops_backward"], sizes) == contracted[True]
+        assert at(exact["flops_forward"] + exact["flops_backward"], sizes) == exactly
+        assert at(costs["ops"], sizes) == ops
+    assert {step.check.status for step in counted(text)} == {"proved"}
+
+
+def test_causal_attention_takes_half_and_a_diagonal():
+    """Dao, FlashAttention-2, arXiv:2307.08691, counts 4 T^2 H for each head, and half of that under a causal mask."""
+    sizes = "B=4,T=2048,K=16,H=128"
+    whole = sr.derive(attention(mask=""), on="h100", at=sizes)
+    half = sr.derive(attention(), on="h100", at=sizes)
+    assert whole.value("flops") == 4 * 4 * 2048**2 * 16 * 128
+    assert half.value("flops") == 4 * 4 * (2048 * 2049 // 2) * 16 * 128
+    assert half.value("pairs(s)") == 2048 * 2049 / 2
+    assert half.value("bytes") == whole.value("bytes")
+
+
+def test_the_two_masks_are_one_where_there_are_as_many_columns():
+    one, other = (
+        sr.derive(attention(mask=mask), on="h100") for mask in (" masked S <= T", " masked S <= T from the first")
+    )
+    assert one.answer.intensity == other.answer.intensity
+    one, other = (
+        sr.derive(attention("T + P", mask), on="h100") for mask in (" masked S <= T", " masked S <= T from the first")
+    )
+    assert one.answer.intensity != other.answer.intensity
+
+
+def test_one_row_meets_everything():
+    """A decode step: T = 1 masks nothing."""
+    at_one = "B=4,T=1,P=1023,K=16,H=128"
+    masked, plain = (sr.derive(attention("T + P", mask), on="h100", at=at_one) for mask in (" masked S <= T", ""))
+    assert masked.value("flops") == plain.value("flops")
+    assert masked.value("ops") == plain.value("ops")
+
+
+def test_a_mask_outside_of_a_fuse_leaves_nothing_out():
+    text = "input q: bf16[B, T, H]; input k: bf16[B, S, H]; where S = T; s = q * k -> bf16[B, T, S]{}; p = softmax(s, S); o = p * k -> bf16[B, T, H]"
+    masked, plain = (sr.derive(text.format(mask), on="h100") for mask in (" masked S <= T", ""))
+    assert masked.answer.intensity == plain.answer.intensity
+    remark = "as if nothing were masked"
+    assert (remark in masked.to_text()) == (remark in plain.to_text())
+    assert "masked S <= T" in masked.to_text()
+
+
+def test_the_page_says_what_is_left_out():
+    d = sr.derive(attention(), on="h100")
+    assert "the last row of T meets all of S" in " ".join(d.to_text().split())
+    assert "pairs(s)" in d.to_text()
+    for lang, words in (("ko", "이 쌍들만 계산"), ("zh", "只计算这些配对")):
+        assert words in d.to_markdown(lang=lang)
+    program = read_program(attention("T + P"))
+    assert read_program(str(program)) == program
+
+
+def test_masks_on_a_mesh():
+    text = f"mesh X = 4 on ICI; {attention()}"
+    split = sr.derive(text.replace("[B,", "[B_X,"), on="tpu-v5p", training=True, at="B=8,T=64,K=2,H=16")
+    whole = sr.derive(attention(), on="tpu-v5p", training=True, at="B=8,T=64,K=2,H=16")
+    assert 4 * split.value("flops_per_chip") == whole.value("flops")
+    assert 4 * split.value("ops_per_chip") == whole.value("ops")
+    with pytest.raises(ModelError, match="leaves out more"):
+        sr.derive(text.replace(" T, K, H]", " T_X, K, H]").replace(" T, S, K]", " T_X, S, K]"), on="tpu-v5p")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (attention().replace("where S = T; ", ""), "nothing says that S is at least T"),
+        (attention("T/2"), "nothing says that S is at least T"),
+        (attention(mask=" masked S <= U"), "s has no dimension U"),
+        (attention(mask=" masked S <= S"), "S masks itself"),
+        (attention(mask=" masked S < T"), "expected '<='"),
+        (attention(mask=" masked S <= T from first"), "from the first"),
+        ("input x: bf16[T, S]; where S = T; y = relu(x) masked S <= T", "y is no contraction"),
+    ],
+)
+def test_what_is_no_mask_is_said(text, said):
+    with pytest.raises(ReadingError) as caught:
+        read_program(text)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", ["half", "without the diagonal", "all"])
+def test_another_number_of_pairs_is_refused(monkeypatch, wrong):
+    honest = Mask.pairs.fget
+
+    def pairs(self):
+        rows, columns = honest(self), sr.dimensions(f"{self.rows} {self.columns}")
+        return {"half": rows / 2, "without the diagonal": rows - columns[0], "all": columns[0] * columns[1]}[wrong]
+
+    monkeypatch.setattr(Mask, "pairs", property(pairs))
+    with pytest.raises(CheckError):
+        counted(attention())
