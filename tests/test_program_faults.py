@@ -171,7 +171,7 @@ def caches_in_params(f):
 
 
 def one_operation_each(f):
-    return lambda statement: Integer(0) if statement.contracts else statement.result.elements
+    return lambda line: Integer(0) if line.statement.contracts else line.statement.result.elements
 
 
 def one_turn(f):
