@@ -145,7 +145,8 @@ class Interpreter:
     kept: dict[int, int] = field(default_factory=dict)  # bytes of what the backward pass reads, by array
 
     def forward(self) -> None:
-        inputs = {str(t.name): self.declared[str(t.name), ()] for t in self.program.declared_as("input")}
+        alike = (str(d.tensor.name) for d in self.program.declared if d.role == "input" or d.shared)
+        inputs = {name: self.declared[name, ()] for name in alike}
         self.values: Values = ChainMap(dict(inputs))
         self._own(self.program.body, self.values, ())
         self._run(self.program.body, self.values, ())
@@ -153,7 +154,7 @@ class Interpreter:
 
     def _own(self, body: tuple[Node, ...], values: Values, turn: tuple[int, ...]) -> None:
         """The weights and caches of a turn."""
-        stocks = {str(d.tensor.name) for d in self.program.declared if d.role != "input"}
+        stocks = {str(d.tensor.name) for d in self.program.declared if d.role != "input" and not d.shared}
         for statement in statements(body, inside_repeats=False):
             for tensor in statement.operands:
                 if tensor.name in stocks:
@@ -338,7 +339,7 @@ def interpreter(program: Program, sizes: dict[str, int], seed: int = 0) -> Inter
     for entry in program.declared:
         shape = [int(label) if label.isdigit() else sizes[label] for label in entry.tensor.labels]
         line = next(line for line in program.forward if entry.tensor in line.statement.operands)
-        around = () if entry.role == "input" else line.repeats
+        around = () if entry.role == "input" or entry.shared else line.repeats
         for turn in tuples(*(range(times(repeat, sizes)) for repeat in around)):
             drawn = random.integers(0, 1, size=shape) if entry.tensor.dtype.integer else random.normal(size=shape)
             declared[str(entry.tensor.name), turn] = drawn

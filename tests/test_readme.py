@@ -97,9 +97,12 @@ block attention {
     o = p * C -> bf16[B, D]
   }
 }
+shared weight V: bf16[D, E]
+where E = D
 repeat L as y = z {
-  m = relu(y)
-  z = y + m
+  m = y * V -> bf16[B, E]
+  j = m -> bf16[B, D]
+  z = y + j
 }
 w = windows(i) -> bf16[N, P, R, C]
 r = relu(e)
@@ -115,7 +118,7 @@ def test_a_statement_of_the_reference_is_read(text):
 
 
 def test_the_program_of_the_reference_is_read():
-    assert len(read_program(PROGRAM).lines) == 17
+    assert len(read_program(PROGRAM).lines) == 18
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CLAIMS])

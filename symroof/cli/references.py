@@ -16,6 +16,7 @@ STATEMENTS = (
     ("weight W: bf16[D, F]", "parameters; several of one type: weight W1, W3: bf16[D, F]"),
     ("cache C: bf16[B, S, D]", "what stays in memory from step to step"),
     ("frozen weight W: bf16[D, F]", "what is not trained, and has no gradient; frozen input x likewise"),
+    ("shared weight V: bf16[D, E]", "one for all turns of a repeat; its gradients are added up"),
     ("mesh X, Y=4 on ICI", "axes of chips; D_X is a dimension D that is split over X"),
     ("h = x * W -> bf16[B, F]", "a product, contracted over what the result lacks; of two or more tensors"),
     ("y = x + v", "a sum, or a difference, of tensors of one shape; y = a * b elementwise likewise"),

@@ -118,7 +118,7 @@ def _all(values: Sequence[int]) -> Sequence[int]:
 
 def splits(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The sizes that some tensor splits, with the axes."""
-    yield from dict.fromkeys((dim.label, dim.axes) for t in program.held for dim in t.dims if dim.axes)
+    yield from dict.fromkeys((dim.label, dim.axes) for t in program.written.values() for dim in t.dims if dim.axes)
 
 
 def _no_multiple(label: str, size: int | Fraction, axes: tuple[str, ...], parts: int) -> ModelError:

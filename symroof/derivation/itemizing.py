@@ -172,7 +172,7 @@ def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting)
     counted = Step("work", Reason.STATEMENT_FLOPS, Name(flops), "=", value, evidence=draft.ledger.meanings[flops])
     setting, program = draft.setting, draft.setting.problem.operation
     signs = {sign_of(setting.regime.apply(program.resolved(x)), setting.least_one) for x in (excess, owner.flops)}
-    if owner.masked and signs != {1}:
+    if any(line.mask for line in owner.members) and signs != {1}:
         return draft.add(counted)  # of a mask whose columns are at least its rows, which no size says
     return draft.add(
         Step("work", Reason.STATEMENT_ROUNDED, Name(exact), "~", value, evidence=Excess(draft.write(excess))),

@@ -212,7 +212,7 @@ def in_ridge(value: Expr) -> Expr:
 def script_of(program: Program) -> Script:
     """The program in the plain values of the second engine: nothing that was counted. Its backward pass is what was worked out
     of it, which the second engine holds against the program."""
-    backward, frozen = program.backward, program.frozen
+    backward, frozen, shared = program.backward, program.frozen, program.shared
     roles = {str(d.tensor.name): d.role for d in program.declared}
     if backward is not None:
         roles |= {str(tensor.name): "before" for tensor in backward.incoming}
@@ -226,6 +226,7 @@ def script_of(program: Program) -> Script:
             tensor.dtype.name,
             split_of(tensor),
             name in frozen,
+            name in shared,
         )
         for name, tensor in program.arrays.items()
     )

@@ -101,7 +101,7 @@ class _Reverse:
 
     def __post_init__(self) -> None:
         self.known = self.program.written
-        self.stocks = {str(d.tensor.name) for d in self.program.declared if d.role != "input"}
+        self.stocks = {str(d.tensor.name) for d in self.program.declared if not d.alike}
 
     def whole(self) -> Backward:
         self._require_one_place()

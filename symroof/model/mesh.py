@@ -53,7 +53,7 @@ def stride(operation: Program, mesh: Mesh, label: str, sizes: Mapping[str, Fract
     """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known or
     put in."""
     chips = {axis: mesh[axis].chips or int((sizes or {}).get(axis, 1)) for axis in mesh}
-    dims = (dim for tensor in operation.held for dim in tensor.dims if dim.label == label)
+    dims = (dim for tensor in operation.written.values() for dim in tensor.dims if dim.label == label)
     return lcm(*(prod(chips[axis] for axis in dim.axes) for dim in dims))
 
 
@@ -61,7 +61,9 @@ def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fr
     """What the chips of an axis share out, as far as that is put in: each size that it splits, and what the other axes leave
     of it."""
     chips = {other: mesh[other].chips or sizes.get(other, Fraction(1)) for other in mesh if other != axis}
-    dims = (dim for tensor in operation.held for dim in tensor.dims if axis in dim.axes and dim.label in sizes)
+    dims = (
+        dim for tensor in operation.written.values() for dim in tensor.dims if axis in dim.axes and dim.label in sizes
+    )
     parts = ((dim.label, sizes[dim.label] / prod(chips.get(other, 1) for other in dim.axes)) for dim in dims)
     return sorted(set(parts))
 

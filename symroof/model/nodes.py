@@ -27,16 +27,23 @@ NAMELESS = ""
 
 
 class Declared(Frozen):
-    """A tensor that comes from outside: its role says what it is for. A ``frozen`` one is not trained: it has no gradient."""
+    """A tensor that comes from outside: its role says what it is for. A ``frozen`` one is not trained: it has no gradient. A
+    ``shared`` one is the same in all turns of the repeats around what uses it, as an input is."""
 
     role: str
     tensor: Tensor
     frozen: bool = False
+    shared: bool = False
 
     @property
     def head(self) -> str:
-        """How its declaration begins: weight, frozen weight."""
-        return f"frozen {self.role}" if self.frozen else self.role
+        """How its declaration begins: weight, frozen weight, shared weight."""
+        return " ".join((*(("frozen",) if self.frozen else ()), *(("shared",) if self.shared else ()), self.role))
+
+    @property
+    def alike(self) -> bool:
+        """Whether it is one tensor for all turns."""
+        return self.shared or self.role == "input"
 
 
 class Mask(Frozen):
@@ -229,13 +236,17 @@ def sources_of(lines: Iterable[Line]) -> Mapping[str, str]:
 
 
 def viewed_of(lines: Iterable[Line]) -> Mapping[str, str]:
-    """What a view makes, by name, with the tensor that it is in other dimensions."""
-    found: dict[str, str] = {}
-    for line in lines:
-        if line.statement.views:
-            source = str(line.statement.operands[0].name)
-            found[line.statement.name] = found.get(source, source)
-    return found
+    """What a view makes, by name, with the tensor that it has for an operand."""
+    return {line.statement.name: str(line.statement.operands[0].name) for line in lines if line.statement.views}
+
+
+def seen_as(name: str, viewed: Mapping[str, str], repeats: Iterable[Repeat]) -> tuple[str, ...]:
+    """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""
+    entering = {r.enters for repeat in repeats for r in (repeat, repeat.reverses) if r is not None}
+    found = [name]
+    while found[-1] in viewed and found[-1] not in entering:
+        found.append(viewed[found[-1]])
+    return tuple(found)
 
 
 def turns_of(repeats: tuple[Repeat, ...]) -> Expr:

@@ -37,6 +37,7 @@ from symroof.model.nodes import (
     Statement,
     Undone,
     lines_of,
+    seen_as,
     sources_of,
     turns_of,
     viewed_of,
@@ -158,9 +159,13 @@ class Program(Frozen):
         """What views make, with the tensors that they are: one and the same for every chip."""
         return viewed_of(self.lines)
 
-    def root(self, name: str) -> str:
-        """The tensor that a name stands for, whatever dimensions it is seen in."""
-        return self.viewed.get(name, name)
+    def root(self, name: str, repeats: tuple[Repeat, ...] = ()) -> str:
+        """The tensor that a name stands for, whatever dimensions it is seen in; in the turns of repeats what enters them is itself."""
+        return self.seen_as(name, repeats)[-1]
+
+    def seen_as(self, name: str, repeats: tuple[Repeat, ...] = ()) -> tuple[str, ...]:
+        """A name, and those of which it is a view."""
+        return seen_as(name, self.viewed, repeats)
 
     @cached_property
     def backward(self) -> Backward | None:
@@ -174,11 +179,6 @@ class Program(Frozen):
         """The tensors that the author wrote, by their names."""
         made = (line.statement.result for line in self.forward)
         return {str(t.name): t for t in (*(d.tensor for d in self.declared), *made)}
-
-    @property
-    def held(self) -> tuple[Tensor, ...]:
-        """What chips hold, as it is written."""
-        return tuple(self.written.values())
 
     @cached_property
     def arrays(self) -> Mapping[str, Tensor]:
@@ -194,6 +194,11 @@ class Program(Frozen):
     def frozen(self) -> tuple[str, ...]:
         """What is not trained, by name."""
         return tuple(str(d.tensor.name) for d in self.declared if d.frozen)
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The weights and caches that are the same in all turns of repeats, by name."""
+        return tuple(str(d.tensor.name) for d in self.declared if d.shared)
 
     @property
     def trainable(self) -> tuple[Tensor, ...]:
@@ -367,8 +372,8 @@ class Program(Frozen):
 
     @cached_property
     def _turns(self) -> Mapping[str, Expr]:
-        """How often the first statement that uses a tensor is run."""
-        found: dict[str, Expr] = {}
+        """How often the first statement that uses a tensor is run; once for what is the same in all turns."""
+        found: dict[str, Expr] = {str(d.tensor.name): Integer(1) for d in self.declared if d.shared}
         for line in self.lines:
             for tensor in line.statement.operands:
                 if str(tensor.name) not in found:

@@ -64,11 +64,6 @@ class StatementCost(Frozen):
     stores: tuple[tuple[str, Expr], ...]
 
     @property
-    def masked(self) -> bool:
-        """Whether pairs are left out of it."""
-        return any(line.mask is not None for line in self.members)
-
-    @property
     def backward(self) -> bool:
         return any(line.backward for line in self.members)
 
@@ -204,10 +199,14 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
             continue
         around = makers[name].repeats if name in makers else ()
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
-        another = tuple(repeat for repeat in reversed_ if repeat in around or repeat.enters == name)
+        entering = program.seen_as(str(seen.name), line.repeats)
+        another = tuple(repeat for repeat in reversed_ if repeat in around or repeat.enters in entering)
         kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
+    none: tuple[None, tuple[Repeat, ...]] = (None, ())
     handed_on = {  # after its first turn what enters is what left before, which is kept as well
-        name: tuple(r for r in repeats if r.enters != name or r.leaves not in kept or r not in kept[r.leaves][1])
+        name: tuple(
+            r for r in repeats if program.root(r.enters) != name or r not in kept.get(program.root(r.leaves), none)[1]
+        )
         for name, (_, repeats) in kept.items()
     }
     return tuple((tensor, turns_of(handed_on[name])) for name, (tensor, _) in kept.items())
@@ -372,8 +371,9 @@ def fetched(lines: tuple[Line, ...], program: Program) -> tuple[tuple[Line, Tens
     for line in lines:
         again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
         for tensor, whole in (both for s in (line.statement, *again) for both in zip(s.read, s.operands, strict=True)):
-            if not on_chip & {str(tensor.name), program.root(str(tensor.name))}:
-                on_chip |= {program.root(str(tensor.name))} if tensor is whole else set()
+            root = program.root(str(tensor.name), line.repeats)
+            if not on_chip & {str(tensor.name), root}:
+                on_chip |= {root} if tensor is whole else set()
                 found.append((line, tensor))
     return tuple(found)
 

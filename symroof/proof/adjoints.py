@@ -202,7 +202,7 @@ class _Machine:
 
     def _owned(self, name: str) -> tuple[Turn, ...]:
         """The turns each of which has a declared array of its own: those of what uses it; an input is one for all."""
-        if self.script.array[name].role == "input":
+        if self.script.array[name].role == "input" or self.script.array[name].shared:
             return ()
         return next(act.turns for act in self.script.acts if name in act.operands)
 

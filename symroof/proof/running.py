@@ -126,10 +126,15 @@ class Run(Evidence):
                 forward = {~turn.place for turn in acts[payer].turns}
                 around = () if made is None else made.turns
                 every = {turn.place: turn for act in script.acts for turn in act.turns if turn.place in forward}
-                turns = tuple(turn for turn in every.values() if turn in around or turn.enters == name)
+                entering = script.seen(seen, acts[payer].turns)
+                turns = tuple(turn for turn in every.values() if turn in around or turn.enters in entering)
                 kept[name] = max(kept.get(name, ()), turns, key=len)
         return {
-            name: tuple(turn for turn in turns if turn.enters != name or turn not in kept.get(turn.leaves, ()))
+            name: tuple(
+                turn
+                for turn in turns
+                if script.root(turn.enters) != name or turn not in kept.get(script.root(turn.leaves), ())
+            )
             for name, turns in kept.items()
         }
 
@@ -159,6 +164,8 @@ class Run(Evidence):
 
     def _copies(self, name: str) -> tuple[Turn, ...]:
         """In which turns a declared tensor is another: those of what uses it."""
+        if self.script.array[name].shared:
+            return ()
         return next((act.turns for act in self.script.acts if name in act.operands), ())
 
 

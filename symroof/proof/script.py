@@ -19,7 +19,8 @@ Moved = tuple[str, str, str | None]
 
 class Array(Frozen):
     """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type,
-    ``split`` its labels with the axes of a mesh that split them, ``frozen`` whether it comes from outside and is not trained."""
+    ``split`` its labels with the axes of a mesh that split them, ``frozen`` whether it comes from outside and is not trained,
+    ``shared`` whether all turns have the same."""
 
     name: str
     labels: tuple[str, ...]
@@ -28,6 +29,7 @@ class Array(Frozen):
     dtype: str = ""
     split: frozenset[tuple[str, str]] = frozenset()
     frozen: bool = False
+    shared: bool = False
 
     @property
     def integer(self) -> bool:
@@ -240,10 +242,19 @@ class Script(Frozen):
         """The array of which another is an exchanged copy: in memory there is one of them."""
         return next((self.origin(act.operands[0]) for act in self.acts if act.lies and act.result == name), name)
 
-    def root(self, name: str) -> str:
+    def root(self, name: str, turns: tuple[Turn, ...] = ()) -> str:
         """The array that a name stands for, in whatever dimensions it is seen."""
-        act = self.act.get(name)
-        return self.root(act.operands[0]) if act is not None and act.views else name
+        return self.seen(name, turns)[-1]
+
+    def seen(self, name: str, turns: tuple[Turn, ...] = ()) -> list[str]:
+        """A name and what it is a view of, as far as that is one array in these turns: what enters them is another in each."""
+        ahead = {turn.place for turn in turns} | {~turn.place for turn in turns}
+        entering = {turn.enters for act in self.acts for turn in act.turns if turn.place in ahead} if turns else set()
+        act, found = self.act.get(name), [name]
+        while act is not None and act.views and found[-1] not in entering:
+            found.append(act.operands[0])
+            act = self.act.get(found[-1])
+        return found
 
     @cached_property
     def _busy(self) -> frozenset[int]:
@@ -295,11 +306,12 @@ class Script(Frozen):
                 made |= {a.result for a in again}
                 for one in (act, *again):
                     for name, rows in () if one.lies else one.needs:
-                        if self.root(name) not in chip and self.origin(name) not in made:
+                        root = self.root(name, act.turns)
+                        if root not in chip and self.origin(name) not in made:
                             loads.append((payer[act.result], name))
                             gathered.append(rows)
                             users.append(one.result)
-                        chip |= {self.root(name)} if rows is None else set()
+                        chip |= {root} if rows is None else set()
                 chip.add(act.result)
                 made.add(act.result)
         fetched, touched = {name for _, name in loads}, {n for act in self.acts if not act.back for n in act.operands}

@@ -107,7 +107,7 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
         own.setdefault(name, axis)
     _require_distinct(operation, own)
     operation = laid_out(operation, own)
-    require_axes(operation.held, own)
+    require_axes(operation.written.values(), own)
     single = {name for name, axis in own.items() if axis.chips == 1}
     if single:
         operation = operation.split_over(lambda axes: tuple(axis for axis in axes if axis not in single))

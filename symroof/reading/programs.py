@@ -1,7 +1,7 @@
 """Programs: statements on lines, or between semicolons; ``#`` starts a comment.
 
     program   = { statement (NEWLINE | ";") }
-    statement = ["frozen"] role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
+    statement = ["frozen"] ["shared"] role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
               | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type] ["masked" DIM "<=" DIM ["from the first"]]
               | NAME "=" NAME "->" type                                the same tensor, split otherwise, or in other dimensions
               | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
@@ -14,7 +14,7 @@
               | "output" NAME { "," NAME }                             what is returned although it is used
     role      = "input" | "weight" | "cache"
 
-The words frozen, input, weight, cache, output, fuse, repeat, block, where are words only where a statement starts that is not
+The words frozen, shared, input, weight, cache, output, fuse, repeat, block, where are words only where a statement starts that is not
 ``word = …``. Tensors have names of their own, beside those of sizes.
 """
 
@@ -140,7 +140,7 @@ class ProgramReader(SizeReader):
             if declared.tensor.name not in self.used:
                 raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
             users = [line for line in program.lines if declared.tensor in line.statement.operands]
-            if declared.role != "input" and len({turns_of(line.repeats) for line in users}) > 1:
+            if not declared.alike and len({turns_of(line.repeats) for line in users}) > 1:
                 shown = f"{declared.tensor.name} is used in the turns of a repeat and outside of them"
                 cure = f"a {declared.role} of its own for each: every turn has weights and caches of its own"
                 raise self.error(shown, cure, token=token)
@@ -205,12 +205,8 @@ class ProgramReader(SizeReader):
             return [*before, made]
         if word.text in ROLES:
             self._declaration(word.text)
-        elif word.text == "frozen":
-            role = self.take("word", "what is frozen: frozen weight W: …")
-            if role.text not in ROLES:
-                near = suggestion(role.text, ROLES)
-                raise self.error(f"{role.text} cannot be frozen", f"one of {', '.join(ROLES)}", near, token=role)
-            self._declaration(role.text, frozen=True)
+        elif word.text in ("frozen", "shared"):
+            self._qualified(word)
         elif word.text == "where":
             self.separated(self._size_defined, ",")
         elif word.text == "fuse":
@@ -228,6 +224,20 @@ class ProgramReader(SizeReader):
             hint = suggestion(word.text, WORDS)
             raise self.error(f"{word.text} starts no statement", f"a declaration, or {word.text} = …", hint, token=word)
         return []
+
+    def _qualified(self, word: Token) -> None:
+        """What is frozen, shared, or both."""
+        said, role = [word], self.take("word", f"what is {word.text}: {word.text} weight W: …")
+        if word.text == "frozen" and role.text == "shared":
+            said.append(role)
+            role = self.take("word", "what is shared: frozen shared weight W: …")
+        roles = ROLES[1:] if said[-1].text == "shared" else ROLES
+        if role.text not in roles:
+            shown, near = f"{role.text} cannot be {said[-1].text}", suggestion(role.text, roles)
+            alike = "an input is the same in all turns" if role.text == "input" else near
+            raise self.error(shown, f"one of {', '.join(roles)}", alike, token=role)
+        texts = {token.text for token in said}
+        self._declaration(role.text, "frozen" in texts, "shared" in texts)
 
     def _output(self) -> None:
         token = self.take("word", "a tensor that a statement made")
@@ -257,14 +267,14 @@ class ProgramReader(SizeReader):
             raise self.error("there is nothing between the braces", "a statement", token=word)
         return body
 
-    def _declaration(self, role: str, frozen: bool = False) -> None:
+    def _declaration(self, role: str, frozen: bool = False, shared: bool = False) -> None:
         while True:
             tokens, _ = self.separated(lambda: self.take("word", "a name"), ",")
             self.expect(":", "',' or ':' and a type such as bf16[B, D]")
             tensor = self._type()
             for token in tokens:
                 named = replace(tensor, name=self._new(token))
-                self.declared.append((Declared(role, named, frozen), token))
+                self.declared.append((Declared(role, named, frozen, shared), token))
                 self.known[token.text] = named
             if not self.accept(","):
                 return

@@ -97,7 +97,7 @@ def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
     if form == "text":
         lines = tuple(_short(program, say, width))
         whole = " ".join(" ".join(lines).split())
-        body = [line for line in written.split("\n") if not line.startswith((*ROLES, "frozen "))]
+        body = [line for line in written.split("\n") if not line.startswith((*ROLES, "frozen ", "shared "))]
         if any(" ".join(line.split()) not in whole for line in body) or whole.count("{") != whole.count("}"):
             raise CheckError("the listing of the program leaves a line out")
     else:
@@ -173,6 +173,8 @@ def _short(program: Program, say: Sentences, width: int) -> Iterator[str]:
             declared.append(say("declared", role, names).replace(" ", "\N{NO-BREAK SPACE}"))
     if program.frozen:
         declared.append(say("declared", "frozen", program.frozen).replace(" ", "\N{NO-BREAK SPACE}"))
+    if program.shared:
+        declared.append(say("declared", "shared", program.shared).replace(" ", "\N{NO-BREAK SPACE}"))
     before, behind = spelled_parts(program)
     yield from before
     yield from folded("    ".join(declared), width)

@@ -1,0 +1,95 @@
+"""A weight that is one for all turns of a repeat: counted once, read in each turn, its gradients added up. Against loops and finite
+differences, and against the same turns written out."""
+
+import numpy as np
+import pytest
+from interpreter import differences
+from test_training import _held_against, at, counted, run, trained
+
+import symroof as sr
+from symroof.errors import ReadingError
+from symroof.model.statement_costs import amounts
+from symroof.reading.programs import read_program
+
+TIED = """
+input x: bf16[B, D]
+shared weight W: bf16[D, F]
+weight V: bf16[F, D]
+repeat {times} as x = y {{
+  h = x * W -> bf16[B, F]
+  g = silu(h)
+  y = g * V -> bf16[B, D]
+}}
+"""
+UNROLLED = """
+input x: bf16[B, D]
+weight W: bf16[D, F]
+weight V1, V2: bf16[F, D]
+h1 = x * W -> bf16[B, F]
+g1 = silu(h1)
+y1 = g1 * V1 -> bf16[B, D]
+h2 = y1 * W -> bf16[B, F]
+g2 = silu(h2)
+y = g2 * V2 -> bf16[B, D]
+"""
+PROGRAMS = {
+    "tied": TIED.format(times="L"),
+    "frozen too": TIED.format(times="2").replace("shared weight", "frozen shared weight"),
+    "in braces": "input x: bf16[B, D]; repeat L as x = y { shared weight W: bf16[D, E]; weight U: bf16[E, D]; h = x * W -> bf16[B, E]; y = h * U -> bf16[B, D] }",
+    "and outside": "input x: bf16[B, D]; shared weight W: bf16[D, E]; where E = D; a = x * W -> bf16[B, E]; b = a -> bf16[B, D]; repeat 2 as b = y { h = b * W -> bf16[B, E]; g = silu(h); y = g -> bf16[B, D] }",
+    "nested": "input x: bf16[B, D]; shared weight W: bf16[D, F]; weight V: bf16[F, D]; repeat 2 as x = z { repeat L as x = y { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D] }; z = gelu(y) }",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_added_up_over_turns(name):
+    program = trained(PROGRAMS[name])
+    found, sizes, given = run(program, 3)
+    expected = differences(program, sizes, found.declared, given)
+    assert expected.keys() == found.gradients.keys()
+    for key, gradient in expected.items():
+        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-4, atol=1e-4, err_msg=str(key))
+    _held_against(program, found, sizes)
+    assert {step.check.status for step in counted(PROGRAMS[name])} == {"proved"}
+    assert read_program(str(program)) == read_program(PROGRAMS[name])
+
+
+def test_turns_that_are_written_out_cost_the_same():
+    sizes = {"B": 8, "D": 16, "F": 32}
+    tied, unrolled = (trained(text) for text in (TIED.format(times="2"), UNROLLED))
+    one, other = (amounts(program, "fma") for program in (tied, unrolled))
+    for name in ("params", "weights", "gradients", "saved", "flops_forward", "flops_backward"):
+        assert at(one[name], sizes) == at(other[name], sizes), name
+
+
+def test_ten_turns_have_one_of_it():
+    """Universal transformers tie their depth: Dehghani et al., arXiv:1807.03819."""
+    ten = sr.derive(TIED.format(times="10"), on="tpu-v5p", at="B=64,D=256,F=1024")
+    assert ten.value("params") == 256 * 1024 * (1 + 10)
+    own = sr.derive(TIED.format(times="10").replace("shared ", ""), on="tpu-v5p", at="B=64,D=256,F=1024")
+    assert own.value("params") == 256 * 1024 * (10 + 10)
+    assert ten.value("bytes") == own.value("bytes")
+    assert "shared W" in ten.to_text()
+
+
+def test_on_a_mesh_a_chip_holds_one_part():
+    text = (
+        TIED.format(times="6").replace("[B, D]", "[B_X, D]").replace("[B, F]", "[B_X, F]").replace("[D, F]", "[D_X, F]")
+    )
+    d = sr.derive(f"mesh X = 4 on ICI{text}", on="tpu-v5p", training=True, at="B=64,D=256,F=1024")
+    assert d.value("weights_per_chip") == 2 * 256 * 1024 / 4 + 2 * 6 * 256 * 1024
+    assert {step.check.status for step in d.steps} == {"proved"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("shared input x: bf16[B, D]", "an input is the same in all turns"),
+        ("shared frozen weight W: bf16[D, F]", "frozen cannot be shared"),
+        ("frozen shared output y", "output cannot be shared"),
+    ],
+)
+def test_what_cannot_be_shared_is_said(text, said):
+    with pytest.raises(ReadingError) as caught:
+        read_program(text)
+    assert said in str(caught.value)
