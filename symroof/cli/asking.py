@@ -274,13 +274,19 @@ def hardware(name: str | None, chips: tuple[str, ...], lang: str | None, form: s
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--config", metavar="FILE", help="A config.json: the text of the program with its sizes.")
 @lang_option
 @form_option("text", "json")
-def operations(name: str | None, lang: str | None, form: str) -> None:
+def operations(name: str | None, config: str | None, lang: str | None, form: str) -> None:
     """List the operations of the library, or show one: a program as text to paste and to change."""
     from symroof.reading.operations import entries, required
     from symroof.rendering.pages.catalogues import operation_record, operation_table, operations_table
 
+    if config is not None:
+        from symroof.reading.configurations import program_with_sizes
+
+        write(program_with_sizes(required(name or "decoder"), config))
+        return
     shown = required(name) if name else list(entries().values())
     _show(form, lang, shown, operation_record, operation_table if name else operations_table)
 

@@ -45,6 +45,7 @@ PROBLEM = {
     "dtype": ("--dtype", "DTYPE", "The dtype of tensors that do not state one."),
     "functions": ("--function", "NAME=N", "A function of a program, with its operations for each element: f=3."),
     "chips": ("--chips", "FILE", "A file with chips of your own."),
+    "config": ("--config", "FILE", "The sizes of a model: a config.json as model hubs have them."),
     "keep": ("--keep", "WEIGHTS", "Weights that stay gathered for the backward pass."),
     "regather": ("--regather", "TENSORS", "Other tensors that are gathered again in the backward pass."),
     "training": ("--training", None, "The backward pass as well: a training step."),
@@ -105,7 +106,7 @@ GROUPS = {
         "let", "symbols", "keep", "regather",
     ),
     "Where": ("hardware", "given", "mesh", "link", "chips"),
-    "How much": ("at", "values", "unit", "formulas", "brief", "program", "sections", "statement"),
+    "How much": ("at", "config", "values", "unit", "formulas", "brief", "program", "sections", "statement"),
     "Output": ("form", "output", "lang", "color", "help"),
     "Document": ("heading", "dialect", "template"),
 }  # fmt: skip

@@ -39,7 +39,8 @@ class Problem(Frozen):
     ``joint`` says that no link is named: on a mesh T_comms is the longest time of the memory and all of its links.
     ``statement`` is the one of a program that is asked about, ``lang`` the language of the page. What is solved for
     ``solve_for`` is the condition of being compute-bound, or the relation of ``solve`` where there is one; ``minimize``
-    is what is to be least ``over`` a size, where the equation ``subject`` holds."""
+    is what is to be least ``over`` a size, where the equation ``subject`` holds. ``unmodelled`` is what a configuration says of
+    the model beside what is derived."""
 
     operation: Program
     hardware: Accelerator | None = None
@@ -61,6 +62,7 @@ class Problem(Frozen):
     over: str | None = None
     subject: Compare | None = None
     joint: bool = True
+    unmodelled: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         chip = "" if self.hardware is None else f" on {self.hardware.title}"

@@ -48,7 +48,7 @@ class Options(TypedDict, total=False):
     the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas,
     ``functions`` the operations for each element of functions in programs, ``solve`` a relation between quantities that is
     to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``keep`` weights that stay gathered
-    for it on a mesh and ``regather`` what does not, ``lang`` the language of pages: en, ko or zh.
+    for it on a mesh and ``regather`` what does not, ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -67,6 +67,7 @@ class Options(TypedDict, total=False):
     symbols: str | Iterable[str] | None
     sections: str | Iterable[str] | None
     training: bool | None
+    config: str | None
     keep: str | Sequence[str] | None
     regather: str | Sequence[str] | None
     statement: str | None
@@ -126,7 +127,7 @@ def problem_on_each(
         table = {"operation": asked.operation, "hardware": asked.hardware, "symbols": asked.symbols} | said
     else:
         table = dict(asked) if isinstance(asked, Mapping) else _of_file(asked, axes) or {"operation": asked}
-        own = {"chips": table.pop("chips")} if "chips" in table and "chips" not in said else {}
+        own = {key: table.pop(key) for key in ("chips", "config") if key in table and key not in said}
         table = merged(table, said, Path()) | own
     if table.get("hardware") is not None:
         on = on or [table["hardware"]]
@@ -138,6 +139,7 @@ def problem_on_each(
             *said,
             *(("operation",) if said.keys() & {"training", "keep", "regather", "mesh"} else ()),
             *(("joint",) if "link" in said else ()),
+            *(("at", "unmodelled") if "config" in said else ()),
         } & Problem.__dataclass_fields__.keys()
         problem = replace(asked, **{name: getattr(problem, name) for name in changed})
     return problem, chips

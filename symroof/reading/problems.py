@@ -19,6 +19,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.model.wiring import wired
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
+from symroof.reading.configurations import configured
 from symroof.reading.expressions import read_expression
 from symroof.reading.inquiries import (
     figure_names,
@@ -58,6 +59,7 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     ('TPU v5e', 2)
     """
     require_known(options)
+    options = configured(options)
     operation = operation_of(options)
     said = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
     operation, mesh = meshed(operation, said)
@@ -81,13 +83,23 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         mesh=mesh,
         link=text(options, "link") or "HBM",
         joint=text(options, "link") is None,
-        at=points_of(options, Scope((*sizes, *shares, *model["symbols"])), model["symbols"]),
+        at=points_of(_of_operation(options, sizes), Scope((*sizes, *shares, *model["symbols"])), model["symbols"]),
+        unmodelled=options.get("unmodelled", ()),
         sections=sections_of(options),
         statement=_statement(options, operation),
         lang=language_of(options),
         **least,
         **model,
     )
+
+
+def _of_operation(options: Mapping[str, Any], sizes: Iterable[str]) -> Mapping[str, Any]:
+    """The options with those sizes of a configuration alone that the operation has."""
+    if "unmodelled" not in options:
+        return options
+    known = {*sizes}
+    sets = [({n: x for n, x in own.items() if n in known}, *rest) for own, *rest in sets_of(options)]
+    return {**options, "at": sets}
 
 
 def model_of(
@@ -151,6 +163,8 @@ def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Pat
     }
     if options.get("chips") and "chips" not in overrides:
         joined["chips"] = [_inside(folder, name) for name in texts(options, "chips")]
+    if options.get("config") and "config" not in overrides:
+        joined["config"] = _inside(folder, str(text(options, "config")), "config")
     if options.get("at") and overrides.get("at"):
         joined["at"] = [(*own, *others) for own in sets_of(options) for others in sets_of(overrides)]
     return {**options, **overrides, **joined}
@@ -167,12 +181,12 @@ def freed(options: Mapping[str, Any], axes: str) -> dict[str, Any]:
     return {**options, **({"at": sets} if sets else {})}
 
 
-def _inside(folder: Path, name: str) -> str:
+def _inside(folder: Path, name: str, key: str = "chips") -> str:
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise ReadingError(
-            f"chips: {name} is not in the folder of the file that names it",
-            hint="--chips FILE on the command line reads any file",
+            f"{key}: {name} is not in the folder of the file that names it",
+            hint=f"--{key} FILE on the command line reads any file",
         )
     return str(path)
 

@@ -1,0 +1,415 @@
+"""Configurations of models: the parameters are those that are published where a decoder of the library has everything, and else it is
+said what it has not. Published numbers are those that the model hubs show (the sum of the elements of all tensors)."""
+
+import json
+
+import pytest
+
+import symroof as sr
+from symroof.errors import ReadingError
+from symroof.reading.configurations import read_configuration
+
+LLAMA = {"model_type": "llama", "hidden_act": "silu", "torch_dtype": "bfloat16", "tie_word_embeddings": False}
+PUBLISHED = {
+    "llama-2-7b": (
+        {
+            **LLAMA,
+            "hidden_size": 4096,
+            "intermediate_size": 11008,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 32,
+            "num_hidden_layers": 32,
+            "vocab_size": 32000,
+            "torch_dtype": "float16",
+        },
+        6_738_415_616,
+    ),
+    "llama-2-70b": (
+        {
+            **LLAMA,
+            "hidden_size": 8192,
+            "intermediate_size": 28672,
+            "num_attention_heads": 64,
+            "num_key_value_heads": 8,
+            "num_hidden_layers": 80,
+            "vocab_size": 32000,
+        },
+        68_976_648_192,
+    ),
+    "llama-3-8b": (
+        {
+            **LLAMA,
+            "hidden_size": 4096,
+            "intermediate_size": 14336,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "num_hidden_layers": 32,
+            "vocab_size": 128256,
+            "attention_bias": False,
+            "rope_theta": 500000.0,
+        },
+        8_030_261_248,
+    ),
+    "llama-3-70b": (
+        {
+            **LLAMA,
+            "hidden_size": 8192,
+            "intermediate_size": 28672,
+            "num_attention_heads": 64,
+            "num_key_value_heads": 8,
+            "num_hidden_layers": 80,
+            "vocab_size": 128256,
+        },
+        70_553_706_496,
+    ),
+    "llama-3.2-1b": (
+        {
+            **LLAMA,
+            "hidden_size": 2048,
+            "intermediate_size": 8192,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "head_dim": 64,
+            "num_hidden_layers": 16,
+            "vocab_size": 128256,
+            "tie_word_embeddings": True,
+        },
+        1_235_814_400,
+    ),
+    "mistral-7b-v0.3": (
+        {
+            **LLAMA,
+            "model_type": "mistral",
+            "hidden_size": 4096,
+            "intermediate_size": 14336,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "num_hidden_layers": 32,
+            "vocab_size": 32768,
+            "sliding_window": None,
+        },
+        7_248_023_552,
+    ),
+}
+# A configuration, its parameters, and something of it that is named; the parameters are equal where that does not change them.
+OTHERS = {
+    "mistral-7b-v0.1": (
+        {
+            **LLAMA,
+            "model_type": "mistral",
+            "hidden_size": 4096,
+            "intermediate_size": 14336,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "num_hidden_layers": 32,
+            "vocab_size": 32000,
+            "sliding_window": 4096,
+        },
+        7_241_732_096,
+        "sliding_window = 4096",
+        True,
+    ),
+    "gemma-7b": (
+        {
+            "model_type": "gemma",
+            "hidden_act": "gelu",
+            "hidden_size": 3072,
+            "intermediate_size": 24576,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 16,
+            "head_dim": 256,
+            "num_hidden_layers": 28,
+            "vocab_size": 256000,
+            "torch_dtype": "bfloat16",
+        },
+        8_537_680_896,
+        "hidden_act = gelu",
+        True,
+    ),
+    "mixtral-8x7b": (
+        {
+            **LLAMA,
+            "model_type": "mixtral",
+            "hidden_size": 4096,
+            "intermediate_size": 14336,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "num_hidden_layers": 32,
+            "vocab_size": 32000,
+            "num_local_experts": 8,
+            "num_experts_per_tok": 2,
+        },
+        46_702_792_704,
+        "experts = 8",
+        False,
+    ),
+    "qwen2-7b": (
+        {
+            **LLAMA,
+            "model_type": "qwen2",
+            "hidden_size": 3584,
+            "intermediate_size": 18944,
+            "num_attention_heads": 28,
+            "num_key_value_heads": 4,
+            "num_hidden_layers": 28,
+            "vocab_size": 152064,
+            "sliding_window": 131072,
+            "use_sliding_window": False,
+        },
+        7_615_616_512,
+        "bias = q, k, v",
+        False,
+    ),
+    "phi-2": (
+        {
+            "model_type": "phi",
+            "hidden_act": "gelu_new",
+            "hidden_size": 2560,
+            "intermediate_size": 10240,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 32,
+            "num_hidden_layers": 32,
+            "vocab_size": 51200,
+            "partial_rotary_factor": 0.4,
+            "tie_word_embeddings": False,
+            "torch_dtype": "float16",
+        },
+        2_779_683_840,
+        "norm = layer_norm with a shift",
+        False,
+    ),
+    "deepseek-v3": (
+        {
+            **LLAMA,
+            "model_type": "deepseek_v3",
+            "hidden_size": 7168,
+            "intermediate_size": 18432,
+            "moe_intermediate_size": 2048,
+            "num_attention_heads": 128,
+            "num_key_value_heads": 128,
+            "num_hidden_layers": 61,
+            "vocab_size": 129280,
+            "n_routed_experts": 256,
+            "num_experts_per_tok": 8,
+            "n_shared_experts": 1,
+            "first_k_dense_replace": 3,
+            "kv_lora_rank": 512,
+            "q_lora_rank": 1536,
+        },
+        671_026_419_200,
+        "attention = latent",
+        False,
+    ),
+    "gpt2": (
+        {"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024, "vocab_size": 50257},
+        124_439_808,
+        "positions = learned",
+        False,
+    ),
+    "opt-125m": (
+        {
+            "model_type": "opt",
+            "hidden_size": 768,
+            "ffn_dim": 3072,
+            "num_attention_heads": 12,
+            "num_hidden_layers": 12,
+            "vocab_size": 50272,
+            "torch_dtype": "float16",
+        },
+        125_239_296,
+        "mlp = two products, relu",
+        False,
+    ),
+    "falcon-7b": (
+        {
+            "model_type": "falcon",
+            "hidden_size": 4544,
+            "num_attention_heads": 71,
+            "num_hidden_layers": 32,
+            "multi_query": True,
+            "parallel_attn": True,
+            "bias": False,
+            "alibi": False,
+            "vocab_size": 65024,
+            "torch_dtype": "bfloat16",
+        },
+        6_921_720_704,
+        "parallel_attn = true",
+        False,
+    ),
+    "vit-base": (
+        {
+            "model_type": "vit",
+            "hidden_act": "gelu",
+            "hidden_size": 768,
+            "intermediate_size": 3072,
+            "num_attention_heads": 12,
+            "num_hidden_layers": 12,
+            "image_size": 224,
+            "patch_size": 16,
+            "qkv_bias": True,
+        },
+        86_389_248,
+        "input = patches",
+        False,
+    ),
+    "bert-base": (
+        {
+            "model_type": "bert",
+            "hidden_act": "gelu",
+            "hidden_size": 768,
+            "intermediate_size": 3072,
+            "num_attention_heads": 12,
+            "num_hidden_layers": 12,
+            "vocab_size": 30522,
+        },
+        109_482_240,
+        "mask = none",
+        False,
+    ),
+    "t5-small": (
+        {
+            "model_type": "t5",
+            "d_model": 512,
+            "d_ff": 2048,
+            "d_kv": 64,
+            "num_heads": 8,
+            "num_layers": 6,
+            "num_decoder_layers": 6,
+            "vocab_size": 32128,
+            "is_encoder_decoder": True,
+        },
+        60_506_624,
+        "decoder = with attention to an encoder",
+        False,
+    ),
+}
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(table, name="config.json"):
+        path = tmp_path / name
+        path.write_text(table if isinstance(table, str) else json.dumps(table), "utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_parameters_are_those_that_are_published(name, written):
+    table, parameters = PUBLISHED[name]
+    d = sr.derive("decoder", config=written(table), on="h100", at="B=1,T=128")
+    assert d.value("params") == parameters
+    assert d.setting.problem.unmodelled == ()
+    assert "not derived here" not in d.to_text()
+    assert d.value("weights") == 2 * parameters
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_not_modelled_is_named(name, written):
+    table, parameters, missing, same = OTHERS[name]
+    at = "B=1,T=128" if "vocab_size" in table else "B=1,T=128,V=1000"
+    d = sr.derive("decoder", config=written(table), on="h100", at=at)
+    assert missing in d.setting.problem.unmodelled
+    assert (d.value("params") == parameters) == same
+    assert missing in " ".join(d.to_text().split())
+    for lang in ("ko", "zh"):
+        assert missing in d.to_markdown(lang=lang)
+
+
+def test_there_are_fourteen_families():
+    assert len({table["model_type"] for table, *_ in (*PUBLISHED.values(), *OTHERS.values())}) >= 13
+    assert len(PUBLISHED | OTHERS) >= 14
+
+
+def test_sizes_are_put_in_beside_others(written):
+    path = written(PUBLISHED["llama-3-8b"][0])
+    said = sr.derive("decode-step", config=path, on="h100", at=["B=1,S=8192", "B=64,S=8192"])
+    sizes = {"D": 4096, "F": 14336, "L": 32, "V": 128256, "K": 8, "G": 4, "H": 128, "S": 8192}
+    for at, batch in zip(said.setting.problem.at, (1, 64), strict=True):
+        assert at == {**sizes, "B": batch}
+    by_hand = sr.derive("decode-step", on="h100", at=[{**sizes, "B": 1}, {**sizes, "B": 64}])
+    for name in ("T_lower", "bytes", "tokens_per_second"):
+        assert [p.number(f"number {name}") for p in said.answer.at] == [
+            p.number(f"number {name}") for p in by_hand.answer.at
+        ]
+    assert sr.derive("decode-step", config=path, on="h100", at="B=1,S=64,L=2").value("params") < 3e9
+
+
+def test_an_operation_takes_the_sizes_that_it_has(written):
+    path = written(OTHERS["mixtral-8x7b"][0])
+    d = sr.derive("moe", config=path, on="h100", at="B=4096")
+    assert d.value("params") == 3 * 8 * 4096 * 14336
+    assert d.setting.problem.unmodelled == ()
+    product = sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", config=path, on="h100", at="B=16")
+    assert product.value("flops") == 2 * 16 * 4096 * 14336
+
+
+def test_one_matrix_for_both_ends_is_one(written):
+    d = sr.derive("decoder", config=written(PUBLISHED["llama-3.2-1b"][0]), on="h100", at="B=1,T=8")
+    assert "* We ->" in d.to_text()
+    assert "Wu" not in d.to_text()
+
+
+def test_types_are_taken_and_may_be_said(written):
+    path = written(PUBLISHED["llama-2-7b"][0])
+    assert sr.derive("decoder", config=path, on="h100").setting.problem.operation.arrays["Wq"].dtype.name == "fp16"
+    assert (
+        sr.derive("decoder", config=path, on="h100", dtype="bf16").setting.problem.operation.arrays["Wq"].dtype.name
+        == "bf16"
+    )
+
+
+def test_the_command_line_and_a_file_say_the_same(written, run, tmp_path):
+    path = written(PUBLISHED["llama-3-70b"][0])
+    asked = ("derive", "decoder", "--config", path, "--value", "params", "--at", "B=1,T=8")
+    assert "70553706496" in run(*asked).out.replace(",", "") or "70.55e9" in run(*asked).out
+    problem = tmp_path / "problem.toml"
+    problem.write_text('operation = "decoder"\nconfig = "config.json"\nat = "B=1, T=8"\n', "utf-8")
+    assert run("derive", str(problem), "--value", "params").out == run(*asked).out
+    problem.write_text(f'operation = "decoder"\nconfig = "../{tmp_path.name}/../x.json"\n', "utf-8")
+    assert "not in the folder" in run("derive", str(problem)).err
+    shown = run("operations", "decoder", "--config", path).out
+    assert "repeat L as x = z" in shown
+    assert "# D = 8192" in shown
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("{", "it is no JSON"),
+        ("[1]", "it is no table"),
+        ({"model_type": "llama"}, "no size of a model"),
+        ({"hidden_size": "big", "num_hidden_layers": 2}, 'hidden_size = "big" is no size'),
+        ({"hidden_size": -1, "num_hidden_layers": 2}, "hidden_size = -1 is no size"),
+        ({"hidden_size": True, "num_hidden_layers": 2}, "hidden_size = true is no size"),
+        ({"hidden_size": 10, "num_hidden_layers": 2, "num_attention_heads": 3}, "no multiple of 3 heads"),
+        (
+            {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 3},
+            "no multiple of 3 heads of keys",
+        ),
+        ("[" * 100_000, "it is no JSON"),
+    ],
+)
+def test_what_is_no_configuration_is_said(table, said, written):
+    with pytest.raises(ReadingError) as caught:
+        sr.derive("decoder", config=written(table))
+    assert said in str(caught.value)
+    with pytest.raises(ReadingError, match="cannot be read"):
+        sr.derive("decoder", config="nothing/here.json")
+
+
+def test_what_a_file_says_is_text(written):
+    """Words of a configuration come to a page without marks that a page has."""
+    table = {
+        **PUBLISHED["llama-3-8b"][0],
+        "hidden_act": "<script>alert(1)</script>`$x$`" * 9,
+        "model_type": "$\\evil{x}$",
+    }
+    found = read_configuration(__import__("pathlib").Path(written(table)))
+    assert all(
+        set(item) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:+ -=")
+        for item in found.unmodelled
+    )
+    assert sr.derive("decoder", config=written(table), on="h100").to_markdown()
