@@ -115,6 +115,9 @@ class Writer:
             yield from (sized.answer(point), *sized.statements(point))
         else:
             yield from (self._answer(sized.points), *sized.beside())
+            yield from (
+                block for point in self.view.points if point not in sized.points for block in sized.known(point)
+            )
         if not sized.alone or (not self.pen.style.brief and self.view.mesh is not None):
             yield from self._statements()  # with sizes, where no section has what a chip does of each
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,7 @@ from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.amounts import bound_shown, decimal_number, grouped_sizes, measured_in, readable, to_places
 from symroof.rendering.pages.characters import cells
-from symroof.rendering.pages.page import Grid, grouped
+from symroof.rendering.pages.page import Grid, Lines, grouped
 from symroof.rendering.pages.pen import Pen, Sentences
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
 from symroof.rendering.pages.view import View
@@ -56,6 +56,18 @@ class Sized:
 
     def rows(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""
+        yield from self._amounts(point)
+        for name, formula in self.view.problem.let.items():
+            known = point["said"].step(named_formula(name))
+            value = None if known is None else numeric(expression(known.right))
+            if value is not None:
+                yield self.pen.code(name), self.named(name, value), "", self.pen.inline(formula)
+        yield from self._solution(self.view.points.index(point))
+        if not self.view.setting.idle:
+            yield from self._compute_bound(self.view.points.index(point))
+
+    def _amounts(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+        """Label, number, words and formula of each quantity that is a number at a set of sizes."""
         said = point["said"]
         lower = said.number(number_of("T_lower"))
         for name in self.names():
@@ -66,14 +78,6 @@ class Sized:
             if name.startswith("T_") and name not in ("T_lower", "T_steps") and value == lower:
                 words.append(self.say("longest"))
             yield self.label(name), self.number(value, name), self.say("join", words), self.formula(name)
-        for name, formula in self.view.problem.let.items():
-            known = said.step(named_formula(name))
-            value = None if known is None else numeric(expression(known.right))
-            if value is not None:
-                yield self.pen.code(name), self.named(name, value), "", self.pen.inline(formula)
-        yield from self._solution(self.view.points.index(point))
-        if not self.view.setting.idle:
-            yield from self._compute_bound(self.view.points.index(point))
 
     def _solution(self, place: int) -> Iterator[tuple[str, str, str, str]]:
         """The relation that was to be solved, at these sizes where they are other ones; with its own size set free where
@@ -218,9 +222,12 @@ class Sized:
 
     def answer(self, point: dict[str, Any]) -> Grid:
         """The answer of one set of sizes: numbers first, formulas beside them where they fit."""
+        return self._ledger(self.rows(point))
+
+    def _ledger(self, told: Iterable[tuple[str, str, str, str]]) -> Grid:
         rows = []
         text = self.pen.form == "text"
-        for label, value, words, formula in self.rows(point):
+        for label, value, words, formula in told:
             if text:
                 if not value:  # a condition in general: where it fits
                     value, formula = formula, ""
@@ -236,6 +243,13 @@ class Sized:
                     rows.append((label, self.say("join", [value, words]), shown))
         head = tuple(self.say("head", part) for part in ("name", "value", "formula"))
         return Grid(head, tuple(rows), ledger=True)
+
+    def known(self, point: dict[str, Any]) -> Iterator[Lines | Grid]:
+        """What is a number at sizes that leave others open: what stays in memory, above all."""
+        rows = [row for row in self._amounts(point) if row[1]]
+        if rows and point["where"]:
+            yield Lines((self.say("sizes", point),))
+            yield self._ledger(rows)
 
     def beside(self) -> Iterator[Grid]:
         """Several sets of sizes beside one another."""
