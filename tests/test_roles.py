@@ -1,71 +1,67 @@
-"""The parts of an answer: a closed set, each of them said somewhere and asked for somewhere."""
-
-import ast
-import re
-from pathlib import Path
-from typing import get_args
+"""Element types by role: the weights, the caches, or all else of a program in other types; what moves of a tensor moves in its own type,
+and nothing else changes."""
 
 import pytest
 
-from symroof.model.quantities import OF_PROGRAMS
-from symroof.proof.step import Role
+import symroof as sr
+from symroof.errors import ReadingError, SymroofError
+from symroof.model.dtype import dtype
+from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.reading.operation_keys import operation_of
+from symroof.reading.operations import ProgramEntry, entries
+from symroof.reading.programs import read_program
 
-ROOT = Path(__file__).parent.parent
-ROLES = set(get_args(Role)) - {""}
-# Methods of an answer that look a part up.
-ASKING = {"all", "step", "formula", "value", "known", "numbers", "number", "solution", "whole", "divisor", "said"}
-# What makes a step, and where in its arguments a role may stand.
-SAYING = {"Step": 8, "replace": 9, "_rooted": 4, "_with_figures": 2, "said": 0, "carried": 4, "grows": 4, "append": 0}
-ASKED_IN_TEMPLATES = re.compile(r"""(?:\.said|answer\.step|answer\.formula|said\.formula)\("([^"]+)"\)""")
-
-
-def texts_of(node):
-    return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and n.value in ROLES}
+PROGRAMS = sorted(name for name, entry in entries().items() if isinstance(entry, ProgramEntry))
+ROLES = {"weights": "int8", "caches": "fp8", "activations": "fp32"}
 
 
-def calls():
-    for path in (ROOT / "symroof").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and path.name != "step.py":
-                yield node
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("role", ROLES)
+def test_what_moves_of_a_tensor_moves_in_its_type(name, role):
+    before = operation_of({"operation": name, "training": False})
+    asked = {"operation": name, "dtype": f"{role}={ROLES[role]}", "training": False}
+    if not (before.declared_as(role.removesuffix("s")) if role != "activations" else before.arrays):
+        with pytest.raises(ReadingError, match="has no"):
+            operation_of(asked)
+        return
+    after = operation_of(asked)
+    held = {d.tensor.name: d.role for d in before.declared}
+    for tensor in before.arrays.values():
+        own = {"weight": "weights", "cache": "caches"}.get(held.get(tensor.name, ""), "activations") == role
+        index = tensor.dtype.integer and tensor.dtype.bits > 8
+        wanted = dtype(ROLES[role]) if own and not index else tensor.dtype
+        assert after.arrays[str(tensor.name)].dtype == wanted
+    moved, others = (traffic_of_tensors(program) for program in (before, after))
+    for tensor, amount in moved.items():
+        ratio = after.arrays[tensor].dtype.bytes / before.arrays[tensor].dtype.bytes
+        assert (others[tensor] - amount * ratio.numerator / ratio.denominator).expand() == 0, tensor
+    one, other = (amounts(program, "fma") for program in (before, after))
+    assert one["params"] == other["params"]
+    assert before.cost("fma").flops == after.cost("fma").flops
+    assert read_program(str(after)) == after if not after.line else True
 
 
-def test_templates_ask_for_parts_that_there_are():
-    asked = {
-        name for path in (ROOT / "templates").rglob("*.j2") for name in ASKED_IN_TEMPLATES.findall(path.read_text())
-    }
-    assert len(asked) > 15
-    assert asked <= ROLES | OF_PROGRAMS.keys()
+def test_roles_stand_beside_a_type_and_a_configuration():
+    d = sr.derive("mlp", dtype="fp16, weights=int8", on="h100", at="B=8,D=256,F=1024")
+    assert {str(t.dtype) for t in d.setting.problem.operation.declared_as("weight")} == {"int8"}
+    assert str(d.setting.problem.operation.arrays["x"].dtype) == "fp16"
+    assert d.value("weights") == d.value("params") == 2 * 256 * 1024
+    plain = sr.derive("mlp", dtype="fp16", on="h100", at="B=8,D=256,F=1024")
+    assert plain.value("bytes") - d.value("bytes") == 2 * 256 * 1024
+    assert plain.value("T_math") == d.value("T_math")  # a product runs at its widest type
 
 
-@pytest.mark.thorough
-def test_every_part_that_is_looked_up_is_said_somewhere():
-    said, asked = set(), set()
-    for call in calls():
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        roles = [keyword.value for keyword in call.keywords if keyword.arg == "role"]
-        if name in ASKING and len(call.args) == 1:
-            asked |= texts_of(call.args[0])
-        elif name in SAYING:  # the section, and what formulas hold, come before the role
-            said |= set().union(*(texts_of(part) for part in (*call.args[SAYING[name] :], *roles)))
-    amounts = {
-        "T_math",
-        "T_comms",
-        "T_lower",
-        "T_upper",
-        "T_steps",
-        "flops",
-        "flops_exact",
-        "reads",
-        "writes",
-        "bytes",
-        "ops",
-    }
-    assert len(asked) > 30
-    assert asked - said - amounts - OF_PROGRAMS.keys() == set()
-
-
-@pytest.mark.parametrize("role", sorted(ROLES))
-def test_no_part_is_a_name_that_nobody_uses(role):
-    text = "\n".join(p.read_text("utf-8") for p in (ROOT / "symroof").rglob("*.py") if p.name != "step.py")
-    assert f'"{role}"' in text
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"operation": "matmul", "dtype": "weights=int8"}, "weights are those of a program"),
+        ({"operation": "mlp", "dtype": "caches=int8"}, "has no caches"),
+        ({"operation": "mlp", "dtype": "wieghts=int8"}, "did you mean weights"),
+        ({"operation": "mlp", "dtype": "weights=in8"}, "unknown dtype"),
+        ({"operation": "mlp", "dtype": "weights=int8,weights=int4"}, "weights has two types"),
+    ],
+)
+def test_what_is_no_type_of_a_role_is_said(options, said):
+    with pytest.raises(SymroofError) as caught:
+        operation_of(options)
+    assert said in str(caught.value)

@@ -13,9 +13,9 @@ from typing import Any
 
 from symroof.errors import ReadingError, about
 from symroof.formula import Frozen
-from symroof.model.dtype import dtype
 from symroof.reading.inquiries import sets_of
-from symroof.reading.operations import AnyEntry, ProgramEntry, entries, other_names, read_operation
+from symroof.reading.operation_keys import operation_of
+from symroof.reading.operations import AnyEntry, ProgramEntry, entries, other_names
 from symroof.reading.toml import read_table, text
 
 LARGEST_FILE, LARGEST_SIZE = 2**20, 10**12
@@ -48,8 +48,9 @@ def configured(options: Mapping[str, Any]) -> dict[str, Any]:
     entry = entries().get(other_names().get(operation, operation)) if isinstance(operation, str) else None
     if isinstance(entry, ProgramEntry):
         said["operation"] = _tied(entry) if found.tied and "Wu" in entry.text and "We" in entry.text else operation
-        if found.dtype is not None and not options.get("dtype"):
-            said["dtype"] = found.dtype
+        given = text(options, "dtype") or ""
+        if found.dtype is not None and all("=" in part for part in given.split(",") if part.strip()):
+            said["dtype"] = f"{found.dtype}, {given}" if given else found.dtype  # what is said goes before it
     said["at"] = [(dict(found.sizes), *own) for own in sets_of(options) or [()]]
     said["unmodelled"] = found.unmodelled if entry is not None and entry.name in MODELS else ()
     return said
@@ -62,7 +63,7 @@ def program_with_sizes(entry: AnyEntry, path: str) -> str:
     if not isinstance(entry, ProgramEntry):
         raise ReadingError(f"{entry.name} is no program", expected=f"one of {', '.join(MODELS)}")
     said = configured({"operation": entry.name, "config": path})
-    program = read_operation(said["operation"], dtype(said["dtype"]) if "dtype" in said else None)
+    program = operation_of(said)
     (sizes, *_), *_ = said["at"]
     held = ", ".join(f"{name} = {size}" for name, size in sizes.items() if name in program.dimensions)
     rest = "".join(f"# not modelled: {item}\n" for item in said["unmodelled"])

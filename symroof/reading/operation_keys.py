@@ -15,6 +15,7 @@ from symroof.model.dtype import Dtype, dtype
 from symroof.model.functions import Function, given
 from symroof.model.operation import CostFormula, Operation
 from symroof.model.program import Program
+from symroof.model.program_text import numbers, retyped
 from symroof.reading.expressions import read_expression
 from symroof.reading.operations import read_operation
 from symroof.reading.scope import Scope
@@ -24,6 +25,8 @@ EXAMPLE = "{ f = 3 }"
 # What is said of tensors that a mesh gathers, and whether they are weights: those are gathered again for the backward
 # pass unless they are kept, and all else is kept unless it is gathered again.
 GATHERED = {"keep": True, "regather": False}
+# The tensors that may have a type of their own: what is declared as weights and as caches, and all else.
+TYPED = ("weights", "caches", "activations")
 COSTS = ("flops", "reads", "writes")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
@@ -40,7 +43,8 @@ def operation_of(options: Mapping[str, Any]) -> Program:
     if any(key in options for key in (*COSTS, "vector")):
         operation = costs_of(options)
     elif isinstance(operation, str):
-        operation = read_operation(operation, dtype_of(options, "dtype"), functions_of(options))
+        element, roles = types_of(options)
+        operation = _in_roles(Program.read(read_operation(operation, element, functions_of(options))), roles)
     program = Program.read(operation)
     if program is None:
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
@@ -67,6 +71,45 @@ def _gathered(operation: Program, key: str, value: Any, *, of_weights: bool) -> 
     for name in named:
         require_one_of(name, fitting, f"{key}: {name!r} is no {'weight' if of_weights else 'input or result'}")
     return replace(operation, **{key: tuple(named)})  # type: ignore[arg-type]
+
+
+def types_of(options: Mapping[str, Any]) -> tuple[Dtype | None, dict[str, Dtype]]:
+    """The dtype of tensors that do not state one, and those of the tensors of a role: ``weights=int8, caches=fp8``.
+
+    >>> element, roles = types_of({"dtype": "bf16, weights = int8"})
+    >>> str(element), {role: str(kind) for role, kind in roles.items()}
+    ('bf16', {'weights': 'int8'})
+    """
+    element, roles = None, dict[str, Dtype]()
+    for part in (text(options, "dtype") or "").split(","):
+        role, equals, kind = (word.strip() for word in part.partition("="))
+        if not equals:
+            element = dtype(role) if role else element
+            continue
+        require_one_of(role, TYPED, f"dtype: no tensors are called {role!r}")
+        if role in roles:
+            raise ReadingError(f"dtype: {role} has two types", expected="one for each role")
+        roles[role] = dtype(kind)
+    return element, roles
+
+
+def _in_roles(program: Program | None, roles: Mapping[str, Dtype]) -> Program | None:
+    """A program with its weights, its caches, or all else, in other types; indices stay what they are."""
+    if program is None or not roles:
+        return program
+    if program.line is not None:
+        raise ReadingError(
+            f"dtype: {next(iter(roles))} are those of a program",
+            expected="types in the product: bf16[B, D] * int8[D, F]",
+        )
+    held = {role: {str(t.name) for t in program.declared_as(role.removesuffix("s"))} for role in ("weights", "caches")}
+    held["activations"] = {name for name in program.arrays if name not in held["weights"] | held["caches"]}
+    for role in roles:
+        if not held[role]:
+            raise ReadingError(f"dtype: the program has no {role}", expected="; ".join(r for r in TYPED if held[r]))
+    computed = numbers(program)
+    types = {name: kind for role, kind in roles.items() for name in computed if name in held[role]}
+    return replace(retyped(program, types), entry="")
 
 
 def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:
