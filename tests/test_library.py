@@ -247,6 +247,27 @@ def test_a_lookup_reads_the_rows_that_are_named():
     assert found["params"] == V * D
 
 
+def test_causal_attention_works_on_the_pairs_of_a_triangle():
+    B, T, K, G, H = 2, 5, 2, 3, 4
+    found = counted("causal-attention", B=B, T=T, K=K, G=G, H=H)
+    pairs = sum(1 for t in range(T) for s in range(T) if s <= t)
+    assert found["flops"] == 2 * 2 * B * K * G * H * pairs
+    assert found["reads"] == bf16((B, T, K, G, H), (B, T, K, H), (B, T, K, H))
+    assert found["writes"] == bf16((B, T, K, G, H))
+    whole = counted("attention", B=B, T=T, S=T, K=K, G=G, H=H)
+    assert whole["flops"] * (T + 1) == 2 * T * found["flops"]
+    assert whole["reads"] == found["reads"]
+
+
+def test_an_adapter_is_two_products_beside_one():
+    B, D, F, r = 2, 5, 7, 3
+    found = counted("lora", B=B, D=D, F=F, r=r)
+    assert found["flops"] == loops(B, D, F) + loops(B, D, r) + loops(B, r, F)
+    assert found["params"] == D * F + r * (D + F)
+    assert found["reads"] == 2 * bf16((B, D)) + bf16((D, F), (D, r), (r, F), (B, r), (B, F))
+    assert found["writes"] == bf16((B, r)) + 2 * bf16((B, F))
+
+
 def test_a_layer_norm():
     B, D = 2, 5
     found = counted("layer-norm", B=B, D=D)

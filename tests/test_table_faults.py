@@ -252,6 +252,8 @@ COUNTED = {
     "gated-mlp": test_library.test_a_gated_mlp,
     "attention": test_library.test_attention,
     "attention-decode": test_library.test_attention_to_a_cache_reads_the_heads_of_the_keys_and_not_those_of_the_queries,
+    "causal-attention": test_library.test_causal_attention_works_on_the_pairs_of_a_triangle,
+    "lora": test_library.test_an_adapter_is_two_products_beside_one,
     "moe": test_library.test_experts_do_the_work_of_the_tokens_that_come_to_them_and_read_all_weights,
     "decoder-layer": test_library.test_a_decoder_layer,
     "decoder": lambda: test_library.test_a_decoder_is_its_layers_and_its_vocabulary("decoder"),
