@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from symroof.model.dtype import Tensor
-from symroof.model.program import SUM, Block, Fuse, Node, Program, Repeat, Statement
+from symroof.model.program import SUM, Block, Fuse, Node, Program, Recompute, Repeat, Statement
 from symroof.symbols import expression, symbol
 
 Values = MutableMapping[str, np.ndarray]
@@ -180,7 +180,7 @@ class Interpreter:
                         entering = inner[node.leaves]
                     made = {s.name for s in statements(node.body)}
                     values.update({name: inner[name] for name in made})
-                case Fuse() | Block():
+                case Fuse() | Block() | Recompute():
                     self._run(node.body, values, turn)
 
     def backward(self, given: dict[str, list[np.ndarray]]) -> None:

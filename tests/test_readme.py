@@ -104,6 +104,9 @@ repeat L as y = z {
   j = m -> bf16[B, D]
   z = y + j
 }
+recompute {
+  dd = gelu(d)
+}
 w = windows(i) -> bf16[N, P, R, C]
 r = relu(e)
 b = a * U
@@ -118,7 +121,7 @@ def test_a_statement_of_the_reference_is_read(text):
 
 
 def test_the_program_of_the_reference_is_read():
-    assert len(read_program(PROGRAM).lines) == 18
+    assert len(read_program(PROGRAM).lines) == 19
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CLAIMS])

@@ -35,6 +35,7 @@ STATEMENTS = (
         "the same elements in other dimensions; rearrange(x), lookup(table, ids) likewise",
     ),
     ("fuse { … }", "what is made inside and used only there stays on the chip"),
+    ("recompute { … }", "made once more in the backward pass: of it nothing is kept but what comes from outside"),
     ("repeat L as x = z { … }", "L times, with weights and caches of their own; x of a turn is z of the one before"),
     ("block attention { … }", "statements that overlap as one in T_steps"),
     ("where c = B*k/E", "a size that others define"),

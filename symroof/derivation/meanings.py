@@ -242,6 +242,10 @@ class _Acts:
     def __init__(self, program: Program) -> None:
         self.repeats = list(dict.fromkeys(repeat for line in program.forward for repeat in line.repeats))
         self.fuses = [line.fuse for line in program.forward]
+        own = (
+            line.fuse for line in program.lines if line.backward and line.fuse is not None and line.fuse.undoes is None
+        )
+        self.remade = list({id(fuse): fuse for fuse in own}.values())
 
     def turn(self, repeat: Repeat) -> Turn:
         place = self.repeats.index(repeat) if repeat.reverses is None else ~self.repeats.index(repeat.reverses)
@@ -252,7 +256,8 @@ class _Acts:
             return None
         if fuse.undoes is not None:
             return ~next(i for i, other in enumerate(self.fuses) if other is fuse.undoes)
-        return next(i for i, other in enumerate(self.fuses) if other is fuse)
+        fuses = [*self.fuses, *self.remade]
+        return next(i for i, other in enumerate(fuses) if other is fuse)
 
     def act(self, line: Line) -> Act:
         statement, function, undone = line.statement, line.statement.function, line.statement.undone or Undone()
@@ -262,6 +267,7 @@ class _Acts:
         alone = function is None and len(operands) == 1 and statement.kind in (SUM, DIFFERENCE, MAXIMUM)
         each = function.each if function is not None else Fraction(1 if alone else len(operands) - 1)
         act = Act(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
+        act = replace(act, again=statement.again)
         if line.mask is not None:
             act = replace(act, masked=Masked(line.mask.rows, line.mask.columns, line.mask.from_first))
         act = replace(act, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)
@@ -269,7 +275,7 @@ class _Acts:
             return act
         act = replace(act, row=function.row, function=function.name, kept=function.needs)
         act = replace(act, gathers=function.gathers, reshapes=function.reshapes, views=function.views)
-        if line.backward:
+        if line.backward and not statement.again:
             return act
         gains = max(len(operands) - function.operands, 0)
         return replace(act, back_each=function.back_each, back_row=function.back_row, gains=gains)

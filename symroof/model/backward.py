@@ -27,10 +27,12 @@ from symroof.model.program import (
     Fuse,
     Node,
     Program,
+    Recompute,
     Repeat,
     Statement,
     Undone,
 )
+from symroof.model.recomputing import remade
 
 LETTERS = "abcdefgh"
 
@@ -124,6 +126,9 @@ class _Reverse:
                     inner = self._nodes(node.body, scope)
                     again = _again(node, inner) if node.contracts else ()
                     found += [Fuse(tuple(inner), again, node)] if inner else []
+                case Recompute():
+                    inner = self._nodes(node.body, scope)
+                    found += remade(node, inner, self._again) if inner else []
                 case Block():
                     inner = self._nodes(node.body, scope)
                     found += [Block(f"d{node.name}", tuple(inner))] if inner else []
@@ -280,6 +285,9 @@ class _Reverse:
             numbered = f"{name}{number}"
         self.made.add(numbered)
         return numbered
+
+    def _again(self, name: str) -> str:
+        return self._new(f"{name}_again")
 
     def _require_one_place(self) -> None:
         """A turn has weights of its own, and what it makes is gone after it, but for what leaves it."""

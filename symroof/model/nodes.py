@@ -84,7 +84,7 @@ class Undone(Frozen):
 class Statement(Frozen):
     """``result = operands[0] * operands[1] …``, a sum of them, or a function of them, ``over`` a dimension for rows.
 
-    Of one operand a sum, or a maximum, is taken over what the result lacks; a difference is that with its sign turned; an
+    One of the backward pass may make what another statement made ``again``. Of one operand a sum, or a maximum, is taken over what the result lacks; a difference is that with its sign turned; an
     exchange is the operand, split as the result is.
     """
 
@@ -95,6 +95,7 @@ class Statement(Frozen):
     over: str | None = None
     undone: Undone | None = None
     mask: Mask | None = None
+    again: str = ""
 
     @property
     def name(self) -> str:
@@ -183,6 +184,12 @@ class Block(Frozen):
     body: tuple[Node, ...]
 
 
+class Recompute(Frozen):
+    """What is made once more in the backward pass, of what comes from outside: of all else nothing is kept."""
+
+    body: tuple[Node, ...]
+
+
 class Repeat(Frozen):
     """The body, several times: ``leaves`` of one turn is ``enters`` of the next. ``reverses`` is the repeat whose turns the
     backward pass goes through from the last to the first."""
@@ -194,7 +201,7 @@ class Repeat(Frozen):
     reverses: Repeat | None = None
 
 
-Node = Statement | Fuse | Block | Repeat
+Node = Statement | Fuse | Block | Repeat | Recompute
 
 
 class Line(Frozen):
@@ -267,3 +274,5 @@ def lines_of(
                 yield from lines_of(node.body, (*repeats, node), fuse, block)
             case Block():
                 yield from lines_of(node.body, repeats, fuse, node.name)
+            case Recompute():
+                yield from lines_of(node.body, repeats, fuse, block)

@@ -85,7 +85,7 @@ def multiplies(line: Line) -> bool:
     if statement.function is None:
         return statement.kind == PRODUCT or (len(statement.operands) == 1 and statement.kind != EXCHANGE)
     of = FUNCTIONS.get(statement.function.name.rstrip("'"), statement.function)
-    return line.backward and not (of.reshapes or of.views or statement.function.reshapes)
+    return line.backward and not statement.again and not (of.reshapes or of.views or statement.function.reshapes)
 
 
 @dataclass
@@ -147,7 +147,7 @@ class _Chips:
         statement = line.statement
         if not multiplies(line):
             return split_of(statement.result)
-        there = line.backward
+        there = line.backward and not line.statement.again
         pairs = (divided_by(statement.operands, statement.result, a.name, computed_there=there) for a in self.mesh)
         return frozenset(filter(None, pairs))
 

@@ -33,6 +33,7 @@ from symroof.model.nodes import (
     Fuse,
     Line,
     Node,
+    Recompute,
     Repeat,
     Statement,
     Undone,
@@ -61,6 +62,7 @@ __all__ = [
     "Block",
     "Declared",
     "Fuse",
+    "Recompute",
     "Line",
     "Node",
     "Program",
@@ -106,8 +108,12 @@ class Program(Frozen):
             return cls((), (), mesh=tuple(mesh), line=product)
         called = (*(product.operand_name(place) for place in range(len(product.inputs))), NAMELESS)
         *operands, result = (replace(tensor, name=name) for tensor, name in zip(product.tensors, called, strict=True))
-        declared = tuple(Declared("input", tensor) for tensor in operands)
-        return cls(declared, (Statement(PRODUCT, tuple(operands), result),), mesh=tuple(mesh), line=product)
+        return cls(
+            tuple(Declared("input", tensor) for tensor in operands),
+            (Statement(PRODUCT, tuple(operands), result),),
+            mesh=tuple(mesh),
+            line=product,
+        )
 
     @classmethod
     def read(cls, value: object) -> Program | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from symroof.formula import Call, Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, fold
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
-from symroof.model.program import Block, Fuse, Node, Program, Repeat, Statement
+from symroof.model.program import Block, Fuse, Node, Program, Recompute, Repeat, Statement
 
 INDENT = "  "
 
@@ -64,7 +64,7 @@ def _returned(program: Program) -> Iterator[str]:
 
 def _body(body: tuple[Node, ...], margin: str) -> Iterator[str]:
     for node in body:
-        if isinstance(node, Fuse | Block | Repeat):
+        if isinstance(node, Fuse | Block | Repeat | Recompute):
             yield margin + _head(node)
             yield from _body(node.body, margin + INDENT)
             yield margin + "}"
@@ -72,8 +72,10 @@ def _body(body: tuple[Node, ...], margin: str) -> Iterator[str]:
             yield margin + str(node)
 
 
-def _head(node: Fuse | Block | Repeat) -> str:
+def _head(node: Fuse | Block | Repeat | Recompute) -> str:
     match node:
+        case Recompute():
+            return "recompute {"
         case Fuse():
             return "fuse {"
         case Block(name=name):

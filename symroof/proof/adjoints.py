@@ -13,7 +13,6 @@ its derivative takes once, and nothing is made that is no gradient and leads to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from itertools import product
 
 from symroof.errors import CheckError
@@ -34,8 +33,9 @@ from symroof.proof.miniatures import (
     times_each,
     wide_parts,
 )
+from symroof.proof.read_off import DECLARED, require_read_off
 from symroof.proof.rows import PRIME, drawn
-from symroof.proof.script import DIFFERENCE, FUNCTION, PRODUCT, SUM, Act, Array, Script, Turn
+from symroof.proof.script import FUNCTION, PRODUCT, Act, Script, Turn
 
 # Every repeat has so many turns, but for those inside of so many others.
 TURNS, DEEP = 2, 3
@@ -54,104 +54,13 @@ def require_adjoint(script: Script) -> None:
     if "adjoint" in vars(script) or not any(act.back for act in script.acts):
         return
     try:
-        _require_read_off(script)
+        require_read_off(script)
         both = [_Machine(narrowed(script, wide)).products() for wide in wide_parts(script)]
     except (KeyError, IndexError, StopIteration, ValueError) as error:
         raise CheckError("the backward pass takes what is not there") from error
     if any(one != other for one, other in both):
         raise CheckError("the backward pass is not that of the program: its gradients are others")
     vars(script)["adjoint"] = True
-
-
-def _require_read_off(script: Script) -> None:
-    """What the acts that go back are, whatever numbers they come to."""
-    undone: dict[str, list[Act]] = {}
-    for act in script.acts:
-        if not act.back:
-            continue
-        made = script.array[act.result]
-        if act.undoes:
-            undone.setdefault(act.undoes, []).append(act)
-            _require_undoes(script, act, script.act[act.undoes])
-        else:
-            maker = script.act.get(act.of)
-            here = _mirror(maker.fuse) if maker is not None and _mirrors(act, maker) else None
-            if act.kind != SUM or act.fuse != here:
-                raise CheckError(f"{act.result} is not added up where {act.of} was made")
-            if act.each != len(act.operands) - 1 or act.row:
-                raise CheckError(f"{act.result} takes other operations than a sum")
-        if act.of and not _alike(made, script.array[act.of]):
-            raise CheckError(f"{act.result} is not laid out as {act.of}, of which it is a gradient")
-        if act.kind == SUM and len(act.operands) > 1 and any(not _alike(script.array[n], made) for n in act.operands):
-            raise CheckError(f"{act.result} adds up gradients of several types")
-    for name, parts in undone.items():
-        _require_counted_once(script.act[name], parts)
-    for name, gradient in script.gradients:
-        if script.array[name].still:
-            raise CheckError(f"{name} is not trained, and has the gradient {gradient}")
-        if not _alike(script.array[gradient], script.array[name]):
-            raise CheckError(f"{gradient} is not laid out as {name}, of which it is the gradient")
-    used = {name for act in script.acts if act.back for name in act.operands} | {
-        gradient for _, gradient in script.gradients
-    }
-    used |= {turn.leaves for act in script.acts if act.back for turn in act.turns}
-    if idle := [act.result for act in script.acts if act.back and act.result not in used]:
-        raise CheckError(f"{idle[0]} is no gradient that is asked for, and leads to none")
-
-
-def _require_undoes(script: Script, act: Act, undone: Act) -> None:
-    """An act undoes another in its turns and its fuse, and takes a gradient of what that makes."""
-    if undone.back or (act.of and act.of != undone.operands[act.place]):
-        raise CheckError(f"{act.result} undoes nothing of the program")
-    if not _mirrors(act, undone):
-        raise CheckError(f"{act.result} is not made in the turns of {undone.result}")
-    if act.fuse != _mirror(undone.fuse):
-        raise CheckError(f"{act.result} is not made in the fuse of {undone.result}")
-    made, own = script.array[undone.result], script.array[act.result]
-    if not act.of:
-        if own.dtype != made.dtype or own.split - made.split:
-            raise CheckError(f"{act.result} is not laid out as {undone.result}, of which it is a part")
-        return
-    taken = [script.array[name] for name in act.operands if _is_gradient(script, name)]
-    if [(array.dtype, {*array.labels}) for array in taken] != [(made.dtype, {*made.labels})]:
-        raise CheckError(f"{act.result} takes no gradient of {undone.result}")
-
-
-def _is_gradient(script: Script, name: str) -> bool:
-    maker = script.act.get(name)
-    return script.array[name].role not in DECLARED if maker is None else maker.back and bool(maker.of)
-
-
-def _require_counted_once(undone: Act, parts: Sequence[Act]) -> None:
-    """The derivative of a function takes what it takes for its first operand, those of the others come with it; the gradient of
-    a gain is a product added up. Everything else is counted as what it is."""
-    first, base = True, len(undone.operands) - undone.gains
-    for act in parts:
-        owed = Fraction(max(len(act.operands) - 1, 1)) if act.kind in (SUM, DIFFERENCE, PRODUCT) else Fraction(0)
-        row = Fraction(0)
-        if act.function == "convert" and undone.kind != FUNCTION:
-            owed = Fraction(1)
-        elif act.kind == FUNCTION and act.place >= base:
-            owed = Fraction(2)
-        elif act.kind == FUNCTION and first:
-            owed, row, first = undone.back_each, undone.back_row, False
-        if (act.each, act.row) != (owed, row):
-            raise CheckError(
-                f"{act.result} takes other operations than the derivative of {undone.function or undone.kind}"
-            )
-
-
-def _mirror(fuse: int | None) -> int | None:
-    return None if fuse is None else ~fuse
-
-
-def _mirrors(act: Act, undone: Act) -> bool:
-    """Whether the turns of an act are those of another, gone through from the last to the first."""
-    return [(turn.place, turn.times) for turn in act.turns] == [(~turn.place, turn.times) for turn in undone.turns]
-
-
-def _alike(one: Array, other: Array) -> bool:
-    return (one.dtype, one.bits, {*one.labels}, one.split) == (other.dtype, other.bits, {*other.labels}, other.split)
 
 
 class _Machine:
@@ -170,7 +79,8 @@ class _Machine:
         script, one, other = self.script, 0, 0
         for act, at in _unrolled(script.acts):
             operands = [self._read(name, act.turns, at) for name in act.operands]
-            self.made[act.result, at] = self._undoing(act, operands) if act.back else self._ahead(act, operands)
+            made = self._undoing(act, operands) if act.back and not act.again else self._ahead(act, operands)
+            self.made[act.result, at] = (made[0], [0] * len(made[0])) if act.again else made
         arriving, gradients = dict(script.arriving), dict(script.gradients)
         for name in {*arriving, *self._results()}:
             turns = self._around(name)
@@ -322,9 +232,6 @@ class _Machine:
             return aligned(in_rows(f"{undone.function}'", undone.over, own, *both)[0], own, target)
         kept = [aligned(x, own, target) for x, own in zip(values[:-1], labels[:-1], strict=True)]
         return times_each(_slopes_of(undone, place, kept, len(gradient)), aligned(gradient, labels[-1], target))
-
-
-DECLARED = ("input", "weight", "cache")
 
 
 def _unrolled(acts: Sequence[Act], at: Index = ()) -> Iterator[tuple[Act, Index]]:

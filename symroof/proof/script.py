@@ -85,7 +85,7 @@ class Act(Frozen):
 
     One that goes ``back`` is of the backward pass: it makes a part of the gradient ``of`` an array, or all of it, and
     ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave. What is ``masked`` is what its fuse
-    leaves out of it.
+    leaves out of it. It may make what another act made ``again``, for those that go back.
     """
 
     result: str
@@ -109,6 +109,7 @@ class Act(Frozen):
     undoes: str = ""
     place: int = 0
     masked: Masked | None = None
+    again: str = ""
 
     @property
     def multiplies(self) -> bool:
@@ -137,7 +138,7 @@ class Act(Frozen):
     def shares_out(self) -> bool:
         """Whether the chips of a mesh may share the work out otherwise than the result lies: what multiplies or sums, and
         what goes back, but for other dimensions of the same elements."""
-        return self.multiplies or self.sums or (self.back and not (self.reshapes or self.lies))
+        return self.multiplies or self.sums or (self.back and not (self.again or self.reshapes or self.lies))
 
     @property
     def adds(self) -> bool:
@@ -274,7 +275,12 @@ class Script(Frozen):
             if act.fuse == fuse and act.result in wanted:
                 made.insert(0, act)
                 wanted.update(act.operands)
-        return [act for act in made if not act.lies]
+        remade = {act.again: act.result for act in self.acts if act.again}
+        inside = {act.result for act in made}
+        named = (
+            replace(act, operands=tuple(n if n in inside else remade.get(n, n) for n in act.operands)) for act in made
+        )
+        return [act for act in named if not act.lies]
 
     def _first_alone(self, fuse: int, kernel: list[tuple[int, int | None]], here: int) -> int:
         """The first of the elementwise statements of a fuse that join no contraction outside of it."""

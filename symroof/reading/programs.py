@@ -7,14 +7,14 @@
               | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
               | NAME "=" ("sum" | "mean" | "max") "(" NAME { "," DIM } ")" ["->" type]
-              | "fuse" "{" program "}"
+              | ("fuse" | "recompute") "{" program "}"
               | "repeat" size ["as" NAME "=" NAME] "{" program "}"
               | "block" NAME "{" program "}"
               | "where" NAME "=" formula { "," NAME "=" formula }
               | "output" NAME { "," NAME }                             what is returned although it is used
     role      = "input" | "weight" | "cache"
 
-The words frozen, shared, input, weight, cache, output, fuse, repeat, block, where are words only where a statement starts that is not
+The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat, block, where are words only where a statement starts that is not
 ``word = …``. Tensors have names of their own, beside those of sizes.
 """
 
@@ -32,7 +32,7 @@ from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Repeat, Statement, turns_of
+from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.expressions import read_expression
 from symroof.reading.meshes import read_mesh
@@ -45,7 +45,12 @@ from symroof.weight import Terms, depth, terms
 
 WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
 # What may stand in what: a fuse holds statements, a block fuses and statements.
-NO_PLACE = {"fuse": ("fuse", "repeat", "block"), "block": ("block", "repeat"), "repeat": ()}
+NO_PLACE = {
+    "fuse": ("fuse", "repeat", "block", "recompute"),
+    "block": ("block", "repeat", "recompute"),
+    "recompute": ("repeat", "recompute"),
+    "repeat": (),
+}
 DEEPEST = 16
 
 
@@ -211,6 +216,8 @@ class ProgramReader(SizeReader):
             self.separated(self._size_defined, ",")
         elif word.text == "fuse":
             return [Fuse(self._braced(word))]
+        elif word.text == "recompute":
+            return [Recompute(self._braced(word))]
         elif word.text == "block":
             name = self.take("word", "the name of the block").text
             return [Block(name, self._braced(word))]

@@ -17,7 +17,7 @@ from symroof.reading.scanner import Token, scan_long
 
 COMMENT = re.compile(r"#[^\n]*")
 END = ";"
-WORDS = (*ROLES, "frozen", "shared", "output", "fuse", "repeat", "block", "where", "mesh")
+WORDS = (*ROLES, "frozen", "shared", "output", "fuse", "recompute", "repeat", "block", "where", "mesh")
 STATEMENT = re.compile(rf"(?:^|[;{{])\s*(?:({'|'.join(WORDS)})\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE)
 # A statement goes on in the next line behind one of these, and where that begins with one.
 OPEN = ("*", "+", "-", ",", "->", "=", ":", "(", "[", "@", ".", "{")

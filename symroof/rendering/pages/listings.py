@@ -11,7 +11,7 @@ from symroof.errors import CheckError, ReadingError
 from symroof.formula import Formula, Name, Product, Quotient, fold
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS, Function
-from symroof.model.program import ROLES, Block, Fuse, Node, Program, Repeat, Statement
+from symroof.model.program import ROLES, Block, Fuse, Node, Program, Recompute, Repeat, Statement
 from symroof.model.program_text import INDENT, Spelled, spelled_backward, spelled_parts
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
@@ -141,6 +141,8 @@ def _said(node: Node) -> Any:
             return fold(times, Spelled()), enters, leaves, [*map(_said, node.body)]
         case Block(name=name):
             return name, [*map(_said, node.body)]
+        case Recompute():
+            return "recompute", [*map(_said, node.body)]
         case Fuse():
             return [*map(_said, node.body)]
 

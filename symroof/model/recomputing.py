@@ -1,0 +1,82 @@
+"""What a backward pass makes once more instead of reading what was kept: the statements of a recompute that its gradients need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from symroof.model.dtype import Tensor
+from symroof.model.program import Fuse, Node, Recompute, Statement
+
+
+def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:
+    """The backward pass ``inner`` of a recompute, behind the statements that it needs, which are made again under other names. Of
+    a fuse only results that others need are: its own backward pass makes the rest on the chip."""
+    made = {statement.name for statement in _statements(node.body)}
+    needed = {name for one in inner for name in _needs(one)} & made
+    again: list[Node] = []
+    for one in reversed(node.body):
+        again[:0] = _again(one, needed, made)
+    names = {s.name: called(s.name) for s in _statements(tuple(again))}
+
+    def renamed(tensor: Tensor) -> Tensor:
+        return replace(tensor, name=names.get(str(tensor.name), tensor.name))
+
+    def copied(one: Node) -> Node:
+        if isinstance(one, Statement):
+            result = renamed(one.result)
+            return replace(one, operands=tuple(map(renamed, one.operands)), result=result, again=one.name)
+        return replace(one, body=tuple(map(copied, one.body)))
+
+    return [*map(copied, again), *(_reading(one, names) for one in inner)]
+
+
+def _again(node: Node, needed: set[str], made: set[str]) -> list[Node]:
+    """What of a node is made again; what that needs is added to what is needed."""
+    if isinstance(node, Statement):
+        if node.name not in needed:
+            return []
+        needed |= {str(t.name) for t in node.operands} & made
+        return [node]
+    body: list[Node] = []
+    for one in reversed(node.body):
+        body[:0] = _again(one, needed, made)
+    return [replace(node, body=tuple(body))] if body else []
+
+
+def _needs(node: Node) -> Iterator[str]:
+    """What a part of the backward pass reads: of the inside of a fuse that it undoes nothing, which is on the chip."""
+    if isinstance(node, Statement):
+        yield from (str(t.name) for t in node.operands)
+        return
+    inside = _inside(node)
+    again = node.again if isinstance(node, Fuse) else ()
+    for one in (*node.body, *again):
+        yield from (name for name in _needs(one) if name not in inside)
+
+
+def _inside(node: Node) -> set[str]:
+    """What is made again on the chip by the backward pass of a fuse itself."""
+    return {statement.name for statement in node.again} if isinstance(node, Fuse) else set()
+
+
+def _reading(node: Node, names: dict[str, str]) -> Node:
+    """A part of the backward pass that reads what is made again."""
+    if isinstance(node, Statement):
+        renamed = (replace(t, name=names.get(str(t.name), t.name)) for t in node.operands)
+        return replace(node, operands=tuple(renamed))
+    inside = _inside(node)
+    others = {old: new for old, new in names.items() if old not in inside}
+    body = tuple(_reading(one, others) for one in node.body)
+    if isinstance(node, Fuse):
+        again = tuple(_reading(one, others) for one in node.again)
+        return replace(node, body=body, again=again)  # type: ignore[arg-type]
+    return replace(node, body=body)
+
+
+def _statements(nodes: tuple[Node, ...]) -> Iterator[Statement]:
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield node
+        else:
+            yield from _statements(node.body)
