@@ -12,9 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sympy import Add, Expr, Integer, ceiling
+from sympy import Add, Expr, Integer
 
-from symroof.errors import ModelError
 from symroof.formula import Formula, Frozen, names
 from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
@@ -44,7 +43,7 @@ from symroof.model.nodes import (
     viewed_of,
 )
 from symroof.model.operation import Operation
-from symroof.symbols import expression, rational, symbol
+from symroof.symbols import expression, symbol
 
 if TYPE_CHECKING:
     from symroof.model.backward import Backward
@@ -306,26 +305,16 @@ class Program(Frozen):
 
     def resolved(self, value: Expr) -> Expr:
         """A value with the sizes that others define put in."""
-        return value.xreplace(self._definitions) if self.where else value
+        return value.xreplace(self.definitions) if self.where else value
 
     def require_sizes(self, values: Mapping[str, Fraction]) -> None:
         """A dimension that other sizes define is at least 1, as all dimensions are: refused where these make it less."""
-        dimensions = {dim.label for tensor in self.written.values() for dim in tensor.dims}
-        put = {symbol(name): rational(value) for name, value in values.items()}
-        for name in self.where.keys() & dimensions:
-            value = self._definitions[symbol(name)]
-            there = value.subs(put)
-            if not there.is_Rational or there >= 1:
-                continue
-            larger = [(x, ceiling(given / there)) for x, given in put.items() if value.has(x)]
-            larger.sort(key=lambda pair: pair[0].name != "B")  # a batch is what people turn
-            cure = next((f", as with {x} = {n}" for x, n in larger if value.subs({**put, x: n}) >= 1), "")
-            said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
-            shown = f"at {said} a tensor would have {there} of {name} = {str(value).replace('**', '^')}"
-            raise ModelError(shown, expected=f"{name} of at least 1{cure}")
+        from symroof.model.derived_sizes import require_dimensions
+
+        require_dimensions(self, values)
 
     @cached_property
-    def _definitions(self) -> Mapping[Expr, Expr]:
+    def definitions(self) -> Mapping[Expr, Expr]:
         """The sizes that others define, in those that nothing does: each stands behind those that its formula mentions."""
         found: dict[Expr, Expr] = {}
         for name, formula in self.where.items():

@@ -1,0 +1,32 @@
+"""Sizes that others define: dimensions are at least 1, whatever they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sympy import ceiling
+
+from symroof.errors import ModelError
+from symroof.symbols import rational, symbol
+
+if TYPE_CHECKING:
+    from symroof.model.program import Program
+
+
+def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None:
+    """A dimension that other sizes define is at least 1, as all dimensions are: refused where these make it less."""
+    dimensions = {dim.label for tensor in program.written.values() for dim in tensor.dims}
+    put = {symbol(name): rational(value) for name, value in values.items()}
+    for name in program.where.keys() & dimensions:
+        value = program.definitions[symbol(name)]
+        there = value.subs(put)
+        if not there.is_Rational or there >= 1:
+            continue
+        larger = [(x, ceiling(given / there)) for x, given in put.items() if value.has(x)]
+        larger.sort(key=lambda pair: pair[0].name != "B")  # a batch is what people turn
+        cure = next((f", as with {x} = {n}" for x, n in larger if value.subs({**put, x: n}) >= 1), "")
+        said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
+        shown = f"at {said} a tensor would have {there} of {name} = {str(value).replace('**', '^')}"
+        raise ModelError(shown, expected=f"{name} of at least 1{cure}")
