@@ -45,6 +45,7 @@ def require_adjoint(script: Script) -> None:
     """Raises :class:`~symroof.errors.CheckError` where the acts that go back are not the backward pass of the others.
 
     >>> from fractions import Fraction
+    >>> from symroof.proof.script import Array
     >>> half, x, y = Fraction(1, 2), Array("x", ("N",), 16, "input"), Array("y", ("N",), 16, "")
     >>> dy, dx = Array("dy", ("N",), 16, "gradient"), Array("dx", ("N",), 16, "")
     >>> square = Act("y", ("x",), "function", Fraction(1), function="square", back_each=Fraction(2))
