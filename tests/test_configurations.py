@@ -318,6 +318,23 @@ def test_what_is_not_modelled_is_named(name, written):
         assert missing in d.to_markdown(lang=lang)
 
 
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_answer_alone_names_it_as_well(name, written, run):
+    table, _, missing, _ = OTHERS[name]
+    at = "B=1,T=128" if "vocab_size" in table else "B=1,T=128,V=1000"
+    shown = run("derive", "decoder", "--config", written(table), "--on", "h100", "--at", at, "--brief").out
+    assert missing in " ".join(shown.split())
+
+
+def test_a_size_that_a_file_does_not_say_is_asked_for(written):
+    table = {key: value for key, value in PUBLISHED["llama-3-8b"][0].items() if key != "intermediate_size"}
+    with pytest.raises(ReadingError, match="the file does not say F") as caught:
+        sr.derive("decoder", config=written(table), on="h100", at="B=1,T=8")
+    assert "intermediate_size" in str(caught.value)
+    assert "--at F=" in str(caught.value)
+    assert sr.derive("decoder", config=written(table), on="h100", at="B=1,T=8,F=14336").value("params") > 8e9
+
+
 def test_there_are_fourteen_families():
     assert len({table["model_type"] for table, *_ in (*PUBLISHED.values(), *OTHERS.values())}) >= 13
     assert len(PUBLISHED | OTHERS) >= 14
@@ -378,8 +395,8 @@ def test_the_command_line_and_a_file_say_the_same(written, run, tmp_path):
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("{", "it is no JSON"),
-        ("[1]", "it is no table"),
+        ("{", "the file is not JSON"),
+        ("[1]", "no table of keys"),
         ({"model_type": "llama"}, "no size of a model"),
         ({"hidden_size": "big", "num_hidden_layers": 2}, 'hidden_size = "big" is no size'),
         ({"hidden_size": -1, "num_hidden_layers": 2}, "hidden_size = -1 is no size"),
@@ -389,7 +406,7 @@ def test_the_command_line_and_a_file_say_the_same(written, run, tmp_path):
             {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 3},
             "no multiple of 3 heads of keys",
         ),
-        ("[" * 100_000, "it is no JSON"),
+        ("[" * 100_000, "the file is not JSON"),
     ],
 )
 def test_what_is_no_configuration_is_said(table, said, written):

@@ -155,6 +155,24 @@ def test_what_is_no_mask_is_said(text, said):
     assert said in str(caught.value)
 
 
+def test_sizes_that_others_define_are_told_from_unknown_ones():
+    text = attention("T + P")
+    with pytest.raises(ReadingError, match="S is defined by other sizes") as caught:
+        sr.derive(text, on="tpu-v5p", at="S=8,T=2,B=1")
+    assert "expected T and P instead" in str(caught.value)
+    with pytest.raises(ReadingError, match="unknown name 'Z'"):
+        sr.derive(text, on="tpu-v5p", at="Z=8")
+
+
+def test_regimes_of_sizes_that_are_no_dimensions():
+    """A size that only a definition names may be below 1: nothing that is so from 1 on alone is said of it."""
+    text = attention("T + P").replace("input q: bf16[B, T, K, H]", "input x: bf16[B, T, D]; weight W: bf16[D, K, H]")
+    text = text.replace("fuse {", "q = x * W -> bf16[B, T, K, H]; fuse {")
+    found = sr.regimes(text, on="h100")
+    assert "P" in found.to_text()
+    assert len(found.map.rows) > 4
+
+
 @pytest.mark.parametrize("wrong", ["half", "without the diagonal", "all"])
 def test_another_number_of_pairs_is_refused(monkeypatch, wrong):
     honest = Mask.pairs.fget

@@ -51,9 +51,24 @@ def test_roles_stand_beside_a_type_and_a_configuration():
     assert plain.value("T_math") == d.value("T_math")  # a product runs at its widest type
 
 
+def test_what_is_trained_is_stored_in_a_type_that_has_a_gradient():
+    with pytest.raises(ReadingError, match="weights in int8 have no gradient"):
+        operation_of({"operation": "mlp", "dtype": "weights=int8", "training": True})
+    operation_of({"operation": "mlp", "dtype": "weights=fp8", "training": True})
+    d = sr.derive("lora", dtype="frozen=int4", training=True, on="h100", at="B=8,D=256,F=512,r=4")
+    own = sr.derive("lora", training=True, on="h100", at="B=8,D=256,F=512,r=4")
+    assert own.value("weights") - d.value("weights") == 1.5 * (own.value("params") - own.value("trainable"))
+    assert own.value("gradients") == d.value("gradients")
+    for said in ("weights=fp8,frozen=int4", "frozen=int4,weights=fp8"):
+        program = operation_of({"operation": "lora", "dtype": said})
+        assert {str(t.dtype) for t in program.declared_as("weight") if t.name in program.frozen} == {"int4"}
+        assert {str(t.dtype) for t in program.trainable} == {"fp8"}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"operation": "mlp", "dtype": "frozen=int4"}, "has no frozen"),
         ({"operation": "matmul", "dtype": "weights=int8"}, "weights are those of a program"),
         ({"operation": "mlp", "dtype": "caches=int8"}, "has no caches"),
         ({"operation": "mlp", "dtype": "wieghts=int8"}, "did you mean weights"),

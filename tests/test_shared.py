@@ -81,11 +81,16 @@ def test_on_a_mesh_a_chip_holds_one_part():
     assert {step.check.status for step in d.steps} == {"proved"}
 
 
+def test_words_in_front_have_no_order():
+    rest = "weight W: bf16[D, F]; input x: bf16[B, D]; weight U: bf16[F, D]; h = x * W -> bf16[B, F]; y = h * U -> bf16[B, D]"
+    assert read_program(f"shared frozen {rest}") == read_program(f"frozen shared {rest}")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("shared input x: bf16[B, D]", "an input is the same in all turns"),
-        ("shared frozen weight W: bf16[D, F]", "frozen cannot be shared"),
+        ("shared frozen input x: bf16[B, D]", "input cannot be shared"),
         ("frozen shared output y", "output cannot be shared"),
     ],
 )

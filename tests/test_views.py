@@ -10,6 +10,7 @@ import symroof as sr
 from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.model import functions
 from symroof.model.statement_costs import amounts
+from symroof.model.tokens import tokens_of
 from symroof.reading.programs import read_program
 
 ATTENTION = """
@@ -113,6 +114,23 @@ def test_a_tensor_is_read_once_under_all_of_its_names():
 def test_what_belongs_to_weights_does_so_under_other_names():
     d = sr.derive(PROGRAMS["of a weight"], on="tpu-v5e", at="B=8,K=4,H=16,F=32")
     assert d.value("weights_moved") == d.value("weights") == 2 * 4 * 16 * 32
+
+
+def test_what_is_a_token_has_it_under_other_names():
+    """Where S = T a view of the time is that of the same tokens; so 6 FLOPs for each parameter and token."""
+    with_views = read_program(ATTENTION + "z = y[T -> S] * y -> bf16[B, S, T]\n")
+    assert str(tokens_of(with_views)) == str(tokens_of(read_program(ATTENTION))) == "B*T"
+    alias = "input x: bf16[B, T, D]; weight W: bf16[D, F]; where S = T; v = x[T -> S]; h = {} * W -> bf16[B, {}, F]"
+    for name, time in (("v", "S"), ("x", "T")):
+        d = sr.derive(alias.format(name, time), on="h100", at="B=4,T=8,D=64,F=64")
+        assert d.value("tokens_per_second") == pytest.approx(32 / d.value("T_lower"))
+
+
+def test_a_dimension_may_be_defined_before_and_after_it_is_renamed():
+    line, said = "g = x * x[B -> P] -> bf16[B, P]", "where P = B"
+    for text in (f"{said}; {line}", f"{line}; {said}", f"{line}; where B = P", line):
+        program = read_program(f"input x: bf16[B, D]; {text}")
+        assert str(program.cost("fma").flops) == "2*B**2*D", text
 
 
 def test_a_page_says_no_more_of_a_view_than_its_line():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sympy import Add, Expr
 
-from symroof.algebra.rational import cancelled, sign_of
+from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Negative, Quotient, Sum, number, product, total
 from symroof.model.cost import Cost, Counting
@@ -170,10 +170,6 @@ def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting)
     draft = _of(draft, "work", Reason.STATEMENT_FLOPS, "flops_exact", name, owner.flops_exact, facts)
     excess = (owner.flops - owner.flops_exact).expand()
     counted = Step("work", Reason.STATEMENT_FLOPS, Name(flops), "=", value, evidence=draft.ledger.meanings[flops])
-    setting, program = draft.setting, draft.setting.problem.operation
-    signs = {sign_of(setting.regime.apply(program.resolved(x)), setting.least_one) for x in (excess, owner.flops)}
-    if any(line.mask for line in owner.members) and signs != {1}:
-        return draft.add(counted)  # of a mask whose columns are at least its rows, which no size says
     return draft.add(
         Step("work", Reason.STATEMENT_ROUNDED, Name(exact), "~", value, evidence=Excess(draft.write(excess))),
         counted,
@@ -189,10 +185,8 @@ def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
         return None
     outputs = product.output.elements * line.worked(product.output.labels)
     every = {label for tensor in product.tensors for label in tensor.labels}
-    length = (
-        product.output.elements * product.length * line.worked(every) / outputs
-    )  # the mean, where pairs are left out
-    length = length.expand() if line.mask else product.length
+    mean = product.output.elements * product.length * line.worked(every) / outputs
+    length = mean.expand() if line.mask else product.length  # the mean, where pairs are left out
     return Dots(draft.write(outputs), draft.write(length), draft.write(length - 1), turns_written(draft, line))
 
 

@@ -91,7 +91,7 @@ def _verdict(draft: Draft, form: Expr, sizes: list[Expr]) -> Verdict | None:
         outcome = solution_of(form, rational(ridge), sizes[0], least_one).outcome
         return None if outcome == "depends" else Verdict(outcome == "always")
     least = form.subs(dict.fromkeys(sizes, 1))
-    if all(monotony(form, s, least_one) in (0, 1) for s in sizes) and fraction(least) > ridge:
+    if all(monotony(form, s, least_one) in (0, 1) for s in sizes) and least.is_Rational and fraction(least) > ridge:
         return Verdict(True)
     top = highest(form, least_one)
     return Verdict(False) if top is not None and top.is_Rational and fraction(top) <= ridge else None

@@ -285,8 +285,8 @@ def stretches(
 
 
 def _not_exceeded(name: str, times: Times, where: tuple[Formula, ...]) -> Iterator[Step]:
-    """That no other time exceeds this one."""
-    others = (Name(other) for other in times if other != name)
+    """That no other time exceeds this one; itself where there is no other."""
+    others = [Name(other) for other in times if other != name] or [Name(name)]
     return (Step("resources", Reason.SIDE, Name(name), ">=", other, where, role="longest") for other in others)
 
 

@@ -48,8 +48,8 @@ class Function(Frozen):
     """What a function takes, forward and ``back``; a function without ``back`` has no derivative that is known.
 
     It works on whole ``rows`` or on elements, takes ``operands`` and at most as many ``gains`` behind them. One that
-    ``reshapes`` makes a tensor of the type that is stated, one that ``views`` leaves it where it lies, one that ``gathers`` reads rows of a table. ``needs`` is what the
-    derivative reads: what a backward pass keeps.
+    ``reshapes`` makes a tensor of the type that is stated, one that ``views`` leaves it where it lies, one that ``gathers``
+    reads rows of a table. ``needs`` is what the derivative reads: what a backward pass keeps.
     """
 
     name: str

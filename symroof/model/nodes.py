@@ -84,8 +84,8 @@ class Undone(Frozen):
 class Statement(Frozen):
     """``result = operands[0] * operands[1] …``, a sum of them, or a function of them, ``over`` a dimension for rows.
 
-    One of the backward pass may make what another statement made ``again``. Of one operand a sum, or a maximum, is taken over what the result lacks; a difference is that with its sign turned; an
-    exchange is the operand, split as the result is.
+    Of one operand a sum, or a maximum, is taken over what the result lacks; a difference is that with its sign turned; an
+    exchange is the operand, split as the result is. One of the backward pass may make what another made ``again``.
     """
 
     kind: str

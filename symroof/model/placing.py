@@ -203,12 +203,17 @@ class _Chips:
         if not exchanges:
             statement, written = line.statement, str(line.statement)
             start = written.index(name, len(f"{statement.name} = "))
+            views = statement.function is not None and statement.function.views
+            regrouped = views and len(tensor.dims) != len(statement.result.dims)  # and not a dimension by another name
+            kind = f"{'a view' if views else 'an elementwise statement'} exchanges nothing"
             raise ModelError(
-                f"{name} is {tensor} and {statement.name} is {statement.result}: an elementwise statement exchanges nothing",
+                f"{name} is {tensor} and {statement.name} is {statement.result}: {kind}",
                 source=written,
                 span=(start, start + len(name)),
                 expected="operands that are split as the result is",
-                hint=f"write the exchange before it: {name}_moved = {name} -> {_laid(tensor, needs)}",
+                hint=f"make {name} in the dimensions of {statement.name}"
+                if regrouped
+                else f"write the exchange before it: {name}_moved = {name} -> {_laid(tensor, needs)}",
             )
         self.held.setdefault(name, []).append(needs)
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}

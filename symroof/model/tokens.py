@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from sympy import Expr, Mul
 
-from symroof.model.dtype import Dim
+from symroof.model.dtype import Dim, Tensor
 from symroof.model.program import Program, Statement
+from symroof.symbols import symbol
 
 # The function whose rows are the surroundings of pixels.
 WINDOWS = "windows"
@@ -19,7 +22,7 @@ def tokens_of(program: Program) -> Expr | None:
     >>> tokens_of(read_program("input x: bf16[B, T, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, T, F]"))
     B*T
     """
-    weighed = [dict.fromkeys(label for t in one.operands for label in t.labels) for one in _weighed(program)]
+    weighed = [dict.fromkeys(_own(program, one.operands)) for one in _weighed(program)]
     held = _held(program)
     shared = [n for n in (weighed or [{}])[0] if n not in held and all(n in labels for labels in weighed)]
     return program.resolved(Mul(*(Dim(label).size for label in shared))) if shared else None
@@ -35,7 +38,7 @@ def served_of(program: Program) -> Expr | None:
     True
     """
     weighed, held = _weighed(program), _held(program)
-    rows = {frozenset(label for tensor in one.operands for label in tensor.labels) - held for one in weighed}
+    rows = {frozenset(_own(program, one.operands)) - held for one in weighed}
     shared_out = any(set.intersection(*(set(t.labels) for t in (*one.operands, one.result))) for one in weighed)
     functions = (line.statement.function for line in program.forward)
     pixels = any(function is not None and function.name == WINDOWS for function in functions)
@@ -44,7 +47,14 @@ def served_of(program: Program) -> Expr | None:
 
 def _held(program: Program) -> set[str]:
     """The dimensions of weights."""
-    return {label for tensor in program.declared_as("weight") for label in tensor.labels}
+    return {*_own(program, program.declared_as("weight"))}
+
+
+def _own(program: Program, tensors: Iterable[Tensor]) -> Iterator[str]:
+    """The dimensions of tensors, one that is only another name of a size under the name of that: where S = T."""
+    for label in (label for tensor in tensors for label in tensor.labels):
+        size = program.definitions.get(symbol(label)) if label in program.where else None
+        yield size.name if size is not None and size.is_Symbol else label
 
 
 def _weighed(program: Program) -> list[Statement]:

@@ -231,10 +231,15 @@ class Tokens(Facts):
         script, rate = self.script, step.right
         if ledger.meanings["params"] != Run(script, "weight elements") or not isinstance(rate, Quotient):
             return False
-        held = {label for array in script.arrays if array.role == "weight" for label in array.labels}
+
+        def own(labels: Iterable[str]) -> set[str]:  # another name of a size is that size: S = T
+            defined = ((label, ledger.definitions.get(label)) for label in labels)
+            return {size.name if isinstance(size, Name) else label for label, size in defined}
+
+        held = own(label for array in script.arrays if array.role == "weight" for label in array.labels)
         acts = (act for act in script.acts if script.contracts(act) and not act.back)
         weighed = [act for act in acts if any(script.array[name].role == "weight" for name in act.operands)]
-        shared = [{label for labels in script.labels(act.operands) for label in labels} for act in weighed]
+        shared = [own(label for labels in script.labels(act.operands) for label in labels) for act in weighed]
         if len({frozenset(labels - held) for labels in shared}) > 1:
             return False
         tokens = tuple(sorted(set.intersection(*shared) - held)) if shared else ()

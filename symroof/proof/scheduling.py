@@ -98,7 +98,7 @@ class Longest(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         lower = ledger.definitions["T_lower"]
-        times = lower.arguments if isinstance(lower, Call) and lower.function == "max" else ()
+        times = lower.arguments if isinstance(lower, Call) and lower.function == "max" else (lower,)
         if step.left != Name("T_lower") or self.time not in times:
             raise refuted(step, "this is none of the times that T_lower is the longest of")
         exact = ledger.exact(figures=False)

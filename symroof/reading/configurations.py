@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +20,7 @@ from symroof.reading.toml import read_table, text
 
 LARGEST_FILE, LARGEST_SIZE = 2**20, 10**12
 # The programs of the library that a whole model is: what it has and they have not is told of them.
+KEYED = ("D", "F", "L", "V", "K", "G", "H")
 MODELS = ("decoder", "decoder-layer", "decode-step", "training-step")
 
 
@@ -52,8 +53,22 @@ def configured(options: Mapping[str, Any]) -> dict[str, Any]:
         if found.dtype is not None and all("=" in part for part in given.split(",") if part.strip()):
             said["dtype"] = f"{found.dtype}, {given}" if given else found.dtype  # what is said goes before it
     said["at"] = [(dict(found.sizes), *own) for own in sets_of(options) or [()]]
-    said["unmodelled"] = found.unmodelled if entry is not None and entry.name in MODELS else ()
+    whole = entry is not None and entry.name in MODELS
+    said["unmodelled"] = found.unmodelled if whole else ()
+    said["missing"] = tuple(letter for letter in KEYED if letter not in found.sizes) if whole else ()
     return said
+
+
+def require_given(options: Mapping[str, Any], sizes: Iterable[str]) -> None:
+    """The sizes of a model that its configuration does not say are said beside it. Raises :class:`ReadingError` where they are not."""
+    for parts in sets_of(options):
+        given = " ".join(part if isinstance(part, str) else " ".join(f"{n}=" for n in part) for part in parts)
+        for letter in options["missing"]:
+            if letter in {*sizes} and not re.search(rf"\b{letter}\s*=", given):
+                keys = " or ".join(_known()["keys"].get(letter, _known()["keys"]["heads"])[:2])
+                raise ReadingError(
+                    f"config: the file does not say {letter}", expected=f"{keys} in it", hint=f"or --at {letter}=…"
+                )
 
 
 def program_with_sizes(entry: AnyEntry, path: str) -> str:
@@ -87,9 +102,9 @@ def read_configuration(path: Path) -> Configuration:
         except OSError as error:
             raise ReadingError(f"it cannot be read: {error.strerror}", expected="a config.json") from None
         except (ValueError, RecursionError):
-            raise ReadingError("it is no JSON", expected="a config.json") from None
+            raise ReadingError("the file is not JSON", expected="a config.json") from None
         if not isinstance(table, dict):
-            raise ReadingError("it is no table", expected="a config.json")
+            raise ReadingError("the file has no table of keys", expected="a config.json")
         return _configuration({**table, **(table["text_config"] if isinstance(table.get("text_config"), dict) else {})})
 
 

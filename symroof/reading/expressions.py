@@ -276,6 +276,11 @@ class ExpressionReader(Reader):
 
     def _unknown(self, token: Token, among: tuple[str, ...] = ()) -> ReadingError:
         names = among or self.scope.names
+        made_of = dict(self.scope.defined).get(token.text)
+        if made_of:
+            return self.error(
+                f"{token.text} is defined by other sizes", f"{' and '.join(made_of)} instead", token=token
+            )
         known = f"one of {', '.join(names[:24])}" if names else "numbers alone: there are no names here"
         return self.error(f"unknown name {token.text!r}", known, token=token, hint=suggestion(token.text, names))
 

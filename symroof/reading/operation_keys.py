@@ -25,8 +25,8 @@ EXAMPLE = "{ f = 3 }"
 # What is said of tensors that a mesh gathers, and whether they are weights: those are gathered again for the backward
 # pass unless they are kept, and all else is kept unless it is gathered again.
 GATHERED = {"keep": True, "regather": False}
-# The tensors that may have a type of their own: what is declared as weights and as caches, and all else.
-TYPED = ("weights", "caches", "activations")
+# The tensors that may have a type of their own: what is declared as weights and as caches, all else, and the weights that are frozen.
+TYPED = ("weights", "caches", "activations", "frozen")
 COSTS = ("flops", "reads", "writes")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
@@ -52,6 +52,8 @@ def operation_of(options: Mapping[str, Any]) -> Program:
         if not isinstance(training := options["training"], bool):
             raise unfit("training", training, "true or false", "true for the backward pass as well")
         program = in_training(program, training)
+    if isinstance(options.get("dtype"), str) and program.training:
+        _require_trained(program, types_of(options)[1])
     for key, of_weights in GATHERED.items():
         if options.get(key) is not None:
             program = _gathered(program, key, options[key], of_weights=of_weights)
@@ -104,12 +106,27 @@ def _in_roles(program: Program | None, roles: Mapping[str, Dtype]) -> Program | 
         )
     held = {role: {str(t.name) for t in program.declared_as(role.removesuffix("s"))} for role in ("weights", "caches")}
     held["activations"] = {name for name in program.arrays if name not in held["weights"] | held["caches"]}
+    held["frozen"] = held["weights"] & {*program.frozen}
     for role in roles:
         if not held[role]:
             raise ReadingError(f"dtype: the program has no {role}", expected="; ".join(r for r in TYPED if held[r]))
-    computed = numbers(program)
-    types = {name: kind for role, kind in roles.items() for name in computed if name in held[role]}
+    computed, said = (
+        numbers(program),
+        sorted(roles.items(), key=lambda pair: TYPED.index(pair[0])),
+    )  # frozen goes before weights
+    types = {name: kind for role, kind in said for name in computed if name in held[role]}
     return replace(retyped(program, types), entry="")
+
+
+def _require_trained(program: Program, roles: Mapping[str, Dtype]) -> None:
+    """Weights that are stored in whole numbers have no gradient: who trains a program means others."""
+    kind = roles.get("weights")
+    if kind is not None and kind.integer and {str(t.name) for t in program.declared_as("weight")} - {*program.frozen}:
+        raise ReadingError(
+            f"dtype: weights in {kind} have no gradient, and the program is in training",
+            expected="a floating-point type, as in weights=fp8",
+            hint=f"frozen={kind} is the type of what is not trained",
+        )
 
 
 def dtype_of(options: Mapping[str, Any], key: str) -> Dtype | None:

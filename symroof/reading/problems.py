@@ -19,7 +19,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.model.wiring import wired
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
-from symroof.reading.configurations import configured
+from symroof.reading.configurations import configured, require_given
 from symroof.reading.expressions import read_expression
 from symroof.reading.inquiries import (
     figure_names,
@@ -69,6 +69,8 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         named = wired(operation, hardware, text(options, "link") or "")
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
+    if options.get("missing"):
+        require_given(options, sizes)
     model = model_of(options, hardware, named, spoken, axes)
     names = names_of(sizes, named, model["symbols"], model["let"], model["hardware"], options)
     solve, solve_for = read_solve(options, Scope(names))
@@ -83,7 +85,9 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
         mesh=mesh,
         link=text(options, "link") or "HBM",
         joint=text(options, "link") is None,
-        at=points_of(_of_operation(options, sizes), Scope((*sizes, *shares, *model["symbols"])), model["symbols"]),
+        at=points_of(
+            _of_operation(options, sizes), _given(operation, (*sizes, *shares, *model["symbols"])), model["symbols"]
+        ),
         unmodelled=options.get("unmodelled", ()),
         sections=sections_of(options),
         statement=_statement(options, operation),
@@ -100,6 +104,12 @@ def _of_operation(options: Mapping[str, Any], sizes: Iterable[str]) -> Mapping[s
     known = {*sizes}
     sets = [({n: x for n, x in own.items() if n in known}, *rest) for own, *rest in sets_of(options)]
     return {**options, "at": sets}
+
+
+def _given(operation: Program, known: tuple[str, ...]) -> Scope:
+    """What sets of sizes may name; a size that others define is told from one that is not there."""
+    defined = tuple((name, names(formula)) for name, formula in operation.where.items() if name not in known)
+    return Scope(known, defined=defined)
 
 
 def model_of(

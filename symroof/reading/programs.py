@@ -1,7 +1,7 @@
 """Programs: statements on lines, or between semicolons; ``#`` starts a comment.
 
     program   = { statement (NEWLINE | ";") }
-    statement = ["frozen"] ["shared"] role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
+    statement = { "frozen" | "shared" } role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
               | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type] ["masked" DIM "<=" DIM ["from the first"]]
               | NAME "=" NAME "->" type                                the same tensor, split otherwise, or in other dimensions
               | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
@@ -27,7 +27,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from symroof.algebra.rational import sign_of
 from symroof.errors import AlgebraError, ReadingError, SymroofError, suggestion
-from symroof.formula import FUNCTIONS, KEYWORDS, Formula, names
+from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Name, names
 from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
@@ -57,10 +57,14 @@ DEEPEST = 16
 class SizeReader(StatementReader):
     def _size_defined(self) -> None:
         token = self.take("word", "a size, as in c = B*k/E")
-        if token.text in self.where:
-            raise self.error(f"{token.text} is defined twice", "one formula for each size", token=token)
+        before = self.where.get(token.text)
         self.expect("=")
         formula = self._formula(lambda: self.at(",", END, "}"))
+        other = formula.name if isinstance(formula, Name) else ""
+        if before == formula or self.where.get(other) == Name(token.text):
+            return  # it says what a dimension by another name said: T[S -> T]
+        if before is not None:
+            raise self.error(f"{token.text} is defined twice", "one formula for each size", token=token)
         if token.text in names(formula):
             raise self.error(f"{token.text} is defined by itself", "a formula of other sizes", token=token)
         if not names(formula) and not expression(formula).is_positive:
@@ -235,12 +239,13 @@ class ProgramReader(SizeReader):
     def _qualified(self, word: Token) -> None:
         """What is frozen, shared, or both."""
         said, role = [word], self.take("word", f"what is {word.text}: {word.text} weight W: …")
-        if word.text == "frozen" and role.text == "shared":
+        if {word.text, role.text} == {"frozen", "shared"}:
             said.append(role)
             role = self.take("word", "what is shared: frozen shared weight W: …")
-        roles = ROLES[1:] if said[-1].text == "shared" else ROLES
+        shared = any(token.text == "shared" for token in said)
+        roles = ROLES[1:] if shared else ROLES
         if role.text not in roles:
-            shown, near = f"{role.text} cannot be {said[-1].text}", suggestion(role.text, roles)
+            shown, near = f"{role.text} cannot be {'shared' if shared else 'frozen'}", suggestion(role.text, roles)
             alike = "an input is the same in all turns" if role.text == "input" else near
             raise self.error(shown, f"one of {', '.join(roles)}", alike, token=role)
         texts = {token.text for token in said}

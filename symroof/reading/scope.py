@@ -18,6 +18,7 @@ class Scope(Frozen):
 
     In a document ``letters`` are those that stand alone somewhere in it, and so are names when they are multiplied; a
     ``lenient`` scope reads as much of a chain as can be read: unknown words are opaque names, other sides are gaps.
+    ``defined`` are sizes that cannot be given, each with those that it is made of.
     """
 
     names: tuple[str, ...] = ()
@@ -27,6 +28,7 @@ class Scope(Frozen):
     counts: tuple[str, ...] = ()
     letters: frozenset[str] | None = None
     lenient: bool = False
+    defined: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def admits(self, word: str) -> bool:
         """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""

@@ -133,6 +133,8 @@ class ShownDerivation(Shown, Derivation):
         """
         points, asked = self.setting.problem.at, self.only([name]).asked(name)
         known = [value for value in (() if asked is None else asked.values) if isinstance(value, Fraction)]
+        if asked is None and len(points) == 1:
+            raise ReadingError(f"{name} does not apply here: the derivation has none")
         if asked is None or len(points) != 1 or len(known) != 1:
             raise ReadingError(f"{name} is no number here", expected="one set of sizes that leaves nothing of it open")
         return float(known[0] if unit is None else asked.scaled(known[0], unit)[0])

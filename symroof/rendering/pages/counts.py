@@ -111,7 +111,7 @@ class Counts:
         rows = tuple(
             (self.say("stock", name), *(self._of(said, of) for of in (name, f"{name}_per_chip"))) for name in names
         )
-        columns = ("name", "in_all_bytes" if split else "bytes", "on_each")
+        columns = ("name", "in_all_bytes" if split else "bytes_held", "on_each")
         parts = (step for step in said.values() if not str(step.role).startswith("memory"))
         return Paragraph(self.say("stays", split)), self._table(columns, rows, parts)
 

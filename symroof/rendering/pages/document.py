@@ -79,7 +79,7 @@ class Writer:
             "answer" not in self.view.problem.sections or self.view.problem.statement is not None
         ):  # sections that were asked for, and nothing around them
             return Page("", "", self._asked_for(sections))
-        closing = "" if self.pen.style.brief else self.say.lines("closing")
+        closing = self.say.lines("unmodelled" if self.pen.style.brief else "closing")
         if self.pen.form == "text":
             closing = "\n".join(line for text in closing.split("\n") for line in fold(text, self.pen.style.width))
         head: list[Block | Section] = [*self._program(), *self._answered()]

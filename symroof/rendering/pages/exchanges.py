@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
 from symroof.model.mesh_axes import fast_first, presumed_order
-from symroof.model.program import MAXIMUM, NAMELESS, Program
+from symroof.model.program import EXCHANGE, MAXIMUM, NAMELESS, Program
 from symroof.model.statement_costs import busy_links, of_statement, sent_over
 from symroof.proof.step import Reason, Step, against
 
@@ -55,6 +55,10 @@ class Mesh:
             program.operand_name(place) for place, tensor in line if program.operand_name(place) != tensor.name
         }
         self.answer = derivation.answer
+
+    def is_exchange(self, name: str) -> bool:
+        """Whether a statement does nothing but move a tensor: there is no work that could be split."""
+        return any(line.statement.name == name and line.statement.kind == EXCHANGE for line in self.program.lines)
 
     def is_maximum(self, name: str) -> bool:
         """Whether a statement compares the elements that it reduces: what each chip has of it is no sum."""
