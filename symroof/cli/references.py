@@ -15,7 +15,7 @@ STATEMENTS = (
     ("input x: bf16[B, D]", "what comes from outside: read where it is used"),
     ("weight W: bf16[D, F]", "parameters; several of one type: weight W1, W3: bf16[D, F]"),
     ("cache C: bf16[B, S, D]", "what stays in memory from step to step"),
-    ("frozen weight W: bf16[D, F]", "what is not trained, and has no gradient; so frozen input x, but what a repeat carries has one in each turn"),
+    ("frozen weight W: bf16[D, F]", "what is not trained and has no gradient; so frozen input x (a repeat carries one in each turn)"),
     ("shared weight V: bf16[D, E]", "one for all turns of a repeat; its gradients are added up"),
     ("mesh X, Y=4 on ICI", "axes of chips; D_X is a dimension D that is split over X"),
     ("h = x * W -> bf16[B, F]", "a product, contracted over what the result lacks; of two or more tensors"),
@@ -37,7 +37,7 @@ STATEMENTS = (
     ("fuse { … }", "what is made inside and used only there stays on the chip"),
     (
         "recompute { … }",
-        "made once more for the backward pass, counted; kept is only what is read outside, not what a fuse makes on the chip",
+        "made once more in the backward pass, and counted again; of it nothing is kept but what others read",
     ),
     ("repeat L as x = z { … }", "L times, with weights and caches of their own; x of a turn is z of the one before"),
     ("block attention { … }", "statements that overlap as one in T_steps"),
