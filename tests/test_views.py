@@ -7,8 +7,9 @@ from interpreter import differences
 from test_training import _held_against, at, counted, run, trained
 
 import symroof as sr
+from symroof.derivation import per_chip
 from symroof.errors import CheckError, ReadingError, SymroofError
-from symroof.model import functions
+from symroof.model import functions, mesh
 from symroof.model.statement_costs import amounts
 from symroof.model.tokens import tokens_of
 from symroof.reading.programs import read_program
@@ -142,7 +143,7 @@ def test_a_page_says_no_more_of_a_view_than_its_line():
 
 
 def test_batches_of_views_are_shared_out():
-    """Dimensions that a view leaves as they are may be split; those that it changes are gathered first, in words."""
+    """Dimensions that a view leaves as they are may be split, each chip has its part under both names."""
     text = ATTENTION.replace("B, T", "B_X, T").replace("B, S", "B_X, S").strip()
     split = sr.derive(f"mesh X = 4 on ICI\n{text}", on="tpu-v5p", training=True, at="B=8,T=64,D=32,K=2,H=16")
     whole = sr.derive(ATTENTION, on="tpu-v5p", training=True, at="B=8,T=64,D=32,K=2,H=16")
@@ -150,8 +151,107 @@ def test_batches_of_views_are_shared_out():
     assert 4 * split.value("saved_per_chip") == whole.value("saved")
     weights = 2 * 4 * 32 * 32
     assert split.value("sent(X)") == 2 * weights * 3 / 4 / 2
-    with pytest.raises(SymroofError, match="exchanges nothing"):
-        sr.derive("mesh X = 4 on ICI; input x: bf16[B_X, D]; g = x * x[B -> P] -> bf16[B_X, P]", on="tpu-v5p")
+
+
+# Programs on a mesh with views, and the same with tensors that have these dimensions from the start.
+MESHES = {
+    "heads": (
+        "mesh X = 4 on ICI\n"
+        + ATTENTION.strip()
+        .replace("E]", "E_X]")
+        .replace("bf16[E,", "bf16[E_X,")
+        .replace("K, H]", "K_X, H]")
+        .replace("S, K]", "S, K_X]"),
+        "mesh X = 4 on ICI\n"
+        + SPLIT_HEADS.strip()
+        .replace("input x2: bf16[B, S, D]\n", "where S = T\n")
+        .replace("x2", "x")
+        .replace("B, S, K, H", "B, T, K, H")
+        .replace("q * k", "q * k[T -> S]")
+        .replace("p * v", "p * v[T -> S]")
+        .replace("K, H", "K_X, H")
+        .replace("S, K]", "S, K_X]"),
+    ),
+    "weights in parts": (
+        "mesh X = 4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, E_X]; weight V: bf16[K, H_X, D]; where E = K*H; U = W -> bf16[D, K_X, H]; h = x * U -> bf16[B_X, K, H]; a = silu(h); y = a * V -> bf16[B_X, D]",
+        "mesh X = 4 on ICI; input x: bf16[B_X, D]; weight U: bf16[D, K_X, H]; weight V: bf16[K, H_X, D]; h = x * U -> bf16[B_X, K, H]; a = silu(h); y = a * V -> bf16[B_X, D]",
+    ),
+    "weights in rows": (
+        "mesh X = 4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, E]; where E = K*H; U = W -> bf16[D_X, K, H]; h = x * U -> bf16[B_X, K, H]; a = silu(h)",
+        "mesh X = 4 on ICI; input x: bf16[B_X, D]; weight U: bf16[D_X, K, H]; h = x * U -> bf16[B_X, K, H]; a = silu(h)",
+    ),
+    "rows of batches": (
+        "mesh X = 2, Y = 2 on ICI; input x: bf16[B_XY, T, D]; weight W: bf16[D, F]; where N = B*T; v = x -> bf16[N_XY, D]; y = v * W -> bf16[N_XY, F]; z = y -> bf16[B_XY, T, F]; r = silu(z)",
+        "mesh X = 2, Y = 2 on ICI; input x: bf16[B_XY, T, D]; weight W: bf16[D, F]; y = x * W -> bf16[B_XY, T, F]; r = silu(y)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESHES)
+@pytest.mark.parametrize("training", [False, True])
+def test_on_a_mesh_a_view_costs_nothing(name, training):
+    sizes = {"B": 8, "T": 16, "D": 64, "K": 4, "H": 16, "F": 32}
+    found = []
+    for text in MESHES[name]:
+        program = read_program(text)
+        d = sr.derive(
+            text,
+            on="tpu-v5p",
+            training=training,
+            at={n: x for n, x in sizes.items() if n in program.dimensions or n in program.parameters},
+        )
+        assert {step.check.status for step in d.steps if step.check} == {"proved"}
+        names = ["flops_per_chip", "ops_per_chip", "bytes_per_chip", "weights_per_chip", "T_lower"]
+        found.append([d.value(n) for n in (*names, *(["saved_per_chip", "gradients_per_chip"] if training else []))])
+    assert found[0] == found[1]
+    assert sr.derive(MESHES[name][0], on="tpu-v5p", training=True).setting.problem.operation.on_chip
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, K, H_X]; y = silu(v)", "a view exchanges nothing"),
+        ("input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, H, K_X]; y = silu(v)", "x_moved = x -> bf16[B, E]"),
+        ("input x: bf16[B_X, D]; g = x * x[B -> P] -> bf16[B_X, P]", "g needs it split in two ways"),
+        (
+            "input x: bf16[B_X, D]; input z: bf16[B_X, K, H]; weight W: bf16[D, E_X]; where E = K*H; U = W -> bf16[D, K_X, H]; h = x * W -> bf16[B_X, E]; g = z * U -> bf16[B_X, D]",
+            "both would be moved",
+        ),
+    ],
+)
+def test_what_a_view_cannot_share_out_is_said(text, said):
+    with pytest.raises(SymroofError) as caught:
+        sr.derive(f"mesh X = 4 on ICI; {text}", on="tpu-v5p")
+    assert said in str(caught.value)
+
+
+def test_a_head_is_on_one_chip():
+    """Six heads are not shared out among four chips, although all of their elements are."""
+    text = "mesh X = 4 on ICI; input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, K_X, H]; y = silu(v)"
+    assert sr.derive(text, on="tpu-v5p", at="B=8,K=8,H=16").value("bytes_per_chip") == 2 * 2 * 8 * 8 * 16 / 4
+    with pytest.raises(SymroofError, match="K = 6 is not a multiple of X = 4"):
+        sr.derive(text, on="tpu-v5p", at="B=8,K=6,H=16")
+
+
+def test_an_exchange_of_a_view_is_another_tensor():
+    costs = []
+    for text in ("z = x[B -> P]; w = z -> bf16[P, D]", "input z: bf16[P_X, D]; where P = B; w = z -> bf16[P, D]"):
+        d = sr.derive(
+            f"mesh X = 4 on ICI; input x: bf16[B_X, D]; {text}; g = x * w -> bf16[B_X, P]", on="tpu-v5p", at="B=8,D=64"
+        )
+        costs.append([d.value(name) for name in ("bytes_per_chip", "sent(X)", "flops_per_chip")])
+    assert costs[0] == costs[1] == [2 * (2 * 64 + 8 * 64 + 2 * 8), 2 * 8 * 64 * 3 / 4 / 2, 2 * 8 * 8 * 64 / 4]
+
+
+@pytest.mark.parametrize("wrong", [(("E", "H"),), (("E", "B"),)])
+def test_other_blocks_are_refused(monkeypatch, wrong):
+    text = "mesh X = 4 on ICI; input x: bf16[B, D]; weight W: bf16[D, E_X]; where E = K*H; h = x * W -> bf16[B, E_X]; v = h -> bf16[B, K, {}]; y = silu(v)"
+    label = wrong[0][1]
+    text = text.format("H_X") if label == "H" else text.format("H").replace("bf16[B, K, H]", "bf16[B_X, K, H]")
+    for module in (mesh, per_chip):
+        monkeypatch.setattr(module, "same_blocks", lambda *_: wrong)
+    with pytest.raises(CheckError, match="lies in other blocks"):
+        sr.derive(text, on="tpu-v5p")
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,11 @@ PROBLEM = {
     "at": ("--at", "SIZES", "Sizes to put in: D=F=8192,B=256."),
     "count": ("--count", "fma|exact", "How additions count."),
     "compute": ("--compute", "DTYPE", "The dtype whose peak rate the arithmetic runs at."),
-    "dtype": ("--dtype", "DTYPE", "The dtype of tensors that do not state one; or of a role: weights=int8,caches=fp8,frozen=int4."),
+    "dtype": (
+        "--dtype",
+        "DTYPE",
+        "The dtype of tensors that do not state one; or of a role: weights=int8,caches=fp8,frozen=int4.",
+    ),
     "functions": ("--function", "NAME=N", "A function of a program, with its operations for each element: f=3."),
     "chips": ("--chips", "FILE", "A file with chips of your own."),
     "config": ("--config", "FILE", "The sizes of a model: a config.json as model hubs have them."),

@@ -15,7 +15,10 @@ STATEMENTS = (
     ("input x: bf16[B, D]", "what comes from outside: read where it is used"),
     ("weight W: bf16[D, F]", "parameters; several of one type: weight W1, W3: bf16[D, F]"),
     ("cache C: bf16[B, S, D]", "what stays in memory from step to step"),
-    ("frozen weight W: bf16[D, F]", "what is not trained and has no gradient; so frozen input x (a repeat carries one in each turn)"),
+    (
+        "frozen weight W: bf16[D, F]",
+        "what is not trained and has no gradient; so frozen input x (a repeat carries one in each turn)",
+    ),
     ("shared weight V: bf16[D, E]", "one for all turns of a repeat; its gradients are added up"),
     ("mesh X, Y=4 on ICI", "axes of chips; D_X is a dimension D that is split over X"),
     ("h = x * W -> bf16[B, F]", "a product, contracted over what the result lacks; of two or more tensors"),
@@ -28,7 +31,7 @@ STATEMENTS = (
     ),
     ("n = sum(f, T)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),
     ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
-    ("u = v -> bf16[B, K, H]", "the same tensor in other dimensions, where D = K*H: nothing moves"),
+    ("u = v -> bf16[B, K, H]", "the same tensor in other dimensions, where D = K*H: nothing moves, nor from D_Y to K_Y"),
     ("d = q * q[T -> Z] -> bf16[B, T, Z]", "a dimension by another name, of the same size; where it is new, Z = T"),
     (
         "w = windows(i) -> bf16[N, P, R, C]",

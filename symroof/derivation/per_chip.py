@@ -15,6 +15,7 @@ from symroof.formula import Formula, Name, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
+from symroof.model.mesh import same_blocks
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Line, Program
 from symroof.model.quantities import MOVED
@@ -42,7 +43,9 @@ def meshed_of(program: Program, script: Script) -> Meshed:
         MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "", a.speed)
         for a in program.mesh
     )
-    return Meshed(script, tuple(axes), tuple(map(_planned, placed(program))), program.keep, program.regather)
+    views = (line.statement for line in program.lines if line.statement.views)
+    seen = tuple((view.name, same_blocks(program, view)) for view in views)
+    return Meshed(script, tuple(axes), tuple(map(_planned, placed(program))), program.keep, program.regather, seen)
 
 
 def _planned(place: Placed) -> plan.Planned:

@@ -17,15 +17,17 @@ dimension which the output holds whole is refused: nobody wrote who gathers what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm, prod
 
+from sympy import Expr, Integer
+
 from symroof.errors import ModelError
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
-from symroof.model.program import Program
+from symroof.model.program import Program, Statement
 
 Split = frozenset[tuple[str, str]]
 
@@ -132,6 +134,36 @@ def _also_split(tensor: Tensor, label: str, axis: str) -> tuple[Dim, ...]:
 def split_of(tensor: Tensor) -> Split:
     """The dimensions of a tensor with the axes that split them."""
     return frozenset((dim.label, axis) for dim in tensor.dims for axis in dim.axes)
+
+
+def needed_split(program: Program, statement: Statement, tensor: Tensor, divided: Split) -> Split:
+    """What of a statement's work an operand has to be split by: of a view under the dimensions that the operand has there."""
+    if not statement.views:
+        return shared_split(tensor, divided)
+    there = {label: own for own, label in same_blocks(program, statement)}
+    return frozenset((there[label], axis) for label, axis in divided if label in there)
+
+
+def same_blocks(program: Program, view: Statement) -> tuple[tuple[str, str], ...]:
+    """The dimensions of what a view is of, and of the view, that axes cut into the same blocks: as many rows lie before both, and
+    so the n-th part of one is the n-th part of the other. Of D = K*H these are D and K.
+
+    >>> from symroof.reading.programs import read_program
+    >>> program = read_program("input x: bf16[B, D]; where D = K*H; v = x -> bf16[B, K, H]")
+    >>> same_blocks(program, program.lines[0].statement)
+    (('B', 'B'), ('D', 'K'))
+    """
+    (tensor,), result = view.operands, view.result
+    found = {before: label for label, before in _rows_before(program, tensor)}
+    return tuple((found[before], label) for label, before in _rows_before(program, result) if before in found)
+
+
+def _rows_before(program: Program, tensor: Tensor) -> Iterator[tuple[str, Expr]]:
+    """The dimensions of a tensor, each with the number of places that those before it have together."""
+    rows: Expr = Integer(1)
+    for dim in tensor.dims:
+        yield dim.label, rows.expand()
+        rows = rows * program.resolved(dim.size)
 
 
 def shared_split(tensor: Tensor, divided: Split) -> Split:

@@ -19,7 +19,7 @@ from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
-from symroof.model.mesh import Split, axes_in, divided_by, shared_split, split_of
+from symroof.model.mesh import Split, axes_in, divided_by, needed_split, shared_split, split_of
 from symroof.model.mesh_axes import MeshAxis, fast_first
 from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line
 from symroof.model.program import Program
@@ -72,7 +72,8 @@ def kept_forms(program: Program) -> Mapping[str, Split]:
     for line in (line for line in program.lines if line.backward):
         for statement in (line.statement, *(line.fuse.again if line.fuse is not None else ())):
             for tensor in statement.read:
-                name, own, needs = str(tensor.name), split_of(tensor), shared_split(tensor, divisions[statement.name])
+                name, own = str(tensor.name), split_of(tensor)
+                needs = needed_split(program, statement, tensor, divisions[statement.name])
                 form = own if own <= needs else next((f for f in chips.turned.get(name, ()) if f <= needs), own)
                 root = program.root(name)
                 kept[root] = min(kept.get(root, own), form, key=len)
@@ -104,7 +105,8 @@ class _Chips:
                 backward = True
                 weights = {str(t.name) for t in self.program.declared_as("weight")} - {*self.program.keep}
                 dropped = weights | {*self.program.regather}
-                self.held = {name: forms for name, forms in self.held.items() if name not in dropped}
+                root = self.program.root
+                self.held = {n: forms for n, forms in self.held.items() if n not in dropped and root(n) not in dropped}
                 self.turned = {name: list(forms) for name, forms in self.held.items()}
             yield self._placed(line, late)
 
@@ -194,7 +196,8 @@ class _Chips:
     def _brought(self, tensor: Tensor, division: Split, line: Line) -> Iterator[Move]:
         """The exchanges that bring an operand to the chips that need it: all-to-all first, then gathered. What a chip holds
         and does not need is left out, free; what was gathered before is there."""
-        name, own, needs = str(tensor.name), split_of(tensor), shared_split(tensor, division)
+        name, own = str(tensor.name), split_of(tensor)
+        needs = needed_split(self.program, line.statement, tensor, division)
         broadcast = line.statement.function is not None and line.statement.function.name == BROADCAST.name
         exchanges = multiplies(line) or line.statement.kind == EXCHANGE or broadcast
         forms = (own, *self.held.get(name, ())) if exchanges or line.backward or own == needs else ()
@@ -204,17 +207,15 @@ class _Chips:
             statement, written = line.statement, str(line.statement)
             start = written.index(name, len(f"{statement.name} = "))
             views = statement.function is not None and statement.function.views
-            regrouped = views and len(tensor.dims) != len(statement.result.dims)  # and not a dimension by another name
             kind = f"{'a view' if views else 'an elementwise statement'} exchanges nothing"
             raise ModelError(
                 f"{name} is {tensor} and {statement.name} is {statement.result}: {kind}",
                 source=written,
                 span=(start, start + len(name)),
                 expected="operands that are split as the result is",
-                hint=f"make {name} in the dimensions of {statement.name}"
-                if regrouped
-                else f"write the exchange before it: {name}_moved = {name} -> {_laid(tensor, needs)}",
+                hint=f"write the exchange before it: {name}_moved = {name} -> {_laid(tensor, needs)}",
             )
+        self._require_one_name(name)
         self.held.setdefault(name, []).append(needs)
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}
         across, made = axes_in(held - needs) & axes_in(needs - held), line.statement.name
@@ -223,6 +224,17 @@ class _Chips:
         gathered = axes_in(held) - axes_in(needs)
         for axes, apart in self._by_link(gathered, axes_in(needs), slow_first=True):
             yield Move("all-gather", axes, tensor, apart, made, "operand", _along(held, axes), _along(division, axes))
+
+    def _require_one_name(self, name: str) -> None:
+        """What is moved is moved under one of its names: each of them would be moved once."""
+        root = self.program.root(name)
+        other = next((n for n in self.held if n != name and self.program.root(n) == root), None)
+        if other is not None:
+            raise ModelError(
+                f"{name} and {other} are one tensor, and both would be moved",
+                expected="one exchange of it, and views of what that makes",
+                hint=f"{root}_moved = {root} -> …, then {name} and {other} of {root}_moved",
+            )
 
     def _joined(self, tensor: Tensor, made: Split, partial: Split) -> Iterator[Move]:
         """The exchanges that bring a result to where it is declared: partial sums scattered, the others reduced, then

@@ -21,6 +21,7 @@ from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.running import STOCKS, ZERO, Run
 from symroof.proof.script import Act, Script
 from symroof.proof.step import Check, Step
+from symroof.proof.views import require_same_blocks
 
 # The longest axis that is played in its own size.
 LARGEST = 64
@@ -28,20 +29,23 @@ LARGEST = 64
 
 class Meshed(Frozen):
     """A script on a mesh with the plan of its exchanges; ``keep`` are weights that stay gathered for the backward pass,
-    ``regather`` what else does not."""
+    ``regather`` what else does not; of views that are ``seen`` on chips the dimensions that are cut into the same blocks."""
 
     script: Script
     mesh: tuple[MeshAxis, ...]
     plan: tuple[Planned, ...]
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
+    seen: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     @cached_property
     def _played(self) -> tuple[Mapping[str, Part], Mapping[str, frozenset[str]]]:
         found = []
         for size in SIZES:
             every = (replace(a, chips=size if a.chips is None else min(a.chips, size)) for a in self.mesh)
-            chips = Chips(self.script, tuple(axis for axis in every if axis.is_split), self.keep, self.regather)
+            chips = Chips(
+                self.script, tuple(axis for axis in every if axis.is_split), self.keep, self.regather, dict(self.seen)
+            )
             found.append((chips.played(self.plan), chips.saved))
             require_conventions(self.script, self.mesh, self.plan, found[-1][0])
         if any(other != found[0] for other in found):
@@ -154,6 +158,7 @@ class OnEach(Evidence):
     def examine(self, step: Step, ledger: Ledger) -> Check:
         require_adjoint(self.meshed.script)
         exact = ledger.exact(figures=False)
+        require_same_blocks(self.meshed.script, dict(self.meshed.seen), exact)
         total = self._chips(exact) if self.what == "chips" else self.total(step, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "a chip of the played mesh does something else")

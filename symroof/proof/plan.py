@@ -99,6 +99,7 @@ class Chips:
     mesh: tuple[MeshAxis, ...]
     keep: tuple[str, ...]
     regather: tuple[str, ...]
+    seen: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     forms: dict[str, list[Form]] = field(default_factory=dict)
     turned: dict[str, int] = field(default_factory=dict)  # how many forms there were when the acts began to go back
     saved: dict[str, frozenset[str]] = field(default_factory=dict)  # the axes that cut what the acts that go back take
@@ -134,8 +135,10 @@ class Chips:
     def _turn(self) -> None:
         """The backward pass begins: what is gathered again is there as it is declared, and no otherwise."""
         weights = {array.name for array in self.script.arrays if array.role == "weight"}
-        for name in (weights - {*self.keep}) | {*self.regather}:
-            del self.forms.get(name, [])[1:]
+        again = (weights - {*self.keep}) | {*self.regather}
+        for name, forms in self.forms.items():
+            if name in again or self.script.root(name) in again:
+                del forms[1:]
         self.turned = {name: len(forms) for name, forms in self.forms.items()}
 
     def _split(self, name: str) -> Split:
@@ -167,7 +170,7 @@ class Chips:
         if len(moved) != len(planned.moves):
             raise CheckError(f"{act.result} moves what it does not use")
         self.forms[act.result] = [self._ended(act, form)]
-        operands = tuple(_axes(self._of(name, work)) for name in act.operands)
+        operands = tuple(_axes(self._of(act, name, work)) for name in act.operands)
         rows = work - self._over(act, work)
         return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
 
@@ -201,8 +204,11 @@ class Chips:
         """What cuts the rows of a function of rows."""
         return frozenset(pair for pair in work if pair[0] == act.over and act.function in DEFINITIONS)
 
-    def _of(self, name: str, work: Split) -> Split:
-        """What of the work's split concerns an array."""
+    def _of(self, act: Act, name: str, work: Split) -> Split:
+        """What of the work's split concerns an operand; where it is seen in other dimensions, what lies in the same blocks."""
+        if act.views:
+            own = {label: there for there, label in self.seen.get(act.result, ())}
+            return frozenset((own[label], axis) for label, axis in work if label in own)
         return frozenset(pair for pair in work if pair[0] in self.script.array[name].labels)
 
     def _added(self, act: Act) -> Form:
@@ -218,7 +224,7 @@ class Chips:
 
     def _brought(self, act: Act, name: str, moves: Iterable[Move], work: Split) -> list[Moved]:
         """An operand comes to the chips that need it, unless it is there."""
-        needs, forms = self._of(name, work), self.forms[name]
+        needs, forms = self._of(act, name, work), self.forms[name]
         boxes, mine = self._boxes(needs), [move for move in moves if move.of == "operand" and move.array == name]
         place = self._covering(name, needs)
         if not self._whole(forms[0]) or (place is None and not mine):
@@ -246,7 +252,7 @@ class Chips:
         for one in self.script.made_again(act):
             for place, name in enumerate(one.operands):
                 if name in self.turned and not (one.gathers and place == 0):
-                    self._take(name, self._covering(name, self._of(name, self.placed[one.result])))
+                    self._take(name, self._covering(name, self._of(one, name, self.placed[one.result])))
 
     def _take(self, name: str, place: int | None) -> None:
         """Something of the forward pass is taken back: in a form that was there, else as it is declared."""

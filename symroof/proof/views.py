@@ -1,0 +1,65 @@
+"""Blocks of a tensor that is seen in other dimensions: with sizes put in, element by element, each chip finds in the blocks of one
+dimension what it has in those of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from symroof.errors import CheckError
+from symroof.formula import Name, number
+from symroof.proof.exact import Exact
+from symroof.proof.script import Script
+
+# The dimension of an operand and the one of its view that the same axes cut, by the name of the view.
+Seen = Mapping[str, tuple[tuple[str, str], ...]]
+# As many chips as are played; the sizes that are put in are multiples of them.
+CHIPS, MULTIPLES = (2, 3), (2, 1, 3)
+# More elements than these are not gone through.
+MOST = 200_000
+
+
+def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a view lies in other blocks than what it is of."""
+    if "same_blocks" in vars(script):
+        return
+    for act in script.acts:
+        cut = {label for label, _ in script.array[act.result].split}
+        for pair in seen.get(act.result, ()) if act.views else ():
+            if pair[1] not in cut:
+                continue
+            shapes = [script.array[name].labels for name in (act.operands[0], act.result)]
+            fixed = [int(label) for label in pair if label.isdigit()]
+            fitting = [chips for chips in CHIPS if not any(n % chips for n in fixed)]
+            if not fitting:
+                raise CheckError(f"neither {' nor '.join(map(str, CHIPS))} chips share out {' and '.join(pair)}")
+            for chips in fitting:
+                sizes = _sizes(shapes, pair, chips, exact)
+                owners = (_owners(labels, label, sizes, chips) for labels, label in zip(shapes, pair, strict=True))
+                if [*next(owners)] != [*next(owners)]:
+                    raise CheckError(f"{act.result} lies in other blocks than {act.operands[0]}")
+    vars(script)["same_blocks"] = True
+
+
+def _sizes(shapes: Sequence[tuple[str, ...]], cut: tuple[str, str], chips: int, exact: Exact) -> Mapping[str, int]:
+    """Small sizes that fit one another, in which the dimensions that are cut have equal blocks."""
+    labels = dict.fromkeys(label for shape in shapes for label in shape)
+    formulas = {x: exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels}
+    halved = {name for x in cut for name in formulas[x].names}
+    free = sorted({name for value in formulas.values() for name in value.names})
+    for values in product(*((chips * n if name in halved else n for n in MULTIPLES) for name in free)):
+        point = {name: Fraction(n) for name, n in zip(free, values, strict=True)}
+        there = {x: value.above.at(point) / value.below.at(point) for x, value in formulas.items()}
+        whole = all(n.denominator == 1 and n >= 1 for n in there.values())
+        if whole and not any(there[x] % chips for x in cut) and prod(there[x] for x in shapes[0]) <= MOST:
+            return {x: int(n) for x, n in there.items()}
+    raise CheckError(f"no small sizes fit {', '.join(labels)}")
+
+
+def _owners(labels: tuple[str, ...], cut: str, sizes: Mapping[str, int], chips: int) -> Iterator[int]:
+    """For each element, in the order in which they lie in memory, the chip that has it."""
+    place = labels.index(cut)
+    for index in product(*(range(sizes[label]) for label in labels)):
+        yield index[place] * chips // sizes[cut]
