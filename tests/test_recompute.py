@@ -127,6 +127,23 @@ def test_on_a_mesh_weights_are_gathered_once_more_and_no_more():
     assert again.value("flops_per_chip") - plain.value("flops_per_chip") == 2 * 512 * 64 * 256 / 4
 
 
+@pytest.mark.parametrize("name", [*PROGRAMS, "layer"])
+def test_chips_share_out_what_is_made_again(name):
+    """Split along its batch a program does on each of four chips a quarter of what it does on one."""
+    text = (LAYER if name == "layer" else PROGRAMS[name]).strip()
+    split = f"mesh X = 4 on ICI; {text}".replace("[B", "[B_X")
+    sizes = {n: x for n, x in {"B": 8, "T": 16, "D": 32, "F": 64, "K": 2, "H": 16, "L": 3}.items() if n in names(text)}
+    one, four = (sr.derive(t, on="tpu-v5p", training=True, at=sizes) for t in (text, split))
+    for what in ("flops", "saved"):
+        assert four.value(f"{what}_per_chip") * 4 == one.value(what), what
+    assert {step.check.status for step in four.steps} == {"proved"}
+
+
+def names(text):
+    program = read_program(text)
+    return {*program.dimensions, *program.parameters}
+
+
 def test_the_page_shows_what_is_made_again():
     d = sr.derive(PROGRAMS["mlp"], on="h100", training=True)
     assert "h_again = x * W" in d.to_text()

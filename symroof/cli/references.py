@@ -31,7 +31,10 @@ STATEMENTS = (
     ),
     ("n = sum(f, T)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),
     ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
-    ("u = v -> bf16[B, K, H]", "the same tensor in other dimensions, where D = K*H: nothing moves, nor from D_Y to K_Y"),
+    (
+        "u = v -> bf16[B, K, H]",
+        "the same tensor in other dimensions, where D = K*H: nothing moves, nor from D_Y to K_Y",
+    ),
     ("d = q * q[T -> Z] -> bf16[B, T, Z]", "a dimension by another name, of the same size; where it is new, Z = T"),
     (
         "w = windows(i) -> bf16[N, P, R, C]",

@@ -216,10 +216,13 @@ class OnEach(Evidence):
         """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         act = {act.result: act for act in script.acts}
+        old = {act.result: act.again for act in script.acts}  # a fuse makes again what takes what is made again
         for (payer, name), user, rows in zip(script.run.loads, script.run.users, script.run.gathered, strict=True):
             if self._counts(payer, name):
                 placed = parts[user]  # of a table the rows are read that the result has
-                cut = placed.operands[act[user].operands.index(name)] if rows is None else placed.result
+                known = act[user].operands
+                taken = name if name in known else old[name]
+                cut = placed.operands[known.index(taken)] if rows is None else placed.result
                 total += (
                     run.size(name, exact, rows) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
                 )
