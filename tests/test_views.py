@@ -243,6 +243,19 @@ def test_an_exchange_of_a_view_is_another_tensor():
     assert costs[0] == costs[1] == [2 * (2 * 64 + 8 * 64 + 2 * 8), 2 * 8 * 64 * 3 / 4 / 2, 2 * 8 * 8 * 64 / 4]
 
 
+def test_claims_about_heads_on_chips():
+    claims = {
+        "params = 4*D*K*H": "holds",
+        "flops_per_chip = 6*B*T*D*K*H + 3*B*T^2*K*H": "holds",
+        "saved_per_chip = 2*B*T*D + 2*B*T*K*H": "holds",
+        "sent(X) = 3*B*T*D": "holds",
+        "sent(X) = 2*B*T*D": "wrong",
+    }
+    asked = {"operation": MESHES["heads"][0], "training": True, "hardware": "tpu-v5p", "claims": list(claims)}
+    found = [one.verdict for one in sr.verify(asked).judgements]
+    assert found == [*claims.values()]
+
+
 @pytest.mark.parametrize("wrong", [(("E", "H"),), (("E", "B"),)])
 def test_other_blocks_are_refused(monkeypatch, wrong):
     text = "mesh X = 4 on ICI; input x: bf16[B, D]; weight W: bf16[D, E_X]; where E = K*H; h = x * W -> bf16[B, E_X]; v = h -> bf16[B, K, {}]; y = silu(v)"

@@ -158,7 +158,6 @@ class OnEach(Evidence):
     def examine(self, step: Step, ledger: Ledger) -> Check:
         require_adjoint(self.meshed.script)
         exact = ledger.exact(figures=False)
-        require_same_blocks(self.meshed.script, dict(self.meshed.seen), exact)
         total = self._chips(exact) if self.what == "chips" else self.total(step, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "a chip of the played mesh does something else")
@@ -170,6 +169,7 @@ class OnEach(Evidence):
     def total(self, step: Step, exact: Exact) -> Rat:
         """The amount, from the played mesh."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
+        require_same_blocks(script, dict(self.meshed.seen), exact)
         run = Run(script, "flops" if self.what == "flops" else self.what)
         for act in script.acts:
             if self.name not in (None, script.run.payer[act.result]):
