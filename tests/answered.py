@@ -1,6 +1,9 @@
 """Every kind of answer that is printed, and its pages in every form: made once for the tests that read them."""
 
+import json
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from effort import is_thorough
 
@@ -77,8 +80,21 @@ PROBLEMS = {
     "falls all the way": {"let": {"T_X": "4D*F/X", "T_Y": "4D"}, "minimize": "T_X + T_Y", "over": "X", "subject": "X*Y = N"},
     "long names": {"operation": "bf16[Batch, ModelDim] * bf16[ModelDim, Hidden] -> bf16[Batch, Hidden]", "hardware": "tpu-v5e"},
 }  # fmt: skip
+MISTRAL = {"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32, "vocab_size": 32000, "hidden_act": "silu", "sliding_window": 4096}  # fmt: skip
+
+
+def configured():
+    """A layer of a model that has what no program of the library has."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "config.json")
+        path.write_text(json.dumps(MISTRAL), "utf-8")
+        return sr.derive("decoder-layer", config=path, on="h100")
+
+
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
 EXPLORED = {
+    "program of a mask": lambda: sr.derive("causal-attention", on="tpu-v5e"),
+    "program of a configuration": configured,
     "map": lambda: sr.regimes(MATMUL, on="tpu-v5e", at="B=256,D=F=8192"),
     "map of a program": lambda: sr.regimes(MLP, on="tpu-v5e"),
     "map without a chip": lambda: sr.regimes(MATMUL, assume="B << D"),

@@ -2,6 +2,7 @@
 said what it has not. Published numbers are those that the model hubs show (the sum of the elements of all tensors)."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -387,6 +388,8 @@ def test_the_command_line_and_a_file_say_the_same(written, run, tmp_path):
     assert run("derive", str(problem), "--value", "params").out == run(*asked).out
     problem.write_text(f'operation = "decoder"\nconfig = "../{tmp_path.name}/../x.json"\n', "utf-8")
     assert "not in the folder" in run("derive", str(problem)).err
+    named, by_path = (sr.derive("decoder", config=kind(path), at="B=1,T=8").to_json() for kind in (str, Path))
+    assert named == by_path
     shown = run("operations", "decoder", "--config", path).out
     assert "repeat L as x = z" in shown
     assert "# D = 8192" in shown

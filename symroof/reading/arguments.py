@@ -67,7 +67,7 @@ class Options(TypedDict, total=False):
     symbols: str | Iterable[str] | None
     sections: str | Iterable[str] | None
     training: bool | None
-    config: str | None
+    config: str | Path | None
     keep: str | Sequence[str] | None
     regather: str | Sequence[str] | None
     statement: str | None

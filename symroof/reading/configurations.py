@@ -41,7 +41,8 @@ def configured(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> configured({"operation": "matmul"})
     {'operation': 'matmul'}
     """
-    path = text(options, "config")
+    given = options.get("config")
+    path = given if isinstance(given, Path) else text(options, "config")
     if path is None:
         return dict(options)
     found, operation = read_configuration(Path(path)), options.get("operation")

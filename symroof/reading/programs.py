@@ -61,7 +61,8 @@ class SizeReader(StatementReader):
         self.expect("=")
         formula = self._formula(lambda: self.at(",", END, "}"))
         other = formula.name if isinstance(formula, Name) else ""
-        if before == formula or self.where.get(other) == Name(token.text):
+        renamed = other in self.where and self.defined[other].text != other  # x[other -> …] or x[… -> other] said it
+        if before == formula or (renamed and self.where[other] == Name(token.text)):
             return  # it says what a dimension by another name said: T[S -> T]
         if before is not None:
             raise self.error(f"{token.text} is defined twice", "one formula for each size", token=token)
