@@ -4,10 +4,8 @@ everything trained, and the figures of low-rank adapters."""
 import re
 from random import Random
 
-import numpy as np
 import pytest
-from interpreter import differences
-from test_training import _held_against, at, counted, random_program, run, trained
+from test_training import at, counted, random_program, require_differences, trained
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
@@ -60,12 +58,7 @@ def test_gradients_of_what_is_trained_are_those_of_finite_differences(seed):
     except ModelError as error:  # all that a result is made of is frozen
         assert "there is nothing to train" in str(error) or "has no gradient" in str(error)  # noqa: PT017
         return
-    found, sizes, given = run(program, seed)
-    expected = differences(program, sizes, found.declared, given)
-    assert set(found.gradients) == set(expected)
-    for key, gradient in expected.items():
-        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-4, atol=1e-4, err_msg=str(key))
-    _held_against(program, found, sizes)
+    require_differences(program, seed)
     assert {step.check.status for step in counted(text)} == {"proved"}
     less, more = (amounts(one, "fma") for one in (program, trained(whole)))
     put = dict.fromkeys(program.sizes, 7)
@@ -104,11 +97,7 @@ def test_low_rank_adapters():
 def test_layers_hand_their_gradients_down_to_a_frozen_input():
     """Of the first turn alone nothing is asked of x; the others need it: all turns are alike."""
     program = trained(LAYERS)
-    found, sizes, given = run(program, 5)
-    expected = differences(program, sizes, found.declared, given)
-    assert set(found.gradients) == set(expected)
-    for key, gradient in expected.items():
-        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-4, atol=1e-4)
+    require_differences(program, 5)
     assert "x" not in program.backward.gradients
     assert "W" not in program.backward.gradients
     d = sr.derive(LAYERS, on="tpu-v5p", training=True, at="B=64,D=32,R=4,L=6")

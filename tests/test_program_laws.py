@@ -22,8 +22,8 @@ from sympy import Add, Integer
 import symroof as sr
 from symroof.errors import ModelError
 from symroof.model.functions import FUNCTIONS
+from symroof.model.kernels import kernels_of
 from symroof.model.program import turns_of
-from symroof.model.statement_costs import kernels_of
 from symroof.reading.programs import ProgramReader
 from symroof.symbols import expression, symbol
 

@@ -3,10 +3,8 @@ work is counted twice. Against finite differences and loops, and against the sam
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from interpreter import differences
-from test_training import _held_against, at, counted, random_program, run, trained
+from test_training import at, counted, random_program, require_differences, trained
 
 import symroof as sr
 from symroof.errors import CheckError, ReadingError
@@ -58,30 +56,19 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_are_those_of_finite_differences_and_everything_is_counted_in_loops(name):
     program = trained(PROGRAMS[name])
-    found, sizes, given = run(program, 3)
-    expected = differences(program, sizes, found.declared, given)
-    assert expected.keys() == found.gradients.keys()
-    for key, gradient in expected.items():
-        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-4, atol=1e-4, err_msg=str(key))
-    _held_against(program, found, sizes)
+    require_differences(program)
     assert {step.check.status for step in counted(PROGRAMS[name])} == {"proved"}
     assert read_program(str(program)) == read_program(PROGRAMS[name])
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [seed for seed in range(24) if "repeat" not in random_program(seed)])
 def test_a_random_program_is_made_again_and_has_the_same_gradients(seed):
     whole = random_program(seed)
-    if "repeat" in whole:
-        return
     lines = whole.split("\n")
     first = next(i for i, line in enumerate(lines) if " = " in line or line.startswith("fuse"))
     text = "\n".join([*lines[:first], "recompute {", *lines[first:], "}"])
     program = trained(text)
-    found, sizes, given = run(program, seed)
-    expected = differences(program, sizes, found.declared, given)
-    for key, gradient in expected.items():
-        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-4, atol=1e-4, err_msg=str(key))
-    _held_against(program, found, sizes)
+    require_differences(program, seed)
     assert {step.check.status for step in counted(text)} == {"proved"}
     one, other = amounts(program, "fma"), amounts(trained(whole), "fma")
     put = dict.fromkeys(program.sizes, 7)

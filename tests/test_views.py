@@ -1,10 +1,8 @@
 """The same tensor in other dimensions: nothing is done and nothing moves, it is read and kept once, and its gradients under all its
 names are added. Against loops and finite differences, and against programs that say it without views."""
 
-import numpy as np
 import pytest
-from interpreter import differences
-from test_training import _held_against, at, counted, run, trained
+from test_training import at, counted, require_differences, trained
 
 import symroof as sr
 from symroof.derivation import per_chip
@@ -68,12 +66,7 @@ PROGRAMS |= {  # in its turns b is another tensor than a, which it is a view of 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_are_those_of_finite_differences_and_everything_is_counted_in_loops(name):
     program = trained(PROGRAMS[name])
-    found, sizes, given = run(program, 3)
-    expected = differences(program, sizes, found.declared, given)
-    assert expected.keys() == found.gradients.keys()
-    for key, gradient in expected.items():
-        np.testing.assert_allclose(found.gradients[key], gradient, rtol=1e-5, atol=1e-5, err_msg=str(key))
-    _held_against(program, found, sizes)
+    require_differences(program, tolerance=1e-5)
     assert {step.check.status for step in counted(PROGRAMS[name])} == {"proved"}
 
 
@@ -212,7 +205,6 @@ def test_on_a_mesh_a_view_costs_nothing(name, training):
     [
         ("input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, K, H_X]; y = silu(v)", "a view exchanges nothing"),
         ("input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, H, K_X]; y = silu(v)", "x_moved = x -> bf16[B, E]"),
-        ("input x: bf16[B_X, D]; g = x * x[B -> P] -> bf16[B_X, P]", "g needs it split in two ways"),
         (
             "input x: bf16[B_X, D]; input z: bf16[B_X, K, H]; weight W: bf16[D, E_X]; where E = K*H; U = W -> bf16[D, K_X, H]; h = x * W -> bf16[B_X, E]; g = z * U -> bf16[B_X, D]",
             "both would be moved",
@@ -231,6 +223,14 @@ def test_a_head_is_on_one_chip():
     assert sr.derive(text, on="tpu-v5p", at="B=8,K=8,H=16").value("bytes_per_chip") == 2 * 2 * 8 * 8 * 16 / 4
     with pytest.raises(SymroofError, match="K = 6 is not a multiple of X = 4"):
         sr.derive(text, on="tpu-v5p", at="B=8,K=6,H=16")
+
+
+def test_what_is_read_once_is_read_for_every_name():
+    """A chip has an eighth of the rows, and of the same tensor all rows under another name: it reads all of them, once."""
+    text = "mesh X = 8 on ICI; input x: bf16[B_X, D]; g = x * x[B -> P] -> bf16[B_X, P]"
+    d = sr.derive(text, on="tpu-v5p", at="B=16,D=64")
+    assert d.value("bytes_per_chip") == 2 * 16 * 64 + 2 * 2 * 16
+    assert d.value("sent(X)") == 2 * 16 * 64 * 7 / 8 / 2
 
 
 def test_an_exchange_of_a_view_is_another_tensor():

@@ -13,13 +13,13 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.dtype import Tensor
-from symroof.model.mesh import Split, axes_in, needed_split
+from symroof.model.kernels import Fetched, fetched, kernels_of, owners_of, stored
+from symroof.model.mesh import Split, axes_in, needed_split, under_root
 from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
-from symroof.model.nodes import Line, Statement, turns_of
+from symroof.model.nodes import Line, turns_of
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
-from symroof.model.statement_costs import contraction, elementwise, fetched, kernels_of, owners_of, stored
+from symroof.model.statement_costs import contraction, elementwise
 from symroof.symbols import rational
 
 
@@ -54,17 +54,14 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
         return Mul(*(size[axis] for axis in axes))
 
     for kernel in kernels_of(program):
-        _require_one_form(program, kernel, places)
         owners, turns = owners_of(kernel, program), turns_of(kernel[0].repeats)
         for owner in dict.fromkeys(owners.values()):
             mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             loads = tuple(
-                (
-                    str(tensor.name),
-                    turns * tensor.bytes / part(axes_in(_needed(program, _user(line, tensor), tensor, places))),
-                )
-                for line, tensor in fetched(kernel, program)
-                if owners[line.statement.name] == owner
+                (str(one.tensor.name), turns * one.tensor.bytes / part(axes_in(form)))
+                for one in fetched(kernel, program)
+                if owners[one.line.statement.name] == owner
+                for form in sorted(_forms_read(program, one, places), key=sorted)
             )
             stores = tuple(
                 (place.line.statement.name, turns * place.line.statement.result.bytes / part(axes_in(place.made)))
@@ -93,36 +90,14 @@ def _require_whole_masks(line: Line) -> None:
             )
 
 
-def _require_one_form(program: Program, kernel: Iterable[Line], places: Mapping[str, Placed]) -> None:
-    """What a kernel reads once it needs in one form, under whatever names it reads it."""
-    views = {line.statement.name: line.statement for line in program.lines if line.statement.views}
-    forms: dict[str, tuple[str, Split]] = {}
-    for line in kernel:
-        again = line.fuse.again if line.fuse is not None else ()
-        for user, tensor in ((s, t) for s in (line.statement, *again) if not s.views for t in s.read):
-            name, form = str(tensor.name), _needed(program, user, tensor, places)
-            seen = program.seen_as(name, line.repeats)
-            for view in (views[one] for one in seen[:-1]):
-                form = needed_split(program, view, view.operands[0], form) | {("", axis) for axis in axes_in(form)}
-            form = frozenset(pair for pair in form if pair[0] or pair[1] not in axes_in(p for p in form if p[0]))
-            other, there = forms.setdefault(seen[-1], (name, form))
-            if other != name and there != form:
-                raise ModelError(
-                    f"{other} and {name} are one tensor, and {user.name} needs it split in two ways",
-                    expected="the same split under both names",
-                    hint=f"write an exchange: {name}_moved = {name} -> …, which is another tensor",
-                )
-
-
-def _user(line: Line, tensor: Tensor) -> Statement:
-    """The statement that needs a tensor: the line's own, or one of those that its fuse makes once more."""
-    again = line.fuse.again if line.fuse is not None else ()
-    return next(s for s in (line.statement, *again) if tensor in s.read)
-
-
-def _needed(program: Program, user: Statement, tensor: Tensor, places: Mapping[str, Placed]) -> Split:
-    """What a tensor is split by where a statement reads it."""
-    return needed_split(program, user, tensor, places[user.name].division)
+def _forms_read(program: Program, one: Fetched, places: Mapping[str, Placed]) -> frozenset[Split]:
+    """The forms in which a chip reads a tensor that its kernel reads once: of those that the statements need the ones that no
+    other has all of."""
+    forms = {
+        under_root(program, str(tensor.name), needed_split(program, user, tensor, places[user.name].division), one.line)
+        for user, tensor in one.users
+    }
+    return frozenset(form for form in forms if not any(other < form for other in forms))
 
 
 def resource_of(axis: MeshAxis) -> str:

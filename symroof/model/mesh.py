@@ -27,7 +27,7 @@ from sympy import Expr, Integer
 from symroof.errors import ModelError
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
-from symroof.model.program import Program, Statement
+from symroof.model.program import Line, Program, Statement
 
 Split = frozenset[tuple[str, str]]
 
@@ -142,6 +142,15 @@ def needed_split(program: Program, statement: Statement, tensor: Tensor, divided
         return shared_split(tensor, divided)
     there = {label: own for own, label in same_blocks(program, statement)}
     return frozenset((there[label], axis) for label, axis in divided if label in there)
+
+
+def under_root(program: Program, name: str, split: Split, line: Line) -> Split:
+    """A split of a tensor, under the dimensions of what it is a view of; what cuts no dimension there, under none."""
+    views = {line.statement.name: line.statement for line in program.lines if line.statement.views}
+    for view in program.seen_as(name, line.repeats)[:-1]:
+        there = {label: own for own, label in same_blocks(program, views[view])}
+        split = frozenset((there.get(label, ""), axis) for label, axis in split)
+    return split
 
 
 def same_blocks(program: Program, view: Statement) -> tuple[tuple[str, str], ...]:

@@ -206,8 +206,7 @@ class _Chips:
         if not exchanges:
             statement, written = line.statement, str(line.statement)
             start = written.index(name, len(f"{statement.name} = "))
-            views = statement.function is not None and statement.function.views
-            kind = f"{'a view' if views else 'an elementwise statement'} exchanges nothing"
+            kind = f"{'a view' if statement.views else 'an elementwise statement'} exchanges nothing"
             raise ModelError(
                 f"{name} is {tensor} and {statement.name} is {statement.result}: {kind}",
                 source=written,

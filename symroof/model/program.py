@@ -16,6 +16,7 @@ from sympy import Add, Expr, Integer
 
 from symroof.formula import Formula, Frozen, names
 from symroof.model.cost import Cost, Counting
+from symroof.model.derived_sizes import require_dimensions
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import MeshAxis
@@ -309,8 +310,6 @@ class Program(Frozen):
 
     def require_sizes(self, values: Mapping[str, Fraction]) -> None:
         """A dimension that other sizes define is at least 1, as all dimensions are: refused where these make it less."""
-        from symroof.model.derived_sizes import require_dimensions
-
         require_dimensions(self, values)
 
     @cached_property

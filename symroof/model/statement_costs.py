@@ -1,28 +1,15 @@
-"""What the statements of a program cost, and what all quantities of a program are in its sizes.
-
-Who shares traffic: the statements of a program as the kernels that a chip runs.
-
-A contraction reads its operands from memory and writes its result. Of the kernels that make the operands of an
-elementwise statement or row function, and have a contraction in them or behind them, the last is the one that it joins, if
-that has a contraction itself and is of the same turn of a repeat: what was made there stays on the chip. All others of them
-come before it, so kernels never wait for one another. With no such contraction behind it, it is a kernel of its own. The
-statements of a fuse that has a contraction are one kernel; one of elementwise statements alone keeps together those that
-have no contraction behind them. A kernel reads each tensor from outside once, and writes what another kernel uses, what the
-next turn of a repeat takes, what nothing uses, and the gradients that are asked for. The backward pass comes later: none of
-its statements joins a kernel of the forward pass. The backward of a fuse is one kernel that makes what was inside once more,
-from what it reads from outside. An exchange touches no memory: what it makes lies where the tensor lies that it moves.
-"""
+"""What the statements of a program cost, and what all quantities of a program are in its sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from sympy import Add, Expr, Integer, Mul
 
 from symroof.formula import Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Tensor
+from symroof.model.kernels import fetched, kernels_of, owners_of, stored
 from symroof.model.mesh import split_of
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms
@@ -192,7 +179,8 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
     stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
     inputs = {t.name for t in program.declared_as("input")}
     kept: dict[str, tuple[Tensor, tuple[Repeat, ...]]] = {}
-    for line, seen in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
+    for one in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
+        line, seen = one.line, one.tensor
         name = program.root(str(seen.name))
         tensor = program.arrays[name] if name != seen.name else seen
         if not line.backward or name in stocks or name not in (*makers, *inputs):
@@ -236,9 +224,9 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
         owners, turns = owners_of(kernel, program), turns_of(kernel[0].repeats)
         loads: dict[str, list[tuple[str, Expr]]] = {}
         stores: dict[str, list[tuple[str, Expr]]] = {}
-        for line, tensor in fetched(kernel, program):
-            moved = (str(tensor.name), turns * tensor.bytes)
-            loads.setdefault(owners[line.statement.name], []).append(moved)
+        for one in fetched(kernel, program):
+            moved = (str(one.tensor.name), turns * one.tensor.bytes)
+            loads.setdefault(owners[one.line.statement.name], []).append(moved)
         for line in kernel:
             statement, name = line.statement, line.statement.name
             if name in kept:
@@ -261,22 +249,6 @@ def _of_functions(given: Operation) -> StatementCost:
     return StatementCost(NAMELESS, (), *kinds, ((NAMELESS, cost.reads),), ((NAMELESS, cost.writes),))
 
 
-def stored(program: Program) -> frozenset[str]:
-    """What is written to memory: what another kernel reads, what leaves a turn, what nothing uses, and the gradients that
-    are asked for."""
-    kernels = kernels_of(program)
-    kept = {str(tensor.name) for kernel in kernels for _, tensor in fetched(kernel, program)}
-    kept |= {repeat.leaves for line in program.lines for repeat in line.repeats} | {*program.returned}
-    if program.backward is not None:
-        kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
-    moved, needed = program.sources, {str(t.name) for line in program.lines for t in line.statement.operands}
-    for kernel in kernels:
-        used = {str(t.name) for line in kernel for t in line.statement.operands}
-        used = needed if kernel[0].statement.name in moved else {moved.get(name, name) for name in used}
-        kept |= {line.statement.name for line in kernel} - used
-    return frozenset({moved.get(name, name) for name in kept})
-
-
 def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:
     """The FLOPs of the contraction among statements: exactly, and with an addition for every multiplication."""
     return next((contraction(line) for line in members if line.statement.contracts), (Integer(0), Integer(0)))
@@ -289,9 +261,9 @@ def contraction(line: Line) -> tuple[Expr, Expr]:
     outputs = product.output.elements * line.worked(product.output.labels)
     every = {label for tensor in product.tensors for label in tensor.labels}
     flops = product.cost("fma").flops * line.worked(every)
-    return (flops - outputs).expand() if line.mask else product.cost(
-        "exact"
-    ).flops, flops.expand() if line.mask else flops
+    if line.mask is None:
+        return product.cost("exact").flops, flops
+    return (flops - outputs).expand(), flops.expand()
 
 
 def elementwise(line: Line) -> Expr:
@@ -315,83 +287,3 @@ def _rows(tensor: Tensor, over: str | None) -> Expr:
     """The elements of a tensor without one of its dimensions."""
     length = next((dim.size for dim in tensor.dims if dim.label == over), Integer(1))
     return tensor.elements / length
-
-
-@dataclass(eq=False)
-class _Kernel:
-    lines: list[Line] = field(default_factory=list)
-
-    @property
-    def contracts(self) -> bool:
-        fuse = self.lines[0].fuse
-        return self.lines[0].statement.contracts or (fuse is not None and fuse.contracts)
-
-
-def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
-    """The lines of a program by kernels, in the order of their first lines."""
-    kernels: list[_Kernel] = []
-    behind: dict[str, _Kernel] = {}  # where a tensor is made that has a contraction behind it
-    fused: dict[int, _Kernel] = {}
-    for line in program.lines:
-        statement, fuse = line.statement, line.fuse
-        together = fuse is not None and fuse.contracts
-        if statement.lies:
-            kernels.append(_Kernel([line]))
-            continue
-        feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
-        candidates = [behind[name] for name in feeding if name in behind]
-        last = max(candidates, key=kernels.index, default=None)
-        here = last is not None and last.contracts and _same_turn(last.lines[0], line)
-        if together:
-            kernel = fused.setdefault(id(fuse), _Kernel())
-        elif not statement.contracts and last is not None and here:
-            kernel = last
-        else:
-            kernel = fused.setdefault(id(fuse), _Kernel()) if fuse is not None else _Kernel()
-        kernel.lines.append(line)
-        if kernel not in kernels:
-            kernels.append(kernel)
-        if statement.contracts or together or last is not None:
-            behind[statement.name] = kernel
-    return tuple(tuple(kernel.lines) for kernel in kernels)
-
-
-def _same_turn(one: Line, other: Line) -> bool:
-    return one.repeats == other.repeats and one.backward == other.backward
-
-
-def fetched(lines: tuple[Line, ...], program: Program) -> tuple[tuple[Line, Tensor], ...]:
-    """What a kernel reads from memory, each tensor once, with the line that needs it first."""
-    if any(line.statement.lies for line in lines):
-        return ()
-    on_chip = {line.statement.name for line in lines}
-    on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
-    on_chip |= {name for name, source in program.sources.items() if source in on_chip}
-    found: list[tuple[Line, Tensor]] = []
-    for line in lines:
-        again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
-        for tensor, whole in (both for s in (line.statement, *again) for both in zip(s.read, s.operands, strict=True)):
-            root = program.root(str(tensor.name), line.repeats)
-            if not on_chip & {str(tensor.name), root}:
-                on_chip |= {root} if tensor is whole else set()
-                found.append((line, tensor))
-    return tuple(found)
-
-
-def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
-    """Whose costs the statements of a kernel belong to: those of the last contraction of the kernel behind them, else
-    their own."""
-    owners: dict[str, str] = {}
-    order = [line.statement.name for line in lines]
-    for line in lines:
-        statement = line.statement
-        feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
-        behind = [owners[name] for name in feeding if name in owners]
-        heads = [name for name in behind if _heads(lines, name)]
-        own = statement.contracts or not heads
-        owners[statement.name] = statement.name if own else max(heads, key=order.index)
-    return owners
-
-
-def _heads(lines: tuple[Line, ...], name: str) -> bool:
-    return any(line.statement.name == name and line.statement.contracts for line in lines)

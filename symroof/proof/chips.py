@@ -212,20 +212,31 @@ class OnEach(Evidence):
             return self.name in (None, payer)
         return self.name in (None, name) and self.part in (None, self.meshed.script.part(name))
 
+    def _read(self, users: Iterable[tuple[str, int]]) -> Iterator[frozenset[str]]:
+        """The axes that cut what a chip reads of an array once, for all of its users: each form that is not within another."""
+        taken = list({self._under_root(user, place) for user, place in users})
+        for one in sorted(taken, key=len):
+            if not any(other < one for other in taken):
+                yield frozenset(axis for _, axis in one)
+
+    def _under_root(self, user: str, place: int) -> frozenset[tuple[str, str]]:
+        """How an operand of an act is cut, under the labels of the array that it is a view of."""
+        script, cut = self.meshed.script, self.meshed.parts[user].operands[place]
+        act, seen = script.act[user], dict(self.meshed.seen)
+        for view in script.seen(act.operands[place], act.turns)[:-1]:
+            own = {label: there for there, label in seen.get(view, ())}
+            cut = frozenset((own.get(label, ""), axis) for label, axis in cut)
+        return cut
+
     def _traffic(self, run: Run, exact: Exact) -> Rat:
         """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         act = {act.result: act for act in script.acts}
-        old = {act.result: act.again for act in script.acts}  # a fuse makes again what takes what is made again
-        for (payer, name), user, rows in zip(script.run.loads, script.run.users, script.run.gathered, strict=True):
-            if self._counts(payer, name):
-                placed = parts[user]  # of a table the rows are read that the result has
-                known = act[user].operands
-                taken = name if name in known else old[name]
-                cut = placed.operands[known.index(taken)] if rows is None else placed.result
-                total += (
-                    run.size(name, exact, rows) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
-                )
+        for (payer, name), users, rows in zip(script.run.loads, script.run.users, script.run.gathered, strict=True):
+            if self._counts(payer, name):  # of a table the rows are read that the result has
+                for cut in self._read(users) if rows is None else (parts[users[0][0]].result,):
+                    turns = run.turned(act[payer].turns, exact)
+                    total += run.size(name, exact, rows) * turns / self.meshed.chips(cut, exact)
         for payer, name in script.run.stores:
             if self._counts(payer, name):
                 cut = parts[name].result

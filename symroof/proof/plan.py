@@ -74,7 +74,7 @@ class Part(Frozen):
 
     work: frozenset[str]
     rows: frozenset[str]
-    operands: tuple[frozenset[str], ...]
+    operands: tuple[Split, ...]
     result: frozenset[str]
     moved: tuple[Moved, ...]
 
@@ -170,7 +170,7 @@ class Chips:
         if len(moved) != len(planned.moves):
             raise CheckError(f"{act.result} moves what it does not use")
         self.forms[act.result] = [self._ended(act, form)]
-        operands = tuple(_axes(self._of(act, name, work)) for name in act.operands)
+        operands = tuple(self._of(act, name, work) for name in act.operands)
         rows = work - self._over(act, work)
         return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
 

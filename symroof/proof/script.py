@@ -291,11 +291,13 @@ class Script(Frozen):
     def _noted(self, where: list[int], maker: Mapping[str, int]) -> Trace:
         payer: dict[str, str] = {}
         loads: list[tuple[str, str]] = []
-        users: list[str] = []
+        users: list[list[tuple[str, int]]] = []
         gathered: list[str | None] = []
         for kernel in dict.fromkeys(where):
             chip: set[str] = set()
             made: set[str] = set()
+            read: dict[str, int] = {}
+            entire = self._entire([act for act, place in zip(self.acts, where, strict=True) if place == kernel])
             for i, act in enumerate(self.acts):
                 if where[i] != kernel:
                     continue
@@ -311,13 +313,17 @@ class Script(Frozen):
                 chip |= {a.result for a in again}
                 made |= {a.result for a in again}
                 for one in (act, *again):
-                    for name, rows in () if one.lies else one.needs:
+                    for place, (name, rows) in () if one.lies else enumerate(one.needs):
                         root = self.root(name, act.turns)
-                        if root not in chip and self.origin(name) not in made:
+                        if root in read and rows is None:
+                            users[read[root]].append((one.result, place))
+                        elif (
+                            root not in chip and self.origin(name) not in made and (rows is None or root not in entire)
+                        ):
+                            read |= {root: len(loads)} if rows is None else {}
                             loads.append((payer[act.result], name))
                             gathered.append(rows)
-                            users.append(one.result)
-                        chip |= {root} if rows is None else set()
+                            users.append([(one.result, place)])
                 chip.add(act.result)
                 made.add(act.result)
         fetched, touched = {name for _, name in loads}, {n for act in self.acts if not act.back for n in act.operands}
@@ -326,18 +332,24 @@ class Script(Frozen):
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
         asked = {self.origin(name) for name in asked}
         stores = [(payer[name], name) for name in maker if name in asked]
-        return Trace(payer, tuple(loads), tuple(stores), tuple(gathered), tuple(users))
+        return Trace(payer, tuple(loads), tuple(stores), tuple(gathered), tuple(map(tuple, users)))
+
+    def _entire(self, acts: Iterable[Act]) -> set[str]:
+        """What some of the acts of a kernel read as a whole: the rows that others look up are in it."""
+        every = ((act, one) for act in acts for one in (act, *self.made_again(act)) if not act.lies and not one.lies)
+        return {self.root(n, act.turns) for act, one in every for n, rows in one.needs if rows is None}
 
 
 class Trace(Frozen):
     """Who pays for each statement; what was loaded and stored, each by whom. Of what was ``gathered`` in a load as many
-    rows were read as an array has, None where it was read whole. ``users`` are the acts that use the loads first."""
+    rows were read as an array has, None where it was read whole. ``users`` are the acts that use a load, each with the place
+    of the operand."""
 
     payer: Mapping[str, str]
     loads: tuple[tuple[str, str], ...]
     stores: tuple[tuple[str, str], ...]
     gathered: tuple[str | None, ...]
-    users: tuple[str, ...]
+    users: tuple[tuple[tuple[str, int], ...], ...]
 
     def moves(self, what: str, payer: str | None = None) -> tuple[Moved, ...]:
         """Reads, writes, or the bytes of both: who pays, what is moved, and how much of it; all of them, or of one payer."""

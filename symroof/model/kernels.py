@@ -1,0 +1,138 @@
+"""Who shares traffic: the statements of a program as the kernels that a chip runs.
+
+A contraction reads its operands from memory and writes its result. Of the kernels that make the operands of an
+elementwise statement or row function, and have a contraction in them or behind them, the last is the one that it joins, if
+that has a contraction itself and is of the same turn of a repeat: what was made there stays on the chip. All others of them
+come before it, so kernels never wait for one another. With no such contraction behind it, it is a kernel of its own. The
+statements of a fuse that has a contraction are one kernel; one of elementwise statements alone keeps together those that
+have no contraction behind them. A kernel reads each tensor from outside once, and writes what another kernel uses, what the
+next turn of a repeat takes, what nothing uses, and the gradients that are asked for. The backward pass comes later: none of
+its statements joins a kernel of the forward pass. The backward of a fuse is one kernel that makes what was inside once more,
+from what it reads from outside. An exchange touches no memory: what it makes lies where the tensor lies that it moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from symroof.formula import Frozen
+from symroof.model.dtype import Tensor
+from symroof.model.program import Line, Program, Statement
+
+
+@dataclass(eq=False)
+class _Kernel:
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def contracts(self) -> bool:
+        fuse = self.lines[0].fuse
+        return self.lines[0].statement.contracts or (fuse is not None and fuse.contracts)
+
+
+def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
+    """The lines of a program by kernels, in the order of their first lines."""
+    kernels: list[_Kernel] = []
+    behind: dict[str, _Kernel] = {}  # where a tensor is made that has a contraction behind it
+    fused: dict[int, _Kernel] = {}
+    for line in program.lines:
+        statement, fuse = line.statement, line.fuse
+        together = fuse is not None and fuse.contracts
+        if statement.lies:
+            kernels.append(_Kernel([line]))
+            continue
+        feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
+        candidates = [behind[name] for name in feeding if name in behind]
+        last = max(candidates, key=kernels.index, default=None)
+        here = last is not None and last.contracts and _same_turn(last.lines[0], line)
+        if together:
+            kernel = fused.setdefault(id(fuse), _Kernel())
+        elif not statement.contracts and last is not None and here:
+            kernel = last
+        else:
+            kernel = fused.setdefault(id(fuse), _Kernel()) if fuse is not None else _Kernel()
+        kernel.lines.append(line)
+        if kernel not in kernels:
+            kernels.append(kernel)
+        if statement.contracts or together or last is not None:
+            behind[statement.name] = kernel
+    return tuple(tuple(kernel.lines) for kernel in kernels)
+
+
+def _same_turn(one: Line, other: Line) -> bool:
+    return one.repeats == other.repeats and one.backward == other.backward
+
+
+class Fetched(Frozen):
+    """What a kernel reads from memory: a tensor, the line that needs it first, and every statement that needs it, each with the
+    name that it has there."""
+
+    line: Line
+    tensor: Tensor
+    users: tuple[tuple[Statement, Tensor], ...]
+
+
+def fetched(lines: tuple[Line, ...], program: Program) -> tuple[Fetched, ...]:
+    """What a kernel reads from memory, each tensor once: whole if some statement needs it whole, else the rows that each looks
+    up, whatever the order of the statements."""
+    if any(line.statement.lies for line in lines):
+        return ()
+    on_chip = {line.statement.name for line in lines}
+    on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
+    on_chip |= {name for name, source in program.sources.items() if source in on_chip}
+    needs: list[tuple[str, Line, Statement, Tensor, bool]] = []
+    for line in lines:
+        again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
+        for user in (line.statement, *again):
+            for tensor, operand in zip(user.read, user.operands, strict=True):
+                root = program.root(str(tensor.name), line.repeats)
+                if not on_chip & {str(tensor.name), root}:
+                    needs.append((root, line, user, tensor, tensor is operand))
+    whole: dict[str, list[tuple[Statement, Tensor]]] = {}
+    for root, _, user, tensor, entire in needs:
+        if entire:
+            whole.setdefault(root, []).append((user, tensor))
+    found: list[Fetched] = []
+    for root, line, user, tensor, entire in needs:
+        if root not in whole:
+            found.append(Fetched(line, tensor, ((user, tensor),)))
+        elif entire and whole[root]:
+            found.append(Fetched(line, tensor, tuple(whole[root])))
+            whole[root] = []
+    return tuple(found)
+
+
+def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
+    """Whose costs the statements of a kernel belong to: those of the last contraction of the kernel behind them, else
+    their own."""
+    owners: dict[str, str] = {}
+    order = [line.statement.name for line in lines]
+    for line in lines:
+        statement = line.statement
+        feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
+        behind = [owners[name] for name in feeding if name in owners]
+        heads = [name for name in behind if _heads(lines, name)]
+        own = statement.contracts or not heads
+        owners[statement.name] = statement.name if own else max(heads, key=order.index)
+    return owners
+
+
+def _heads(lines: tuple[Line, ...], name: str) -> bool:
+    return any(line.statement.name == name and line.statement.contracts for line in lines)
+
+
+def stored(program: Program) -> frozenset[str]:
+    """What is written to memory: what another kernel reads, what leaves a turn, what nothing uses, and the gradients that
+    are asked for."""
+    kernels = kernels_of(program)
+    kept = {str(one.tensor.name) for kernel in kernels for one in fetched(kernel, program)}
+    kept |= {repeat.leaves for line in program.lines for repeat in line.repeats} | {*program.returned}
+    if program.backward is not None:
+        kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
+    moved, needed = program.sources, {str(t.name) for line in program.lines for t in line.statement.operands}
+    for kernel in kernels:
+        used = {str(t.name) for line in kernel for t in line.statement.operands}
+        used = needed if kernel[0].statement.name in moved else {moved.get(name, name) for name in used}
+        kept |= {line.statement.name for line in kernel} - used
+    return frozenset({moved.get(name, name) for name in kept})
