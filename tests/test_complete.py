@@ -15,6 +15,7 @@ import symroof.derivation.pipeline as pipeline
 import symroof.derivation.schedules as schedules
 import symroof.derivation.setting as setting
 import symroof.model.statement_costs as statement_costs
+from symroof.derivation.draft import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.rendering.records.audit import Audit
 from symroof.rendering.records.derivations import record
@@ -77,6 +78,29 @@ def no_exchanges(m):
         m.setattr(counting, "exchanges_of_chips", lambda draft, program: draft)
 
 
+def nothing_counted(reason):
+    """A producer that leaves out every line of one kind."""
+
+    def fault(m):
+        honest = Draft.add
+        m.setattr(
+            Draft,
+            "add",
+            lambda self, *steps: honest(self, *(s for s in steps if s.role != reason and s.reason.name != reason)),
+        )
+
+    fault.__name__ = f"no_{reason}"
+    return fault
+
+
+LORA = {
+    "operation": "input x: bf16[B, D]; frozen weight W: bf16[D, F]; weight A: bf16[D, F]; h = x * W -> bf16[B, F]; a = x * A -> bf16[B, F]; y = h + a",
+    "on": "h100",
+    "training": True,
+}
+MASKED = {"operation": "causal-attention", "on": "h100"}
+
+
 def wide_roots(m):
     m.setattr(roots, "WIDTH", Fraction(1))
 
@@ -95,6 +119,11 @@ FAULTS = [
     (nothing_is_said("time"), {"operation": "mlp", "on": "tpu-v5e"}),
     (nothing_is_said("at"), {"operation": "mlp", "on": "tpu-v5e", "at": "B=64,D=F=8192"}),
     (wide_roots, CUBIC),
+    (nothing_counted("params"), LORA),
+    (nothing_counted("trainable"), LORA),
+    (nothing_counted("trainable"), {**LORA, "at": "B=8,D=64,F=64"}),
+    (nothing_counted("number trainable"), {**LORA, "at": "B=8,D=64,F=64"}),
+    (nothing_counted("PAIRS"), MASKED),
 ]
 
 

@@ -28,7 +28,7 @@ NUMBERED = frozenset(
     name + each
     for name in ("flops", "ops", "bytes", "weights", "caches", "gradients", "saved", "memory")
     for each in ("", "_per_chip")
-) | {"reads", "writes", "intensity", "params"}
+) | {"reads", "writes", "intensity", "params", "trainable"}
 
 
 class Owed(Frozen):
@@ -41,11 +41,28 @@ class Owed(Frozen):
     bandwidth: str
     vector: str | None
 
+    @property
+    def counted(self) -> Iterator[str]:
+        """What is said of the weights of a program that contracts something: all of them, and those that are trained where some
+        are not."""
+        if not any(self.script.contracts(act) for act in self.script.acts):
+            return
+        if any(array.role == "weight" for array in self.script.arrays):
+            yield "params"
+            if any(array.frozen for array in self.script.arrays):
+                yield "trainable"
+
+    @property
+    def masked(self) -> Iterator[set[Name]]:
+        """The pairs that each mask leaves, as one of the acts has them that it is a mask of."""
+        for mask in {act.masked for act in self.script.acts} - {None}:
+            yield {Name(f"pairs({act.result})") for act in self.script.acts if act.masked == mask}
+
     def amounts(self, ledger: Ledger) -> dict[str, str]:
         """The amount that keeps each resource but the arithmetic busy, and the figure that it is done at."""
         each = "" if self.meshed is None else "_per_chip"
-        moves = self.script.idle and not any(True for _ in self.script.run.moves("bytes"))
-        found = ({} if moves else {f"bytes{each}": self.memory}) | self.sent(ledger)
+        still = self.script.idle and not any(True for _ in self.script.run.moves("bytes"))
+        found = ({} if still else {f"bytes{each}": self.memory}) | self.sent(ledger)
         contracting = [act for act in self.script.acts if self.script.contracts(act)]
         others = (act for act in self.script.acts if act not in contracting and not act.exchanges)
         if self.vector is not None and contracting and any(act.each or act.row for act in others):
@@ -136,9 +153,11 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
             )
     said = {step.left for step in steps if step.relation == "="}
     roles = {(step.role, step.point) for step in steps}
-    for amount in wanted:
+    for amount in (*wanted, *owed.counted):
         if Name(amount) not in said:
             raise CheckError(f"{amount} is not said")
+    if any(said.isdisjoint(pairs) for pairs in owed.masked):
+        raise CheckError("how many pairs a mask leaves is not said")
     if owed.script.idle or len(list(_parts(known.get(T_MATH.name), Sum))) > 1:
         return  # there is no arithmetic to compare with; at several peaks no resource is compared by itself
     joint = isinstance(known.get("T_comms"), Call)
