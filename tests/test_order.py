@@ -72,3 +72,16 @@ def test_what_the_first_user_takes_alone_is_refused(monkeypatch):
     monkeypatch.setattr(chip_costs, "_forms_read", of_the_first)
     with pytest.raises(CheckError):
         costs("a part and the whole", PROGRAMS["a part and the whole"][1], True, False)
+
+
+def test_a_link_is_compared_although_the_size_stands_in_a_square():
+    """The rows of a tensor stand twice in its Gram matrix: from which number on a link is faster is a root of figures."""
+    head = "mesh X = 2, Y = 2 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, F_X]; weight V: bf16[D_Y, G_X]; where P = B; "
+    body = "q = x * x[B -> P] -> bf16[B, P_X]; h = x * W -> bf16[B_X, F]; g = x * V -> bf16[B_X, G_Y]"
+    for text in (head + body, f"{head}fuse {{ {body} }}"):
+        assert "sqrt(" in sr.derive(text, on="tpu-v5p").to_text()
+        for rows, faster in ((254, False), (258, True)):
+            d = sr.derive(text, on="tpu-v5p", at=f"B={rows},D=16,F=32,G=64")
+            assert {step.check.status for step in d.steps if step.check} == {"proved"}
+            assert (d.value("T_math") > d.value("T_Y")) is faster
+            assert "B > 255.44" in d.to_text()

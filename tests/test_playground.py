@@ -143,7 +143,7 @@ def test_without_its_runtime_or_a_server_the_page_says_so(browser, maker, tmp_pa
     server = served(tmp_path)
     page, _ = opened(browser, f"http://127.0.0.1:{server.server_port}/play/index.html")
     page.click("#derive")
-    page.wait_for_function("document.getElementById('state').textContent.startsWith('The playground could not')")
+    page.locator("#state", has_text="The playground could not").wait_for()
     assert page.is_enabled("#derive")
     page.close()
     server.shutdown()

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from sympy import Add, Expr
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancelled, is_rational
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import PEAK as PEAK_NAME
 from symroof.derivation.draft import T_COMMS, T_MATH, Draft
@@ -151,7 +151,7 @@ def _asked(draft: Draft, ratio: Expr, resource: str) -> Expr | None:
 
 def _solved(draft: Draft, solution: Solution) -> Formula:
     """The condition, its bound with a number apart."""
-    if isinstance(solution.formula, Compare) and isinstance(solution.bound, Expr):
+    if isinstance(solution.formula, Compare) and isinstance(solution.bound, Expr) and is_rational(solution.bound):
         end = solution.formula
         return Compare(end.left, end.relation, _apart(draft, solution.bound))
     return solution.formula
@@ -171,8 +171,8 @@ def _apart(draft: Draft, value: Expr) -> Formula:
 def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) -> Draft:
     """The bound with the figures put in, where they are known; and the condition with it, where that has no guard."""
     bound, known, end = solution.bound, draft.setting.known, solution.end
-    if end is None or not isinstance(bound, Expr) or not {"peak", figure} <= known.keys():
-        return draft
+    if end is None or not isinstance(bound, Expr) or not is_rational(bound) or not {"peak", figure} <= known.keys():
+        return draft  # a root has them in too many places to be read
     values = {symbol(name): rational(known[name].value) for name in ("peak", figure, "bandwidth") if name in known}
     put, where = cancelled(bound.subs(values)), () if solution.guard is None else (solution.guard,)
     shown = _apart(draft, put)
